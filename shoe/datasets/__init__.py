@@ -1,0 +1,1 @@
+"""Ground truth and class tables, one file per dataset."""

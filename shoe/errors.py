@@ -1,0 +1,72 @@
+"""Errors that a user can mend: one clear line, no traceback, exit code 2.
+
+ShoeError
+├── InputError         a file or record is not what it should be
+├── OptionError        an option has a value that it cannot have
+└── MissingExtraError  an optional dependency is not installed
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+_LONGEST_QUOTE = 80
+
+
+class ShoeError(Exception):
+    """Base of everything that a user can mend. ``str(error)`` is the whole message, always one line."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message, longest=2000))
+
+
+class InputError(ShoeError):
+    """A file holds something else than it should: ``file: record: field: found X, expected Y (hint)``."""
+
+    def __init__(
+        self,
+        source: str | Path,
+        *,
+        found: str,
+        expected: str,
+        record: str | int | None = None,
+        field: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        where = [str(source)]
+        if record is not None:
+            where.append(f"record {record}" if isinstance(record, int) else record)
+        if field is not None:
+            where.append(field)
+        message = f"{': '.join(where)}: found {found}, expected {expected}"
+        super().__init__(f"{message} ({hint})" if hint else message)
+
+
+class OptionError(ShoeError):
+    """An option was given a value outside its range."""
+
+
+class MissingExtraError(ShoeError):
+    """An optional dependency is missing; the message is the command that installs it."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional dependency: pip install 'shoe[{extra}]'")
+
+
+def quote(value: object) -> str:
+    """Show a value from a file in a message: quoted, printable, at most 80 characters."""
+    return printable(repr(value), longest=_LONGEST_QUOTE)
+
+
+def printable(text: str, longest: int = _LONGEST_QUOTE) -> str:
+    """Make hostile text fit for one line of a terminal: no control or bidi characters, a bounded length."""
+    clean = "".join(c if c.isprintable() else "\ufffd" for c in text[: longest + 1].replace("\n", " "))
+    return clean if len(clean) <= longest else clean[: longest - 1] + "…"
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> OptionError:
+    """Build the error for a name that does not exist, with the nearest valid one and the list of all."""
+    names = sorted(known)
+    nearest = get_close_matches(name, names, n=1)
+    meant = f" (did you mean {nearest[0]}?)" if nearest else ""
+    return OptionError(f"unknown {what} {quote(name)}{meant}; known: {', '.join(names)}")

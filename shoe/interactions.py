@@ -1,0 +1,252 @@
+"""The one table of the project: human-object interactions as columns.
+
+Ground truth and predictions are the same type. Rows are triplets (human box, object box, verb, object, score), grouped
+by image; words are interned into two vocabularies. Everything downstream indexes arrays; nothing holds a triplet as a
+Python object. Validation happens once, in :meth:`Interactions.from_columns`; code inside trusts what it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shoe.errors import InputError, quote
+from shoe.frames import Frame
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interactions:
+    """Triplets of many images, grouped by image in the order of ``images``; n triplets, m images.
+
+    Attributes:
+        images: m distinct image names, in file order; an image without triplets is listed too.
+        sizes: (m, 2) int32 width and height in pixels; 0, 0 where the file does not say.
+        frames: (m,) uint8 ``Frame`` of the image's boxes.
+        offsets: (m + 1,) int64; the triplets of image i are rows offsets[i] to offsets[i + 1].
+        human_boxes, object_boxes: (n, 4) float64 x1, y1, x2, y2 as the file has them.
+        verb, object: (n,) int32 indices into ``verbs`` and ``objects``.
+        score: (n,) float64 confidence; 1 for ground truth and for predictions that have none.
+        verbs, objects: the vocabularies: words as the file (or its class list) has them.
+    """
+
+    images: tuple[str, ...]
+    sizes: Ints
+    frames: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    human_boxes: Floats
+    object_boxes: Floats
+    verb: Ints
+    object: Ints
+    score: Floats
+    verbs: tuple[str, ...]
+    objects: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.verb)
+
+    @property
+    def image(self) -> Ints:
+        """(n,) index of each triplet's image, ascending."""
+        return np.repeat(np.arange(len(self.images), dtype=np.int32), np.diff(self.offsets))
+
+    @property
+    def triplet_frames(self) -> NDArray[np.uint8]:
+        """(n,) ``Frame`` of each triplet; (1,) when all images share one, which broadcasts."""
+        if len(self.frames) and (self.frames == self.frames[0]).all():
+            return self.frames[:1]
+        return self.frames[self.image]
+
+    @classmethod
+    def from_columns(
+        cls,
+        *,
+        images: Sequence[str],
+        image: ArrayLike,
+        human_boxes: ArrayLike,
+        object_boxes: ArrayLike,
+        verb: ArrayLike,
+        object: ArrayLike,  # noqa: A002 - the field's word
+        verbs: Sequence[str],
+        objects: Sequence[str],
+        score: ArrayLike | None = None,
+        sizes: ArrayLike | None = None,
+        frame: Frame | ArrayLike = Frame.CONTINUOUS,
+        source: str | Path = "interactions",
+    ) -> Interactions:
+        """Build a valid table from columns in any row order; rows of one image keep their order.
+
+        Args:
+            images: m distinct names.
+            image: (n,) index of each row's image.
+            human_boxes: (n, 4) finite numbers with x1 < x2 and y1 < y2 (<= where the frame counts pixels).
+            object_boxes: as ``human_boxes``.
+            verb: (n,) indices into ``verbs``.
+            object: (n,) indices into ``objects``.
+            verbs: verb words.
+            objects: object words.
+            score: (n,) finite numbers; 1 everywhere if absent.
+            sizes: (m, 2) width and height; unknown if absent.
+            frame: one frame for all images, or (m,) frames.
+            source: the file's name, for error messages.
+
+        Raises:
+            InputError: naming the first record that breaks a rule.
+        """
+        image_of = np.asarray(image, dtype=np.int64).reshape(-1)
+        n, m = len(image_of), len(images)
+        frames = np.broadcast_to(np.asarray(frame, dtype=np.uint8), (m,)).copy()
+        columns = {
+            "human_boxes": np.asarray(human_boxes, dtype=np.float64).reshape(-1, 4),
+            "object_boxes": np.asarray(object_boxes, dtype=np.float64).reshape(-1, 4),
+            "verb": np.asarray(verb, dtype=np.int32).reshape(-1),
+            "object": np.asarray(object, dtype=np.int32).reshape(-1),
+            "score": np.ones(n) if score is None else np.asarray(score, dtype=np.float64).reshape(-1),
+        }
+        for name, column in columns.items():
+            if len(column) != n:
+                raise InputError(source, field=name, found=f"{len(column)} rows", expected=f"{n}, one per triplet")
+        if len(set(images)) != m:
+            raise InputError(source, field="images", found="a name twice", expected="distinct image names")
+        _check_indices(source, "image", image_of, m)
+        _check_indices(source, "verb", columns["verb"], len(verbs))
+        _check_indices(source, "object", columns["object"], len(objects))
+        pixels = (frames != Frame.CONTINUOUS)[image_of] if n else np.zeros(0, bool)
+        _check_boxes(source, "human box", columns["human_boxes"], pixels)
+        _check_boxes(source, "object box", columns["object_boxes"], pixels)
+        _check_finite(source, "score", columns["score"])
+        if (np.diff(image_of) < 0).any():
+            order = np.argsort(image_of, kind="stable")
+            image_of = image_of[order]
+            columns = {name: column[order] for name, column in columns.items()}
+        return cls(
+            images=tuple(images),
+            sizes=np.zeros((m, 2), np.int32) if sizes is None else np.asarray(sizes, np.int32).reshape(m, 2),
+            frames=frames,
+            offsets=np.searchsorted(image_of, np.arange(m + 1)),
+            human_boxes=columns["human_boxes"],
+            object_boxes=columns["object_boxes"],
+            verb=columns["verb"],
+            object=columns["object"],
+            score=columns["score"],
+            verbs=tuple(verbs),
+            objects=tuple(objects),
+        )
+
+    def select(self, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Interactions:
+        """Keep some triplets (a mask, or ascending row indices); all images stay listed."""
+        chosen = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        return replace(
+            self,
+            offsets=np.searchsorted(chosen, self.offsets),
+            human_boxes=self.human_boxes[chosen],
+            object_boxes=self.object_boxes[chosen],
+            verb=self.verb[chosen],
+            object=self.object[chosen],
+            score=self.score[chosen],
+        )
+
+    def select_images(self, keep: NDArray[np.bool_] | NDArray[np.integer]) -> Interactions:
+        """Keep some images (a mask, or ascending indices) and their triplets."""
+        chosen = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep
+        mask = np.zeros(len(self.images), bool)
+        mask[chosen] = True
+        table = self.select(np.repeat(mask, np.diff(self.offsets)))
+        counts = np.diff(table.offsets)[chosen]
+        return replace(
+            table,
+            images=tuple(self.images[i] for i in chosen),
+            sizes=self.sizes[chosen],
+            frames=self.frames[chosen],
+            offsets=np.concatenate([[0], np.cumsum(counts)]),
+        )
+
+    def equals(self, other: Interactions) -> bool:
+        """Tell whether two tables hold the same numbers and words in the same order, to the bit."""
+        return all(
+            np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
+            for a, b in ((getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__)
+        )
+
+
+def concatenate(parts: Sequence[Interactions]) -> Interactions:
+    """Join tables: images and words in order of first appearance; rows of an image in the order of the parts.
+
+    Raises:
+        InputError: when two parts give one image different sizes or frames.
+    """
+    images: dict[str, int] = {}
+    verbs: dict[str, int] = {}
+    objects: dict[str, int] = {}
+    sizes: list[tuple[int, int]] = []
+    frames: list[int] = []
+    for part in parts:
+        for name, (width, height), frame in zip(part.images, part.sizes.tolist(), part.frames.tolist(), strict=True):
+            i = images.setdefault(name, len(images))
+            if i == len(sizes):
+                sizes.append((width, height))
+                frames.append(frame)
+            elif frames[i] != frame or (0 not in (width, sizes[i][0]) and sizes[i] != (width, height)):
+                raise InputError(
+                    "concatenate", record=quote(name), found="two sizes or box frames", expected="one for an image"
+                )
+    for vocabulary, words in ((verbs, [p.verbs for p in parts]), (objects, [p.objects for p in parts])):
+        for word in (w for part_words in words for w in part_words):
+            vocabulary.setdefault(word, len(vocabulary))
+
+    def join(columns: list[NDArray[np.generic]], empty: NDArray[np.generic]) -> NDArray[np.generic]:
+        return np.concatenate(columns) if columns else empty
+
+    def renumber(names: Sequence[str], index: dict[str, int], column: Ints) -> Ints:
+        return np.array([index[name] for name in names], np.int32)[column] if len(column) else column
+
+    return Interactions.from_columns(
+        images=list(images),
+        image=join([renumber(p.images, images, p.image) for p in parts], np.zeros(0, np.int32)),
+        human_boxes=join([p.human_boxes for p in parts], np.zeros((0, 4))),
+        object_boxes=join([p.object_boxes for p in parts], np.zeros((0, 4))),
+        verb=join([renumber(p.verbs, verbs, p.verb) for p in parts], np.zeros(0, np.int32)),
+        object=join([renumber(p.objects, objects, p.object) for p in parts], np.zeros(0, np.int32)),
+        score=join([p.score for p in parts], np.zeros(0)),
+        sizes=np.array(sizes, np.int32).reshape(-1, 2),
+        frame=np.array(frames, np.uint8),
+        verbs=list(verbs),
+        objects=list(objects),
+        source="concatenate",
+    )
+
+
+def _check_indices(source: str | Path, field: str, index: NDArray[np.integer], size: int) -> None:
+    bad = (index < 0) | (index >= size)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(source, record=row, field=field, found=f"index {index[row]}", expected=f"0 to {size - 1}")
+
+
+def _check_finite(source: str | Path, field: str, values: Floats) -> None:
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(source, record=row, field=field, found=str(values[row]), expected="a finite number")
+
+
+def _check_boxes(source: str | Path, field: str, boxes: Floats, pixels: NDArray[np.bool_]) -> None:
+    extent = boxes[:, 2:] - boxes[:, :2]
+    bad = ~((extent > 0) | ((extent == 0) & pixels[:, None])).all(axis=1) | ~np.isfinite(boxes).all(axis=1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        numbers = ", ".join(f"{x:g}" for x in boxes[row])
+        raise InputError(
+            source,
+            record=row,
+            field=field,
+            found=f"[{numbers}]",
+            expected="finite x1, y1, x2, y2 with x1 < x2 and y1 < y2",
+            hint="another box convention? name it with --boxes" if np.isfinite(boxes[row]).all() else None,
+        )

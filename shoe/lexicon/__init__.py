@@ -1,0 +1,1 @@
+"""Words to WordNet synsets, from a compiled lexicon."""

@@ -1,0 +1,1 @@
+"""Boxes, overlaps and assignment, vectorised over all images at once."""

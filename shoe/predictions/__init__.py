@@ -1,0 +1,1 @@
+"""Prediction files in and out, one file per format."""
