@@ -1,0 +1,15 @@
+"""Fixtures that all tests share."""
+
+from pathlib import Path
+
+import pytest
+
+_SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real annotation files; tests that need it are left out, and named, where it is absent."""
+    if not _SHARED.is_dir():
+        pytest.skip("real annotation files are not beside the checkout")
+    return _SHARED
