@@ -10,15 +10,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shoe import columns
 from shoe.errors import InputError, quote
 from shoe.frames import Frame
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
+
+
+class _Rows(TypedDict):
+    """The columns that have one entry per triplet."""
+
+    human_boxes: Floats
+    object_boxes: Floats
+    verb: Ints
+    object: Ints
+    score: Floats
+
+
+def _reordered(rows: _Rows, order: NDArray[np.integer]) -> _Rows:
+    return _Rows(
+        human_boxes=rows["human_boxes"][order],
+        object_boxes=rows["object_boxes"][order],
+        verb=rows["verb"][order],
+        object=rows["object"][order],
+        score=rows["score"][order],
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,44 +121,41 @@ class Interactions:
         Raises:
             InputError: naming the first record that breaks a rule.
         """
-        image_of = np.asarray(image, dtype=np.int64).reshape(-1)
-        n, m = len(image_of), len(images)
-        frames = np.broadcast_to(np.asarray(frame, dtype=np.uint8), (m,)).copy()
-        columns = {
-            "human_boxes": np.asarray(human_boxes, dtype=np.float64).reshape(-1, 4),
-            "object_boxes": np.asarray(object_boxes, dtype=np.float64).reshape(-1, 4),
-            "verb": np.asarray(verb, dtype=np.int32).reshape(-1),
-            "object": np.asarray(object, dtype=np.int32).reshape(-1),
-            "score": np.ones(n) if score is None else np.asarray(score, dtype=np.float64).reshape(-1),
-        }
-        for name, column in columns.items():
-            if len(column) != n:
-                raise InputError(source, field=name, found=f"{len(column)} rows", expected=f"{n}, one per triplet")
-        if len(set(images)) != m:
-            raise InputError(source, field="images", found="a name twice", expected="distinct image names")
-        _check_indices(source, "image", image_of, m)
-        _check_indices(source, "verb", columns["verb"], len(verbs))
-        _check_indices(source, "object", columns["object"], len(objects))
-        pixels = (frames != Frame.CONTINUOUS)[image_of] if n else np.zeros(0, bool)
-        _check_boxes(source, "human box", columns["human_boxes"], pixels)
-        _check_boxes(source, "object box", columns["object_boxes"], pixels)
-        _check_finite(source, "score", columns["score"])
-        if (np.diff(image_of) < 0).any():
+        for field, names in (("images", images), ("verbs", verbs), ("objects", objects)):
+            columns.check_names(source, field, names)
+        m = len(images)
+        image_of = columns.integers(source, "image", image, m)
+        n = len(image_of)
+
+        def name(row: int) -> str:
+            return f"record {row} ({quote(images[image_of[row]])})"
+
+        frames = columns.integers(source, "frame", frame, len(Frame)).astype(np.uint8)
+        if len(frames) not in (1, m):
+            raise InputError(source, field="frame", found=f"{len(frames)} values", expected=f"{m}, one per image")
+        rows = _Rows(
+            human_boxes=columns.numbers(source, "human_boxes", human_boxes, (n, 4)),
+            object_boxes=columns.numbers(source, "object_boxes", object_boxes, (n, 4)),
+            verb=columns.integers(source, "verb", verb, len(verbs), n, name).astype(np.int32),
+            object=columns.integers(source, "object", object, len(objects), n, name).astype(np.int32),
+            score=np.ones(n) if score is None else columns.numbers(source, "score", score, (n,)),
+        )
+        pixels = (frames != Frame.CONTINUOUS) if len(frames) == 1 else (frames != Frame.CONTINUOUS)[image_of]
+        columns.check_boxes(source, "human box", rows["human_boxes"], pixels, name)
+        columns.check_boxes(source, "object box", rows["object_boxes"], pixels, name)
+        columns.check_scores(source, rows["score"], name)
+        if (image_of[1:] < image_of[:-1]).any():
             order = np.argsort(image_of, kind="stable")
             image_of = image_of[order]
-            columns = {name: column[order] for name, column in columns.items()}
+            rows = _reordered(rows, order)
         return cls(
             images=tuple(images),
-            sizes=np.zeros((m, 2), np.int32) if sizes is None else np.asarray(sizes, np.int32).reshape(m, 2),
-            frames=frames,
+            sizes=np.zeros((m, 2), np.int32) if sizes is None else columns.sizes(source, sizes, m),
+            frames=np.broadcast_to(frames, (m,)).copy(),
             offsets=np.searchsorted(image_of, np.arange(m + 1)),
-            human_boxes=columns["human_boxes"],
-            object_boxes=columns["object_boxes"],
-            verb=columns["verb"],
-            object=columns["object"],
-            score=columns["score"],
             verbs=tuple(verbs),
             objects=tuple(objects),
+            **rows,
         )
 
     def select(self, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Interactions:
@@ -220,33 +239,3 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
         objects=list(objects),
         source="concatenate",
     )
-
-
-def _check_indices(source: str | Path, field: str, index: NDArray[np.integer], size: int) -> None:
-    bad = (index < 0) | (index >= size)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(source, record=row, field=field, found=f"index {index[row]}", expected=f"0 to {size - 1}")
-
-
-def _check_finite(source: str | Path, field: str, values: Floats) -> None:
-    bad = ~np.isfinite(values)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(source, record=row, field=field, found=str(values[row]), expected="a finite number")
-
-
-def _check_boxes(source: str | Path, field: str, boxes: Floats, pixels: NDArray[np.bool_]) -> None:
-    extent = boxes[:, 2:] - boxes[:, :2]
-    bad = ~((extent > 0) | ((extent == 0) & pixels[:, None])).all(axis=1) | ~np.isfinite(boxes).all(axis=1)
-    if bad.any():
-        row = int(np.argmax(bad))
-        numbers = ", ".join(f"{x:g}" for x in boxes[row])
-        raise InputError(
-            source,
-            record=row,
-            field=field,
-            found=f"[{numbers}]",
-            expected="finite x1, y1, x2, y2 with x1 < x2 and y1 < y2",
-            hint="another box convention? name it with --boxes" if np.isfinite(boxes[row]).all() else None,
-        )

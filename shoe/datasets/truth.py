@@ -21,12 +21,16 @@ class GroundTruth:
         split: "test2015", "train2015", or the name of the file where it cannot be told.
         image_labels: (K, images) which classes the image-level annotation says are in an image (official known-object
             setting); absent where only boxes are at hand.
+        form: what kind of file it came from, in words.
+        left_out: names of training images left out because their triplets point to boxes that the file does not have.
     """
 
     interactions: Interactions
     classes: HoiClasses
     split: str
     image_labels: NDArray[np.bool_] | None = None
+    form: str = "table"
+    left_out: tuple[str, ...] = ()
 
     @property
     def hoi(self) -> NDArray[np.int32]:
