@@ -1,0 +1,143 @@
+"""Average precision of a ranked list of labels in 0..1, in loops, and over all orders of equally scored entries."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import combinations, groupby, product
+from math import factorial
+from typing import Literal, NamedTuple
+
+EPSILON = 1e-8
+"""Algorithm 1, line 34. Part of all-points and trapezoid; the methods on a grid of recalls have none."""
+
+MOST_ORDERS = 50_000
+
+Grid = Literal["arange", "linspace", "exact"]
+Method = Literal["all-points", "11-point", "101-point", "trapezoid"]
+Entry = tuple[float, float]
+"""Score and label; a label is 0, 1 or a similarity between them."""
+
+
+def recall_grid(name: Grid) -> list[float]:
+    """The eleven recalls as each reference computes them.
+
+    arange multiplies: start + i * step. linspace (torch) does so for the first half (i < 11 // 2) and counts the
+    second half back from the end: end - (10 - i) * step. exact divides: i / 10.
+    """
+    if name == "arange":
+        return [i * 0.1 for i in range(11)]
+    if name == "linspace":
+        return [i * 0.1 for i in range(5)] + [1 - (10 - i) * 0.1 for i in range(5, 11)]
+    return [i / 10 for i in range(11)]
+
+
+def interpolated(labels: Sequence[float], truths: int, thresholds: Sequence[float]) -> float:
+    """Mean over thresholds of the largest precision at a recall that reaches the threshold; 0 where none does."""
+    if truths == 0:
+        return 0.0
+    curve = []
+    found = 0.0
+    for rank, label in enumerate(labels, start=1):
+        found += label
+        curve.append((found / truths, found / rank))
+    total = 0.0
+    for threshold in thresholds:
+        total += max((precision for recall, precision in curve if recall >= threshold), default=0.0)
+    return total / len(thresholds)
+
+
+def eleven_point(labels: Sequence[float], truths: int, grid: Grid = "exact") -> float:
+    return interpolated(labels, truths, recall_grid(grid))
+
+
+def all_points(labels: Sequence[float], truths: int) -> float:
+    """Area under the step curve of the precision envelope, with Algorithm 1's epsilons."""
+    curve = _curve(labels, truths)
+    area = 0.0
+    envelope = 0.0
+    for i in reversed(range(len(curve))):
+        recall, precision = curve[i]
+        envelope = max(envelope, precision)
+        area += (recall - (curve[i - 1][0] if i else 0.0)) * envelope
+    return area
+
+
+def trapezoid(labels: Sequence[float], truths: int) -> float:
+    """Area under the raw curve, joined by straight lines; it starts at recall 0 with the first entry's precision."""
+    area = 0.0
+    last_recall = 0.0
+    last_precision = None
+    for recall, precision in _curve(labels, truths):
+        if last_precision is None:
+            last_precision = precision
+        area += (recall - last_recall) * (precision + last_precision) / 2
+        last_recall, last_precision = recall, precision
+    return area
+
+
+def average_precision(labels: Sequence[float], truths: int, method: Method) -> float:
+    """AP of labels in rank order. ``truths`` = 0 gives 0. 11-point uses the exact grid."""
+    if method == "11-point":
+        return eleven_point(labels, truths)
+    if method == "101-point":
+        return interpolated(labels, truths, [k / 100 for k in range(101)])
+    if method == "trapezoid":
+        return trapezoid(labels, truths)
+    return all_points(labels, truths)
+
+
+class TiedAP(NamedTuple):
+    expected: float
+    best: float
+    worst: float
+
+
+def expected_ap(entries: Sequence[Entry], truths: int, method: Method) -> TiedAP:
+    """Mean, largest and smallest AP over all orders of equally scored entries, by enumeration.
+
+    Entries of one score and one label are interchangeable, so each distinct sequence of labels of a tie group comes
+    from equally many orders: the mean over distinct sequences is the mean over orders.
+
+    Raises:
+        ValueError: if there are more than ``MOST_ORDERS`` distinct sequences.
+    """
+    ranked = sorted(entries, key=lambda entry: -entry[0])
+    groups = [[label for _, label in tied] for _, tied in groupby(ranked, key=lambda entry: entry[0])]
+    number = 1
+    for group in groups:
+        number *= _number_of_sequences(group)
+    if number > MOST_ORDERS:
+        raise ValueError(f"{number} orders of tied entries are too many to enumerate")
+    values = [
+        average_precision([label for part in parts for label in part], truths, method)
+        for parts in product(*[list(_sequences(group)) for group in groups])
+    ]
+    return TiedAP(sum(values) / len(values), max(values), min(values))
+
+
+def _curve(labels: Sequence[float], truths: int) -> list[tuple[float, float]]:
+    curve = []
+    found = 0.0
+    for rank, label in enumerate(labels, start=1):
+        found += label
+        curve.append((found / (truths + EPSILON), found / (rank + EPSILON)))
+    return curve
+
+
+def _number_of_sequences(group: Sequence[float]) -> int:
+    number = factorial(len(group))
+    for count in Counter(group).values():
+        number //= factorial(count)
+    return number
+
+
+def _sequences(group: Sequence[float]) -> Iterator[list[float]]:
+    """All distinct sequences: the rarest label goes to every choice of places, the others fill the rest."""
+    counts = Counter(group)
+    label = min(counts, key=lambda each: counts[each])
+    if len(counts) == 1:
+        yield list(group)
+        return
+    for others in _sequences([each for each in group if each != label]):
+        for places in combinations(range(len(group)), counts[label]):
+            remaining = iter(others)
+            yield [label if i in places else next(remaining) for i in range(len(group))]

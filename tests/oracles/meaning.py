@@ -1,0 +1,84 @@
+"""What the semantic oracle is told (options), and sigma: how near a pair of predicted words is to a class."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tests.oracles.average_precision import Method
+
+Similarity = Callable[[int, str], float]
+"""Similarity of a class's verb (or object) to a predicted word, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Names are the command line's with an underscore for the hyphen; defaults are ``--protocol shoe``."""
+
+    combine: str = "arithmetic"
+    weight: float = 0.5
+    assign: str = "greedy-gt"
+    sigma_ties: str = "confidence"
+    theta: float = 0.5
+    theta_at: str = ">="
+    pixels: str = "cont"
+    min_sigma: str = "none"
+    missed: str = "keep"
+    fp_scope: str = "dataset"
+    delta: float = 0.5
+    delta_at: str = ">="
+    ap: Method = "all-points"
+    ties: str = "expected"
+    classes: str = "truth"
+    no_interaction: str = "keep"
+    tau: float = 0.5
+    tau_by: str = "score"
+    map_tau: float | None = None
+    recall: str = "fn"
+    f1_classes: str = "truth"
+    prediction_misses: str = "all"
+    cap: int | None = None
+    repeats: str = "charged"
+
+
+LITERAL: dict[str, object] = {"fp_scope": "image", "ties": "input", "repeats": "matched"}
+"""What ``--protocol shoe-literal`` changes."""
+
+
+class Meaning:
+    """Sigma of a class and a pair of words, remembered."""
+
+    def __init__(self, verb: Similarity, noun: Similarity, options: Options, scope: list[int]) -> None:
+        self.verb, self.noun, self.options, self.scope = verb, noun, options, scope
+        self.known: dict[tuple[int, str, str], float] = {}
+        self.nearest: dict[tuple[str, str], tuple[int | None, float]] = {}
+
+    def sigma(self, hoi: int, verb: str, noun: str) -> float:
+        key = hoi, verb, noun
+        if key not in self.known:
+            self.known[key] = _combined(self.verb(hoi, verb), self.noun(hoi, noun), self.options)
+        return self.known[key]
+
+    def best_of_dataset(self, verb: str, noun: str) -> tuple[int | None, float]:
+        if (verb, noun) not in self.nearest:
+            self.nearest[verb, noun] = self.best_of(self.scope, verb, noun)
+        return self.nearest[verb, noun]
+
+    def best_of(self, hois: Iterable[int], verb: str, noun: str) -> tuple[int | None, float]:
+        """The class of largest sigma, the first of equals; None for no classes."""
+        best, largest = None, -1.0
+        for hoi in hois:
+            sigma = self.sigma(hoi, verb, noun)
+            if sigma > largest:
+                best, largest = hoi, sigma
+        return best, largest
+
+    def reaches_delta(self, sigma: float) -> bool:
+        return sigma > self.options.delta if self.options.delta_at == ">" else sigma >= self.options.delta
+
+
+def _combined(verb: float, noun: float, options: Options) -> float:
+    weight = options.weight
+    if options.combine == "minimum":
+        return min(verb, noun)
+    if options.combine == "geometric":
+        return float(verb**weight * noun ** (1 - weight))
+    return weight * verb + (1 - weight) * noun

@@ -1,0 +1,129 @@
+"""Scenes as plain data: what the oracles read, and the way from and to the project's tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from shoe.datasets.classes import HoiClasses
+from shoe.datasets.truth import GroundTruth
+from shoe.frames import Frame
+from shoe.interactions import Interactions
+from tests.oracles.boxes import Box
+
+
+@dataclass(frozen=True, slots=True)
+class Triplet:
+    human_box: Box
+    object_box: Box
+    verb: str
+    object: str
+    score: float = 1.0
+
+
+@dataclass(slots=True)
+class ImageScene:
+    """One image; boxes are the numbers of their files.
+
+    ``known`` is False for an image that only the predictions have. ``labels`` are the classes that the image-level
+    annotation names; None where there is no such annotation.
+    """
+
+    name: str
+    truth: list[Triplet] = field(default_factory=list)
+    predictions: list[Triplet] = field(default_factory=list)
+    truth_frame: Frame = Frame.PIXELS_1
+    prediction_frame: Frame = Frame.CONTINUOUS
+    size: tuple[int, int] = (0, 0)
+    known: bool = True
+    labels: frozenset[int] | None = None
+
+
+def class_words(classes: HoiClasses) -> list[tuple[str, str]]:
+    """(verb, object) of each class, in class order."""
+    return [(classes.verbs[v], classes.objects[o]) for v, o in zip(classes.verb, classes.object, strict=True)]
+
+
+def from_tables(truth: GroundTruth, predictions: Interactions) -> list[ImageScene]:
+    """Read tables: images in the order of the truth, then those that only the predictions have, in theirs."""
+    table = truth.interactions
+    scenes = {}
+    for i, (name, triplets) in enumerate(zip(table.images, _triplets(table), strict=True)):
+        named = None if truth.image_labels is None else np.flatnonzero(truth.image_labels[:, i]).tolist()
+        scenes[name] = ImageScene(
+            name,
+            truth=triplets,
+            truth_frame=Frame(int(table.frames[i])),
+            size=_size(table, i),
+            labels=None if named is None else frozenset(named),
+        )
+    for i, (name, triplets) in enumerate(zip(predictions.images, _triplets(predictions), strict=True)):
+        scene = scenes.setdefault(name, ImageScene(name, size=_size(predictions, i), known=name in scenes))
+        scene.predictions = triplets
+        scene.prediction_frame = Frame(int(predictions.frames[i]))
+    return list(scenes.values())
+
+
+def to_tables(
+    scenes: Sequence[ImageScene], classes: HoiClasses, prediction_order: Sequence[int] | None = None
+) -> tuple[GroundTruth, Interactions]:
+    """Write tables. An image without predictions is left out of the predictions, as most files leave it out.
+
+    ``prediction_order`` lists the scenes in the order in which the prediction file has their images.
+    """
+    known = [scene for scene in scenes if scene.known]
+    labels = None
+    if any(scene.labels is not None for scene in known):
+        labels = np.zeros((len(classes), len(known)), bool)
+        for i, scene in enumerate(known):
+            labels[sorted(scene.labels or ()), i] = True
+    truth = _table([(s, s.truth, s.truth_frame) for s in known], classes.verbs, classes.objects)
+    ordered = scenes if prediction_order is None else [scenes[i] for i in prediction_order]
+    predicted = [(s, s.predictions, s.prediction_frame) for s in ordered if s.predictions or not s.known]
+    # Words in order of first appearance: a vocabulary that is nobody's class list.
+    verbs = tuple(dict.fromkeys(t.verb for _, triplets, _ in predicted for t in triplets))
+    objects = tuple(dict.fromkeys(t.object for _, triplets, _ in predicted for t in triplets))
+    return GroundTruth(truth, classes, "test2015", labels), _table(predicted, verbs, objects)
+
+
+def _size(table: Interactions, image: int) -> tuple[int, int]:
+    width, height = table.sizes[image].tolist()
+    return width, height
+
+
+def _triplets(table: Interactions) -> list[list[Triplet]]:
+    rows = [
+        Triplet((h[0], h[1], h[2], h[3]), (o[0], o[1], o[2], o[3]), table.verbs[v], table.objects[n], s)
+        for h, o, v, n, s in zip(
+            table.human_boxes.tolist(),
+            table.object_boxes.tolist(),
+            table.verb.tolist(),
+            table.object.tolist(),
+            table.score.tolist(),
+            strict=True,
+        )
+    ]
+    offsets = table.offsets.tolist()
+    return [rows[start:end] for start, end in pairwise(offsets)]
+
+
+def _table(
+    images: Sequence[tuple[ImageScene, list[Triplet], Frame]], verbs: tuple[str, ...], objects: tuple[str, ...]
+) -> Interactions:
+    rows = [(i, t) for i, (_, triplets, _) in enumerate(images) for t in triplets]
+    verb_index = {word: i for i, word in enumerate(verbs)}
+    object_index = {word: i for i, word in enumerate(objects)}
+    return Interactions.from_columns(
+        images=[scene.name for scene, _, _ in images],
+        image=[i for i, _ in rows],
+        human_boxes=[t.human_box for _, t in rows],
+        object_boxes=[t.object_box for _, t in rows],
+        verb=[verb_index[t.verb] for _, t in rows],
+        object=[object_index[t.object] for _, t in rows],
+        verbs=verbs,
+        objects=objects,
+        score=[t.score for _, t in rows],
+        sizes=np.array([scene.size for scene, _, _ in images], np.int32).reshape(-1, 2),
+        frame=np.array([frame for _, _, frame in images], np.uint8),
+    )

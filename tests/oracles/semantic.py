@@ -1,0 +1,302 @@
+"""SHOE-mAP and SHOE-mF1 (Algorithms 1 and 2 of the SHOE supplement), loop by loop, with the options of 10.5.
+
+Choices that the text leaves open:
+
+- Images that the ground truth does not list are left out first; then no_interaction (a predicted verb equal to that
+  word); then the cap; then tau. A share of tau (``image``, ``dataset``) is taken of what the cap left.
+- Equal scores keep the order of the ground truth's images, then of an image's rows, in the cap, in tau, in
+  ``assign=confidence`` and in ``ties=input``.
+- A repeat is told by the numbers and words of the file (one image has one frame), among what the cap and tau left.
+- ``assign=best-first`` walks (sigma, then the key of sigma-ties, then prediction row, then truth row).
+- A missed truth's (0, 0) ties with predictions that have score 0.
+- Under ``fp-scope=dataset`` a class without ground truth can be charged; with ``classes=truth`` that costs nothing.
+- ``min-sigma=delta`` compares as ``delta-at`` does. ``pixels=+1`` is the official script's IoU.
+- geometric = verb ** weight * object ** (1 - weight); minimum has no weight.
+- Rates are fractions. The prediction miss rate is of the predictions after tau; repeats count as unmatched.
+- ``f1-classes=counted``: classes with ground truth, or with a charged prediction.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import TypedDict
+
+from shoe.datasets.classes import HoiClasses
+from tests.oracles.assignment import Candidate, assigned
+from tests.oracles.average_precision import EPSILON, Entry, average_precision, expected_ap
+from tests.oracles.boxes import Box, Space, iou_continuous, iou_pixels, moved
+from tests.oracles.meaning import Meaning, Options, Similarity
+from tests.oracles.model import ImageScene, Triplet, class_words
+
+Pair = tuple[str, int, int]
+"""Image, row of the truth in the scene, row of the prediction in the scene."""
+
+
+class SemanticFigures(TypedDict):
+    """None where there is nothing to measure; ``map_bounds`` (worst, best order) only where ties are expected over.
+
+    ``matched``, ``charged`` (image, prediction row, class) and ``sigma_total`` are of the mAP; ``matched_f1`` and the
+    rates of the mF1.
+    """
+
+    map: float | None
+    map_bounds: tuple[float, float] | None
+    mf1: float | None
+    ap: list[float | None]
+    f1: list[float | None]
+    gt_miss_rate: float | None
+    prediction_miss_rate: float | None
+    matched: list[Pair]
+    matched_f1: list[Pair]
+    charged: list[Pair]
+    sigma_total: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Truth:
+    row: int
+    hoi: int
+    human: Box
+    object: Box
+
+
+@dataclass(frozen=True, slots=True)
+class _Prediction:
+    row: int
+    verb: str
+    noun: str
+    score: float
+    human: Box
+    object: Box
+    said: Triplet
+    """The prediction without its score, in the numbers of its file."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Image:
+    name: str
+    truth: list[_Truth]
+    predictions: list[_Prediction]
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """One image after matching: (truth, prediction or None, sigma) per truth, and (prediction, class or None)."""
+
+    name: str
+    truth: list[tuple[_Truth, _Prediction | None, float]]
+    unmatched: list[tuple[_Prediction, int | None]]
+
+
+def semantic(
+    scenes: Iterable[ImageScene],
+    classes: HoiClasses,
+    verb_similarity: Similarity,
+    object_similarity: Similarity,
+    options: Mapping[str, object] | None = None,
+) -> SemanticFigures:
+    """Score scenes, in the order of the ground truth's images, by meaning.
+
+    Raises:
+        TypeError: for an option that does not exist.
+        ValueError: if ties=expected meets too many orders to enumerate.
+    """
+    chosen = replace(Options(), **{name.replace("-", "_"): value for name, value in (options or {}).items()})  # type: ignore[arg-type]
+    words = class_words(classes)
+    kept = [k for k, (verb, _) in enumerate(words) if chosen.no_interaction == "keep" or verb != "no_interaction"]
+    numbers = {words[k]: k for k in kept}
+    images = [_image(scene, numbers, chosen) for scene in scenes if scene.known]
+    meaning = Meaning(verb_similarity, object_similarity, chosen, kept)
+
+    ranked = images if chosen.map_tau is None else [_at_least(image, chosen.map_tau) for image in images]
+    for_map = [_matched(image, meaning) for image in ranked]
+    for_f1 = [_matched(image, meaning) for image in _confident(images, chosen)]
+
+    counts = [0] * len(words)
+    for image in images:
+        for truth in image.truth:
+            counts[truth.hoi] += 1
+    ap, lowest, highest = _average_precisions(for_map, counts, kept, chosen)
+    f1 = _f1(for_f1, counts, chosen)
+    worst, best = _mean(lowest), _mean(highest)
+    truths, missed, predictions, wrong = 0, 0, 0, 0
+    for outcome in for_f1:
+        truths += len(outcome.truth)
+        missed += sum(prediction is None for _, prediction, _ in outcome.truth)
+        predictions += len(outcome.truth) - sum(prediction is None for _, prediction, _ in outcome.truth)
+        predictions += len(outcome.unmatched)
+        wrong += sum(hoi is not None or chosen.prediction_misses == "all" for _, hoi in outcome.unmatched)
+    return {
+        "map": _mean(ap),
+        "map_bounds": None if chosen.ties == "input" or worst is None or best is None else (worst, best),
+        "mf1": _mean(f1),
+        "ap": ap,
+        "f1": f1,
+        "gt_miss_rate": missed / truths if truths else None,
+        "prediction_miss_rate": wrong / predictions if predictions else None,
+        "matched": _pairs(for_map),
+        "matched_f1": _pairs(for_f1),
+        "charged": [(o.name, p.row, hoi) for o in for_map for p, hoi in o.unmatched if hoi is not None],
+        "sigma_total": sum(sigma for outcome in for_map for _, _, sigma in outcome.truth),
+    }
+
+
+def _image(scene: ImageScene, numbers: dict[tuple[str, str], int], options: Options) -> _Image:
+    space: Space = "indices" if options.pixels == "+1" else "edges"
+    truth = []
+    for row, t in enumerate(scene.truth):
+        if (t.verb, t.object) in numbers:
+            human, thing = (moved(box, scene.truth_frame, space) for box in (t.human_box, t.object_box))
+            truth.append(_Truth(row, numbers[t.verb, t.object], human, thing))
+    predictions = []
+    for row, p in enumerate(scene.predictions):
+        if options.no_interaction == "keep" or p.verb != "no_interaction":
+            human, thing = (moved(box, scene.prediction_frame, space) for box in (p.human_box, p.object_box))
+            predictions.append(_Prediction(row, p.verb, p.object, p.score, human, thing, replace(p, score=0.0)))
+    if options.cap is not None:
+        best = sorted(predictions, key=lambda p: -p.score)[: options.cap]
+        predictions = sorted(best, key=lambda p: p.row)
+    return _Image(scene.name, truth, predictions)
+
+
+def _at_least(image: _Image, score: float) -> _Image:
+    return replace(image, predictions=[p for p in image.predictions if p.score >= score])
+
+
+def _confident(images: list[_Image], options: Options) -> list[_Image]:
+    """Algorithm 2, line 2: the predictions that tau keeps."""
+    if options.tau_by == "score":
+        return [_at_least(image, options.tau) for image in images]
+    groups = [[(i, p) for p in image.predictions] for i, image in enumerate(images)]
+    if options.tau_by == "dataset":
+        groups = [[each for group in groups for each in group]]
+    keep: set[tuple[int, int]] = set()
+    for group in groups:
+        best = sorted(group, key=lambda each: -each[1].score)[: ceil(options.tau * len(group))]
+        keep.update((i, p.row) for i, p in best)
+    return [
+        replace(image, predictions=[p for p in image.predictions if (i, p.row) in keep])
+        for i, image in enumerate(images)
+    ]
+
+
+def _repeats(predictions: list[_Prediction]) -> set[int]:
+    """Positions of predictions that say again what another one says: all copies but the best-scored, first one."""
+    copies: dict[Triplet, list[int]] = {}
+    for j, p in enumerate(predictions):
+        copies.setdefault(p.said, []).append(j)
+    repeats: set[int] = set()
+    for same in copies.values():
+        counted = max(same, key=lambda j: (predictions[j].score, -j))
+        repeats.update(j for j in same if j != counted)
+    return repeats
+
+
+def _matched(image: _Image, meaning: Meaning) -> _Outcome:
+    """Lines 8 to 30 of Algorithm 1, 8 to 28 of Algorithm 2."""
+    options = meaning.options
+    candidates = _candidates(image, meaning)
+    partner = assigned(candidates, [p.score for p in image.predictions], options.assign, options.sigma_ties)
+    truth: list[tuple[_Truth, _Prediction | None, float]] = []
+    for g, t in enumerate(image.truth):
+        if g in partner:
+            p = image.predictions[partner[g]]
+            truth.append((t, p, meaning.sigma(t.hoi, p.verb, p.noun)))
+        else:
+            truth.append((t, None, 0.0))
+    unmatched: list[tuple[_Prediction, int | None]] = []
+    for j, p in enumerate(image.predictions):
+        if j in partner.values():
+            continue
+        if options.fp_scope == "image":
+            hoi, sigma = meaning.best_of([t.hoi for t in image.truth], p.verb, p.noun)
+        else:
+            hoi, sigma = meaning.best_of_dataset(p.verb, p.noun)
+        unmatched.append((p, hoi if hoi is not None and meaning.reaches_delta(sigma) else None))
+    return _Outcome(image.name, truth, unmatched)
+
+
+def _candidates(image: _Image, meaning: Meaning) -> list[Candidate]:
+    """All (truth, prediction) pairs that may match: both boxes overlap enough and sigma is high enough."""
+    options = meaning.options
+    iou = iou_pixels if options.pixels == "+1" else iou_continuous
+    barred = _repeats(image.predictions) if options.repeats == "charged" else set()
+    found = []
+    for g, t in enumerate(image.truth):
+        for j, p in enumerate(image.predictions):
+            if j in barred:
+                continue
+            human, thing = iou(t.human, p.human), iou(t.object, p.object)
+            pair = min(human, thing)
+            if not (pair > options.theta if options.theta_at == ">" else pair >= options.theta):
+                continue
+            sigma = meaning.sigma(t.hoi, p.verb, p.noun)
+            if options.min_sigma == "positive" and not sigma > 0:
+                continue
+            if options.min_sigma == "delta" and not meaning.reaches_delta(sigma):
+                continue
+            found.append(Candidate(g, j, sigma, pair))
+    return found
+
+
+def _average_precisions(
+    outcomes: list[_Outcome], counts: list[int], kept: list[int], options: Options
+) -> tuple[list[float | None], list[float | None], list[float | None]]:
+    """Lines 32 to 40 of Algorithm 1: AP of each class, and its AP in the worst and the best order of ties."""
+    lists: dict[int, list[Entry]] = {}
+    for outcome in outcomes:
+        for t, p, sigma in outcome.truth:
+            if p is not None:
+                lists.setdefault(t.hoi, []).append((p.score, sigma))
+            elif options.missed == "keep":
+                lists.setdefault(t.hoi, []).append((0.0, 0.0))
+        for p, hoi in outcome.unmatched:
+            if hoi is not None:
+                lists.setdefault(hoi, []).append((p.score, 0.0))
+    ap: list[float | None] = [None] * len(counts)
+    worst, best = list(ap), list(ap)
+    for k in kept:
+        if counts[k] == 0:
+            if options.classes == "all":
+                ap[k] = worst[k] = best[k] = 0.0
+            continue
+        entries = lists.get(k, [])
+        if options.ties == "input":
+            labels = [label for _, label in sorted(entries, key=lambda entry: -entry[0])]
+            ap[k] = average_precision(labels, counts[k], options.ap)
+        else:
+            ap[k], best[k], worst[k] = expected_ap(entries, counts[k], options.ap)
+    return ap, worst, best
+
+
+def _f1(outcomes: list[_Outcome], counts: list[int], options: Options) -> list[float | None]:
+    """Lines 15 to 35 of Algorithm 2: F1 of each class."""
+    tp, fp, fn = ([0.0] * len(counts) for _ in range(3))
+    charged = set()
+    for outcome in outcomes:
+        for t, p, sigma in outcome.truth:
+            if p is not None:
+                tp[t.hoi] += sigma
+                fp[t.hoi] += 1 - sigma
+            else:
+                fn[t.hoi] += 1
+        for _, hoi in outcome.unmatched:
+            if hoi is not None:
+                fp[hoi] += 1
+                charged.add(hoi)
+    f1: list[float | None] = [None] * len(counts)
+    for k, count in enumerate(counts):
+        if count > 0 or (options.f1_classes == "counted" and k in charged):
+            precision = tp[k] / (tp[k] + fp[k] + EPSILON)
+            recall = tp[k] / ((count if options.recall == "truth" else tp[k] + fn[k]) + EPSILON)
+            f1[k] = 2 * precision * recall / (precision + recall + EPSILON)
+    return f1
+
+
+def _pairs(outcomes: list[_Outcome]) -> list[Pair]:
+    return [(o.name, t.row, p.row) for o in outcomes for t, p, _ in o.truth if p is not None]
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    present = [value for value in values if value is not None]
+    return sum(present) / len(present) if present else None

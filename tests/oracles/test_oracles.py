@@ -1,0 +1,132 @@
+"""What the oracles stand on: curves, boxes, tables. The numbers here were found with paper and pencil."""
+
+from dataclasses import replace
+from itertools import permutations
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.frames import Frame
+from tests.oracles.average_precision import (
+    Method,
+    all_points,
+    average_precision,
+    eleven_point,
+    expected_ap,
+    interpolated,
+    recall_grid,
+    trapezoid,
+)
+from tests.oracles.boxes import iou_continuous, iou_pixels, iou_pixels_strict, moved
+from tests.oracles.model import ImageScene, from_tables, to_tables
+from tests.oracles.scenes import random_scenes, scenes, small_classes
+
+METHODS: tuple[Method, ...] = ("all-points", "11-point", "101-point", "trapezoid")
+
+
+# Average precision
+
+
+def test_grids_are_those_of_the_references() -> None:
+    assert recall_grid("arange") == np.arange(0, 1.1, 0.1).tolist()
+    missed = {name: [i for i, t in enumerate(recall_grid(name)) if i / 10 < t] for name in ("arange", "linspace")}
+    assert missed == {"arange": [3, 6, 7], "linspace": [3]}
+    assert all(i / 10 >= t for i, t in enumerate(recall_grid("exact")))
+
+
+def test_three_of_ten_truths_found_first() -> None:
+    assert eleven_point([1, 1, 1], 10, "arange") == pytest.approx(3 / 11)
+    assert eleven_point([1, 1, 1], 10, "linspace") == pytest.approx(3 / 11)
+    assert eleven_point([1, 1, 1], 10, "exact") == pytest.approx(4 / 11)
+
+
+def test_areas_of_a_short_ranking() -> None:
+    # recall 1/2 1/2 1, precision 1 1/2 2/3; the envelope is 1 2/3 2/3
+    assert all_points([1, 0, 1], 2) == pytest.approx(1 / 2 + 1 / 2 * 2 / 3, abs=1e-7)
+    assert trapezoid([1, 0, 1], 2) == pytest.approx(1 / 2 + 1 / 2 * (1 / 2 + 2 / 3) / 2, abs=1e-7)
+    assert eleven_point([1, 0, 1], 2) == pytest.approx((6 + 5 * 2 / 3) / 11)
+    assert average_precision([1, 0, 1], 2, "101-point") == pytest.approx((51 + 50 * 2 / 3) / 101)
+
+
+def test_areas_of_fractional_labels() -> None:
+    # found 0.5 and 1.5 of 2 at ranks 1 and 2: recall 1/4 3/4, precision 1/2 3/4, so the envelope is 3/4 throughout
+    assert all_points([0.5, 1.0], 2) == pytest.approx(0.75 * 0.75, abs=1e-7)
+    assert trapezoid([0.5, 1.0], 2) == pytest.approx(0.25 * 0.5 + 0.5 * (0.5 + 0.75) / 2, abs=1e-7)
+    assert interpolated([0.5, 1.0], 2, [0.0, 0.25, 0.75, 0.76]) == pytest.approx(3 * 0.75 / 4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_truth_one_hit_is_one_and_nothing_is_nothing(method: Method) -> None:
+    assert average_precision([1], 1, method) == pytest.approx(1, abs=1e-7)
+    assert average_precision([], 1, method) == 0
+    assert average_precision([0, 0], 1, method) == 0
+    assert average_precision([0], 0, method) == 0
+
+
+def test_constant_scores_average_over_the_place_of_the_hit() -> None:
+    # One truth, three predictions of one score, one right: it is first, second or third with precision 1, 1/2, 1/3.
+    tied = expected_ap([(0.5, 0.0), (0.5, 1.0), (0.5, 0.0)], 1, "all-points")
+    assert tied == pytest.approx(((1 + 1 / 2 + 1 / 3) / 3, 1, 1 / 3), abs=1e-7)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from((0.0, 0.5, 1.0)), st.sampled_from((0.0, 0.5, 1.0))), max_size=5),
+    st.integers(1, 4),
+    st.sampled_from(METHODS),
+)
+def test_expectation_is_the_mean_over_all_orders_that_scores_allow(
+    entries: list[tuple[float, float]], truths: int, method: Method
+) -> None:
+    ranked = sorted((score for score, _ in entries), reverse=True)
+    allowed = [order for order in permutations(entries) if [s for s, _ in order] == ranked]
+    values = [average_precision([label for _, label in order], truths, method) for order in allowed]
+    expected = sum(values) / len(values), max(values), min(values)
+    assert expected_ap(entries, truths, method) == pytest.approx(expected, abs=1e-12)
+
+
+def test_too_many_orders_are_refused_and_equal_labels_are_one_order() -> None:
+    assert expected_ap([(0.0, 0.0)] * 2000, 1, "all-points").expected == 0
+    with pytest.raises(ValueError, match="orders"):
+        expected_ap([(0.5, i / 100) for i in range(10)], 1, "all-points")
+
+
+# Boxes
+
+
+def test_half_overlap_in_each_convention() -> None:
+    assert iou_continuous((0, 0, 10, 10), (0, 0, 5, 10)) == 0.5
+    assert iou_pixels((1, 1, 10, 10), (1, 1, 5, 10)) == 0.5
+    assert iou_pixels((1, 1, 1, 1), (1, 1, 1, 1)) == 1
+    assert iou_pixels_strict((1, 1, 1, 1), (1, 1, 1, 1)) == 0
+    assert iou_continuous((1, 1, 1, 9), (1, 1, 1, 9)) == 0
+    assert iou_pixels((0, 0, 4, 4), (5, 0, 9, 4)) == 0
+
+
+def test_one_pixel_box_in_every_space() -> None:
+    """The first pixel of an image, in three frames, is one box wherever frames are understood."""
+    first = {Frame.CONTINUOUS: (0.0, 0.0, 1.0, 1.0), Frame.PIXELS_0: (0.0, 0.0, 0.0, 0.0), Frame.PIXELS_1: (1.0,) * 4}
+    assert {moved(box, frame, "edges") for frame, box in first.items()} == {(0, 0, 1, 1)}
+    assert moved((0, 0, 0, 0), Frame.PIXELS_0, "indices") == moved((1, 1, 1, 1), Frame.PIXELS_1, "indices")
+    assert moved((3, 4, 5, 6), Frame.CONTINUOUS, "indices") == (4, 5, 6, 7)
+    assert all(moved((3, 4, 5, 6), frame, "raw") == (3, 4, 5, 6) for frame in Frame)
+
+
+# Tables
+
+
+@given(scenes(), st.randoms(use_true_random=False))
+def test_scenes_survive_the_tables(found: list[ImageScene], random: Random) -> None:
+    order = list(range(len(found)))
+    random.shuffle(order)
+    truth, predictions = to_tables(found, small_classes(), order)
+    back = from_tables(truth, predictions)
+    assert [replace(scene, size=(0, 0)) for scene in back] == [replace(scene, size=(0, 0)) for scene in found]
+
+
+def test_random_scenes_are_fixed_by_their_generator() -> None:
+    one, other = (random_scenes(np.random.default_rng(3), 4, open_words=True) for _ in range(2))
+    assert one == other
+    assert sum(len(scene.predictions) for scene in one) > 0

@@ -1,0 +1,255 @@
+"""Hand-worked examples that pin the oracle of the semantic scores."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.frames import Frame
+from tests.oracles.boxes import Box
+from tests.oracles.meaning import LITERAL
+from tests.oracles.model import ImageScene, Triplet, class_words
+from tests.oracles.scenes import scenes, small_classes, toy_similarity
+from tests.oracles.semantic import SemanticFigures, semantic
+
+CLASSES = small_classes()
+WORDS = class_words(CLASSES)
+HUMAN: Box = (10.0, 10.0, 19.0, 29.0)
+THING: Box = (30.0, 10.0, 69.0, 49.0)
+VERB, OBJECT = toy_similarity(CLASSES)
+
+
+def about(value: float | tuple[float, ...]) -> object:
+    """The value but for Algorithm 1's and 2's epsilons."""
+    return pytest.approx(value, abs=1e-7)
+
+
+def hoi(verb: str, noun: str = "horse") -> int:
+    return WORDS.index((verb, noun))
+
+
+def on_pair(verb: str, score: float = 1.0, noun: str = "horse") -> Triplet:
+    return Triplet(HUMAN, THING, verb, noun, score)
+
+
+def one_image(truth: list[Triplet], predictions: list[Triplet]) -> ImageScene:
+    return ImageScene("a.jpg", truth=truth, predictions=predictions, prediction_frame=Frame.PIXELS_1)
+
+
+def exact(part: int) -> Callable[[int, str], float]:
+    return lambda k, word: float(WORDS[k][part] == word)
+
+
+def score(found: ImageScene | list[ImageScene], **options: object) -> SemanticFigures:
+    """Figures with exact-match similarities."""
+    return semantic(found if isinstance(found, list) else [found], CLASSES, exact(0), exact(1), options)
+
+
+# The worked example of protocols.md 10.6
+
+EXAMPLE = one_image([on_pair("ride"), on_pair("hold")], [on_pair("hold", 0.9), on_pair("feed", 0.4)])
+TURNED = replace(EXAMPLE, truth=EXAMPLE.truth[::-1])
+
+
+@pytest.mark.parametrize("options", [{}, LITERAL])
+def test_an_early_truth_takes_a_later_truths_exact_match(options: dict[str, object]) -> None:
+    figures = score(EXAMPLE, **options)
+    assert figures["map"] == about(0.25)
+    assert (figures["ap"][hoi("ride")], figures["ap"][hoi("hold")]) == (about(0.25), about(0.25))
+    assert figures["matched"] == [("a.jpg", 0, 0), ("a.jpg", 1, 1)]
+    figures = score(TURNED, **options)
+    assert figures["map"] == about(0.625)
+    assert (figures["ap"][hoi("ride")], figures["ap"][hoi("hold")]) == (about(0.25), about(1))
+
+
+def test_miss_rates_of_the_example_with_and_without_tau() -> None:
+    figures = score(EXAMPLE, tau=0.0)
+    assert (figures["gt_miss_rate"], figures["prediction_miss_rate"]) == (0, 0)
+    figures = score(EXAMPLE)  # tau = 0.5 leaves hold 0.9 alone, which ride takes
+    assert (figures["gt_miss_rate"], figures["prediction_miss_rate"]) == (0.5, 0)
+    # ride: TP 0.5, FP 0.5, so P 1/2, R 1, F1 2/3. hold: FN 1.
+    assert figures["f1"][hoi("ride")] == about(2 / 3)
+    assert figures["mf1"] == about(1 / 3)
+    # With the number of truths below the line R is 1/2 instead.
+    assert score(EXAMPLE, recall="truth")["f1"][hoi("ride")] == about(1 / 2)
+
+
+@pytest.mark.parametrize("assign", ["best-first", "hungarian", "confidence"])
+def test_other_assignments_give_the_exact_match_to_its_truth(assign: str) -> None:
+    for scene in (EXAMPLE, TURNED):
+        assert score(scene, assign=assign)["map"] == about(0.625)
+
+
+# Figure 6: which class an unmatched prediction is charged to
+
+
+def touching(k: int, word: str) -> float:
+    return 0.55 if (WORDS[k][0], word) == ("pet", "touch") else exact(0)(k, word)
+
+
+GIRAFFE = one_image(
+    [on_pair("pet", noun="giraffe")], [on_pair("touch", 0.9, "giraffe"), on_pair("feed", 0.8, "giraffe")]
+)
+
+
+def test_an_unmatched_prediction_is_charged_to_the_nearest_class_of_the_dataset() -> None:
+    figures = semantic([GIRAFFE], CLASSES, touching, exact(1))
+    assert figures["matched"] == [("a.jpg", 0, 0)]
+    assert figures["sigma_total"] == pytest.approx(0.775)
+    assert figures["charged"] == [("a.jpg", 1, hoi("feed", "giraffe"))]
+    assert figures["map"] == about(0.775 * 0.775)
+    counted = semantic([GIRAFFE], CLASSES, touching, exact(1), {"f1-classes": "counted"})
+    assert counted["mf1"] == about(figures["f1"][hoi("pet", "giraffe")] / 2)  # type: ignore[operator]
+
+
+def test_image_scope_charges_a_class_of_the_image() -> None:
+    figures = semantic([GIRAFFE], CLASSES, touching, exact(1), LITERAL)
+    assert figures["charged"] == [("a.jpg", 1, hoi("pet", "giraffe"))]
+    cake = one_image([on_pair("cut", noun="cake")], [on_pair("cut", 0.9, "cake"), on_pair("hold", 0.8, "knife")])
+    assert score(cake)["charged"] == [("a.jpg", 1, hoi("hold", "knife"))]
+    assert score(cake, **LITERAL)["charged"] == []
+
+
+def test_images_without_truth_are_charged_under_dataset_scope_only() -> None:
+    found = [one_image([on_pair("ride")], [on_pair("ride", 0.5)]), ImageScene("b.jpg", [], [on_pair("ride", 0.9)])]
+    assert score(found)["map"] == about(0.5)
+    assert score(found, fp_scope="image")["map"] == about(1)
+    found[1].known = False
+    assert score(found)["map"] == about(1)
+
+
+# Options, one at a time
+
+
+def test_sigma_ties() -> None:
+    low = replace(on_pair("ride", 0.6), human_box=(10.0, 10.0, 19.0, 28.0))
+    scene = one_image([on_pair("ride")], [low, on_pair("ride", 0.8), on_pair("ride", 0.7)])
+    assert score(scene, sigma_ties="confidence", repeats="matched")["matched"] == [("a.jpg", 0, 1)]
+    assert score(scene, sigma_ties="index")["matched"] == [("a.jpg", 0, 0)]
+    scene.predictions[1:] = scene.predictions[:0:-1]
+    assert score(scene, sigma_ties="iou", repeats="matched")["matched"] == [("a.jpg", 0, 1)]
+
+
+def test_overlap_of_exactly_one_half_and_its_two_conventions() -> None:
+    half = replace(on_pair("ride"), human_box=(10.0, 10.0, 19.0, 19.0))  # half of the pixels
+    scene = one_image([on_pair("ride")], [half])
+    for pixels in ("cont", "+1"):
+        assert score(scene, pixels=pixels)["gt_miss_rate"] == 0
+        assert score(scene, pixels=pixels, theta_at=">")["gt_miss_rate"] == 1
+
+
+def test_a_floor_under_sigma() -> None:
+    scene = one_image([on_pair("ride")], [on_pair("fly", noun="kite")])
+    assert score(scene)["gt_miss_rate"] == 0
+    assert score(scene, min_sigma="positive")["gt_miss_rate"] == 1
+    scene = one_image([on_pair("ride")], [on_pair("hold")])
+    assert score(scene, min_sigma="delta")["gt_miss_rate"] == 0
+    assert score(scene, min_sigma="delta", delta_at=">")["gt_miss_rate"] == 1
+
+
+def test_missed_truths_matter_to_predictions_of_score_zero() -> None:
+    found = [one_image([on_pair("ride")], []), ImageScene("b.jpg", [on_pair("ride")], [on_pair("ride", 0.0)])]
+    # Kept, (0, 0) ties with the hit: ranks 1 or 2, AP 1/2 or 1/4. Dropped, the hit stands alone.
+    assert score(found)["map"] == about(3 / 8)
+    assert score(found)["map_bounds"] == about((1 / 4, 1 / 2))
+    assert score(found, ties="input")["map"] == about(1 / 4)
+    assert score(found, missed="drop")["map"] == about(1 / 2)
+
+
+def test_repeats_are_charged() -> None:
+    scene = one_image([on_pair("ride"), on_pair("ride")], [on_pair("ride", 0.8), on_pair("ride", 0.9)])
+    figures = score(scene)
+    assert figures["matched"] == [("a.jpg", 0, 1)]
+    assert figures["charged"] == [("a.jpg", 0, hoi("ride"))]
+    assert score(scene, repeats="matched")["gt_miss_rate"] == 0
+
+
+def test_no_interaction_can_be_left_out() -> None:
+    truth = [on_pair("no_interaction"), on_pair("ride")]
+    scene = one_image(truth, [on_pair("no_interaction"), on_pair("ride")])
+    assert score(scene)["map"] == about(1)
+    figures = score(scene, no_interaction="exclude", classes="all")
+    assert figures["map"] == about(1 / 520)
+    assert figures["matched"] == [("a.jpg", 1, 1)]
+
+
+def test_tau_by_score_and_by_share() -> None:
+    scene = one_image([on_pair("ride")], [on_pair("feed", s) for s in (0.3, 0.2, 0.1)])
+    other = replace(one_image([on_pair("ride")], [on_pair("feed", 0.9)]), name="b.jpg")
+    found = [scene, other]
+    kept = {by: [m[0] for m in score(found, tau_by=by)["matched_f1"]] for by in ("score", "image", "dataset")}
+    assert kept == {"score": ["b.jpg"], "image": ["a.jpg", "b.jpg"], "dataset": ["a.jpg", "b.jpg"]}
+    kept = {by: [m[0] for m in score(found, tau_by=by, tau=0.25)["matched_f1"]] for by in ("image", "dataset")}
+    assert kept == {"image": ["a.jpg", "b.jpg"], "dataset": ["b.jpg"]}
+    assert score(found, map_tau=0.5)["matched"] == [("b.jpg", 0, 0)]
+    assert score(found, cap=1)["charged"] == []
+
+
+def test_prediction_misses_may_count_only_what_is_charged() -> None:
+    scene = one_image([on_pair("ride")], [on_pair("ride"), on_pair("feed"), on_pair("steer", noun="zeppelin")])
+    assert score(scene)["prediction_miss_rate"] == pytest.approx(2 / 3)
+    assert score(scene, prediction_misses="charged")["prediction_miss_rate"] == pytest.approx(1 / 3)
+
+
+def test_combinations_of_verb_and_object() -> None:
+    def sigma(**options: object) -> float:
+        scene = one_image([on_pair("ride")], [on_pair("hold", noun="horse")])
+        return semantic([scene], CLASSES, lambda k, w: 0.25, exact(1), options)["sigma_total"]
+
+    assert sigma() == 0.625
+    assert sigma(weight=0.75) == 0.4375
+    assert sigma(combine="geometric") == 0.5
+    assert sigma(combine="minimum") == 0.25
+
+
+def test_nothing_to_measure_is_none() -> None:
+    figures = score(one_image([], []))
+    assert (figures["map"], figures["map_bounds"], figures["mf1"]) == (None, None, None)
+    assert (figures["gt_miss_rate"], figures["prediction_miss_rate"]) == (None, None)
+    with pytest.raises(TypeError):
+        score(EXAMPLE, tetha=0.5)
+
+
+# Properties
+
+
+@given(scenes(max_predictions=5))
+def test_giving_predictions_twice_never_raises_a_score(found: list[ImageScene]) -> None:
+    once = semantic(found, CLASSES, VERB, OBJECT)
+    twice = semantic([replace(s, predictions=s.predictions * 2) for s in found], CLASSES, VERB, OBJECT)
+    assert (twice["map"] or 0) <= (once["map"] or 0) + 1e-12
+    assert (twice["mf1"] or 0) <= (once["mf1"] or 0) + 1e-12
+
+
+@given(scenes())
+def test_truth_scores_itself_perfectly(found: list[ImageScene]) -> None:
+    for scene in found:
+        wide = [t for t in scene.truth if all(b[0] < b[2] and b[1] < b[3] for b in (t.human_box, t.object_box))]
+        scene.truth = list(dict.fromkeys(wide))
+        scene.predictions, scene.prediction_frame = scene.truth, scene.truth_frame
+    figures = score(found, assign="best-first")
+    if any(scene.truth for scene in found if scene.known):
+        assert figures["map"] == about(1)
+        assert figures["mf1"] == about(1)
+
+
+@given(scenes(), st.sampled_from(("greedy-gt", "best-first", "confidence")))
+def test_hungarian_matches_the_most_pairs(found: list[ImageScene], assign: str) -> None:
+    best = semantic(found, CLASSES, VERB, OBJECT, {"assign": "hungarian", "ties": "input"})
+    other = semantic(found, CLASSES, VERB, OBJECT, {"assign": assign, "ties": "input"})
+    assert len(best["matched"]) >= len(other["matched"])
+    if len(best["matched"]) == len(other["matched"]):
+        assert best["sigma_total"] >= other["sigma_total"]
+
+
+@given(scenes(max_predictions=5))
+def test_expectation_lies_between_the_bounds_and_so_does_the_order_of_the_file(found: list[ImageScene]) -> None:
+    figures = semantic(found, CLASSES, VERB, OBJECT)
+    if figures["map"] is not None and figures["map_bounds"] is not None:
+        worst, best = figures["map_bounds"]
+        in_file = semantic(found, CLASSES, VERB, OBJECT, {"ties": "input"})["map"]
+        assert in_file is not None
+        assert worst - 1e-12 <= figures["map"] <= best + 1e-12
+        assert worst - 1e-12 <= in_file <= best + 1e-12
