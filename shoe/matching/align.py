@@ -1,0 +1,57 @@
+"""Bring predictions and ground truth together: the same images, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.errors import InputError, quote
+from shoe.interactions import Interactions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alignment:
+    """Which image of the ground truth each image of the predictions is.
+
+    Attributes:
+        truth_image: (prediction images,) index into the truth's images, -1 where the truth does not have it.
+        unknown: names of prediction images that the truth does not have.
+    """
+
+    truth_image: NDArray[np.int32]
+    unknown: tuple[str, ...]
+
+    def rows_of(self, predictions: Interactions, images: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """First row and number of rows of the predictions on each of the truth's ``images`` images."""
+        first, count = np.zeros(images, np.int64), np.zeros(images, np.int64)
+        known = self.truth_image >= 0
+        first[self.truth_image[known]] = predictions.offsets[:-1][known]
+        count[self.truth_image[known]] = np.diff(predictions.offsets)[known]
+        return first, count
+
+
+def align(predictions: Interactions, truth: Interactions) -> Alignment:
+    """Match images by file name without folder and ending ("images/a.jpg" is "a").
+
+    Raises:
+        InputError: when no image at all is known, or two prediction images are one image of the truth.
+    """
+    index = {_stem(name): i for i, name in enumerate(truth.images)}
+    found = np.array([index.get(_stem(name), -1) for name in predictions.images], np.int32)
+    unknown = tuple(name for name, i in zip(predictions.images, found, strict=True) if i < 0)
+    if len(found) and len(truth.images) and len(unknown) == len(found):
+        expected = f"names of the ground truth's images, as {quote(truth.images[0])}"
+        raise InputError("predictions", field="image", found=quote(unknown[0]), expected=expected)
+    twice = np.flatnonzero(np.bincount(found[found >= 0], minlength=1) > 1)
+    if len(twice):
+        names = [name for name, i in zip(predictions.images, found, strict=True) if i == twice[0]]
+        found_names = " and ".join(quote(name) for name in names[:2])
+        raise InputError("predictions", field="image", found=found_names, expected="one name for one image")
+    return Alignment(found, unknown)
+
+
+def _stem(name: str) -> str:
+    base = name.replace("\\", "/").rsplit("/", 1)[-1]
+    return base.rsplit(".", 1)[0] if "." in base[1:] else base

@@ -1,0 +1,103 @@
+"""Who is matched with whom among candidates: the greedy rule of the SHOE algorithms, and its alternatives (A1, A2)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.matching.ragged import first_of_each
+from shoe.matching.spatial import Candidates
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def assign(pairs: Candidates, sigma: Floats, preference: Floats, image: Indices, score: Floats, method: str) -> Indices:
+    """Choose pairs so that each ground truth and each prediction is in at most one.
+
+    Args:
+        pairs: c candidate pairs.
+        sigma: (c,) similarity of each pair.
+        preference: (c,) decides between equal sigma: the higher first, then the lower row of the prediction.
+        image: (c,) image of each pair.
+        score: (c,) confidence of each pair's prediction.
+        method: ``greedy-gt`` (Algorithm 1, line 9: ground truths choose in file order), ``best-first`` (the most
+            similar pair of the image first), ``hungarian`` (most pairs, then the largest total sigma), or
+            ``confidence`` (predictions choose, the most confident first).
+
+    Returns:
+        Ascending indices of the chosen pairs.
+    """
+    if len(sigma) == 0:
+        return np.zeros(0, np.int64)
+    if method == "greedy-gt":
+        return _in_turns(pairs.truth, pairs.prediction, _turn(image, pairs.truth), sigma, preference)
+    if method == "confidence":
+        order = np.lexsort((pairs.truth, pairs.prediction, -score, image))
+        chooser, chosen = pairs.prediction[order], pairs.truth[order]
+        turn = _turn(image[order], chooser)
+        return np.sort(order[_in_turns(chooser, chosen, turn, sigma[order], np.zeros(len(order)))])
+    if method == "best-first":
+        return _best_first(pairs, sigma, preference, image)
+    return _optimal(pairs, sigma, image)
+
+
+def _turn(image: Indices, chooser: Indices) -> Indices:
+    """Which in its image each chooser is: 0 for the first. Pairs are grouped by image, then by chooser."""
+    new_chooser = first_of_each(chooser) | first_of_each(image)
+    number = np.cumsum(new_chooser) - 1
+    start = np.flatnonzero(first_of_each(image))
+    return number - np.repeat(number[start], np.diff(start, append=len(image)))
+
+
+def _in_turns(chooser: Indices, chosen: Indices, turn: Indices, sigma: Floats, preference: Floats) -> Indices:
+    """The k-th choosers of all images choose at once, k = 0, 1, ...; they cannot conflict with each other."""
+    order = np.argsort(turn.astype(np.uint16) if turn.max() < 1 << 16 else turn, kind="stable")
+    chooser, chosen, sigma, preference = chooser[order], chosen[order], sigma[order], preference[order]
+    free = np.ones(chosen.max() + 1, bool)
+    ends = np.cumsum(np.bincount(turn))
+    picked: list[Indices] = []
+    for begin, end in zip(ends - np.bincount(turn), ends, strict=True):
+        starts = np.flatnonzero(first_of_each(chooser[begin:end]))
+        segment = np.repeat(np.arange(len(starts)), np.diff(starts, append=end - begin))
+        open_ = free[chosen[begin:end]]
+        for value in (sigma[begin:end], preference[begin:end]):
+            highest = np.maximum.reduceat(np.where(open_, value, -np.inf), starts)
+            open_ &= value == highest[segment]
+        winners = np.flatnonzero(open_)
+        winners = winners[first_of_each(segment[winners])] + begin
+        free[chosen[winners]] = False
+        picked.append(order[winners])
+    return np.sort(np.concatenate(picked))
+
+
+def _best_first(pairs: Candidates, sigma: Floats, preference: Floats, image: Indices) -> Indices:
+    left = np.lexsort((pairs.truth, pairs.prediction, -preference, -sigma, image))
+    free_truth = np.ones(pairs.truth.max() + 1, bool)
+    free_prediction = np.ones(pairs.prediction.max() + 1, bool)
+    picked: list[Indices] = []
+    while len(left):
+        winners = left[first_of_each(image[left])]
+        free_truth[pairs.truth[winners]] = False
+        free_prediction[pairs.prediction[winners]] = False
+        picked.append(winners)
+        left = left[free_truth[pairs.truth[left]] & free_prediction[pairs.prediction[left]]]
+    return np.sort(np.concatenate(picked))
+
+
+def _optimal(pairs: Candidates, sigma: Floats, image: Indices) -> Indices:
+    from scipy.optimize import linear_sum_assignment
+
+    starts = np.flatnonzero(first_of_each(image))
+    picked: list[Indices] = []
+    for begin, end in zip(starts, [*starts[1:], len(image)], strict=True):
+        truths, row = np.unique(pairs.truth[begin:end], return_inverse=True)
+        predictions, column = np.unique(pairs.prediction[begin:end], return_inverse=True)
+        gain = np.zeros((len(truths), len(predictions)))
+        # One more pair must outweigh any gain in similarity.
+        gain[row, column] = sigma[begin:end] + len(truths)
+        index = np.full(gain.shape, -1)
+        index[row, column] = np.arange(begin, end)
+        chosen = index[linear_sum_assignment(gain, maximize=True)]
+        picked.append(chosen[chosen >= 0])
+    return np.sort(np.concatenate(picked))

@@ -1,0 +1,35 @@
+"""Limits on how many predictions an image, or a class, may have: the best scores stay."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.matching.ragged import first_of_each
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:
+    """Rows with the ``most`` highest scores of each group, ascending; of equal scores the first (or last) rows stay."""
+    sizes = np.bincount(group, minlength=1)
+    if sizes.max(initial=0) <= most:
+        return np.arange(len(group))
+    row = np.arange(len(group))
+    order = np.lexsort((-row if reverse_ties else row, -score, group))
+    place = row - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return np.sort(order[place < most])
+
+
+def best_with_first_copies(image: NDArray[np.integer], score: Floats, most: int) -> Indices:
+    """Cut as GEN-VLKT's evaluator does: each kept value takes the first row of its image with that value.
+
+    So of equal scores one row is taken several times and the others are lost (protocols.md 2.3). The rows come in the
+    order of images, best scores first.
+    """
+    order = np.lexsort((np.arange(len(image)), -score, image))
+    sizes = np.bincount(image, minlength=1)
+    place = np.arange(len(image)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    new = first_of_each(image[order]) | first_of_each(score[order])
+    first_copy = order[np.flatnonzero(new)[np.cumsum(new) - 1]] if len(order) else order
+    rows: Indices = first_copy[place < most]
+    return rows

@@ -1,0 +1,83 @@
+"""Exact-label matching: a prediction belongs to its best ground truth of its class, or to none (protocols.md 1-3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.matching.iou import Overlap, iou
+from shoe.matching.ragged import expand, first_of_each
+from shoe.matching.task import Boxes
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapRule:
+    """When two pairs are the same place: pair IoU = min(human IoU, object IoU) reaches the threshold."""
+
+    overlap: Overlap
+    threshold: float
+    inclusive: bool
+
+    def holds(self, value: Floats) -> NDArray[np.bool_]:
+        """(n,) IoUs to (n,) whether they pass."""
+        return value >= self.threshold if self.inclusive else value > self.threshold
+
+
+def true_positives(
+    truth: Boxes,
+    truth_key: Indices,
+    predictions: Boxes,
+    entries: Indices,
+    entry_key: Indices,
+    rule: OverlapRule,
+    *,
+    ties_reversed: bool,
+) -> Indices:
+    """Find the predictions that are true positives.
+
+    Each prediction is tied to the ground truth of its key with the largest pair IoU (the first of equals). Where that
+    passes the rule, the prediction with the highest score is the true positive; there is no second choice.
+
+    Args:
+        truth: boxes of t ground truths.
+        truth_key: (t,) image and class of each as one number; -1 takes no part.
+        predictions: boxes of the predictions.
+        entries: (e,) rows of the predictions that compete, in the order that decides between equal scores.
+        entry_key: (e,) image and class of each entry.
+        rule: the overlap that counts.
+        ties_reversed: whether the last, not the first, of equally scored predictions goes first.
+
+    Returns:
+        Ascending indices into ``entries``.
+    """
+    by_key = np.argsort(truth_key, kind="stable")
+    sorted_keys = truth_key[by_key]
+    present = np.zeros(max(truth_key.max(initial=-1), entry_key.max(initial=-1)) + 2, bool)
+    present[sorted_keys] = True
+    present[-1] = False
+    entry = np.flatnonzero(present[entry_key])
+    first = np.searchsorted(sorted_keys, entry_key[entry], "left")
+    count = np.searchsorted(sorted_keys, entry_key[entry], "right") - first
+    owner, position = expand(first, count)
+    candidate, entry = by_key[position], entry[owner]
+
+    pair_iou = iou(truth.human(candidate), predictions.human(entries[entry]), rule.overlap)
+    inside = np.flatnonzero(rule.holds(pair_iou))
+    candidate, entry, pair_iou = candidate[inside], entry[inside], pair_iou[inside]
+    object_iou = iou(truth.object(candidate), predictions.object(entries[entry]), rule.overlap)
+    pair_iou = np.minimum(pair_iou, object_iou)
+    inside = np.flatnonzero(rule.holds(pair_iou))
+    candidate, entry, pair_iou = candidate[inside], entry[inside], pair_iou[inside]
+
+    best = np.lexsort((candidate, -pair_iou, entry))
+    best = best[first_of_each(entry[best])]
+    candidate, entry = candidate[best], entry[best]
+    score = predictions.table.score[entries[entry]]
+    earliest = np.lexsort((-entry if ties_reversed else entry, -score, candidate))
+    winners: Indices = np.sort(entry[earliest[first_of_each(candidate[earliest])]])
+    return winners

@@ -1,0 +1,100 @@
+"""A report as JSON: fractions 0..1, absent parts absent, never null."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from shoe.scoring.score import Report, Resolution, Words
+from shoe.scoring.semantic import SemanticResult
+from shoe.scoring.strict import StrictResult
+
+
+def as_json(report: Report) -> bytes:
+    """Render a report as indented JSON, one newline at its end."""
+    return orjson.dumps(as_dict(report), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def as_dict(report: Report) -> dict[str, Any]:
+    """Collect a report's figures in the documented keys."""
+    truth = report.truth
+    return _present(
+        {
+            "signature": str(report.signature),
+            "dataset": truth.classes.name,
+            "split": truth.split,
+            "images": len(truth.interactions.images),
+            "ground_truths": len(truth.interactions),
+            "predictions": len(report.predictions),
+            "strict": _strict(report.strict) if report.strict else None,
+            "protocols": [
+                {"signature": str(report.signature_of(result)), **_strict(result)} for result in report.strict_results
+            ]
+            if len(report.strict_results) > 1
+            else None,
+            "semantic": _semantic(report.semantic) if report.semantic else None,
+            "resolution": _resolution(report.resolution) if report.resolution else None,
+            "profile": _present(
+                {
+                    "images_with_predictions": report.profile.images,
+                    "unknown_images": len(report.profile.unknown_images),
+                    "constant_scores": report.profile.constant_scores,
+                    "outside_share": report.profile.outside_share,
+                }
+            ),
+            "absent": report.absent or None,
+        }
+    )
+
+
+def _present(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _strict(result: StrictResult) -> dict[str, Any]:
+    return _present(
+        {
+            "protocol": result.options.protocol,
+            "map": result.map,
+            "map_rare": result.map_rare,
+            "map_non_rare": result.map_non_rare,
+            "max_recall": result.max_recall,
+            "classes": result.classes,
+            "ranked_predictions": result.entries,
+            "tied_share": result.tied_share,
+        }
+    )
+
+
+def _semantic(result: SemanticResult) -> dict[str, Any]:
+    return _present(
+        {
+            "protocol": result.options.protocol,
+            "map": result.map,
+            "map_without_no_interaction": result.map_interactions,
+            "map_bounds": list(result.map_bounds) if result.map_bounds else None,
+            "map_standard_error": result.map_error or None,
+            "mf1": result.mf1,
+            "gt_miss_rate": result.gt_miss_rate,
+            "prediction_miss_rate": result.prediction_miss_rate,
+            "classes": result.classes,
+            "tied_share": result.tied_share,
+        }
+    )
+
+
+def _resolution(resolution: Resolution) -> dict[str, Any]:
+    def words(part: Words) -> dict[str, Any]:
+        return {"words": part.words, "dataset_labels": part.labels, "unresolved": list(part.unresolved)}
+
+    return _present(
+        {
+            "verbs": words(resolution.verbs),
+            "objects": words(resolution.objects),
+            "rated_share": resolution.rated_share,
+            "fallback_share": resolution.fallback_share,
+            "unrated_share": resolution.unrated_share,
+            "basis": resolution.basis or None,
+        }
+    )

@@ -1,0 +1,89 @@
+"""Average precision of ranked lists with labels in 0..1, by each interpolation of the field.
+
+A class's list is long, but only its entries with a positive label raise recall, and between two of them precision only
+falls. So a list is held as its positives: rank and label. All functions take many lists at once (one list a row), which
+is how the expectation over tied orders is computed.
+"""
+
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+EPSILON = 1e-8
+"""Algorithm 1 (SHOE supplement), lines 34-38: added to the denominators of precision and recall."""
+
+
+class Interpolation(StrEnum):
+    """How a precision-recall curve becomes one number."""
+
+    ALL_POINTS = "all-points"
+    """Area under the envelope (precision at a recall = the best at that or a higher recall)."""
+    TRAPEZOID = "trapezoid"
+    """Area under the straight lines between the points; it starts at the first entry's precision."""
+    ELEVEN_ARANGE = "11-point-arange"
+    """Mean over recalls 0 to 1 by 0.1 as NumPy's arange makes them: 3/10, 6/10 and 7/10 miss theirs (PPDM, QPIC)."""
+    ELEVEN_LINSPACE = "11-point-linspace"
+    """The same from a float64 linspace built from both ends: 3/10 misses (pocket: SCG, UPT, PViC)."""
+    ELEVEN = "11-point"
+    """The same with i/10 exactly."""
+    HUNDRED_ONE = "101-point"
+    """Mean over recalls k/100 (COCO)."""
+
+
+def _grid(interpolation: Interpolation) -> Floats:
+    step = np.arange(11)
+    return {
+        Interpolation.ELEVEN_ARANGE: np.arange(0, 1.1, 0.1),
+        Interpolation.ELEVEN_LINSPACE: np.where(step < 6, step * 0.1, 1 - (10 - step) * 0.1),
+        Interpolation.ELEVEN: step / 10,
+        Interpolation.HUNDRED_ONE: np.arange(101) / 100,
+    }[interpolation]
+
+
+GRIDS = {i: _grid(i) for i in Interpolation if i not in (Interpolation.ALL_POINTS, Interpolation.TRAPEZOID)}
+
+
+def average_precision(rank: Floats, label: Floats, truths: int, interpolation: Interpolation, epsilon: float) -> Floats:
+    """Average precision of some lists of one class.
+
+    Args:
+        rank: (lists, positives) 1-based places in the ranking, ascending along a row.
+        label: (lists, positives) credit of the entry at each place, above 0 and at most 1.
+        truths: number of ground truths, at least 1.
+        interpolation: the rule.
+        epsilon: added to the denominators, for the rules that integrate (``EPSILON`` or 0).
+
+    Returns:
+        (lists,) values in 0..1.
+    """
+    if rank.shape[1] == 0:
+        return np.zeros(len(rank))
+    credit = np.cumsum(label, axis=1)
+    if interpolation in GRIDS:
+        return _on_grid(credit / rank, credit / truths, GRIDS[interpolation])
+    precision = credit / (rank + epsilon)
+    recall = credit / (truths + epsilon)
+    gain = np.diff(recall, axis=1, prepend=0.0)
+    if interpolation is Interpolation.ALL_POINTS:
+        area: Floats = (gain * _envelope(precision)).sum(axis=1)
+        return area
+    before = np.maximum(rank - 1, 1)
+    previous = np.concatenate([np.zeros((len(rank), 1)), credit[:, :-1]], axis=1) / (before + epsilon)
+    previous = np.where(rank == 1, precision, previous)
+    trapezoids: Floats = (gain * (precision + previous) / 2).sum(axis=1)
+    return trapezoids
+
+
+def _envelope(precision: Floats) -> Floats:
+    highest: Floats = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
+    return highest
+
+
+def _on_grid(precision: Floats, recall: Floats, grid: Floats) -> Floats:
+    best = np.concatenate([_envelope(precision), np.zeros((len(precision), 1))], axis=1)
+    reached = (recall[:, :, None] < grid).sum(axis=1) if len(recall) > 1 else np.searchsorted(recall[0], grid)[None]
+    values: Floats = np.take_along_axis(best, reached, axis=1).mean(axis=1)
+    return values

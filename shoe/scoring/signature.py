@@ -1,0 +1,109 @@
+"""The one line that says how a figure came about: two equal signatures mean comparable figures.
+
+A signature is made from the options and from content hashes, never written by hand, so no option can be forgotten.
+``Signature.parse(str(s)) == s`` holds for all values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote as escape
+from urllib.parse import unquote
+
+import numpy as np
+
+from shoe import __version__
+from shoe.datasets.truth import GroundTruth
+from shoe.errors import OptionError, quote
+from shoe.scoring.options import SemanticOptions, StrictOptions, settings
+from shoe.scoring.protocols import SEMANTIC, STRICT
+
+_SAFE = " ,.+<>=()[]/_-"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Ordered pairs of a name and a value, printed as ``shoe:0.1.0|data:hico-det|...``."""
+
+    items: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return "|".join(f"{escape(name, _SAFE)}:{escape(value, _SAFE)}" for name, value in self.items)
+
+    @classmethod
+    def parse(cls, text: str) -> Signature:
+        """Read a signature back.
+
+        Raises:
+            OptionError: if a field has no colon.
+        """
+        items = []
+        for part in text.split("|"):
+            name, colon, value = part.partition(":")
+            if not colon:
+                raise OptionError(f"signature: found {quote(part)}, expected name:value")
+            items.append((unquote(name), unquote(value)))
+        return cls(tuple(items))
+
+    def short(self) -> str:
+        """A form for captions: version, data, protocol, what differs from it, and a hash of the whole."""
+        values = dict(self.items)
+        named = {**STRICT, **SEMANTIC}
+        kept = [("shoe", values["shoe"]), ("data", values["data"]), ("split", values["split"])]
+        for prefix in ("strict.", ""):
+            protocol = values.get(f"{prefix}protocol")
+            if protocol is None or (not prefix and protocol not in SEMANTIC):
+                continue
+            usual = settings(named[protocol])
+            kept.append((f"{prefix}protocol", protocol))
+            kept += [(name, value) for name, value in self.items if usual.get(name, value) != value]
+        if "map" in values:
+            kept.append(("map", values["map"]))
+        digest = hashlib.sha256(str(self).encode()).hexdigest()[:8]
+        return str(Signature((*kept, ("sha", digest))))
+
+
+def sign(
+    truth: GroundTruth,
+    parts: Mapping[str, str],
+    strict: StrictOptions | None = None,
+    semantic: SemanticOptions | None = None,
+) -> Signature:
+    """Sign an evaluation.
+
+    Args:
+        truth: what was scored against; its content, split and class list are hashed.
+        parts: further facts that move figures: the map and its hash, how predictions were read.
+        strict: the exact-label protocol that was applied, if one was.
+        semantic: the semantic protocol that was applied, if one was.
+    """
+    table = truth.interactions
+    return Signature(
+        (
+            ("shoe", __version__),
+            ("data", truth.classes.name),
+            ("split", truth.split),
+            ("images", str(len(table.images))),
+            ("truths", str(len(table))),
+            ("truth-sha", truth_digest(truth)),
+            ("classes", str(len(truth.classes))),
+            ("classes-sha", truth.classes.digest),
+            *parts.items(),
+            *(settings(strict).items() if strict else ()),
+            *(settings(semantic).items() if semantic else ()),
+        )
+    )
+
+
+def truth_digest(truth: GroundTruth) -> str:
+    """8 hex digits of everything in a ground truth that can change a score."""
+    table = truth.interactions
+    digest = hashlib.sha256("\n".join(table.images).encode())
+    columns = [table.offsets, table.frames, table.human_boxes, table.object_boxes, truth.hoi]
+    if truth.image_labels is not None:
+        columns.append(truth.image_labels)
+    for column in columns:
+        digest.update(np.ascontiguousarray(column).data)
+    return digest.hexdigest()[:8]

@@ -1,0 +1,133 @@
+"""Mean average precision when only the dataset's own labels count, by each protocol of the field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.datasets.truth import GroundTruth
+from shoe.matching.caps import best_of_each, best_with_first_copies
+from shoe.matching.strict import OverlapRule, true_positives
+from shoe.matching.task import Boxes, Task
+from shoe.scoring.options import StrictOptions
+from shoe.scoring.ranking import Ties, class_scores
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StrictResult:
+    """Figures of one protocol, fractions 0..1; a mean over no class is absent (None).
+
+    Attributes:
+        options: the protocol as it was applied.
+        ap: (K,) average precision, NaN for classes outside the mean over all.
+        recall: (K,) recall of all predictions, NaN likewise.
+        map, map_rare, map_non_rare, max_recall: means over classes.
+        classes: number of classes in the mean over all.
+        entries: predictions that were ranked; the rest are on unknown or left-out images, cut, or no class in the mean.
+        tied_share: share of the ranked predictions whose score another of their class has.
+    """
+
+    options: StrictOptions
+    ap: Floats
+    recall: Floats
+    map: float | None
+    map_rare: float | None
+    map_non_rare: float | None
+    max_recall: float | None
+    classes: int
+    entries: int
+    tied_share: float | None
+
+
+def strict_score(task: Task, options: StrictOptions) -> StrictResult:
+    """Score predictions under one protocol (protocols.md 1 to 3, 5, 8.5)."""
+    truth, classes = task.truth, task.truth.classes
+    counted = ~classes.no_interaction if options.no_interaction == "exclude" else np.ones(len(classes), bool)
+    truths = np.where(counted, truth.triplets_per_class, 0)
+    entries = _entries(task, options, truths)
+    hoi = task.hoi[entries]
+
+    rule = OverlapRule(options.overlap, options.threshold, options.threshold_at == ">=")
+    hits = true_positives(
+        Boxes(truth.interactions, options.space),
+        np.where(counted[truth.hoi], truth.interactions.image * np.int64(len(classes)) + truth.hoi, -1),
+        Boxes(task.predictions, options.space),
+        entries,
+        task.image[entries] * np.int64(len(classes)) + hoi,
+        rule,
+        ties_reversed=options.ties is Ties.REVERSED,
+    )
+    credit = np.zeros(len(entries))
+    credit[hits] = 1.0
+    scores = class_scores(
+        hoi, task.predictions.score[entries], credit, truths, interpolation=options.ap, ties=options.ties
+    )
+    in_mean = truths > 0
+    if options.zero_tp == "skip":
+        in_mean &= (scores.entries == 0) | (scores.recall > 0)
+    in_parts = in_mean & (scores.entries > 0) if options.unpredicted == "full-only" else in_mean
+    return StrictResult(
+        options=options,
+        ap=np.where(in_mean, scores.ap, np.nan),
+        recall=np.where(in_mean, scores.recall, np.nan),
+        map=mean_over(scores.ap, in_mean),
+        map_rare=mean_over(scores.ap, in_parts & classes.rare),
+        map_non_rare=mean_over(scores.ap, in_parts & ~classes.rare),
+        max_recall=mean_over(scores.recall, in_mean),
+        classes=int(in_mean.sum()),
+        entries=len(entries),
+        tied_share=scores.tied / len(entries) if len(entries) else None,
+    )
+
+
+def mean_over(values: Floats, mask: Mask) -> float | None:
+    """Mean of the masked values; None, not 0 or NaN, where there are none."""
+    return float(values[mask].mean()) if mask.any() else None
+
+
+def _entries(task: Task, options: StrictOptions, truths: Indices) -> Indices:
+    """Rows of the predictions that are ranked, in the truth's order of images."""
+    image = task.image
+    rows = np.flatnonzero(image >= 0)
+    if (np.diff(image[rows]) < 0).any():
+        rows = rows[np.argsort(image[rows], kind="stable")]
+    score = task.predictions.score
+    if options.cap is not None:
+        cut = best_with_first_copies if options.cap_ties == "first-copies" else best_of_each
+        rows = rows[cut(image[rows], score[rows], options.cap)]
+    hoi = task.hoi[rows]
+    keep = (hoi >= 0) & (truths > 0)[hoi]
+    keep &= _images_in_play(task, options, truths)[image[rows]]
+    if options.known_object != "no":
+        keep &= _object_in_image(task.truth, options.known_object)[task.truth.classes.object[hoi], image[rows]]
+    rows = rows[keep]
+    if options.class_cap is not None:
+        reverse = options.ties is Ties.REVERSED
+        rows = rows[best_of_each(task.hoi[rows], score[rows], options.class_cap, reverse_ties=reverse)]
+    return rows
+
+
+def _images_in_play(task: Task, options: StrictOptions, truths: Indices) -> Mask:
+    """(m,) images whose predictions count."""
+    images = len(task.truth.interactions.images)
+    if options.empty_images == "count":
+        return np.ones(images, bool)
+    annotated = task.truth.interactions.image[truths[task.truth.hoi] > 0]
+    return np.bincount(annotated, minlength=images) > 0
+
+
+def _object_in_image(truth: GroundTruth, known_by: str) -> Mask:
+    """(objects, m) whether an image shows an object, by its image-level labels or by its boxes."""
+    if known_by == "labels" and truth.image_labels is not None:
+        shown = np.zeros((len(truth.classes.objects), len(truth.interactions.images)), bool)
+        np.logical_or.at(shown, truth.classes.object, truth.image_labels)
+        return shown
+    shown = np.zeros((len(truth.classes.objects), len(truth.interactions.images)), bool)
+    shown[truth.interactions.object, truth.interactions.image] = True
+    return shown

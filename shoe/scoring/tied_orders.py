@@ -1,0 +1,109 @@
+"""The orders that a ranked list with tied scores can take.
+
+A list is held by its entries of positive credit. The place of an entry is certain where its score is unique in the list
+or where all entries of its score have the same credit; the rest form groups whose members take any place of the group.
+Every function returns ranks and credits as (orders, positives) matrices for ``average_precision``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_SEED = 20151215
+_DRAWN_ENTRIES = 16384
+"""Tied entries drawn for one list, in all: the more entries tie, the less AP varies, so fewer orders are enough."""
+_FEWEST_DRAWS, _MOST_DRAWS = 16, 1024
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Entries of one score that differ in credit: ``size`` places after the first ``above``."""
+
+    above: int
+    size: int
+    credit: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TiedList:
+    """A ranked list whose order is partly open.
+
+    Attributes:
+        rank, credit: 1-based places and credits of the positive entries whose place is certain.
+        groups: the tied entries whose order changes AP.
+    """
+
+    rank: Floats
+    credit: Floats
+    groups: list[Group]
+
+    @classmethod
+    def of(cls, above: Indices, equal: Indices, credit: Floats) -> TiedList:
+        """Split the positives of a list.
+
+        Args:
+            above: (r,) entries with a higher score, ascending.
+            equal: (r,) entries with the same score, itself included.
+            credit: (r,) credits above 0, descending within one score.
+        """
+        starts = np.flatnonzero(np.diff(above, prepend=-1))
+        members = np.diff(starts, append=len(above))
+        lowest = credit[starts + members - 1]
+        certain = (members == equal[starts]) & (credit[starts] == lowest)
+        mask = np.repeat(certain, members)
+        place = np.arange(len(above)) - np.repeat(starts, members)
+        groups = [
+            Group(int(above[s]), int(equal[s]), credit[s : s + m])
+            for s, m in zip(starts[~certain], members[~certain], strict=True)
+        ]
+        return cls((above + place + 1.0)[mask], credit[mask], groups)
+
+    @property
+    def orders(self) -> int:
+        """How many arrangements of the positives exist."""
+        return math.prod(math.perm(group.size, len(group.credit)) for group in self.groups)
+
+    def listed(self) -> tuple[Floats, Floats]:
+        """Every arrangement once; a single row where nothing is open."""
+        if not self.groups:
+            return self.rank[None], self.credit[None]
+        places = [np.array(list(permutations(range(group.size), len(group.credit)))) for group in self.groups]
+        which = np.indices([len(p) for p in places]).reshape(len(places), -1)
+        return self._matrix([p[w] for p, w in zip(places, which, strict=True)])
+
+    def drawn(self) -> tuple[Floats, Floats]:
+        """Random arrangements with a fixed seed; rows 2i and 2i + 1 mirror each other."""
+        rng = np.random.default_rng(_SEED)
+        size = sum(group.size for group in self.groups)
+        pairs = int(np.clip(_DRAWN_ENTRIES // size, _FEWEST_DRAWS, _MOST_DRAWS)) // 2
+        places = []
+        for group in self.groups:
+            shuffled = rng.permuted(np.tile(np.arange(group.size), (pairs, 1)), axis=1)[:, : len(group.credit)]
+            places.append(np.stack([shuffled, group.size - 1 - shuffled], axis=1).reshape(2 * pairs, -1))
+        return self._matrix(places)
+
+    def extremes(self) -> tuple[Floats, Floats]:
+        """The worst order (credits ascending, at the end of their group) and the best (descending, at its start)."""
+        places = []
+        for group in self.groups:
+            best = np.arange(len(group.credit))
+            places.append(np.stack([group.size - 1 - best, best]))
+        return self._matrix(places)
+
+    def _matrix(self, places: list[Indices]) -> tuple[Floats, Floats]:
+        orders = len(places[0])
+        rank = np.concatenate(
+            [np.tile(self.rank, (orders, 1)), *(g.above + 1.0 + p for g, p in zip(self.groups, places, strict=True))],
+            axis=1,
+        )
+        credit = np.concatenate([self.credit, *(group.credit for group in self.groups)])
+        order = np.argsort(rank, axis=1)
+        return np.take_along_axis(rank, order, axis=1), credit[order]
