@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
+from shoe.datasets import fields
 from shoe.datasets.annotations import Annotations, in_words_of
 from shoe.datasets.classes import HoiClasses, classes_of
+from shoe.datasets.hico_det.bbox_mat import read_bbox_mat
+from shoe.datasets.hico_det.image_labels import read_image_labels
 from shoe.datasets.hico_det.instances import is_instances, read_instances
 from shoe.datasets.hico_det.ppdm import is_ppdm, read_ppdm
+from shoe.datasets.matlab import is_matlab
 from shoe.datasets.truth import GroundTruth
 from shoe.errors import InputError, OptionError, quote
 from shoe.files import parse_json, read_bytes
+from shoe.interactions import Interactions
+from shoe.native import read_native
 
+_ZIP_MAGIC = b"PK"
 _FORMS = "instances_test2015.json (hicodet), test_hico.json (PPDM, QPIC, SG), anno_bbox.mat, or a native table (.npz)"
 
 
@@ -42,22 +51,46 @@ def read_ground_truth(
     """
     numbering = classes_of(dataset)
     classes = classes or numbering
-    data = read_bytes(path)
-    annotations = _read(path, data, numbering, split)
+    annotations = _read(path, numbering, split)
     interactions = in_words_of(classes, annotations, path)
     found = _split(interactions.images, path)
     if split not in (None, found):
         raise OptionError(f"{path} holds no images of the split {quote(split)}; it holds {found}")
-    return GroundTruth(interactions, classes, found, None, annotations.form, annotations.left_out)
+    labels = None if image_labels is None else read_image_labels(image_labels, interactions.images, classes, numbering)
+    return GroundTruth(interactions, classes, found, labels, annotations.form, annotations.left_out)
 
 
-def _read(path: str | Path, data: bytes, numbering: HoiClasses, split: str | None) -> Annotations:
+def _read(path: str | Path, numbering: HoiClasses, split: str | None) -> Annotations:
+    data = read_bytes(path)
+    if data.startswith(_ZIP_MAGIC):
+        return _from_table(read_native(path))
+    if is_matlab(data):
+        return read_bbox_mat(path, data, numbering, split)
+    if data.lstrip()[:1] not in (b"[", b"{"):
+        raise InputError(path, found=quote(data[:12]), expected=_FORMS)
     document = parse_json(path, data)
     if is_instances(document):
         return read_instances(document, path)
     if is_ppdm(document):
         return read_ppdm(document, path, numbering)
-    raise InputError(path, found="another structure", expected=_FORMS)
+    keys = f" with {', '.join(map(quote, list(document)[:8]))}" if isinstance(document, dict) and document else ""
+    raise InputError(path, found=fields.shown(document) + keys, expected=_FORMS)
+
+
+def _from_table(table: Interactions) -> Annotations:
+    return Annotations(
+        form="native table",
+        images=table.images,
+        image=table.image.astype(np.int64),
+        human_boxes=table.human_boxes,
+        object_boxes=table.object_boxes,
+        verbs=table.verbs,
+        objects=table.objects,
+        verb=table.verb.astype(np.int64),
+        object=table.object.astype(np.int64),
+        frames=table.frames,
+        sizes=table.sizes.astype(np.float64),
+    )
 
 
 def _split(images: tuple[str, ...], path: str | Path) -> str:
