@@ -1,0 +1,172 @@
+"""WordNet 3.0's nouns and verbs, compiled into one file that loads in a few milliseconds.
+
+A synset is a number: the nouns first, then the verbs, each in the order of WordNet's data files. The file is mapped
+into memory and read where it is asked; lemmas are found by hash bucket, not by a table of all of them in memory.
+``scripts/build-lexicon`` writes it.
+"""
+
+from __future__ import annotations
+
+import mmap
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Literal
+from zlib import crc32
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from shoe.lexicon.morphology import substitutions
+
+Pos = Literal["n", "v"]
+
+_FILE = Path(__file__).parent / "data" / "wordnet.bin"
+_PARTS: tuple[Pos, Pos] = ("n", "v")
+
+
+@cache
+def lexicon() -> Lexicon:
+    """Load the lexicon shipped with the package, once."""
+    with open(_FILE, "rb") as file:
+        return Lexicon(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+class Lexicon:
+    """Lemmas, senses, hypernyms and inflection of WordNet 3.0's nouns and verbs.
+
+    Lemmas are lower-case with underscores ("hot_dog"). Synset numbers run from 0 to ``len(lexicon) - 1``.
+
+    Attributes:
+        digest: 8 hex digits of the content.
+        nouns: number of noun synsets, and of the first verb synset.
+    """
+
+    def __init__(self, content: bytes | mmap.mmap) -> None:
+        """Take a compiled file's content: magic, header length, JSON header, arrays."""
+        start = 16 + int.from_bytes(content[8:16], "little")
+        header = orjson.loads(content[16:start])
+        arrays = {
+            name: np.frombuffer(content, dtype, length, start + offset)
+            for name, dtype, offset, length in header["arrays"]
+        }
+        self.digest: str = header["digest"]
+        self.nouns = int(arrays["nouns"][0])
+        self._bucket = arrays["bucket"].data
+        self._text = arrays["lemma_text"].data
+        self._text_end = _ends(arrays["lemma_length"])
+        self._sense = arrays["sense"]
+        self._sense_end = _ends(arrays["sense_length"])
+        self._tag_count = arrays["tag_count"]
+        self._member = arrays["member"]
+        self._member_end = _ends(arrays["member_length"])
+        self._hypernym = arrays["hypernym"]
+        self._hypernym_end = _ends(arrays["hypernym_length"])
+        self._lexname = arrays["lexname"]
+        self._lexnames: list[str] = arrays["lexnames"].tobytes().decode().split(" ")
+        self._adjective_first = arrays["adjective_first"]
+        self._exception_text = {pos: arrays[f"exceptions_{pos}"] for pos in _PARTS}
+
+    def __len__(self) -> int:
+        """Number of synsets."""
+        return len(self._lexname)
+
+    def has(self, lemma: str, pos: Pos) -> bool:
+        """Whether WordNet has the lemma as that part of speech."""
+        place = 2 * self._find(lemma) + (pos == "v")
+        return place >= 0 and self._sense_end[place] < self._sense_end[place + 1]
+
+    def senses(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
+        """Return the synsets of a lemma, most frequent sense first; empty if WordNet has none."""
+        number = self._find(lemma)
+        return self._sense[:0] if number < 0 else self._sense[self._group(number, pos)]
+
+    def tag_count(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
+        """Per sense of a lemma, in sense order: how often WordNet's tagged texts use it."""
+        number = self._find(lemma)
+        counts = self._tag_count[:0] if number < 0 else self._tag_count[self._group(number, pos)]
+        return counts.astype(np.int32)
+
+    def adjective_first(self, lemma: str) -> bool:
+        """Whether WordNet's tagged texts use the lemma as an adjective at least as often as as a noun ("brown")."""
+        number = self._find(lemma)
+        return number >= 0 and bool(self._adjective_first[number >> 3] >> (7 - (number & 7)) & 1)
+
+    def pos(self, synset: int) -> Pos:
+        """Part of speech of a synset."""
+        return "n" if synset < self.nouns else "v"
+
+    def lemmas(self, synset: int) -> list[str]:
+        """Return the lemmas of a synset in WordNet's order, lower-case."""
+        return [self._lemma(int(m)) for m in self._member[self._members(synset)]]
+
+    def hypernyms(self, synset: int) -> NDArray[np.int32]:
+        """Return the direct hypernyms of a synset; for an instance (a person, a place) the classes that it is of."""
+        return self._hypernym[self._hypernym_end[synset] : self._hypernym_end[synset + 1]]
+
+    def lexname(self, synset: int) -> str:
+        """Lexicographer file of a synset, as "noun.animal"."""
+        return self._lexnames[int(self._lexname[synset])]
+
+    def name(self, synset: int) -> str:
+        """WordNet 3.0 name of a synset: its first lemma, part of speech and sense number, as "ride.v.01"."""
+        pos = self.pos(synset)
+        first = int(self._member[self._member_end[synset]])
+        senses = self._sense[self._group(first, pos)].tolist()
+        return f"{self._lemma(first)}.{pos}.{senses.index(synset) + 1:02d}"
+
+    def synset(self, name: str) -> int:
+        """Return the synset of a name as "ride.v.01", by any of its lemmas; -1 if WordNet has none."""
+        lemma, _, rest = name.lower().rpartition(".")
+        lemma, _, pos = lemma.rpartition(".")
+        if pos not in _PARTS or not (rest.isascii() and rest.isdigit() and len(rest) < 4):
+            return -1
+        senses = self.senses(lemma, pos)
+        return int(senses[int(rest) - 1]) if 1 <= int(rest) <= len(senses) else -1
+
+    def base_forms(self, word: str, pos: Pos) -> list[str]:
+        """Return every lemma that a word can be a form of, by the rules of WordNet's morphy.
+
+        The word itself comes first, then its irregular bases; the suffix rules apply to words without such.
+        """
+        if not word:
+            return []
+        bases = self.exceptions[pos].get(word)
+        forms = [word, *(substitutions(word, pos) if bases is None else bases)]
+        return [form for form in dict.fromkeys(forms) if self.has(form, pos)]
+
+    @cached_property
+    def exceptions(self) -> dict[Pos, dict[str, list[str]]]:
+        """Irregular forms per part of speech: form to its bases ("rode": ["ride"])."""
+        return {pos: _exceptions(text.tobytes().decode()) for pos, text in self._exception_text.items()}
+
+    def _find(self, lemma: str) -> int:
+        """Return the number of a lemma, -1 if there is none."""
+        wanted = lemma.encode("utf-8", "replace")
+        bucket = crc32(wanted) & 0xFFFF
+        ends, text = self._text_end, self._text
+        for number in range(self._bucket[bucket], self._bucket[bucket + 1]):
+            if text[ends[number] : ends[number + 1]] == wanted:
+                return number
+        return -1
+
+    def _group(self, lemma: int, pos: Pos) -> slice:
+        place = 2 * lemma + (pos == "v")
+        return slice(self._sense_end[place], self._sense_end[place + 1])
+
+    def _members(self, synset: int) -> slice:
+        return slice(self._member_end[synset], self._member_end[synset + 1])
+
+    def _lemma(self, number: int) -> str:
+        return str(self._text[self._text_end[number] : self._text_end[number + 1]], "utf-8")
+
+
+def _ends(lengths: NDArray[np.uint8]) -> memoryview:
+    """Turn group lengths into boundaries: group i lies from ends[i] to ends[i + 1]."""
+    ends = np.zeros(len(lengths) + 1, np.int32)
+    np.cumsum(lengths, out=ends[1:])
+    return ends.data
+
+
+def _exceptions(text: str) -> dict[str, list[str]]:
+    return {form: bases for form, *bases in map(str.split, text.splitlines())}

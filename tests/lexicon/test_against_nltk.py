@@ -1,0 +1,87 @@
+"""The compiled lexicon against nltk's reader of WordNet's own files, over everything that both hold."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from shoe.errors import MissingExtraError
+from shoe.lexicon.store import Pos, lexicon
+from shoe.lexicon.wordnet import wordnet
+
+PARTS: tuple[Pos, Pos] = ("n", "v")
+
+
+@pytest.fixture(scope="module")
+def reader() -> Any:
+    try:
+        return wordnet("this test")
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
+
+
+def inflected(lemma: str, pos: Pos) -> list[str]:
+    """Forms on which each of morphy's suffix rules has something to do, existing words or not."""
+    endings = ("s",) if pos == "n" else ("s", "es", "ed", "ing")
+    changed = {"y": ["ies"], "e": ["ed", "ing"], "f": ["ves"], "n": ["men"], "s": ["ses"], "x": ["xes"], "h": ["hes"]}
+    return [lemma + e for e in endings] + [lemma[:-1] + e for e in changed.get(lemma[-1], [])]
+
+
+@pytest.mark.parametrize("pos", PARTS)
+def test_all_lemmas_have_the_same_senses(reader: Any, pos: Pos) -> None:
+    ours = lexicon()
+    index = {lemma: parts[pos] for lemma, parts in reader._lemma_pos_offset_map.items() if pos in parts}
+    assert len(index) == {"n": 117_798, "v": 11_529}[pos]
+    number = {s.offset(): i for i, s in enumerate(reader.all_synsets(pos), start=0 if pos == "n" else ours.nouns)}
+    wrong = [
+        lemma for lemma, offsets in index.items() if ours.senses(lemma, pos).tolist() != [number[o] for o in offsets]
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("pos", PARTS)
+def test_all_synsets_have_the_same_facts(reader: Any, pos: Pos) -> None:
+    ours = lexicon()
+    synsets = list(reader.all_synsets(pos))
+    first = 0 if pos == "n" else ours.nouns
+    assert len(synsets) == (ours.nouns if pos == "n" else len(ours) - ours.nouns)
+    for number, synset in enumerate(synsets, start=first):
+        name = synset.name()
+        assert (ours.name(number), ours.synset(name), ours.pos(number)) == (name, number, pos)
+        assert ours.lexname(number) == synset.lexname()
+        # By intent: lemmas are lower-case here, and nltk keeps hypernyms of instances under another name.
+        assert ours.lemmas(number) == [lemma.lower() for lemma in synset.lemma_names()]
+        above = sorted(s.name() for s in synset.hypernyms() + synset.instance_hypernyms())
+        assert sorted(map(ours.name, ours.hypernyms(number).tolist())) == above
+
+
+@pytest.mark.parametrize("pos", PARTS)
+def test_base_forms_are_those_of_morphy(reader: Any, pos: Pos) -> None:
+    ours = lexicon()
+    lemmas = [lemma for lemma, parts in reader._lemma_pos_offset_map.items() if pos in parts]
+    exceptions = reader._exception_map[pos]
+    assert ours.exceptions[pos] == exceptions
+    words = set(chain(lemmas, exceptions, chain.from_iterable(inflected(lemma, pos) for lemma in lemmas)))
+    assert len(words) > 2 * len(lemmas)
+    assert not [word for word in words if ours.base_forms(word, pos) != reader._morphy(word, pos)]
+
+
+@pytest.mark.parametrize("pos", PARTS)
+def test_the_public_functions_of_nltk_agree(reader: Any, pos: Pos) -> None:
+    ours = lexicon()
+    for word in sorted(reader._exception_map[pos]):
+        bases = ours.base_forms(word, pos)
+        assert reader.morphy(word, pos) == (bases[0] if bases else None)
+        synsets = [ours.name(s) for base in bases for s in ours.senses(base, pos).tolist()]
+        assert [s.name() for s in reader.synsets(word, pos)] == synsets
+
+
+def test_tag_counts_are_those_of_nltk(reader: Any) -> None:
+    ours = lexicon()
+    for word in ("ride", "hold", "sit", "dog", "person", "horse", "hot_dog"):
+        for pos in PARTS:
+            counts = [lemma.count() for s in reader.synsets(word, pos) for lemma in s.lemmas() if lemma.name() == word]
+            if word in reader._lemma_pos_offset_map and ours.has(word, pos):
+                assert ours.tag_count(word, pos).tolist() == counts
