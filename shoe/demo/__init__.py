@@ -1,0 +1,7 @@
+"""The packaged sample: real annotations of some test images, and synthetic predictions made from them."""
+
+from pathlib import Path
+
+DATA = Path(__file__).parent / "data"
+TRUTH = DATA / "truth.json"
+PREDICTIONS = {"detector": DATA / "detector.json", "free text": DATA / "vlm.jsonl"}
