@@ -1,0 +1,98 @@
+"""Which triplets of an image are about the same two boxes: exactly, or as annotators draw them twice.
+
+HICO-DET draws the boxes of a pair anew for each verb, so pairs have to be merged by overlap. All overlaps here count
+pixels as the official evaluation does: the width of a box that holds pixel indices is x2 - x1 + 1.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.frames import BoxSpace, shifted
+from shoe.interactions import Interactions
+
+Rows = NDArray[np.int64]
+_CANDIDATES_AT_ONCE = 1 << 19
+
+
+def overlapping(table: Interactions, label: NDArray[np.integer], iou: float) -> tuple[Rows, Rows]:
+    """Find the triplets that overlap an earlier one of their image and label.
+
+    Args:
+        table: n triplets.
+        label: (n,) only triplets of one label are compared.
+        iou: both the human and the object boxes overlap at least this much, 0 to 1.
+
+    Returns:
+        (pairs,) rows and (pairs,) earlier rows, ordered by the former, then the latter.
+    """
+    humans = shifted(table.human_boxes, table.triplet_frames, BoxSpace.EDGES)
+    objects = shifted(table.object_boxes, table.triplet_frames, BoxSpace.EDGES)
+    later, earlier = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for row, before in _earlier_rows(table.offsets):
+        same = label[row] == label[before]
+        row, before = row[same], before[same]
+        near = (_iou(humans[row], humans[before]) >= iou) & (_iou(objects[row], objects[before]) >= iou)
+        later.append(row[near])
+        earlier.append(before[near])
+    return np.concatenate(later), np.concatenate(earlier)
+
+
+def merged(table: Interactions, iou: float) -> Rows:
+    """Merge triplets into box pairs, greedily in file order: a triplet joins the first pair that it overlaps.
+
+    Args:
+        table: n triplets.
+        iou: a triplet overlaps a pair if their object words are the same, and both its boxes overlap those of the
+            pair's first triplet at least this much.
+
+    Returns:
+        (n,) row of the first triplet of each triplet's pair; as many distinct rows as there are pairs.
+    """
+    leader = np.arange(len(table))
+    for row, before in zip(*(rows.tolist() for rows in overlapping(table, table.object, iou)), strict=True):
+        if leader[row] == row and leader[before] == before:
+            leader[row] = before
+    return leader
+
+
+def distinct_pairs(table: Interactions) -> int:
+    """Count the pairs of boxes with the same eight numbers and the same object word."""
+    return len(np.unique(_keys(table, [table.object]), axis=0))
+
+
+def repeats(table: Interactions) -> NDArray[np.bool_]:
+    """(n,) triplets that say exactly what an earlier one of their image says: the same words, the same boxes."""
+    _, first = np.unique(_keys(table, [table.verb, table.object]), axis=0, return_index=True)
+    repeated = np.ones(len(table), bool)
+    repeated[first] = False
+    return repeated
+
+
+def _keys(table: Interactions, words: list[NDArray[np.int32]]) -> NDArray[np.float64]:
+    return np.column_stack([table.image, *words, table.human_boxes, table.object_boxes])
+
+
+def _earlier_rows(offsets: Rows) -> Iterator[tuple[Rows, Rows]]:
+    """Every row with every earlier row of its image, a bounded number at a time."""
+    counts = np.diff(offsets)
+    rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
+    total = np.concatenate([[0], np.cumsum(rank)])
+    start = 0
+    while start < len(rank):
+        stop = max(start + 1, int(np.searchsorted(total, total[start] + _CANDIDATES_AT_ONCE, side="right")) - 1)
+        row = np.repeat(np.arange(start, stop), rank[start:stop])
+        place = np.arange(len(row)) - np.repeat(total[start:stop] - total[start], rank[start:stop])
+        yield row, row - np.repeat(rank[start:stop], rank[start:stop]) + place
+        start = stop
+
+
+def _iou(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n,) overlap of two (n, 4) continuous boxes, 0 to 1."""
+    extent = np.maximum(np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]), 0)
+    shared = extent[:, 0] * extent[:, 1]
+    areas = [(box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1]) for box in (a, b)]
+    union = areas[0] + areas[1] - shared
+    overlap: NDArray[np.float64] = shared / np.where(union > 0, union, 1)
+    return overlap
