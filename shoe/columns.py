@@ -90,10 +90,13 @@ def check_boxes(
     source: str | Path, field: str, boxes: Floats, pixels: NDArray[np.bool_], name: Callable[[int], str]
 ) -> None:
     """Boxes are finite, and their corners in order; a box that counts ``pixels`` may be one pixel wide."""
-    corner, opposite = boxes[:, :2], boxes[:, 2:]
-    finite = (np.abs(boxes) <= _LARGEST).all(axis=1)
-    ordered = ((corner < opposite) | ((corner == opposite) & pixels[:, None])).all(axis=1)
-    bad: NDArray[np.bool_] = ~(finite & ordered)
+    x1, y1, x2, y2 = boxes.T
+    wide, high = x1 < x2, y1 < y2
+    if pixels.any():
+        wide |= (x1 == x2) & pixels
+        high |= (y1 == y2) & pixels
+    # A comparison with NaN is false, so that NaN fails each of these.
+    bad = ~(wide & high & (x1 >= -_LARGEST) & (y1 >= -_LARGEST) & (x2 <= _LARGEST) & (y2 <= _LARGEST))
     if bad.any():
         row = int(np.argmax(bad))
         numbers = ", ".join(f"{x:g}" for x in boxes[row])

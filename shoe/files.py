@@ -68,24 +68,31 @@ def _nearest_sibling(path: Path) -> str | None:
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a temporary file in the same folder; it takes the place of ``path`` when the block ends well.
 
+    What is no regular file (a pipe, ``/dev/null``) is written to as it is.
+
     Raises:
-        InputError: if the folder cannot be written to.
+        InputError: if the folder or file cannot be written to, or the disk is full.
     """
     target = Path(path)
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+        if target.exists() and not target.is_file():
+            with target.open("wb") as stream:
+                yield stream
+            return
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:32]}.", suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
     except OSError as error:
-        raise InputError(path, found=error.strerror or "an error", expected="a folder that can be written to") from None
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        found = error.strerror or str(error)
+        raise InputError(path, found=found, expected="a place that can be written to") from None
 
 
 def _umask() -> int:
