@@ -3,6 +3,11 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# Timing is the benchmark's business: a slow machine is no failure.
+settings.register_profile("shoe", deadline=None)
+settings.load_profile("shoe")
 
 _SHARED = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 

@@ -36,14 +36,11 @@ def align(predictions: Interactions, truth: Interactions) -> Alignment:
     """Match images by file name without folder and ending ("images/a.jpg" is "a").
 
     Raises:
-        InputError: when no image at all is known, or two prediction images are one image of the truth.
+        InputError: when two prediction images are one image of the truth.
     """
     index = {_stem(name): i for i, name in enumerate(truth.images)}
     found = np.array([index.get(_stem(name), -1) for name in predictions.images], np.int32)
     unknown = tuple(name for name, i in zip(predictions.images, found, strict=True) if i < 0)
-    if len(found) and len(truth.images) and len(unknown) == len(found):
-        expected = f"names of the ground truth's images, as {quote(truth.images[0])}"
-        raise InputError("predictions", field="image", found=quote(unknown[0]), expected=expected)
     twice = np.flatnonzero(np.bincount(found[found >= 0], minlength=1) > 1)
     if len(twice):
         names = [name for name, i in zip(predictions.images, found, strict=True) if i == twice[0]]

@@ -39,5 +39,6 @@ def iou(a: Floats, b: Floats, overlap: Overlap) -> Floats:
     inter = np.where(crossing, (width + one) * (height + one), 0.0)
     area_a = (ax2 - ax1 + one) * (ay2 - ay1 + one)
     area_b = (bx2 - bx1 + one) * (by2 - by1 + one)
-    ratio: Floats = inter / (area_a + area_b - inter)
-    return ratio
+    union = area_a + area_b - inter
+    # Pixel indices taken as edges can have no area at all: their overlap is 0, not undefined.
+    return np.divide(inter, union, out=np.zeros(len(union)), where=union > 0)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.lexicon.resolve import Part, resolve
-from shoe.matching.ragged import expand
+from shoe.matching.ragged import blocks, expand
 from shoe.matching.task import Task
 from shoe.similarity import Similarity
 from shoe.similarity.combine import combine
@@ -151,10 +151,7 @@ class Meaning:
             (n,) class and (n,) its sigma.
         """
         nearest, sigma = np.zeros(len(verb), np.int64), np.zeros(len(verb))
-        blocks = np.searchsorted(np.cumsum(count), np.arange(0, count.sum(), _CELLS)) if len(verb) else []
-        for start, end in zip(blocks, [*blocks[1:], len(verb)], strict=True):
-            if start == end:
-                continue
+        for start, end in blocks(count, _CELLS):
             owner, truth = expand(first[start:end], count[start:end])
             values = self.sigma(hoi[truth], verb[start:end][owner], object_[start:end][owner])
             starts = np.cumsum(count[start:end]) - count[start:end]

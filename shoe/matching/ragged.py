@@ -1,5 +1,7 @@
 """Work on groups of different sizes without a Python loop."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +21,15 @@ def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
     owner = np.repeat(np.arange(len(count)), count)
     starts = np.cumsum(count) - count
     return owner, np.arange(len(owner)) + (first - starts)[owner]
+
+
+def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
+    """Cut consecutive groups into blocks of about ``most`` elements: (first group, group after the last) of each."""
+    total = np.cumsum(count)
+    if len(total) == 0 or total[-1] == 0:
+        return
+    starts = np.unique(np.searchsorted(total, np.arange(0, total[-1], most), "right")).tolist()
+    yield from zip(starts, [*starts[1:], len(count)], strict=True)
 
 
 def first_of_each(sorted_groups: NDArray[np.integer]) -> NDArray[np.bool_]:

@@ -7,6 +7,8 @@ from shoe.interactions import Interactions
 
 Indices = NDArray[np.int64]
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
 
 def repeated(table: Interactions, rows: Indices) -> Indices:
     """Find the rows, among ``rows``, that repeat another one of them.
@@ -20,15 +22,17 @@ def repeated(table: Interactions, rows: Indices) -> Indices:
     Returns:
         Ascending rows that are repeats.
     """
-    mixed = np.zeros(len(rows), np.uint64)
-    for number, column in enumerate(_columns(table, rows)):
-        # An odd multiplier a column makes equal sums of different triplets as rare as chance; they are compared below.
-        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15) + column * np.uint64(2 * number + 1)
-    order = np.argsort(mixed)
-    same = np.flatnonzero(mixed[order][1:] == mixed[order][:-1])
-    if len(same) == 0:
+    # Few triplets share one coordinate of each box and both words by chance; those that do are compared in full.
+    corners = np.stack([table.human_boxes[rows, 0], table.object_boxes[rows, 3]]) + 0.0
+    human, object_ = corners.view(np.uint64)
+    words = (table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]).astype(np.uint64)
+    key = (human * _ODD ^ object_) * _ODD ^ words
+    ascending = np.sort(key)
+    if not (ascending[1:] == ascending[:-1]).any():
         return rows[:0]
-    suspects = rows[np.unique(np.concatenate([order[same], order[same + 1]]))]
+    order = np.argsort(key)
+    same = np.flatnonzero(key[order][1:] == key[order][:-1])
+    suspects = np.unique(rows[np.concatenate([order[same], order[same + 1]])])
     columns = _columns(table, suspects)
     order = np.lexsort((suspects, -table.score[suspects], *columns))
     repeats = np.ones(len(suspects), bool)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.matching.iou import iou
-from shoe.matching.ragged import expand
+from shoe.matching.ragged import blocks, expand
 from shoe.matching.strict import OverlapRule
 from shoe.matching.task import Boxes
 
@@ -49,10 +49,8 @@ def candidates(truth: Boxes, predictions: Boxes, first: Indices, count: Indices,
         rule: the overlap that both boxes must reach.
     """
     offsets = truth.table.offsets
-    work = np.cumsum(np.diff(offsets) * count)
-    blocks = np.unique(np.searchsorted(work, np.arange(0, work[-1] if len(work) else 0, _PAIRS_AT_ONCE), "right"))
     found: list[tuple[Indices, Indices, Floats]] = []
-    for start, end in zip(blocks, [*blocks[1:], len(count)], strict=True):
+    for start, end in blocks(np.diff(offsets) * count, _PAIRS_AT_ONCE):
         rows = np.arange(offsets[start], offsets[end])
         _, place = expand(first[start:end], count[start:end])
         local_first = np.cumsum(count[start:end]) - count[start:end]

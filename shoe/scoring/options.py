@@ -107,6 +107,7 @@ class StrictOptions:
         "zero", "a class with predictions and no true positive; skip is Diag-HOI's rule", "zero", "skip"
     )
     unpredicted: str = choice("zero", "a class without predictions; full-only is Diag-HOI's rule", "zero", "full-only")
+    truthless: str = choice("absent", "a class without ground truth; zero is THID's rule", "absent", "zero")
     known_object: str = choice(
         "no", "only images with the object: by image-level labels, or by boxes", "no", "labels", "boxes"
     )

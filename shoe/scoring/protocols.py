@@ -38,6 +38,7 @@ STRICT = {
             ties=Ties.REVERSED,
             class_cap=19_999,
             no_interaction="exclude",
+            truthless="zero",
         ),
         replace(
             _PYTHON_FAMILY,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.datasets.truth import GroundTruth
-from shoe.errors import OptionError, unknown_name
+from shoe.errors import InputError, OptionError, quote, unknown_name
 from shoe.frames import BoxSpace, Frame
 from shoe.interactions import Interactions
 from shoe.matching.meaning import Meaning
@@ -145,6 +145,7 @@ def score(
     """
     strict_options, semantic_options = choose(protocols, options, truth)
     task = Task(predictions, truth)
+    _check_images(task)
     facts = {"boxes": _frame_names(predictions), "scores": "constant" if _constant(predictions) else "given"}
     absent: dict[str, str] = {}
     semantic = resolution = None
@@ -191,6 +192,13 @@ def choose(
         strict = [replace(o, known_object="boxes") if o.known_object == "labels" else o for o in strict]
     semantic = changed(SEMANTIC[semantic_names[0]], options) if semantic_names else None
     return strict, semantic
+
+
+def _check_images(task: Task) -> None:
+    known, unknown = task.truth.interactions.images, task.alignment.unknown
+    if known and unknown and len(unknown) == len(task.predictions.images):
+        expected = f"names of the ground truth's images, as {quote(known[0])}"
+        raise InputError("predictions", field="image", found=quote(unknown[0]), expected=expected)
 
 
 def _frame_names(predictions: Interactions) -> str:

@@ -68,9 +68,9 @@ def strict_score(task: Task, options: StrictOptions) -> StrictResult:
     scores = class_scores(
         hoi, task.predictions.score[entries], credit, truths, interpolation=options.ap, ties=options.ties
     )
-    in_mean = truths > 0
+    in_mean = counted if options.truthless == "zero" else truths > 0
     if options.zero_tp == "skip":
-        in_mean &= (scores.entries == 0) | (scores.recall > 0)
+        in_mean = in_mean & ((scores.entries == 0) | (scores.recall > 0))
     in_parts = in_mean & (scores.entries > 0) if options.unpredicted == "full-only" else in_mean
     return StrictResult(
         options=options,

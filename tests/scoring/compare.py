@@ -1,0 +1,78 @@
+"""Run the fast side on an oracle's scenes."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.datasets.classes import HoiClasses
+from shoe.lexicon.resolve import Part
+from shoe.matching.meaning import Meaning
+from shoe.matching.task import Task
+from shoe.scoring.options import changed
+from shoe.scoring.protocols import SEMANTIC, STRICT
+from shoe.scoring.semantic import SemanticResult, semantic_score
+from shoe.scoring.strict import StrictResult, strict_score
+from shoe.similarity.table import Basis, SimilarityTable
+from tests.oracles.meaning import Similarity
+from tests.oracles.model import ImageScene, to_tables
+from tests.oracles.scenes import similarity_values
+
+
+def task_of(scenes: Sequence[ImageScene], classes: HoiClasses) -> Task:
+    truth, predictions = to_tables(list(scenes), classes)
+    return Task(predictions, truth)
+
+
+def fast_strict(task: Task, protocol: str, options: Sequence[str] = ()) -> StrictResult:
+    chosen = STRICT[protocol]
+    if protocol == "hico-det-known-object" and task.truth.image_labels is None:
+        options = [*options, "strict.known-object=boxes"]
+    return strict_score(task, changed(chosen, options))
+
+
+def toy_meaning(
+    task: Task, verb: Similarity, noun: Similarity, how: str = "arithmetic", weight: float = 0.5
+) -> Meaning:
+    """The fast side's tables, filled from an oracle's similarity functions: one row a class."""
+    classes = task.truth.classes
+    every = np.arange(len(classes))
+
+    def table(part: Part, similarity: Similarity, words: tuple[str, ...]) -> SimilarityTable:
+        values = similarity_values(similarity, classes, words)
+        return SimilarityTable(
+            values=values,
+            basis=np.full(values.shape, Basis.RATED, np.uint8),
+            sense=np.full(values.shape, -1, np.int32),
+            unresolved=(),
+        )
+
+    return Meaning(
+        verbs=table("verb", verb, task.predictions.verbs),
+        objects=table("object", noun, task.predictions.objects),
+        verb_row=every,
+        object_row=every,
+        rated_verbs=np.ones(len(task.predictions.verbs), bool),
+        rated_objects=np.ones(len(task.predictions.objects), bool),
+        how=how,
+        weight=weight,
+    )
+
+
+def fast_semantic(
+    task: Task, verb: Similarity, noun: Similarity, options: dict[str, str], protocol: str = "shoe"
+) -> SemanticResult:
+    chosen = changed(SEMANTIC[protocol], [f"{name}={value}" for name, value in options.items()])
+    return semantic_score(task, toy_meaning(task, verb, noun, chosen.combine, chosen.weight), chosen)
+
+
+def same(fast: NDArray[np.float64], slow: Sequence[float | None]) -> None:
+    """Assert that two lists per class agree to 1e-9, absent values included."""
+    expected = np.array([np.nan if value is None else value for value in slow])
+    np.testing.assert_array_equal(np.isnan(fast), np.isnan(expected))
+    np.testing.assert_allclose(fast, expected, rtol=0, atol=1e-9)
+
+
+def close(fast: float | None, slow: float | None) -> bool:
+    """Whether two figures agree to 1e-9, absent ones included."""
+    return fast is slow is None or (fast is not None and slow is not None and abs(fast - slow) <= 1e-9)

@@ -1,0 +1,92 @@
+"""The semantic scorer against its slow twin: every option, alone and in combination."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracles.model import ImageScene
+from tests.oracles.scenes import random_scenes, scenes, small_classes, toy_similarity
+from tests.oracles.semantic import semantic
+from tests.scoring.compare import close, fast_semantic, same, task_of
+
+CLASSES = small_classes()
+
+OPTIONS: dict[str, list[str]] = {
+    "combine": ["arithmetic", "geometric", "minimum"],
+    "weight": ["0.5", "0.3"],
+    "assign": ["greedy-gt", "best-first", "confidence"],
+    "sigma-ties": ["confidence", "index", "iou"],
+    "theta": ["0.5", "0.4"],
+    "theta-at": [">=", ">"],
+    "pixels": ["cont", "+1"],
+    "min-sigma": ["none", "positive", "delta"],
+    "missed": ["keep", "drop"],
+    "fp-scope": ["dataset", "image"],
+    "delta": ["0.5", "0.75"],
+    "delta-at": [">=", ">"],
+    "ap": ["all-points", "11-point", "101-point", "trapezoid"],
+    "ties": ["expected", "input"],
+    "classes": ["truth", "all"],
+    "no-interaction": ["keep", "exclude"],
+    "tau": ["0.5", "0.25"],
+    "tau-by": ["score", "image", "dataset"],
+    "map-tau": ["none", "0.5"],
+    "recall": ["fn", "truth"],
+    "f1-classes": ["truth", "counted"],
+    "prediction-misses": ["all", "charged"],
+    "cap": ["none", "3"],
+    "repeats": ["charged", "matched"],
+}
+NUMBERS = ("weight", "theta", "delta", "tau", "map-tau")
+
+
+def slow_options(options: dict[str, str]) -> dict[str, object]:
+    """The oracle takes numbers as numbers."""
+
+    def value(name: str, text: str) -> object:
+        if text == "none" and name in ("map-tau", "cap"):
+            return None
+        return float(text) if name in NUMBERS else int(text) if name == "cap" else text
+
+    return {name: value(name, text) for name, text in options.items()}
+
+
+def agree(found: list[ImageScene], options: dict[str, str]) -> None:
+    verb, noun = toy_similarity(CLASSES)
+    fast = fast_semantic(task_of(found, CLASSES), verb, noun, options)
+    slow = semantic(found, CLASSES, verb, noun, slow_options(options))
+    same(fast.ap, slow["ap"])
+    same(fast.f1, slow["f1"])
+    assert close(fast.map, slow["map"])
+    assert close(fast.mf1, slow["mf1"])
+    assert close(fast.gt_miss_rate, slow["gt_miss_rate"])
+    assert close(fast.prediction_miss_rate, slow["prediction_miss_rate"])
+    if slow["map_bounds"] is not None and fast.map_bounds is not None:
+        assert close(fast.map_bounds[0], slow["map_bounds"][0])
+        assert close(fast.map_bounds[1], slow["map_bounds"][1])
+
+
+@given(scenes(labels=False))
+def test_default_protocol_agrees_with_the_oracle(found: list[ImageScene]) -> None:
+    agree(found, {})
+
+
+@given(scenes(labels=False), st.fixed_dictionaries({n: st.sampled_from(v) for n, v in OPTIONS.items()}))
+def test_any_options_agree_with_the_oracle(found: list[ImageScene], options: dict[str, str]) -> None:
+    agree(found, options)
+
+
+@pytest.mark.parametrize(("name", "value"), [(n, v) for n, values in OPTIONS.items() for v in values[1:]])
+def test_each_option_agrees_on_many_images(name: str, value: str) -> None:
+    found = random_scenes(np.random.default_rng(5), 40, n_predictions=25, open_words=True)
+    agree(found, {name: value})
+
+
+@given(scenes(max_images=2, labels=False))
+def test_hungarian_gets_the_most_pairs_and_the_highest_total(found: list[ImageScene]) -> None:
+    verb, noun = toy_similarity(CLASSES)
+    fast = fast_semantic(task_of(found, CLASSES), verb, noun, {"assign": "hungarian"})
+    slow = semantic(found, CLASSES, verb, noun, {"assign": "hungarian"})
+    assert (fast.matches.prediction >= 0).sum() == len(slow["matched"])
+    assert fast.matches.sigma.sum() == pytest.approx(slow["sigma_total"], abs=1e-9)

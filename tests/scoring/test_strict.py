@@ -1,0 +1,49 @@
+"""The strict scorer against its slow twin, and on inputs at the edge."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.scoring.protocols import STRICT
+from tests.oracles.model import ImageScene
+from tests.oracles.scenes import random_scenes, scenes, small_classes
+from tests.oracles.strict import PROTOCOLS, Protocol, strict
+from tests.scoring.compare import close, fast_strict, same, task_of
+
+CLASSES = small_classes()
+WITHOUT_BUGS = {
+    "qpic": ["strict.empty-images=count"],
+    "gen-vlkt": ["strict.cap-ties=input"],
+    "diag": ["strict.zero-tp=zero"],
+}
+
+
+def agree(found: list[ImageScene], protocol: Protocol, bugs: bool) -> None:
+    fast = fast_strict(task_of(found, CLASSES), protocol, [] if bugs else WITHOUT_BUGS.get(protocol, []))
+    slow = strict(found, CLASSES, protocol, bugs)
+    same(fast.ap, slow["ap"])
+    assert close(fast.map, slow["map"])
+    assert close(fast.map_rare, slow["map_rare"])
+    assert close(fast.map_non_rare, slow["map_non_rare"])
+    assert close(fast.max_recall, slow["max_recall"])
+
+
+def test_every_protocol_has_an_oracle() -> None:
+    assert set(PROTOCOLS) == set(STRICT)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@given(found=scenes(), bugs=st.booleans())
+def test_agrees_with_the_oracle_on_small_scenes(protocol: Protocol, found: list[ImageScene], bugs: bool) -> None:
+    agree(found, protocol, bugs)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("decimals", [None, 1])
+def test_agrees_with_the_oracle_on_many_images(protocol: Protocol, decimals: int | None) -> None:
+    """More than 100 predictions an image, so that caps cut; with and without ties."""
+    rng = np.random.default_rng(7)
+    found = random_scenes(rng, 60, n_predictions=130, decimals=decimals, open_words=True)
+    agree(found, protocol, bugs=True)
+    agree(found, protocol, bugs=False)
