@@ -21,6 +21,7 @@ from shoe.frames import Frame
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
+_UNKNOWN_SIZE = (0, 0)
 
 
 class _Rows(TypedDict):
@@ -211,10 +212,11 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
             if i == len(sizes):
                 sizes.append((width, height))
                 frames.append(frame)
-            elif frames[i] != frame or (0 not in (width, sizes[i][0]) and sizes[i] != (width, height)):
-                raise InputError(
-                    "concatenate", record=quote(name), found="two sizes or box frames", expected="one for an image"
-                )
+            elif sizes[i] == _UNKNOWN_SIZE:
+                sizes[i] = (width, height)
+            if frames[i] != frame or (width, height) not in (_UNKNOWN_SIZE, sizes[i]):
+                found = "two sizes or box frames"
+                raise InputError("concatenate", record=quote(name), found=found, expected="one for an image")
     for vocabulary, words in ((verbs, [p.verbs for p in parts]), (objects, [p.objects for p in parts])):
         for word in (w for part_words in words for w in part_words):
             vocabulary.setdefault(word, len(vocabulary))

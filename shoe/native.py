@@ -34,7 +34,7 @@ def read_native(path: str | Path) -> Interactions:
     if not os.path.exists(path):
         raise InputError(path, found="no such file", expected="a native table (.npz)")
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as archive:
             header = orjson.loads(archive["header"].tobytes())
             arrays = {name: archive[name] for name in _ARRAYS}
     except Exception as error:  # a damaged archive makes its parsers raise whatever their bytes happen to run into
