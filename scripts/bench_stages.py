@@ -1,0 +1,194 @@
+"""What `scripts/bench` measures. Each stage runs in a process of its own and prints one JSON object.
+
+Usage: bench_stages.py STAGE FOLDER, where FOLDER holds truth.json, detector.json, detector.npz and vlm.jsonl. The
+checkout must be on PYTHONPATH, for the oracles of the tests.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import io
+import json
+import pstats
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import orjson
+
+from shoe.datasets.hico_det import read_ground_truth
+from shoe.datasets.truth import GroundTruth
+from shoe.interactions import Interactions
+from shoe.matching.meaning import Meaning
+from shoe.matching.task import Task
+from shoe.native import read_native
+from shoe.predictions import read_predictions
+from shoe.scoring.protocols import SEMANTIC, STRICT
+from shoe.scoring.score import score
+from shoe.similarity import load_similarity
+
+REPEATS = 5
+PROFILE_LINES = 14
+EVERY_NTH_IMAGE = 10
+"""The slow oracle is timed on every tenth image."""
+
+Outcome = dict[str, Any]
+
+
+def timed(work: Callable[[], object], repeats: int = REPEATS) -> list[float]:
+    """Seconds of each of some runs; what a run returns is dropped before the next."""
+    seconds = []
+    for _ in range(repeats):
+        start = perf_counter()
+        work()
+        seconds.append(perf_counter() - start)
+    return seconds
+
+
+def read(folder: Path) -> Outcome:
+    """Read the QPIC JSON bare, then into a table, then the native file: in turns, so that noise meets all three."""
+    works: dict[str, Callable[[], object]] = {
+        "orjson.loads": lambda: orjson.loads((folder / "detector.json").read_bytes()),
+        "parse": lambda: read_predictions(folder / "detector.json"),
+        "native": lambda: read_native(folder / "detector.npz"),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(REPEATS):
+        for name, work in works.items():
+            seconds[name] += timed(work, 1)
+    return {"seconds": seconds}
+
+
+def parse_once(folder: Path) -> Outcome:
+    """Read the QPIC JSON once: what it costs in memory."""
+    return {"triplets": len(read_predictions(folder / "detector.json"))}
+
+
+def whole_run(folder: Path) -> Outcome:
+    """Score the native file as `shoe score` does by default: what all of it costs, reading included."""
+    start = perf_counter()
+    score(read_native(folder / "detector.npz"), read_ground_truth(folder / "truth.json"))
+    return {"seconds": [perf_counter() - start]}
+
+
+def resolve(folder: Path) -> Outcome:
+    """Look up the free text's words, in a process that has not loaded the lexicon and the map before."""
+    task = Task(read_predictions(folder / "vlm.jsonl"), read_ground_truth(folder / "truth.json"))
+    start = perf_counter()
+    source = load_similarity("hico-det")
+    loaded = perf_counter()
+    Meaning.build(task, source, SEMANTIC["shoe"])
+    words = len(task.predictions.verbs) + len(task.predictions.objects)
+    return {"words": words, "seconds": {"map": [loaded - start], "resolve": [perf_counter() - loaded]}}
+
+
+def score_all(folder: Path) -> Outcome:
+    """Score what is in memory: each protocol, the free text, and what NumPy alone needs to sort and integrate."""
+    truth, detector, vlm = _tables(folder)
+    first = timed(lambda: score(detector, truth, protocols=["shoe"]), 1)
+    seconds = {"shoe, first in its process": first}
+    for name in (*STRICT, "shoe", "shoe-literal"):
+        seconds[name] = timed(lambda name=name: score(detector, truth, protocols=[name]))  # type: ignore[misc]
+    seconds["vlm"] = timed(lambda: score(vlm, truth, protocols=["shoe"]))
+    classes = Task(detector, truth).hoi
+
+    def yardstick() -> None:
+        order = np.lexsort((-detector.score, classes))
+        for part in np.split(detector.score[order], np.flatnonzero(np.diff(classes[order])) + 1):
+            np.cumsum(part)
+
+    seconds["numpy"] = timed(yardstick)
+    report = score(detector, truth)
+    free = score(vlm, truth)
+    figures = {
+        "strict": report.strict and report.strict.map,
+        "shoe": report.semantic and report.semantic.map,
+        "vlm strict": free.strict and free.strict.map,
+        "vlm shoe": free.semantic and free.semantic.map,
+    }
+    return {
+        "triplets": len(detector),
+        "vlm_triplets": len(vlm),
+        "images": len(truth.interactions.images),
+        "seconds": seconds,
+        "figures": figures,
+    }
+
+
+def oracle(folder: Path) -> Outcome:
+    """Time the slow oracle of the tests, scenes in memory. Ties in input order, which spares it the enumeration."""
+    from tests.oracles.model import from_tables
+    from tests.oracles.semantic import semantic
+    from tests.oracles.strict import strict
+
+    truth, detector, _ = _tables(folder)
+    truth, detector = some_images(truth, detector, EVERY_NTH_IMAGE)
+    scenes, classes = from_tables(truth, detector), truth.classes
+    verb, noun = similarities(Task(detector, truth))
+    return {
+        "images": len(truth.interactions.images),
+        "triplets": len(detector),
+        "seconds": {
+            "strict": timed(lambda: strict(scenes, classes, "hico-det"), 3),
+            "semantic": timed(lambda: semantic(scenes, classes, verb, noun, {"ties": "input"}), 3),
+        },
+    }
+
+
+def profile(folder: Path) -> Outcome:
+    """Say where strict and semantic scoring spend their time: own time, highest first."""
+    truth, detector, vlm = _tables(folder)
+    score(detector, truth)
+    runs = {"hico-det": (detector, "hico-det"), "shoe": (detector, "shoe"), "shoe, free text": (vlm, "shoe")}
+    shown = {}
+    for name, (predictions, protocol) in runs.items():
+        profiler = cProfile.Profile()
+        profiler.runcall(score, predictions, truth, protocols=[protocol])
+        text = io.StringIO()
+        pstats.Stats(profiler, stream=text).strip_dirs().sort_stats("tottime").print_stats(PROFILE_LINES)
+        shown[name] = text.getvalue().strip()
+    return {"profile": shown}
+
+
+def similarities(task: Task) -> tuple[Callable[[int, str], float], Callable[[int, str], float]]:
+    """The shipped map's values of a task's words, in the form that the oracle takes."""
+    meaning = Meaning.build(task, load_similarity("hico-det"), SEMANTIC["shoe"])
+    verbs = {word: i for i, word in enumerate(task.predictions.verbs)}
+    nouns = {word: i for i, word in enumerate(task.predictions.objects)}
+    verb_values, noun_values = meaning.verbs.values.tolist(), meaning.objects.values.tolist()
+    verb_row, noun_row = meaning.verb_row.tolist(), meaning.object_row.tolist()
+    return (
+        lambda hoi, word: float(verb_values[verb_row[hoi]][verbs[word]]),
+        lambda hoi, word: float(noun_values[noun_row[hoi]][nouns[word]]),
+    )
+
+
+def some_images(truth: GroundTruth, predictions: Interactions, step: int) -> tuple[GroundTruth, Interactions]:
+    """Every ``step``-th image of the truth, and the predictions on those images."""
+    kept = truth.interactions.select_images(np.arange(0, len(truth.interactions.images), step))
+    names = set(kept.images)
+    shown = np.array([name in names for name in predictions.images], bool)
+    return GroundTruth(kept, truth.classes, truth.split), predictions.select_images(shown)
+
+
+def _tables(folder: Path) -> tuple[GroundTruth, Interactions, Interactions]:
+    truth = read_ground_truth(folder / "truth.json")
+    return truth, read_native(folder / "detector.npz"), read_predictions(folder / "vlm.jsonl")
+
+
+STAGES = {stage.__name__: stage for stage in (read, parse_once, whole_run, resolve, score_all, oracle, profile)}
+
+
+def main() -> None:
+    """Run one stage."""
+    outcome = STAGES[sys.argv[1]](Path(sys.argv[2]))
+    outcome["peak"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    json.dump(outcome, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

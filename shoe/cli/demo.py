@@ -1,0 +1,37 @@
+"""``shoe demo``: a first result without any file of one's own."""
+
+_INTRODUCTION = """\
+{images} real HICO-DET test images; the predictions are SYNTHETIC: made from the annotations with a seed, by no model.
+Their figures show how to read a report, and say nothing about any real model."""
+
+_READING = """\
+mAP       strict: a prediction counts only if its words are the dataset's own labels ("ride", "bicycle").
+SHOE-mAP  semantic: it counts by how close in meaning it is ("sitting astride a bike"), from 0 to 1.
+missed    ground truths without a matched prediction, and confident predictions without a matched ground truth."""
+
+_NEXT = """\
+Next:
+  shoe score {predictions} --ground-truth {truth}
+  shoe similarity ride straddle --pos verb
+  shoe score YOUR_PREDICTIONS --ground-truth instances_test2015.json --protocol all"""
+
+
+def demo() -> None:
+    """Score a packaged sample: 200 real images, synthetic detector and free-text predictions, strict beside semantic.
+
+    Example: shoe demo
+    """
+    from shlex import quote
+
+    from shoe.datasets.hico_det import read_ground_truth
+    from shoe.demo import PREDICTIONS, TRUTH
+    from shoe.predictions import read_predictions
+    from shoe.report.terminal import comparison_table, console
+    from shoe.scoring.score import score
+
+    truth = read_ground_truth(TRUTH)
+    reports = {name: score(read_predictions(path), truth) for name, path in PREDICTIONS.items()}
+    print(_INTRODUCTION.format(images=len(truth.interactions.images)))
+    console().print(comparison_table({f"{name} (synthetic)": report for name, report in reports.items()}))
+    print(_READING, end="\n\n")
+    print(_NEXT.format(predictions=quote(str(PREDICTIONS["free text"])), truth=quote(str(TRUTH))))

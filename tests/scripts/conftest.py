@@ -1,0 +1,18 @@
+"""The scripts' modules, and a small ground truth for them."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from shoe.datasets.hico_det import read_ground_truth
+from shoe.datasets.truth import GroundTruth
+from shoe.demo import TRUTH
+
+SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
+sys.path.insert(0, str(SCRIPTS))
+
+
+@pytest.fixture(scope="session")
+def sample() -> GroundTruth:
+    return read_ground_truth(TRUTH)

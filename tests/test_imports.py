@@ -1,0 +1,47 @@
+"""What gets imported: starting costs time, and scoring must work without any of the extras."""
+
+import json
+import subprocess
+import sys
+
+HEAVY = {"matplotlib", "nltk", "openai", "pandas", "pyarrow", "scipy.optimize", "scipy.stats", "torch", "transformers"}
+COMMAND_LINE = {"rich", "typer"}
+
+_SCORE = """
+import shoe
+from shoe.demo import PREDICTIONS, TRUTH
+truth = shoe.read_ground_truth(TRUTH)
+for path in PREDICTIONS.values():
+    report = shoe.score(shoe.read_predictions(path), truth, protocols=["all"])
+    assert report.semantic is not None and report.strict is not None
+"""
+_DEMO = """
+import contextlib, io, sys
+from shoe.cli import main
+sys.argv = ["shoe", "demo"]
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main()
+"""
+
+
+def modules_after(code: str) -> set[str]:
+    """Names of all modules that a fresh interpreter has loaded after running code."""
+    show = "\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code + show], check=True, capture_output=True, text=True)
+    return set(json.loads(done.stdout))
+
+
+def test_import_shoe_loads_neither_extras_nor_the_command_line() -> None:
+    assert not modules_after("import shoe") & (HEAVY | COMMAND_LINE | {"scipy"})
+
+
+def test_scoring_loads_no_extra_and_no_heavy_part_of_scipy() -> None:
+    loaded = modules_after(_SCORE)
+    assert "shoe.scoring.score" in loaded
+    assert not loaded & (HEAVY | COMMAND_LINE)
+
+
+def test_the_demo_loads_no_extra_and_no_heavy_part_of_scipy() -> None:
+    loaded = modules_after(_DEMO)
+    assert "shoe.scoring.score" in loaded
+    assert not loaded & HEAVY

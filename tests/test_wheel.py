@@ -1,0 +1,74 @@
+"""The wheel, as a user gets it: built, installed into an empty environment, and run from an empty folder."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from shoe import __version__
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ``bin`` folder of an environment that has the wheel and, read in place, the dependencies of this one."""
+    home = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(home)], check=True)
+    python = home / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "-qq", "--no-deps", str(wheel)], check=True)
+    site = subprocess.run(
+        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
+    # A folder named in a .pth file is searched, but its own .pth files are not read: the checkout stays out of sight.
+    (Path(site) / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return python.parent
+
+
+def run(command: list[str | Path], folder: Path) -> str:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_wheel_holds_code_and_data_and_nothing_else(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0] for name in names} == {"shoe", f"shoe-{__version__}.dist-info"}
+    for kind in ("similarity_maps", "prompts"):
+        there = {str(path.relative_to(ROOT)) for path in (ROOT / kind).rglob("*") if path.is_file()}
+        assert {name.removeprefix("shoe/_shipped/") for name in names if f"_shipped/{kind}/" in name} == there
+    assert "shoe/py.typed" in names
+    assert any(name.endswith("WORDNET-LICENSE.txt") for name in names)
+
+
+def test_the_demo_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
+    output = run([installed / "shoe", "demo"], tmp_path)
+    assert "SYNTHETIC" in output
+    assert "SHOE-mAP" in output
+    assert "detector" in output
+    assert "free text" in output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_wheel_and_not_the_checkout_was_run(installed: Path, tmp_path: Path) -> None:
+    code = "import shoe; from shoe.shipped import shipped; print(shoe.__file__, shipped('similarity_maps'))"
+    for path in run([installed / "python", "-c", code], tmp_path).split():
+        assert path.startswith(str(installed.parent))
