@@ -1,0 +1,162 @@
+"""Similarities that need no rater: they come from WordNet's hypernym graph alone.
+
+They are computed, not shipped: a table of one value per pair of senses would be a copy of WordNet, and far larger than
+it. They show what LLM ratings add, and fill in for pairs that a map does not rate.
+
+``path`` and ``wup`` equal ``path_similarity`` and ``wup_similarity`` of nltk 3.10 (with its simulated root for verbs),
+except that a sense is always 1 to itself: nltk's wup is not, for some senses that have hypernym paths of different
+lengths.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.lexicon.resolve import Part
+from shoe.lexicon.store import lexicon
+
+Floats = NDArray[np.float64]
+Synsets = NDArray[np.int32]
+Steps = NDArray[np.int32]
+
+MEASURES = ("identity", "path", "wup")
+
+_FAR = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class WordNetSimilarity:
+    """A :class:`~shoe.similarity.base.Similarity` computed from the compiled lexicon.
+
+    Attributes:
+        name: "identity" (1 for the same sense, else 0), "path" (1 / (1 + steps of the shortest way between the
+            senses)) or "wup" (Wu and Palmer 1994: depth of the lowest common hypernym against the depths of both).
+    """
+
+    name: str
+
+    @property
+    def digest(self) -> str:
+        """8 hex digits that stand for the measure and its WordNet."""
+        return hashlib.sha256(f"{self.name} of WordNet 3.0".encode()).hexdigest()[:8]
+
+    def values(self, part: Part, class_synsets: Sequence[str], synsets: Synsets) -> Floats:
+        """Compute C class senses against S senses; see :class:`~shoe.similarity.base.Similarity`.
+
+        NaN only for a class sense that WordNet does not know.
+        """
+        classes = np.array([lexicon().synset(name) for name in class_synsets], np.int32)
+        known = classes >= 0
+        found = np.full((len(classes), len(synsets)), np.nan)
+        if self.name == "identity":
+            found[known] = 0
+        else:
+            found[known] = (_path if self.name == "path" else _wup)(classes[known], synsets, rooted=part == "object")
+        found[classes[:, None] == synsets] = 1
+        return found
+
+
+def _path(classes: Synsets, synsets: Synsets, *, rooted: bool) -> Floats:
+    """Shortest way over any common hypernym; senses without one meet in a simulated root."""
+    ancestors = _ancestors(classes)
+    up, up_others = _steps(classes, ancestors), _steps(synsets, ancestors)
+    steps = np.full((len(classes), len(synsets)), 2 * _FAR, np.int32)
+    if not rooted:
+        steps[:] = _to_simulated_root(classes)[:, None] + _to_simulated_root(synsets)
+    for mine, others in zip(up, up_others, strict=True):
+        below, below_others = np.flatnonzero(mine < _FAR), np.flatnonzero(others < _FAR)
+        cells = np.ix_(below, below_others)
+        steps[cells] = np.minimum(steps[cells], mine[below, None] + others[below_others])
+    similarity: Floats = 1 / (1 + steps)
+    return similarity
+
+
+def _wup(classes: Synsets, synsets: Synsets, *, rooted: bool) -> Floats:
+    """Wu-Palmer over the common hypernym that is deepest by its shortest path to a root, counted by its longest."""
+    ancestors = _ancestors(classes)
+    up, up_others = _steps(classes, ancestors), _steps(synsets, ancestors)
+    meeting_depth = np.full((len(classes), len(synsets)), -1)
+    similarity = np.full(meeting_depth.shape, np.nan)
+    if not rooted:
+        meeting_depth[:] = 0
+        similarity[:] = 2 / (_to_simulated_root(classes)[:, None] + _to_simulated_root(synsets) + 2)
+    # Of equally deep hypernyms nltk takes the class itself, else the first by name ("*ROOT*" comes before all names).
+    by_name = sorted(ancestors, key=lexicon().name)
+    for ancestor in sorted(by_name, key=_min_depth, reverse=True):
+        row = ancestors[ancestor]
+        depth, longest = _min_depth(ancestor), _max_depth(ancestor) + 1
+        below, below_others = np.flatnonzero(up[row] < _FAR), np.flatnonzero(up_others[row] < _FAR)
+        cells = np.ix_(below, below_others)
+        preferred = (meeting_depth[cells] < depth) | (
+            (classes[below] == ancestor)[:, None] & (meeting_depth[cells] == depth)
+        )
+        around = _around(up[:, below], ancestor, ancestors)[:, None] + _around(
+            up_others[:, below_others], ancestor, ancestors
+        )
+        similarity[cells] = np.where(preferred, 2 * longest / (around + 2 * longest), similarity[cells])
+        meeting_depth[cells] = np.where(preferred, depth, meeting_depth[cells])
+    return similarity
+
+
+def _around(up: Steps, ancestor: int, ancestors: dict[int, int]) -> Steps:
+    """Steps of the shortest way from senses to their ancestor; past it and back down, where that is shorter."""
+    above = _distances(ancestor)
+    rows = [ancestors[synset] for synset in above]
+    shortest: Steps = (up[rows] + np.array(list(above.values()), np.int32)[:, None]).min(axis=0)
+    return shortest
+
+
+def _ancestors(synsets: Synsets) -> dict[int, int]:
+    """All senses above some senses, and themselves: {sense: row}."""
+    found: dict[int, int] = {}
+    for synset in synsets.tolist():
+        for ancestor in _distances(synset):
+            found.setdefault(ancestor, len(found))
+    return found
+
+
+def _steps(synsets: Synsets, ancestors: dict[int, int]) -> Steps:
+    """(A, S) steps from each sense up to each ancestor; _FAR where it is none."""
+    steps = np.full((len(ancestors), len(synsets)), _FAR, np.int32)
+    for column, synset in enumerate(synsets.tolist()):
+        above = _distances(synset)
+        for ancestor in above.keys() & ancestors.keys():
+            steps[ancestors[ancestor], column] = above[ancestor]
+    return steps
+
+
+def _to_simulated_root(synsets: Synsets) -> Steps:
+    """(S,) steps to the root that all verbs are thought to share: one above the farthest hypernym (as nltk has it)."""
+    return np.array([max(_distances(synset).values()) + 1 for synset in synsets.tolist()], np.int32)
+
+
+@cache
+def _distances(synset: int) -> dict[int, int]:
+    """Fewest steps up to each hypernym, and 0 to itself. WordNet 3.0 has no cycles."""
+    found = {synset: 0}
+    for hypernym in lexicon().hypernyms(synset).tolist():
+        for ancestor, steps in _distances(hypernym).items():
+            if steps + 1 < found.get(ancestor, _FAR):
+                found[ancestor] = steps + 1
+    return found
+
+
+@cache
+def _max_depth(synset: int) -> int:
+    return 1 + max(map(_max_depth, _hypernyms(synset)), default=-1)
+
+
+@cache
+def _min_depth(synset: int) -> int:
+    return 1 + min(map(_min_depth, _hypernyms(synset)), default=-1)
+
+
+def _hypernyms(synset: int) -> Iterable[int]:
+    hypernyms: list[int] = lexicon().hypernyms(synset).tolist()
+    return hypernyms

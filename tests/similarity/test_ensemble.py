@@ -1,0 +1,72 @@
+"""Ensembles of raters: by hand, and against the standard library's statistics."""
+
+import math
+import statistics
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.errors import OptionError
+from shoe.similarity.ensemble import ENSEMBLES, ensemble_values
+
+RATINGS = st.lists(st.sampled_from([None, 0, 1, 2, 3, 4]), min_size=1, max_size=6)
+
+
+def value(ratings: list[int | None], how: str) -> float:
+    row = np.array([[-1 if rating is None else rating for rating in ratings]], np.int8)
+    return float(ensemble_values(row, how)[0])
+
+
+@pytest.mark.parametrize(
+    ("ratings", "mean", "median", "majority", "majority_mean"),
+    [
+        ([4, 4, 4], 4, 4, 4, 4),
+        ([0, 0, 3], 1, 0, 0, 0),
+        ([1, 2, 4], 7 / 3, 2, 1, 7 / 3),
+        ([3, 1, None], 2, 2, 3, 2),
+        ([None, 1, 3], 2, 2, 1, 2),
+        ([None, None, 2], 2, 2, 2, 2),
+        # Five raters, two ties of two: the first-named rater (0) voted for neither, the second voted 1.
+        ([0, 1, 1, 2, 2], 1.2, 1, 1, 1.5),
+        ([0, 2, 1, 1, 2], 1.2, 1, 2, 1.5),
+        ([2, None, 0, 0, None, 2], 1, 1, 2, 1),
+    ],
+)
+def test_by_hand(ratings: list[int | None], mean: float, median: float, majority: float, majority_mean: float) -> None:
+    assert value(ratings, "mean") == pytest.approx(mean / 4, abs=1e-15)
+    assert value(ratings, "median") == median / 4
+    assert value(ratings, "majority") == majority / 4
+    assert value(ratings, "majority-mean") == pytest.approx(majority_mean / 4, abs=1e-15)
+
+
+@given(RATINGS)
+def test_against_the_standard_library(ratings: list[int | None]) -> None:
+    present = [rating for rating in ratings if rating is not None]
+    if not present:
+        assert all(math.isnan(value(ratings, how)) for how in ENSEMBLES)
+        return
+    assert value(ratings, "mean") == statistics.fmean(present) / 4
+    assert value(ratings, "median") == statistics.median(present) / 4
+    most = max(Counter(present).values())
+    modes = [rating for rating, votes in Counter(present).items() if votes == most]
+    # Counter keeps the order of first votes, which is the order of raters.
+    assert value(ratings, "majority") == modes[0] / 4
+    assert value(ratings, "majority-mean") == pytest.approx(statistics.fmean(modes) / 4, abs=1e-15)
+
+
+@given(st.lists(RATINGS.filter(lambda row: len(row) == 3), min_size=1, max_size=20), st.sampled_from(list(ENSEMBLES)))
+def test_rows_do_not_touch_each_other(rows: list[list[int | None]], how: str) -> None:
+    table = np.array([[-1 if rating is None else rating for rating in row] for row in rows], np.int8)
+    np.testing.assert_array_equal(ensemble_values(table, how), [value(row, how) for row in rows])
+
+
+def test_no_rows() -> None:
+    assert all(ensemble_values(np.zeros((0, 3), np.int8), how).shape == (0,) for how in ENSEMBLES)
+
+
+def test_an_unknown_ensemble_is_answered_with_the_nearest() -> None:
+    with pytest.raises(OptionError, match="did you mean median"):
+        ensemble_values(np.zeros((1, 3), np.int8), "medain")

@@ -1,0 +1,235 @@
+"""Maps on disk: round trips, what changes a digest, and broken files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoe.errors import InputError, OptionError
+from shoe.lexicon.store import lexicon
+from shoe.similarity import Rater, SimilarityMap, load_similarity, write_map
+from shoe.similarity.ratings import Pairs
+
+RATERS = [Rater("one", "a model"), Rater("two", "another model", "with a note")]
+VERBS: Pairs = {
+    ("ride.v.01", "straddle.v.01"): (3, 2),
+    ("ride.v.01", "board.v.01"): (None, 1),
+    ("ride.v.01", "eat.v.01"): (0, 0),
+    ("feed.v.01", "ride.v.01"): (None, None),
+}
+OBJECTS: Pairs = {("horse.n.01", "pony.n.01"): (4, 3)}
+
+
+def write(folder: Path, verbs: Pairs = VERBS, raters: list[Rater] = RATERS, **prose: Any) -> Path:
+    objects = {names: (*ratings, *[None] * len(raters))[: len(raters)] for names, ratings in OBJECTS.items()}
+    write_map(folder, name="toy", dataset="hico-det", raters=raters, pairs={"verb": verbs, "object": objects}, **prose)
+    return folder
+
+
+def change_about(folder: Path, field: str, value: Any) -> None:
+    about = json.loads((folder / "map.json").read_text())
+    (folder / "map.json").write_text(json.dumps(about | {field: value}))
+
+
+def forget_hashes(folder: Path) -> None:
+    for part in ("verbs", "objects"):
+        change_about(folder, part, {})
+
+
+def values(similarity: SimilarityMap, class_synset: str, *synsets: str) -> list[float]:
+    of = np.array([lexicon().synset(name) for name in synsets], np.int32)
+    found: list[float] = similarity.values("verb", [class_synset], of)[0].tolist()
+    return found
+
+
+def test_values_of_a_map(tmp_path: Path) -> None:
+    similarity = SimilarityMap.load(write(tmp_path))
+    assert values(similarity, "ride.v.01", "straddle.v.01", "board.v.01", "eat.v.01", "ride.v.01") == [
+        0.625,
+        0.25,
+        0,
+        1,
+    ]
+    assert np.isnan(values(similarity, "ride.v.01", "kick.v.01")).all()
+    # In the table, and yet rated by nobody.
+    assert np.isnan(values(similarity, "feed.v.01", "ride.v.01")).all()
+    assert np.isnan(values(similarity, "kick.v.01", "ride.v.01")).all()
+    assert similarity.values("verb", ["ride.v.01"], np.zeros(0, np.int32)).shape == (1, 0)
+    assert similarity.ratings("verb", "ride.v.01", "board.v.01") == {"one": None, "two": 1}
+    assert similarity.ratings("verb", "board.v.01", "ride.v.01") is None
+    assert similarity.raters == tuple(RATERS)
+    assert similarity.about["verbs"] | {"sha256": ""} == {"class_synsets": 2, "pairs": 4, "non_zero": 2, "sha256": ""}
+
+
+def test_the_ensemble_is_the_users_or_the_maps(tmp_path: Path) -> None:
+    write(tmp_path, ensemble="majority")
+    assert values(SimilarityMap.load(tmp_path), "ride.v.01", "straddle.v.01") == [0.75]
+    assert values(SimilarityMap.load(tmp_path, "mean"), "ride.v.01", "straddle.v.01") == [0.625]
+    with pytest.raises(OptionError, match="did you mean mean"):
+        SimilarityMap.load(tmp_path, "meen")
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    names = st.integers(lexicon().nouns, len(lexicon()) - 1).map(lexicon().name)
+    columns = data.draw(st.integers(1, 5))
+    ratings = st.lists(st.none() | st.integers(0, 4), min_size=columns, max_size=columns)
+    pairs: dict[tuple[str, str], list[int | None]] = data.draw(
+        st.dictionaries(st.tuples(names, names), ratings, max_size=20)
+    )
+    raters = [Rater(f"rater {number}", "m") for number in range(columns)]
+    folder = write(tmp_path_factory.mktemp("map"), pairs, raters)
+    similarity = SimilarityMap.load(folder)
+    assert len(similarity.tables["verb"]) == len(pairs)
+    for (class_synset, synset), given_ratings in pairs.items():
+        assert list((similarity.ratings("verb", class_synset, synset) or {}).values()) == given_ratings
+    # Without hashes everything is checked, and the same comes out.
+    forget_hashes(folder)
+    checked = SimilarityMap.load(folder)
+    assert checked.tables["verb"].text == similarity.tables["verb"].text
+    assert checked.digest == similarity.digest
+
+
+def test_rows_in_any_order_and_windows_line_ends_are_the_same_map(tmp_path: Path) -> None:
+    written = SimilarityMap.load(write(tmp_path))
+    header, *rows = (tmp_path / "verbs.tsv").read_text().splitlines()
+    (tmp_path / "verbs.tsv").write_bytes("\r\n".join([header, *reversed(rows)]).encode())
+    assert SimilarityMap.load(tmp_path).digest == written.digest
+
+
+def test_what_can_change_a_score_changes_the_digest(tmp_path: Path) -> None:
+    digest = SimilarityMap.load(write(tmp_path / "a")).digest
+    assert len(digest) == 8
+    assert SimilarityMap.load(write(tmp_path / "b", provenance="prose")).digest == digest
+    assert SimilarityMap.load(tmp_path / "a", "median").digest == digest
+    other = dict(VERBS) | {("ride.v.01", "eat.v.01"): (0, 1)}
+    renamed = [Rater("uno", "a model"), RATERS[1]]
+    assert SimilarityMap.load(write(tmp_path / "c", other)).digest != digest
+    assert SimilarityMap.load(write(tmp_path / "d", raters=renamed)).digest != digest
+
+
+def test_changed_ratings_are_noticed(tmp_path: Path) -> None:
+    table = write(tmp_path) / "verbs.tsv"
+    table.write_text(table.read_text().replace("straddle.v.01\t3", "straddle.v.01\t4"))
+    with pytest.raises(InputError, match=r"verbs\.tsv: found ratings that were changed .* \(remove their sha256"):
+        SimilarityMap.load(tmp_path)
+    forget_hashes(tmp_path)
+    assert values(SimilarityMap.load(tmp_path), "ride.v.01", "straddle.v.01") == [0.75]
+
+
+BROKEN_FORM = [
+    ("board.v.01\t\t1", "board.v.01\t\t5", r"verbs\.tsv: line 3: two: found '5', expected a rating 0 to 4"),
+    ("board.v.01\t\t1", "board.v.01\t\t/", r"line 3: two: found '/'"),
+    ("board.v.01\t\t1", "board.v.01\t\t11", r"line 3: two: found '11'"),
+    ("board.v.01\t\t1", "board.v.01\t\t-1", r"line 3: two: found '-1'"),
+    ("board.v.01\t\t1", "board.v.01\t\t1.5", r"line 3: two: found '1\.5'"),
+    ("board.v.01\t\t1", "board.v.01\t1", r"line 3: found 3 fields, expected 4"),
+    ("board.v.01\t\t1", "board.v.01\t\t\t1", r"line 3: found 5 fields, expected 4"),
+    ("board.v.01\t\t1\n", "\n", r"line 3: found 2 fields, expected 4"),
+    ("board.v.01\t\t1", "boaré.v.01\t\t1", r"line 3: found byte 0xc3, expected ASCII text"),
+    ("\tone\t", "\teins\t", r"line 1: found 'class_synset.*eins.*expected class_synset synset one two, separated"),
+    ("class_synset", "class", r"line 1: found 'class\\tsynset"),
+]
+BROKEN_NAMES = [
+    ("board.v.01\t\t1", "bored.v.01\t\t1", r"line 3: synset: found 'bored\.v\.01', expected the name of a WordNet"),
+    ("board.v.01\t\t1", "mount.v.05\t\t1", r"line 3: synset: .* expected hop_on\.v\.01, WordNet's first name"),
+    ("feed.v.01\tr", "feed\tr", r"line 2: class_synset: found 'feed', expected the name of a WordNet"),
+    ("eat.v.01\t0", "board.v.01\t0", r"line 4: found ride\.v\.01 and board\.v\.01 a second time"),
+]
+
+
+def broken(folder: Path, old: str, new: str) -> bytes:
+    table = write(folder) / "verbs.tsv"
+    text = table.read_text()
+    assert old in text
+    table.write_text(text.replace(old, new), "utf-8")
+    return table.read_bytes()
+
+
+@pytest.mark.parametrize(("old", "new", "message"), BROKEN_FORM + BROKEN_NAMES)
+@pytest.mark.parametrize("hashed", [True, False])
+def test_broken_tables(tmp_path: Path, old: str, new: str, message: str, hashed: bool) -> None:
+    broken(tmp_path, old, new)
+    if not hashed:
+        forget_hashes(tmp_path)
+    with pytest.raises(InputError, match=message):
+        SimilarityMap.load(tmp_path)
+
+
+@pytest.mark.parametrize(("old", "new", "message"), BROKEN_FORM)
+def test_a_hash_does_not_excuse_a_broken_form(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = broken(tmp_path, old, new)
+    change_about(tmp_path, "verbs", {"sha256": hashlib.sha256(text).hexdigest()})
+    with pytest.raises(InputError, match=message):
+        SimilarityMap.load(tmp_path)
+
+
+@pytest.mark.parametrize("text", [b"", b"\n", b"class_synset\tsynset\n", b"\xff\xfe", b"{}"])
+def test_a_table_that_is_none(tmp_path: Path, text: bytes) -> None:
+    (write(tmp_path) / "verbs.tsv").write_bytes(text)
+    with pytest.raises(InputError, match=r"verbs\.tsv: line 1"):
+        SimilarityMap.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("version", 2, "version: found 2, expected 1"),
+        ("scale", [1, 5], r"scale: found \[1, 5\], expected \[0, 4\]"),
+        ("name", "", "name: found ''"),
+        ("name", "a\nb", "name: found 'a.*nb', expected a name"),
+        ("dataset", 7, "dataset: found 7"),
+        ("raters", [], "raters: found"),
+        ("raters", [{"name": "one", "model": "m"}] * 2, "raters: found"),
+        ("raters", [{"name": "one"}], "raters: found"),
+        ("raters", "one", "raters: found 'one', expected one or more raters"),
+        ("verbs", None, "verbs: found None, expected an object"),
+        ("raters", [{"name": "o\tne", "model": "m"}, {"name": "two", "model": "m"}], "raters: found"),
+    ],
+)
+def test_broken_map_json(tmp_path: Path, field: str, value: Any, message: str) -> None:
+    change_about(write(tmp_path), field, value)
+    with pytest.raises(InputError, match=rf"map\.json: {message}"):
+        SimilarityMap.load(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "1", "\x00"])
+def test_a_map_json_that_is_none(tmp_path: Path, text: str) -> None:
+    (write(tmp_path) / "map.json").write_text(text)
+    with pytest.raises(InputError, match=r"map\.json: found .*, expected a JSON object"):
+        SimilarityMap.load(tmp_path)
+
+
+def test_a_map_without_its_tables(tmp_path: Path) -> None:
+    (write(tmp_path) / "objects.tsv").unlink()
+    with pytest.raises(InputError, match=r"objects\.tsv: found No such file"):
+        SimilarityMap.load(tmp_path)
+
+
+def test_names_that_are_no_map(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"unknown similarity map 'hico-dett'.*did you mean hico-det"):
+        SimilarityMap.load("hico-dett")
+    with pytest.raises(OptionError, match=r"unknown similarity 'pth'.*did you mean path.*known: hico-det, identity"):
+        load_similarity("pth")
+    with pytest.raises(OptionError, match="unknown similarity"):
+        load_similarity(tmp_path)
+    with pytest.raises(OptionError, match="unknown ensemble"):
+        load_similarity("wup", "mode")
+
+
+def test_load_similarity(tmp_path: Path) -> None:
+    assert [load_similarity(name).name for name in ("hico-det", "identity", "path", "wup")] == [
+        "hico-det",
+        "identity",
+        "path",
+        "wup",
+    ]
+    assert load_similarity(write(tmp_path)).name == load_similarity(str(tmp_path)).name == "toy"

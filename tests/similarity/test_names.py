@@ -1,0 +1,24 @@
+"""Keys of synset names."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.lexicon.store import lexicon
+from shoe.similarity.names import keys_in, keys_of
+
+
+def test_all_names_of_wordnet_have_different_keys() -> None:
+    names = [lexicon().name(synset) for synset in range(len(lexicon()))]
+    assert len(np.unique(keys_of(names))) == len(names) == 95_882
+
+
+@given(st.lists(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=90), max_size=8))
+def test_a_key_depends_on_the_name_alone(names: list[str]) -> None:
+    text = b"\xff" + b"\xff\xff".join(name.encode() for name in names)
+    lengths = np.array([len(name) for name in names], np.int64)
+    starts = 1 + np.cumsum(lengths + 2) - lengths - 2
+    alone = [int(keys_of([name])[0]) for name in names]
+    assert keys_of(names).tolist() == alone
+    assert keys_in(text, starts, lengths).tolist() == alone
+    assert len(set(alone)) == len(set(names))
