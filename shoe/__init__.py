@@ -1,3 +1,5 @@
 """shoe: one evaluator for human-object interaction detection, strict, semantic, and signed."""
 
-__version__ = "0.1.0"
+from shoe.version import __version__
+
+__all__ = ["__version__"]

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from shoe import __version__
 from shoe.cli import convert, dataset, demo, resolve, score, similarity
 from shoe.errors import ShoeError
+from shoe.version import __version__
 
 app = typer.Typer(
     help="Score human-object interaction predictions: strictly, semantically, and signed.",

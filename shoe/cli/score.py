@@ -1,5 +1,6 @@
 """``shoe score``: the main job."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,7 @@ def score(
         str | None, typer.Option("--format", help="Prediction format, if content is not to decide.")
     ] = None,
     classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
+    subset: Annotated[str | None, typer.Option(help="Score on a named part of the images: single-pair.")] = None,
     image_labels: Annotated[
         Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")
     ] = None,
@@ -42,7 +44,9 @@ def score(
     unrated_share}, profile, absent. Fractions 0..1; what cannot be measured is left out.
     """
     from shoe.cli.output import write_json
-    from shoe.datasets import read_classes, read_ground_truth
+    from shoe.datasets.classes import read_classes
+    from shoe.datasets.hico_det import read_ground_truth
+    from shoe.datasets.subsets import subset_of
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.doctor import examine_boxes
     from shoe.report.json import as_json
@@ -52,14 +56,15 @@ def score(
 
     table = read_classes(classes, dataset) if classes else None
     truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels)
+    if subset is not None:
+        truth = subset_of(truth, subset)
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
     read, notes = read_predictions_with_notes(predictions, format=format, boxes=boxes, dataset=dataset, sizes=sizes)
     report = score_predictions(
         read, truth, similarity=similarity, protocols=protocol or DEFAULT_PROTOCOLS, options=option or ()
     )
+    report = replace(report, notes=(*notes.lines(), *examine_boxes(read, truth.interactions).lines()))
     if json is not None:
         write_json(as_json(report), json)
     if json != "-":
         print_report(report, console())
-    for line in (*notes.lines(), *examine_boxes(read, truth.interactions).lines()):
-        print(line)

@@ -44,6 +44,7 @@ def as_dict(report: Report) -> dict[str, Any]:
                 }
             ),
             "absent": report.absent or None,
+            "notes": list(report.notes) or None,
         }
     )
 

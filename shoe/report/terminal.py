@@ -14,8 +14,6 @@ from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 
 _WORDS_SHOWN = 8
-_TIES_WORTH_A_LINE = 0.05
-_OUTSIDE_WORTH_A_LINE = 0.01
 
 
 def console() -> Console:
@@ -92,16 +90,16 @@ def remarks(report: Report) -> list[str]:
     lines += _absent_means(report)
     if report.semantic:
         lines += _tie_lines(report, report.semantic)
-    elif report.strict and (report.strict.tied_share or 0) > _TIES_WORTH_A_LINE:
+    elif report.strict and report.strict.tied_share is not None:
         lines.append(f"ties       {percent(report.strict.tied_share)} % of ranked predictions share their score")
     lines += _word_lines(report)
     profile = report.profile
     if profile.unknown_images:
         shown = ", ".join(printable(name) for name in profile.unknown_images[:3])
         lines.append(f"images     {len(profile.unknown_images):,} are not in the ground truth and left out: {shown}")
-    if (profile.outside_share or 0) > _OUTSIDE_WORTH_A_LINE:
+    if profile.outside_share is not None:
         lines.append(f"boxes      {percent(profile.outside_share)} % of predictions have a box that leaves its image")
-    return lines
+    return [*lines, *report.notes]
 
 
 def _absent_means(report: Report) -> list[str]:
@@ -121,7 +119,7 @@ def _absent_means(report: Report) -> list[str]:
 
 
 def _tie_lines(report: Report, result: SemanticResult) -> list[str]:
-    if not result.tied_share or not result.map_bounds:
+    if result.tied_share is None or not result.map_bounds:
         return []
     lines = [f"ties       {percent(result.tied_share)} % of ranked predictions share their score"]
     low, high = result.map_bounds

@@ -92,6 +92,7 @@ class Report:
         resolution: how predicted words fared; None without the semantic part.
         profile: facts about the predictions.
         absent: for each part that could not be measured, why.
+        notes: what the readers of the files want to be known, one line each.
     """
 
     truth: GroundTruth
@@ -102,6 +103,7 @@ class Report:
     resolution: Resolution | None
     profile: Profile
     absent: dict[str, str]
+    notes: tuple[str, ...] = ()
 
     @property
     def strict(self) -> StrictResult | None:

@@ -14,11 +14,11 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from shoe import __version__
 from shoe.datasets.truth import GroundTruth
 from shoe.errors import OptionError, quote
 from shoe.scoring.options import SemanticOptions, StrictOptions, settings
 from shoe.scoring.protocols import SEMANTIC, STRICT
+from shoe.version import __version__
 
 _SAFE = " ,.+<>=()[]/_-"
 
