@@ -1,0 +1,53 @@
+"""``shoe demo``: a first result, that says what it is about."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from shoe.cli.demo import demo
+from shoe.demo import DATA, PREDICTIONS, TRUTH
+
+
+@pytest.fixture
+def output(capsys: pytest.CaptureFixture[str]) -> str:
+    demo()
+    return capsys.readouterr().out
+
+
+def figures(output: str, row: str) -> list[float]:
+    (line,) = (line for line in output.splitlines() if line.startswith(row))
+    return [float(figure) for figure in re.findall(r"\d+\.\d\d", line)]
+
+
+def test_it_says_that_the_predictions_are_synthetic(output: str) -> None:
+    assert "SYNTHETIC" in output.splitlines()[0]
+    assert "say nothing about any real model" in output
+
+
+def test_strict_stands_beside_semantic_for_both_files(output: str) -> None:
+    for row in ("detector (synthetic)", "free text (synthetic)"):
+        strict, _, _, semantic, f1, truth_missed, predictions_missed = figures(output, row)
+        assert 0 < strict < semantic < 100
+        assert all(0 < figure < 100 for figure in (f1, truth_missed, predictions_missed))
+
+
+def test_free_text_gains_more_from_meaning_than_labels_do(output: str) -> None:
+    def gain(row: str) -> float:
+        strict, _, _, semantic, *_ = figures(output, row)
+        return semantic / strict
+
+    assert gain("free text (synthetic)") > gain("detector (synthetic)")
+
+
+def test_the_command_that_it_names_scores_the_sample(output: str) -> None:
+    (line,) = (line for line in output.splitlines() if line.startswith("  shoe score /"))
+    assert shlex.split(line)[2:] == [str(PREDICTIONS["free text"]), "--ground-truth", str(TRUTH)]
+
+
+def test_the_sample_is_small_and_says_what_it_is() -> None:
+    files = [path for path in DATA.iterdir() if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 700_000
+    assert {path.name for path in files} == {"README.md", "truth.json", "detector.json", "vlm.jsonl"}
+    assert "synthetic" in Path(DATA / "README.md").read_text()
