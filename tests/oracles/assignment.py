@@ -2,6 +2,10 @@
 
 from typing import NamedTuple
 
+from tests.oracles.average_precision import OutOfReachError
+
+MOST_STATES = 100_000
+
 
 class Candidate(NamedTuple):
     """A pair that may match: positions of truth and prediction, their similarity and pair IoU."""
@@ -13,7 +17,11 @@ class Candidate(NamedTuple):
 
 
 def assigned(candidates: list[Candidate], scores: list[float], assign: str, sigma_ties: str) -> dict[int, int]:
-    """Prediction of each matched truth. ``scores`` are the predictions'."""
+    """Prediction of each matched truth. ``scores`` are the predictions'.
+
+    Raises:
+        OutOfReachError: if assign=hungarian would have to try too much.
+    """
     if assign == "hungarian":
         return _optimal(candidates)
     if assign == "confidence":
@@ -60,6 +68,8 @@ def _optimal(candidates: list[Candidate]) -> dict[int, int]:
                     if (number + 1, total + c.sigma) > answer[:2]:
                         answer = number + 1, total + c.sigma, (c, *rest)
             known[state] = answer
+            if len(known) > MOST_STATES:
+                raise OutOfReachError("too many assignments to try")
         return known[state]
 
     return {c.truth: c.prediction for c in best(0, frozenset())[2]}

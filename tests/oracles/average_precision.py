@@ -85,6 +85,10 @@ def average_precision(labels: Sequence[float], truths: int, method: Method) -> f
     return all_points(labels, truths)
 
 
+class OutOfReachError(Exception):
+    """There is too much to enumerate; a property rejects such a scene (``scenes.within_reach``)."""
+
+
 class TiedAP(NamedTuple):
     expected: float
     best: float
@@ -98,7 +102,7 @@ def expected_ap(entries: Sequence[Entry], truths: int, method: Method) -> TiedAP
     from equally many orders: the mean over distinct sequences is the mean over orders.
 
     Raises:
-        ValueError: if there are more than ``MOST_ORDERS`` distinct sequences.
+        OutOfReachError: if there are more than ``MOST_ORDERS`` distinct sequences.
     """
     ranked = sorted(entries, key=lambda entry: -entry[0])
     groups = [[label for _, label in tied] for _, tied in groupby(ranked, key=lambda entry: entry[0])]
@@ -106,7 +110,7 @@ def expected_ap(entries: Sequence[Entry], truths: int, method: Method) -> TiedAP
     for group in groups:
         number *= _number_of_sequences(group)
     if number > MOST_ORDERS:
-        raise ValueError(f"{number} orders of tied entries are too many to enumerate")
+        raise OutOfReachError(f"{number} orders of tied entries are too many to enumerate")
     values = [
         average_precision([label for part in parts for label in part], truths, method)
         for parts in product(*[list(_sequences(group)) for group in groups])

@@ -99,7 +99,7 @@ def semantic(
 
     Raises:
         TypeError: for an option that does not exist.
-        ValueError: if ties=expected meets too many orders to enumerate.
+        OutOfReachError: if ties=expected or assign=hungarian meets too much to enumerate.
     """
     chosen = replace(Options(), **{name.replace("-", "_"): value for name, value in (options or {}).items()})  # type: ignore[arg-type]
     words = class_words(classes)

@@ -1,17 +1,17 @@
 """What the oracles stand on: curves, boxes, tables. The numbers here were found with paper and pencil."""
 
-from dataclasses import replace
 from itertools import permutations
 from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoe.frames import Frame
 from tests.oracles.average_precision import (
     Method,
+    OutOfReachError,
     all_points,
     average_precision,
     eleven_point,
@@ -72,6 +72,7 @@ def test_constant_scores_average_over_the_place_of_the_hit() -> None:
     assert tied == pytest.approx(((1 + 1 / 2 + 1 / 3) / 3, 1, 1 / 3), abs=1e-7)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from((0.0, 0.5, 1.0)), st.sampled_from((0.0, 0.5, 1.0))), max_size=5),
     st.integers(1, 4),
@@ -89,7 +90,7 @@ def test_expectation_is_the_mean_over_all_orders_that_scores_allow(
 
 def test_too_many_orders_are_refused_and_equal_labels_are_one_order() -> None:
     assert expected_ap([(0.0, 0.0)] * 2000, 1, "all-points").expected == 0
-    with pytest.raises(ValueError, match="orders"):
+    with pytest.raises(OutOfReachError, match="orders"):
         expected_ap([(0.5, i / 100) for i in range(10)], 1, "all-points")
 
 
@@ -117,13 +118,13 @@ def test_one_pixel_box_in_every_space() -> None:
 # Tables
 
 
+@settings(deadline=None)
 @given(scenes(), st.randoms(use_true_random=False))
 def test_scenes_survive_the_tables(found: list[ImageScene], random: Random) -> None:
     order = list(range(len(found)))
     random.shuffle(order)
     truth, predictions = to_tables(found, small_classes(), order)
-    back = from_tables(truth, predictions)
-    assert [replace(scene, size=(0, 0)) for scene in back] == [replace(scene, size=(0, 0)) for scene in found]
+    assert from_tables(truth, predictions) == found
 
 
 def test_random_scenes_are_fixed_by_their_generator() -> None:

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoe.frames import Frame
 from tests.oracles.boxes import Box
 from tests.oracles.meaning import LITERAL
 from tests.oracles.model import ImageScene, Triplet, class_words
-from tests.oracles.scenes import scenes, small_classes, toy_similarity
+from tests.oracles.scenes import scenes, small_classes, toy_similarity, within_reach
 from tests.oracles.semantic import SemanticFigures, semantic
 
 CLASSES = small_classes()
@@ -110,6 +110,14 @@ def test_image_scope_charges_a_class_of_the_image() -> None:
     cake = one_image([on_pair("cut", noun="cake")], [on_pair("cut", 0.9, "cake"), on_pair("hold", 0.8, "knife")])
     assert score(cake)["charged"] == [("a.jpg", 1, hoi("hold", "knife"))]
     assert score(cake, **LITERAL)["charged"] == []
+
+
+def test_the_first_of_equally_near_classes_is_charged() -> None:
+    """Any class of ride is half right: the first in class order, or the first of the image's truth."""
+    elsewhere = Triplet(THING, HUMAN, "ride", "zeppelin")
+    scene = one_image([on_pair("ride", noun="horse"), on_pair("ride", noun="bicycle")], [elsewhere])
+    assert score(scene)["charged"] == [("a.jpg", 0, next(k for k, words in enumerate(WORDS) if words[0] == "ride"))]
+    assert score(scene, fp_scope="image")["charged"] == [("a.jpg", 0, hoi("ride", "horse"))]
 
 
 def test_images_without_truth_are_charged_under_dataset_scope_only() -> None:
@@ -215,14 +223,17 @@ def test_nothing_to_measure_is_none() -> None:
 # Properties
 
 
+@settings(deadline=None)
 @given(scenes(max_predictions=5))
 def test_giving_predictions_twice_never_raises_a_score(found: list[ImageScene]) -> None:
-    once = semantic(found, CLASSES, VERB, OBJECT)
-    twice = semantic([replace(s, predictions=s.predictions * 2) for s in found], CLASSES, VERB, OBJECT)
+    with within_reach():
+        once = semantic(found, CLASSES, VERB, OBJECT)
+        twice = semantic([replace(s, predictions=s.predictions * 2) for s in found], CLASSES, VERB, OBJECT)
     assert (twice["map"] or 0) <= (once["map"] or 0) + 1e-12
     assert (twice["mf1"] or 0) <= (once["mf1"] or 0) + 1e-12
 
 
+@settings(deadline=None)
 @given(scenes())
 def test_truth_scores_itself_perfectly(found: list[ImageScene]) -> None:
     for scene in found:
@@ -235,6 +246,7 @@ def test_truth_scores_itself_perfectly(found: list[ImageScene]) -> None:
         assert figures["mf1"] == about(1)
 
 
+@settings(deadline=None)
 @given(scenes(), st.sampled_from(("greedy-gt", "best-first", "confidence")))
 def test_hungarian_matches_the_most_pairs(found: list[ImageScene], assign: str) -> None:
     best = semantic(found, CLASSES, VERB, OBJECT, {"assign": "hungarian", "ties": "input"})
@@ -244,9 +256,11 @@ def test_hungarian_matches_the_most_pairs(found: list[ImageScene], assign: str) 
         assert best["sigma_total"] >= other["sigma_total"]
 
 
+@settings(deadline=None)
 @given(scenes(max_predictions=5))
 def test_expectation_lies_between_the_bounds_and_so_does_the_order_of_the_file(found: list[ImageScene]) -> None:
-    figures = semantic(found, CLASSES, VERB, OBJECT)
+    with within_reach():
+        figures = semantic(found, CLASSES, VERB, OBJECT)
     if figures["map"] is not None and figures["map_bounds"] is not None:
         worst, best = figures["map_bounds"]
         in_file = semantic(found, CLASSES, VERB, OBJECT, {"ties": "input"})["map"]
