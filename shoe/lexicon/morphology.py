@@ -34,41 +34,51 @@ def substitutions(form: str, pos: Literal["n", "v"]) -> list[str]:
     return [form.removesuffix(old) + new for old, new in _DETACHMENTS[pos] if form.endswith(old)]
 
 
+def undoubled(form: str) -> str:
+    """Return the base of an -ing or -ed form with a doubled consonant ("blogging": "blog"), "" for other words.
+
+    Morphy leaves these to its exception lists, which lack many.
+    """
+    stem = form.removesuffix("ing").removesuffix("ed")
+    doubled = stem != form and len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in _VOWELS
+    return stem[:-1] if doubled else ""
+
+
 def verb_forms(base: str) -> list[str]:
     """Return the regular forms of a verb: the base, -s, -ing and -ed, with the spelling changes of English.
 
     Both spellings where usage differs ("travelling", "traveling"). Irregular forms are in WordNet's exception lists.
     """
+    past = [base + "d"]
     if base.endswith("ie"):
-        stems, present = [base[:-2] + "y"], [base + "d"]
-    elif base.endswith("e") and not base.endswith(("ee", "oe", "ye")):
-        stems, present = [base[:-1]], [base + "d"]
-    elif base.endswith("e"):
-        stems, present = [base], [base + "d"]
+        stems = [base[:-2] + "y"]
+    elif base.endswith("e") and len(base) > 2:
+        stems = [base if base.endswith(("ee", "oe", "ye")) else base[:-1]]
     elif _ends_in(base, "y"):
-        stems, present = [base], [base[:-1] + "ied"]
+        stems, past = [base], [base[:-1] + "ied"]
     else:
         stems = _doubled(base)
-        present = [stem + "ed" for stem in stems]
-    return [base, *noun_forms(base)[1:], *(stem + "ing" for stem in stems), *present]
+        past = [stem + "ed" for stem in stems]
+    return [base, *_s_forms(base), *(stem + "ing" for stem in stems), *past]
 
 
 def noun_forms(base: str) -> list[str]:
     """Return a noun and its regular plurals ("knife": "knife", "knifes", "knives")."""
-    forms = [base]
-    if base.endswith(("s", "x", "z", "ch", "sh")):
-        forms.append(base + "es")
-    elif _ends_in(base, "y"):
-        forms.append(base[:-1] + "ies")
-    else:
-        forms.append(base + "s")
-        if base.endswith("o"):
-            forms.append(base + "es")
-        elif base.endswith("fe"):
-            forms.append(base[:-2] + "ves")
-        elif base.endswith("f"):
-            forms.append(base[:-1] + "ves")
+    forms = [base, *_s_forms(base)]
+    if base.endswith("fe"):
+        forms.append(base[:-2] + "ves")
+    elif base.endswith("f"):
+        forms.append(base[:-1] + "ves")
     return forms
+
+
+def _s_forms(base: str) -> list[str]:
+    """Return a word with the ending -s, as a plural or a third person takes it."""
+    if base.endswith(("s", "x", "z", "ch", "sh")):
+        return [base + "es"]
+    if _ends_in(base, "y"):
+        return [base[:-1] + "ies"]
+    return [base + "s", base + "es"] if base.endswith("o") else [base + "s"]
 
 
 def _ends_in(base: str, letter: str) -> bool:

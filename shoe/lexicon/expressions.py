@@ -1,0 +1,137 @@
+"""Finding one expression, of one or several words, in WordNet or among the aliases: every way of spelling it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import product
+from pathlib import Path
+from typing import Literal
+
+from shoe.lexicon.morphology import noun_forms, undoubled, verb_forms
+from shoe.lexicon.spelling import american
+from shoe.lexicon.store import Pos, lexicon
+
+Part = Literal["verb", "object"]
+POS: dict[Part, Pos] = {"verb": "v", "object": "n"}
+
+LONGEST_EXPRESSION = 5
+"""Words of the longest expression that is looked up."""
+
+_FILE = Path(__file__).parent / "data" / "aliases.tsv"
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """A synset that an expression may mean, the lemma that led to it, and how."""
+
+    synset: int
+    lemma: str
+    reason: str
+
+
+def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
+    """Return the senses of an expression: its aliases' first, then WordNet's of each spelling and base form.
+
+    Args:
+        words: its words in lower case.
+        part: what it is to be.
+        spelled: the whole expression as it was written, underscores for blanks; tried before other spellings.
+    """
+    if not words or (len(words) > LONGEST_EXPRESSION and not lexicon().has(spelled, POS[part])):
+        return []
+    found = _found(words, part, spelled)
+    if found:
+        return found
+    variants = [[word, *american(word)] for word in words]
+    for variant in list(product(*variants))[1:9]:
+        found = _found(list(variant), part, "")
+        if found:
+            spelling = f'American spelling "{" ".join(variant)}"'
+            return [Sense(s.synset, s.lemma, f"{spelling}, {s.reason}") for s in found]
+    return []
+
+
+@lru_cache(maxsize=10_000)
+def bases(word: str, part: Part) -> tuple[str, ...]:
+    """Return the lemmas that a single word may be a form of.
+
+    WordNet's morphy, less the verbs that English would inflect otherwise ("hoping" is no form of hop, "bed" none of
+    be), and with those whose doubled consonant morphy does not know ("blogging").
+    """
+    store = lexicon()
+    found = store.base_forms(word, POS[part])
+    if part == "object" or word in store.exceptions["v"]:
+        return tuple(found)
+    if not found:
+        base = undoubled(word)
+        return (base,) if base and store.has(base, "v") else ()
+    return (word,) if word in found else tuple(base for base in found if word in verb_forms(base)) or tuple(found)
+
+
+def _found(words: list[str], part: Part, spelled: str) -> list[Sense]:
+    store, written = lexicon(), spelled or "_".join(words)
+    senses = [
+        Sense(store.synset(name), lemma, f"alias: {why}")
+        for lemma in _alias_keys(words, part)
+        for name, why in _aliases(part).get(lemma, [])
+    ]
+    for lemma in _lemmas(words, part, spelled):
+        reason = _reason(lemma, written, words)
+        senses += [Sense(synset, lemma, reason) for synset in store.senses(lemma, POS[part]).tolist()]
+    return list({sense.synset: sense for sense in reversed(senses)}.values())[::-1]
+
+
+def _reason(lemma: str, written: str, words: list[str]) -> str:
+    if lemma == written:
+        return "as written"
+    if lemma.translate(_NO_JOINTS) == "".join(words):
+        return f'spelled "{lemma}"'
+    return f'base form of "{" ".join(words)}"'
+
+
+def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:
+    """Return WordNet's lemmas for an expression in any spelling, inflected on its head."""
+    store, pos = lexicon(), POS[part]
+    if len(words) == 1:
+        lemmas = [spelled, *bases(spelled, part), *bases(words[0], part)]
+        return [lemma for lemma in dict.fromkeys(lemmas) if store.has(lemma, pos)]
+    heads = [words[-1 if part == "object" else 0]]
+    heads += [base for base in bases(heads[0], part) if base != heads[0]]
+    forms = [joint.join(_with_head(words, head, part)) for joint in ("_", "-", "") for head in heads]
+    return [form for form in dict.fromkeys([spelled, *forms]) if store.has(form, pos)]
+
+
+def _with_head(words: list[str], head: str, part: Part) -> list[str]:
+    """Put another form of its head into an expression: the last word of a noun, the first of a verb."""
+    return [*words[:-1], head] if part == "object" else [head, *words[1:]]
+
+
+def _alias_keys(words: list[str], part: Part) -> list[str]:
+    inflected = _alias_forms(part)
+    head = words[-1] if part == "object" else words[0]
+    forms = ["_".join(words), "".join(words), *("_".join(_with_head(words, base, part)) for base in bases(head, part))]
+    return list(dict.fromkeys(inflected[form] for form in forms if form in inflected))
+
+
+@cache
+def _aliases(part: Part) -> dict[str, list[tuple[str, str]]]:
+    """Alias to its (synset name, reason) pairs."""
+    rows = [line.split("\t") for line in _FILE.read_text("utf-8").splitlines()[1:]]
+    return {word: [(name, why) for name in names.split()] for where, word, names, why in rows if where == part}
+
+
+@cache
+def _alias_forms(part: Part) -> dict[str, str]:
+    """Each regular form of each alias to the alias."""
+    forms = {}
+    for alias in _aliases(part):
+        words = alias.split("_")
+        if part == "object":
+            forms.update({"_".join([*words[:-1], form]): alias for form in noun_forms(words[-1])})
+        else:
+            forms.update({"_".join([form, *words[1:]]): alias for form in verb_forms(words[0])})
+    return forms
+
+
+_NO_JOINTS = str.maketrans("", "", "_-")

@@ -1,0 +1,193 @@
+"""From a predicted word to the WordNet synsets that it may mean, each with the reason.
+
+The rules are SHOE's (sections 2 and 4 of its paper), with the choices that it leaves open: the whole expression first,
+then for objects the pooled senses of its nouns, for verbs the head verb without its particle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from shoe.errors import unknown_name
+from shoe.lexicon import text
+from shoe.lexicon.expressions import LONGEST_EXPRESSION, Part, Sense, bases, find
+from shoe.lexicon.store import lexicon
+
+ObjectWords = Literal["phrase-first", "pooled", "head", "phrase"]
+
+# What stands before "of" in these says how many or how much, not what.
+_MEASURES = text.WORD_CLASSES["measures"]
+# Words that only describe; also nouns in WordNet, one of them a class ("orange cat" is no fruit).
+_DESCRIPTIVE = text.WORD_CLASSES["descriptive"]
+# Particles that are prepositions first: the verb keeps its own meaning before them.
+_LITERAL = text.WORD_CLASSES["literal_particles"]
+_PHRASAL = text.WORD_CLASSES["phrasal_verbs"]
+# A participle before a noun describes it ("parked car"), unless tagged texts know it well as a noun ("building").
+_NOUN_USES = 5
+_ROLES = frozenset(["instr", "obj"])
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A synset that a word may mean.
+
+    Attributes:
+        synset: its number in the lexicon.
+        name: its WordNet 3.0 name.
+        lemma: the lemma that led to it.
+        reason: how, in a few words.
+    """
+
+    synset: int
+    name: str
+    lemma: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a word may mean: candidates in order of preference, none if WordNet does not know it."""
+
+    word: str
+    part: Part
+    candidates: tuple[Candidate, ...]
+
+    @property
+    def resolved(self) -> bool:
+        """Whether there is any candidate."""
+        return bool(self.candidates)
+
+
+def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -> Resolution:
+    """Find the synsets that a predicted verb or object may mean.
+
+    "no interaction" resolves to nothing, as does a negated verb.
+
+    Args:
+        word: as predicted: any case, inflected, with underscores, hyphens or blanks, with particle or modifiers.
+        part: whether it is the verb or the object of an interaction.
+        object_words: what is asked of an object of several words: "phrase-first" (the whole, else its nouns pooled),
+            "pooled" (each word, as SHOE's paper), "head" (the last word), "phrase" (the whole or nothing).
+
+    Raises:
+        OptionError: if ``object_words`` is none of these.
+    """
+    if object_words not in get_args(ObjectWords):
+        raise unknown_name("object-words", object_words, get_args(ObjectWords))
+    written = text.plain(word) if len(word) <= text.LONGEST_LABEL else ""
+    words = text.tokens(written)
+    if text.says_no_interaction(words):
+        words = []
+    spelled = text.spelled(written)
+    senses = _verb(words, spelled) if part == "verb" else _object(words, spelled, object_words)
+    first = {sense.synset: sense for sense in reversed(list(senses))}
+    name = lexicon().name
+    candidates = (Candidate(s.synset, name(s.synset), s.lemma, s.reason) for s in reversed(first.values()))
+    return Resolution(word, part, tuple(candidates))
+
+
+def _verb(words: list[str], spelled: str) -> Iterable[Sense]:
+    if text.NEGATIONS.intersection(words):
+        return []
+    said = _without_auxiliaries([word for word in words if word not in _ROLES]) or words
+    whole = find(words, "verb", spelled) if said != words or len(words) > 2 else []
+    if whole:
+        return whole
+    for end in range(min(len(said), LONGEST_EXPRESSION), 0, -1):
+        senses = find(said[:end], "verb", spelled if said == words and end == len(words) else "")
+        if not senses:
+            continue
+        if end < len(said):
+            senses = _because(senses, f'verb of "{" ".join(said)}"')
+        if end == 2 and said[1] in _LITERAL and not _PHRASAL.intersection(s.lemma for s in senses):
+            senses = [*senses, *_because(find(said[:1], "verb"), f'verb of "{" ".join(said)}"')]
+        return senses
+    later = (_because(find([word], "verb"), f'verb in "{" ".join(said)}"') for word in said[1:])
+    return next((senses for senses in later if senses), [])
+
+
+def _without_auxiliaries(words: list[str]) -> list[str]:
+    """Drop what stands before and around the verb: "is slowly picking up a" leaves "picking up"."""
+    start = 0
+    while start < len(words) - 1 and words[start] in text.AUXILIARIES | text.FILLERS:
+        start += 1
+    return [w for w in words[start:] if w not in text.ARTICLES and not (w.endswith("ly") and not bases(w, "verb"))]
+
+
+def _object(words: list[str], spelled: str, how: ObjectWords) -> Iterable[Sense]:
+    if how == "pooled":
+        return [sense for word in words for sense in _part_of(words, [word])]
+    phrase = _without_determiners(words)
+    if how == "head":
+        head = _head_phrase(phrase)[-1:]
+        return _because(find(head, "object"), f'head of "{" ".join(words)}"') if head != words else find(head, "object")
+    whole = find(words, "object", spelled) or find(phrase, "object")
+    if how == "phrase":
+        return whole
+    if whole:
+        return [*whole, *_described(phrase)]
+    return _nouns(words, _head_phrase(phrase))
+
+
+def _nouns(words: list[str], phrase: list[str]) -> Iterable[Sense]:
+    """Pool the longest known expressions of a noun phrase, from its head leftwards, without what only describes."""
+    end = len(phrase)
+    while end > 0:
+        for start in range(max(0, end - LONGEST_EXPRESSION), end):
+            known = phrase[start:end]
+            if end < len(phrase) and _describes(known):
+                continue
+            senses = find(known, "object")
+            if senses:
+                where = "head" if end == len(phrase) else "part"
+                yield from _because(senses, f'{where} of "{" ".join(words)}"')
+                end = start + 1
+                break
+        end -= 1
+
+
+def _described(phrase: list[str]) -> Iterable[Sense]:
+    """Yield the noun of a fixed expression that may be meant literally: "big apple" is a city, or an apple."""
+    if len(phrase) == 2 and phrase[0] in _DESCRIPTIVE:
+        yield from _because(find(phrase[1:], "object"), f'head of "{" ".join(phrase)}"')
+
+
+def _describes(words: list[str]) -> bool:
+    """Whether words before a noun tell of it what it is like, not what it is."""
+    if all(word in _DESCRIPTIVE or word in text.CONJUNCTIONS for word in words):
+        return True
+    if len(words) > 1:
+        return False
+    word, store = words[0], lexicon()
+    if word in text.DETERMINERS or word.isdigit() or word.endswith(("'s", "'")) or store.adjective_first(word):
+        return True
+    participle = word.endswith(("ing", "ed")) and any(base != word for base in bases(word, "verb"))
+    return participle and bool(store.tag_count(word, "n").sum() < _NOUN_USES)
+
+
+def _without_determiners(words: list[str]) -> list[str]:
+    start = 0
+    while start < len(words) - 1 and (words[start] in text.DETERMINERS or words[start].isdigit()):
+        start += 1
+    return words[start:]
+
+
+def _head_phrase(words: list[str]) -> list[str]:
+    """Return the words up to the first preposition; after "of" if what stands before it only measures."""
+    for place, word in enumerate(words):
+        if place and word in text.PREPOSITIONS:
+            if word == "of" and words[place - 1] in _MEASURES and place + 1 < len(words):
+                return _head_phrase(_without_determiners(words[place + 1 :]))
+            return words[:place]
+    return words
+
+
+def _part_of(words: list[str], known: list[str]) -> list[Sense]:
+    senses = find(known, "object")
+    return _because(senses, f'word of "{" ".join(words)}"') if len(words) > 1 else senses
+
+
+def _because(senses: Iterable[Sense], why: str) -> list[Sense]:
+    return [Sense(s.synset, s.lemma, why if s.reason == "as written" else f"{why}, {s.reason}") for s in senses]

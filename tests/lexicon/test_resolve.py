@@ -1,0 +1,181 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.datasets.classes import classes_of
+from shoe.errors import OptionError
+from shoe.lexicon import expressions
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.resolve import ObjectWords, resolve
+from shoe.lexicon.store import lexicon
+
+
+def names(word: str, part: Part, object_words: ObjectWords = "phrase-first") -> list[str]:
+    return [candidate.name for candidate in resolve(word, part, object_words).candidates]
+
+
+def lemmas(word: str, part: Part, object_words: ObjectWords = "phrase-first") -> list[str]:
+    """The lemmas that led to the candidates, in order, each once."""
+    candidates = resolve(word, part, object_words).candidates
+    return list(dict.fromkeys(candidate.lemma for candidate in candidates))
+
+
+# The class table's synset is a candidate for each of the dataset's own words, without exception; those of the words
+# that WordNet lacks (text_on, sports_ball, stop_sign, potted_plant) are reached by an alias.
+def test_each_word_of_hico_det_may_mean_what_the_dataset_says() -> None:
+    classes = classes_of("hico-det")
+    for k in range(len(classes)):
+        verb, synset = classes.verb[k], classes.verb_synsets[k]
+        for word in (classes.verbs[verb], classes.gerunds[verb], classes.verbs[verb].replace("_", " ").upper()):
+            assert not synset or synset in names(word, "verb"), word
+        for word in (classes.objects[classes.object[k]], classes.objects[classes.object[k]].replace("_", "-")):
+            assert classes.object_synsets[k] in names(word, "object"), word
+
+
+VERBS = """
+riding: ride; rode: ride; is riding: ride; Has been ridden: ride; sat on: sit; SITTING-ON: sit; picking_up: pick_up
+picks up: pick_up; slowly eating: eat; petting: pet; tying: tie; blogging: blog; lying on: lie; organises: organise
+is about to throw: throw; took a picture of: take_picture; horseback riding: ride; has: have; is: be; texting on: text
+interacting with: interact; hoping: hope; doing justice: do_justice; having sex: have_sex
+talk_on_phone: talk; work_on_computer: work_on; hit_instr: hit; cut_obj: cut; eat_instr: eat
+"""
+
+V_COCO = """hold sit ride walk look hit eat jump lay talk_on_phone carry throw catch cut run work_on_computer ski surf
+skateboard smile drink kick point read snowboard stand"""
+
+OBJECTS = """
+hot dog: hot_dog; Hot_Dogs: hot_dog; HOTDOG: hotdog; two horses: horse; mice: mouse; a small brown dog: dog; tie: tie
+the man's bicycle: bicycle; his bike: bike; parked car: car; orange cat: cat; black and white cat: cat; skis: ski
+wooden dining table: dining_table; woman in red: woman; dog on a leash: dog; slice of pizza: pizza; pair of skis: ski
+wine glasses: wineglass; spare tyre: spare_tire; aeroplanes: aeroplane; cutting boards: cutting_board; TVs: tv
+x-ray: x-ray; blorft horse: horse; the kids' bus: bus
+"""
+
+
+def pairs(table: str) -> list[list[str]]:
+    return [pair.split(": ") for line in table.strip().splitlines() for pair in line.split("; ")]
+
+
+@pytest.mark.parametrize(("word", "lemma"), pairs(VERBS))
+def test_verbs(word: str, lemma: str) -> None:
+    assert lemmas(word, "verb")[0] == lemma
+
+
+@pytest.mark.parametrize("action", V_COCO.split())
+def test_each_action_of_v_coco(action: str) -> None:
+    assert action.split("_")[0] in lemmas(action, "verb")
+
+
+def test_a_verb_with_its_particle_is_tried_before_the_verb_alone() -> None:
+    assert lemmas("hopping on", "verb") == ["hop_on", "hop"]
+    assert lemmas("eat_at", "verb") == ["eat_at", "eat"]
+    assert lemmas("pick up", "verb") == ["pick_up"]
+    assert lemmas("turn on", "verb") == ["turn_on"]
+    assert lemmas("stop_at", "verb") == ["stop"]
+    assert lemmas("looking at", "verb") == ["look_at", "look"]
+
+
+def test_forms_that_english_inflects_otherwise_are_no_forms() -> None:
+    assert lemmas("hoping", "verb") == ["hope"]
+    assert lemmas("bed", "verb") == ["bed"]
+    assert lemmas("lay", "verb") == ["lay", "lie"]
+
+
+@pytest.mark.parametrize("word", ["no interaction", "no_interaction", "No-Interaction", "nointeraction"])
+def test_no_interaction_means_nothing(word: str) -> None:
+    assert not resolve(word, "verb").resolved
+
+
+def test_a_negated_verb_means_nothing() -> None:
+    assert not resolve("not riding", "verb").resolved
+    assert not resolve("isn't holding", "verb").resolved
+
+
+@pytest.mark.parametrize(("word", "lemma"), pairs(OBJECTS))
+def test_objects(word: str, lemma: str) -> None:
+    assert lemma in lemmas(word, "object")
+    assert {lexicon().name(s) for s in lexicon().senses(lemma, "n").tolist()} == set(names(word, "object"))
+
+
+def test_nouns_that_tell_what_a_thing_is_are_pooled_after_the_head() -> None:
+    assert lemmas("motorcycle handlebar", "object") == ["handlebar", "motorcycle"]
+    assert lemmas("horse blorft", "object") == ["horse"]
+
+
+def test_adjectives_that_are_also_nouns_say_nothing_of_the_object() -> None:
+    assert "orange.n.01" not in names("orange cat", "object")
+    assert names("small blorft", "object") == []
+    assert names("red", "object")[0] == "red.n.01"
+
+
+def test_a_described_thing_may_be_meant_literally() -> None:
+    assert lemmas("white elephant", "object") == ["white_elephant", "elephant"]
+    assert "dog.n.01" not in names("hot dog", "object")
+
+
+def test_words_of_an_object() -> None:
+    assert lemmas("hot dog", "object", "phrase-first") == ["hot_dog", "hotdog"][: len(lemmas("hot dog", "object"))]
+    assert lemmas("hot dog", "object", "phrase") == lemmas("hot dog", "object")
+    assert lemmas("hot dog", "object", "pooled") == ["dog"]
+    assert lemmas("hot dog", "object", "head") == ["dog"]
+    assert lemmas("motorcycle handlebar", "object", "pooled") == ["motorcycle", "handlebar"]
+    assert lemmas("motorcycle handlebar", "object", "head") == ["handlebar"]
+    assert lemmas("motorcycle handlebar", "object", "phrase") == []
+    assert "small.n.01" in names("small dog", "object", "pooled")
+
+
+def test_unknown_object_words_are_answered_with_the_known() -> None:
+    with pytest.raises(OptionError, match="did you mean pooled"):
+        resolve("dog", "object", "poled")  # type: ignore[arg-type]
+
+
+def test_reasons_say_how_a_candidate_was_found() -> None:
+    def reason(word: str, part: Part) -> str:
+        return resolve(word, part).candidates[0].reason
+
+    assert reason("ride", "verb") == "as written"
+    assert reason("rode", "verb") == 'base form of "rode"'
+    assert reason("sat on", "verb") == 'verb of "sat on", base form of "sat"'
+    assert reason("wine glass", "object") == 'spelled "wineglass"'
+    assert reason("small dog", "object") == 'head of "small dog"'
+    assert reason("stop signs", "object") == "alias: the dataset's own sense; WordNet has no stop sign"
+    assert reason("spare tyre", "object") == 'American spelling "spare tire", as written'
+
+
+def test_every_alias_leads_where_it_says() -> None:
+    table = Path(expressions.__file__).with_name("data").joinpath("aliases.tsv").read_text()
+    rows = [line.split("\t") for line in table.splitlines()]
+    assert rows[0] == ["part", "word", "synsets", "reason"]
+    assert rows[1:] == sorted(rows[1:])
+    for part, word, synsets, reason in rows[1:]:
+        assert part in ("verb", "object")
+        assert reason.strip()
+        assert set(synsets.split()) <= set(names(word, part)), word  # type: ignore[arg-type]
+        assert set(synsets.split()) <= set(names(word.replace("_", " ").title(), part)), word  # type: ignore[arg-type]
+
+
+def test_every_lemma_of_wordnet_resolves_to_its_own_senses() -> None:
+    words = lexicon()
+    sample = range(0, len(words), 29)
+    for synset in sample:
+        part: Part = "object" if words.pos(synset) == "n" else "verb"
+        for lemma in words.lemmas(synset):
+            assert words.name(synset) in names(lemma.replace("_", " ").title(), part), lemma
+
+
+WORDS = "a dog's hot of the red is not riding on no 2 interaction tyre grey-ish ' . -"
+
+
+@given(st.text() | st.lists(st.sampled_from(WORDS.split())).map(" ".join))
+def test_any_text_is_resolved_or_not(text: str) -> None:
+    for object_words in ("phrase-first", "pooled", "head", "phrase"):
+        candidates = resolve(text, "object", object_words).candidates
+        assert len({c.synset for c in candidates}) == len(candidates)
+        assert all(lexicon().pos(c.synset) == "n" for c in candidates)
+    assert all(lexicon().pos(c.synset) == "v" for c in resolve(text, "verb").candidates)
+
+
+def test_a_very_long_word_is_no_word() -> None:
+    assert not resolve("dog " * 250_000, "object").resolved

@@ -1,0 +1,90 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.lexicon import store as store_module
+from shoe.lexicon.store import Lexicon, lexicon
+
+
+def test_facts_of_one_verb() -> None:
+    words = lexicon()
+    ride = words.senses("ride", "v")
+    assert [words.name(s) for s in ride[:3].tolist()] == ["ride.v.01", "ride.v.02", "ride.v.03"]
+    assert words.synset("ride.v.01") == ride[0]
+    assert words.lemmas(int(ride[0])) == ["ride", "sit"]
+    assert [words.name(s) for s in words.hypernyms(int(ride[0])).tolist()] == ["travel.v.01"]
+    assert words.lexname(int(ride[0])) == "verb.motion"
+    assert words.pos(int(ride[0])) == "v"
+    assert len(words.tag_count("ride", "v")) == len(ride)
+
+
+def test_a_synset_answers_to_each_of_its_lemmas() -> None:
+    words = lexicon()
+    assert words.synset("sofa.n.01") == words.synset("Couch.n.01") == words.synset("lounge.n.01") >= 0
+
+
+@pytest.mark.parametrize(
+    "name", ["", "ride", "ride.v", "ride.v.99", "ride.v.00", "ride.v.x", "ride.a.01", "..", "xyz.n.01"]
+)
+def test_unknown_names_are_minus_one(name: str) -> None:
+    assert lexicon().synset(name) == -1
+
+
+def test_unknown_lemmas_have_no_senses() -> None:
+    assert lexicon().senses("blorft", "n").tolist() == []
+    assert lexicon().tag_count("blorft", "n").tolist() == []
+    assert lexicon().senses("handlebar", "v").tolist() == []
+    assert not lexicon().has("handlebar", "v")
+
+
+@pytest.mark.parametrize(
+    ("word", "pos", "bases"),
+    [
+        ("riding", "v", ["ride", "rid"]),
+        ("rode", "v", ["ride"]),
+        ("lay", "v", ["lay", "lie"]),
+        ("hot_dogs", "n", ["hot_dog"]),
+        ("mice", "n", ["mouse"]),
+        ("", "n", []),
+        ("s", "n", ["s"]),
+    ],
+)
+def test_base_forms(word: str, pos: store_module.Pos, bases: list[str]) -> None:
+    assert lexicon().base_forms(word, pos) == bases
+
+
+def test_words_that_tagged_texts_use_as_adjectives() -> None:
+    assert [w for w in ("brown", "small", "dog", "glass", "building", "blorft") if lexicon().adjective_first(w)] == [
+        "brown",
+        "small",
+    ]
+
+
+@given(st.integers(0, len(lexicon()) - 1))
+def test_every_synset_is_a_sense_of_its_lemmas(synset: int) -> None:
+    words = lexicon()
+    assert words.synset(words.name(synset)) == synset
+    assert all(synset in words.senses(lemma, words.pos(synset)) for lemma in words.lemmas(synset))
+    assert all(words.pos(int(above)) == words.pos(synset) for above in words.hypernyms(synset))
+
+
+@given(st.text())
+def test_any_text_may_be_asked_for(text: str) -> None:
+    words = lexicon()
+    assert words.senses(text, "n").dtype == np.int32
+    assert all(words.has(base, "v") for base in words.base_forms(text, "v"))
+    assert words.synset(text) >= -1
+
+
+def test_the_digest_is_that_of_the_file() -> None:
+    content = Path(store_module.__file__).with_name("data").joinpath("wordnet.bin").read_bytes()
+    assert Lexicon(content).digest == lexicon().digest
+    assert len(lexicon().digest) == 8
+
+
+def test_the_licence_notice_lies_beside_the_compiled_file() -> None:
+    notice = Path(store_module.__file__).with_name("data").joinpath("WORDNET-LICENSE.txt").read_text()
+    assert "WordNet 3.0 Copyright 2006 by Princeton University" in notice
