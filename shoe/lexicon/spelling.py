@@ -1,7 +1,7 @@
 """British spelling to American, for words that WordNet has only in the American one."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 _FILE = Path(__file__).parent / "data" / "spellings.tsv"
@@ -19,14 +19,15 @@ _RULES = [
 ]
 
 
-def american(word: str) -> list[str]:
-    """Return the American spellings that a word may have, without asking whether they exist; [] if none differs."""
+@lru_cache(maxsize=10_000)
+def american(word: str) -> tuple[str, ...]:
+    """Return the American spellings that a word may have, without asking whether they exist; () if none differs."""
     listed = _spellings()
     if word in listed:
-        return [listed[word]]
+        return (listed[word],)
     if word.endswith("s") and word[:-1] in listed:
-        return [listed[word[:-1]] + "s"]
-    return [changed for pattern, by in _RULES if (changed := pattern.sub(by, word)) != word]
+        return (listed[word[:-1]] + "s",)
+    return tuple(changed for pattern, by in _RULES if (changed := pattern.sub(by, word)) != word)
 
 
 @cache

@@ -70,4 +70,4 @@ def test_american_spelling(british: str, to: str) -> None:
 
 @pytest.mark.parametrize("word", ["horse", "tree", "bus", "ball", "bicycle"])
 def test_most_words_have_no_other_spelling(word: str) -> None:
-    assert american(word) == []
+    assert american(word) == ()

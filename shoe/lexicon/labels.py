@@ -1,0 +1,78 @@
+"""Which label of a dataset a predicted word *is*: the same words in another case, spelling of blanks or inflection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.lexicon import text
+from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.morphology import noun_forms, verb_forms
+from shoe.lexicon.store import lexicon
+
+# Plurals that neither a rule nor WordNet's exception list gives.
+_IRREGULAR_PLURALS = {"person": ["people"]}
+
+
+def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDArray[np.int32]:
+    """Find the label that each word is an inflection of; synonyms are other words.
+
+    "Riding", "is riding" and "rode" are ride, "sitting on" is sit_on, "TVs" is tv, "a ski" is skis; "sitting" is not
+    sit_on, "sofa" is not couch.
+
+    Args:
+        words: W predicted words.
+        labels: L labels of the dataset.
+        part: whether they are verbs or objects.
+
+    Returns:
+        (W,) index of the label, -1 where the word is none. A label as written comes before another's inflection.
+    """
+    known: dict[str, int] = {}
+    for number, label in enumerate(labels):
+        known.setdefault(_joined(text.tokens(text.plain(label))), number)
+    for number, label in enumerate(labels):
+        for form in _forms(text.tokens(text.plain(label)), part):
+            known.setdefault(form, number)
+    return np.array([_match(word, known, part) for word in words], np.int32)
+
+
+def _match(word: str, known: dict[str, int], part: Part) -> int:
+    if len(word) > text.LONGEST_LABEL:
+        return -1
+    words = text.tokens(text.plain(word))
+    exact = known.get(_joined(words), -1)
+    if exact >= 0 or not words:
+        return exact
+    dropped = text.ARTICLES if part == "object" else text.ARTICLES | text.AUXILIARIES
+    start = 0
+    while start < len(words) - 1 and words[start] in dropped:
+        start += 1
+    said = words[start:]
+    found = known.get(_joined(said), -1)
+    if found >= 0:
+        return found
+    head = -1 if part == "object" else 0
+    for base in lexicon().exceptions[POS[part]].get(said[head], []):
+        form = [*said[:-1], base] if part == "object" else [base, *said[1:]]
+        if (found := known.get(_joined(form), -1)) >= 0:
+            return found
+    return -1
+
+
+def _forms(label: list[str], part: Part) -> Iterator[str]:
+    """Yield the regular inflections of a label: of its first word for a verb, of its last for an object."""
+    if not label or text.says_no_interaction(label):
+        return
+    if part == "verb":
+        yield from (_joined([form, *label[1:]]) for form in verb_forms(label[0]))
+        return
+    *before, last = label
+    forms = [*noun_forms(last), *_IRREGULAR_PLURALS.get(last, []), *lexicon().base_forms(last, "n")]
+    yield from (_joined([*before, form]) for form in forms)
+
+
+def _joined(words: list[str]) -> str:
+    return "".join(words)

@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.datasets.classes import classes_of
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.labels import match_labels
+from shoe.lexicon.morphology import noun_forms
+
+HICO = classes_of("hico-det")
+LABELS: dict[Part, tuple[str, ...]] = {"verb": HICO.verbs, "object": HICO.objects}
+
+VERBS = """
+Riding: ride; rode: ride; is riding: ride; RIDES: ride; has ridden: ride; sitting on: sit_on; sat-on: sit_on
+lying on: lie_on; lay on: lie_on; cutting with: cut_with; cut: cut; stopping at: stop_at; hopping on: hop_on
+texting on: text_on; petting: pet; tying: tie; no interaction: no_interaction; No-Interaction: no_interaction
+typing on: type_on; drying: dry; dries: dry; picked up: pick_up; stood under: stand_under; ground: grind
+swung: swing; lassoing: lasso; flies: fly; flown: fly; was being fed: feed; making: make; made: make; setting: set
+"""
+NOT_VERBS = """dying; sitting; hoping; hold on; mounting; no; interaction; bring; is; to; seed; hopping; boarded up
+no interactions; not riding; holding a; grip; """
+
+OBJECTS = """
+TV: tv; TVs: tv; bus: bus; buses: bus; Busses: bus; skis: skis; ski: skis; scissors: scissors; sheep: sheep
+horses: horse; a horse: horse; hot dogs: hot_dog; Hotdog: hot_dog; cell-phone: cell_phone; cellphones: cell_phone
+knives: knife; mice: mouse; people: person; persons: person; sandwiches: sandwich; wineglass: wine_glass
+wine glasses: wine_glass; couches: couch; the teddy bears: teddy_bear; sports balls: sports_ball; ties: tie
+"""
+NOT_OBJECTS = "sofa; motorbike; dog house; hot; glasses; man; bu; aeroplane; phone; bussing; two horses; oxen; dogsled"
+
+
+def pairs(table: str) -> list[list[str]]:
+    return [pair.split(": ") for line in table.strip().splitlines() for pair in line.split("; ")]
+
+
+def label_of(word: str, part: Part) -> str | None:
+    (found,) = match_labels([word], LABELS[part], part)
+    return LABELS[part][found] if found >= 0 else None
+
+
+@pytest.mark.parametrize(("word", "label"), pairs(VERBS))
+def test_verbs(word: str, label: str) -> None:
+    assert label_of(word, "verb") == label
+
+
+@pytest.mark.parametrize(("word", "label"), pairs(OBJECTS))
+def test_objects(word: str, label: str) -> None:
+    assert label_of(word, "object") == label
+
+
+@pytest.mark.parametrize("word", [word.strip() for line in NOT_VERBS.splitlines() for word in line.split(";")])
+def test_words_that_are_no_verb_label(word: str) -> None:
+    assert label_of(word, "verb") is None
+
+
+@pytest.mark.parametrize("word", NOT_OBJECTS.split("; "))
+def test_words_that_are_no_object_label(word: str) -> None:
+    assert label_of(word, "object") is None
+
+
+def test_the_dataset_s_gerunds_and_plurals_are_its_labels() -> None:
+    found = match_labels(HICO.gerunds, HICO.verbs, "verb")
+    wrong = [HICO.gerunds[verb] for verb in range(117) if found[verb] != verb]
+    assert wrong == ["spining"]  # the dataset's own misspelling
+    plurals = [noun_forms(label)[1] for label in HICO.objects]
+    assert match_labels(plurals, HICO.objects, "object").tolist() == list(range(80))
+
+
+@given(st.sampled_from(HICO.verbs + HICO.objects), st.sampled_from(["_", " ", "-", "  ", ""]), st.booleans())
+def test_case_and_separators_do_not_matter(label: str, separator: str, upper: bool) -> None:
+    part: Part = "verb" if label in HICO.verbs else "object"
+    word = label.replace("_", separator)
+    assert label_of(word.upper() if upper else f" {word.title()}.", part) == label
+
+
+@given(st.lists(st.text(max_size=300)))
+def test_any_words_have_a_label_or_minus_one(words: list[str]) -> None:
+    found = match_labels(words, HICO.verbs, "verb")
+    assert found.dtype == np.int32
+    assert found.shape == (len(words),)
+    assert ((found >= -1) & (found < 117)).all()
+
+
+def test_a_label_as_written_comes_before_an_inflection() -> None:
+    assert match_labels(["glasses", "glass"], ["glass", "glasses"], "object").tolist() == [1, 0]
+    assert match_labels(["saw"], ["see", "saw"], "verb").tolist() == [1]
