@@ -66,7 +66,7 @@ def test_triplets_of_an_image_share_a_pool_of_boxes(detected: Interactions) -> N
 def test_the_detector_is_about_as_good_as_one(sample: GroundTruth, detected: Interactions) -> None:
     result = strict_score(Task(detected, sample), STRICT["upt"])
     assert result.map is not None
-    assert 0.2 < result.map < 0.6  # a sample of 200 images flatters; the whole test set gives about a third
+    assert 0.5 < result.map < 0.9  # few images a class flatter; the whole test set gives about a third
     shuffled = replace(detected, score=np.random.default_rng(0).permutation(detected.score))
     by_chance = strict_score(Task(shuffled, sample), STRICT["upt"])
     assert by_chance.map is not None
