@@ -172,7 +172,7 @@ def test_an_unknown_dataset_is_named() -> None:
         (b'[{"file_name": "a", "annota', "line 1, column 28: found the end of the file, expected JSON"),
         (b"PK\x03\x04", "found a damaged file (BadZipFile), expected a native table"),
         (b"MATLAB 7.3 MAT-file, ", "found a version 7.3 file, expected version 5 to 7.2"),
-        (b"MATLAB 5.0 MAT-file, ", "found damaged Matlab data"),
+        (b"MATLAB 5.0 MAT-file, ", "found no byte order, expected a whole, little-endian .mat file"),
     ],
 )
 def test_another_file_is_refused_in_one_line(tmp_path: Path, data: bytes, message: str) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shoe.datasets.annotations import Annotations
 from shoe.datasets.classes import HoiClasses
-from shoe.datasets.matlab import load_matlab, number, records, text, whole_number
+from shoe.datasets.matlab import load_matlab, matrix, number, records, text, whole_number
 from shoe.errors import InputError, OptionError, quote
 from shoe.frames import Frame
 
@@ -101,7 +101,7 @@ def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test
                 continue
             label = whole_number(hoi["id"])
             humans, objects = _boxes(hoi["bboxhuman"]), _boxes(hoi["bboxobject"])
-            connection = np.asarray(hoi["connection"], np.float64).reshape(-1, 2) - 1
+            connection = matrix(hoi["connection"]).reshape(-1, 2) - 1
         except _DAMAGE:
             expected = "numbers id and invis, boxes with x1, y1, x2, y2, and connection with two columns"
             raise InputError(path, record=where, found="something else", expected=expected) from None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.datasets.classes import HoiClasses
-from shoe.datasets.matlab import is_matlab, load_matlab, text
+from shoe.datasets.matlab import is_matlab, load_matlab, matrix, text
 from shoe.errors import InputError, quote
 from shoe.files import read_bytes
 
@@ -44,13 +44,16 @@ def read_image_labels(
         if f"anno_{split}" not in variables or f"list_{split}" not in variables:
             continue
         try:
-            names = [text(cell) for cell in variables[f"list_{split}"].ravel()]
-        except ValueError:
+            names = [text(cell) for cell in variables[f"list_{split}"]]
+        except (TypeError, ValueError):
             raise InputError(path, field=f"list_{split}", found="other cells", expected="file names") from None
-        labels = variables[f"anno_{split}"]
-        if labels.shape != (len(numbering), len(names)) or labels.dtype.kind not in "biuf":
+        expected = f"{len(numbering)} classes x {len(names)} images"
+        try:
+            labels = matrix(variables[f"anno_{split}"])
+        except ValueError:
+            raise InputError(path, field=f"anno_{split}", found="no matrix", expected=expected) from None
+        if labels.shape != (len(numbering), len(names)):
             found = " x ".join(map(str, labels.shape))
-            expected = f"{len(numbering)} classes x {len(names)} images"
             raise InputError(path, field=f"anno_{split}", found=found, expected=expected)
         start = sum(block.shape[1] for block in blocks)
         column.update({name: start + i for i, name in enumerate(names)})
