@@ -41,4 +41,5 @@ def iou(a: Floats, b: Floats, overlap: Overlap) -> Floats:
     area_b = (bx2 - bx1 + one) * (by2 - by1 + one)
     union = area_a + area_b - inter
     # Pixel indices taken as edges can have no area at all: their overlap is 0, not undefined.
-    return np.divide(inter, union, out=np.zeros(len(union)), where=union > 0)
+    ratio: Floats = np.divide(inter, union, out=np.zeros(len(union)), where=union > 0)
+    return ratio

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.lexicon.resolve import Part, resolve
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.resolve import resolve
 from shoe.matching.ragged import blocks, expand
 from shoe.matching.task import Task
 from shoe.similarity import Similarity
@@ -22,18 +22,6 @@ Indices = NDArray[np.int64]
 _CELLS = 1 << 20
 """Similarities computed at once: 8 MB."""
 _LARGEST_BITMAP = 1 << 24
-
-
-class MeaningOptions(Protocol):
-    """The choices that the tables depend on (``shoe.scoring.options.SemanticOptions`` has them)."""
-
-    combine: str
-    weight: float
-    senses: str
-    sense: str
-    object_words: str
-    unrated: str
-    direction: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,8 +47,32 @@ class Meaning:
     weight: float
 
     @classmethod
-    def build(cls, task: Task, similarity: Similarity, options: MeaningOptions) -> Meaning:
-        """Look up the similarity of every word that the predictions of a task use."""
+    def build(
+        cls,
+        task: Task,
+        similarity: Similarity,
+        *,
+        how: str,
+        weight: float,
+        senses: str,
+        object_words: str,
+        sense: str,
+        unrated: str,
+        direction: str,
+    ) -> Meaning:
+        """Look up the similarity of every word that the predictions of a task use.
+
+        Args:
+            task: predictions and ground truth.
+            similarity: a map or a measure.
+            how: see the class.
+            weight: see the class.
+            senses: "table": a class has the sense of the dataset's table; "first": the first sense of its word.
+            object_words: see :func:`shoe.similarity.similarity_table`, as for the rest.
+            sense: sense of a predicted word.
+            unrated: what an unrated pair counts.
+            direction: from the class, or the mean of both directions.
+        """
         classes = task.truth.classes
         verb_senses, verb_row = _senses(classes.verb_synsets, [classes.verbs[v] for v in classes.verb])
         object_senses, object_row = _senses(classes.object_synsets, [classes.objects[o] for o in classes.object])
@@ -69,18 +81,18 @@ class Meaning:
             ("verb", verb_senses, task.predictions.verbs),
             ("object", object_senses, task.predictions.objects),
         )
-        for part, senses, words in parts:
-            synsets = [_first_sense(word, part) if options.senses == "first" else synset for synset, word in senses]
+        for part, named_senses, words in parts:
+            synsets = [_first_sense(word, part) if senses == "first" else synset for synset, word in named_senses]
             table = similarity_table(
                 similarity,
                 part,
                 synsets,
-                [word for _, word in senses],
+                [word for _, word in named_senses],
                 words,
-                object_words=options.object_words,
-                sense=options.sense,
-                unrated=options.unrated,
-                direction=options.direction,
+                object_words=object_words,
+                sense=sense,
+                unrated=unrated,
+                direction=direction,
             )
             with_sense = np.array([synset != "" for synset in synsets], bool)
             tables.append(table)
@@ -92,8 +104,8 @@ class Meaning:
             object_row=object_row,
             rated_verbs=rated[0],
             rated_objects=rated[1],
-            how=options.combine,
-            weight=options.weight,
+            how=how,
+            weight=weight,
         )
 
     def sigma(self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]) -> Floats:

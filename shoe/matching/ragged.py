@@ -32,7 +32,7 @@ def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
     yield from zip(starts, [*starts[1:], len(count)], strict=True)
 
 
-def first_of_each(sorted_groups: NDArray[np.integer]) -> NDArray[np.bool_]:
+def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> NDArray[np.bool_]:
     """Mark the first element of each run of equal values."""
     mark = np.ones(len(sorted_groups), bool)
     mark[1:] = sorted_groups[1:] != sorted_groups[:-1]

@@ -8,6 +8,7 @@ from shoe.interactions import Interactions
 Indices = NDArray[np.int64]
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
+_BUCKET_BITS = 22
 
 
 def repeated(table: Interactions, rows: Indices) -> Indices:
@@ -22,17 +23,9 @@ def repeated(table: Interactions, rows: Indices) -> Indices:
     Returns:
         Ascending rows that are repeats.
     """
-    # Few triplets share one coordinate of each box and both words by chance; those that do are compared in full.
-    corners = np.stack([table.human_boxes[rows, 0], table.object_boxes[rows, 3]]) + 0.0
-    human, object_ = corners.view(np.uint64)
-    words = (table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]).astype(np.uint64)
-    key = (human * _ODD ^ object_) * _ODD ^ words
-    ascending = np.sort(key)
-    if not (ascending[1:] == ascending[:-1]).any():
-        return rows[:0]
-    order = np.argsort(key)
-    same = np.flatnonzero(key[order][1:] == key[order][:-1])
-    suspects = np.unique(rows[np.concatenate([order[same], order[same + 1]])])
+    suspects = rows[_sharing_a_bucket(_keys(table, rows))]
+    if len(suspects) == 0:
+        return suspects
     columns = _columns(table, suspects)
     order = np.lexsort((suspects, -table.score[suspects], *columns))
     repeats = np.ones(len(suspects), bool)
@@ -40,6 +33,34 @@ def repeated(table: Interactions, rows: Indices) -> Indices:
         repeats[1:] &= column[order][1:] == column[order][:-1]
     repeats[0] = False
     return np.sort(suspects[order[repeats]])
+
+
+def _keys(table: Interactions, rows: Indices) -> NDArray[np.uint64]:
+    """(r,) equal for equal triplets, and seldom for others: one coordinate of each box and both words, mixed."""
+    human = (table.human_boxes[rows, 0] + 0.0).view(np.uint64)
+    object_ = (table.object_boxes[rows, 3] + 0.0).view(np.uint64)
+    words = (table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]).astype(np.uint64)
+    keys: NDArray[np.uint64] = ((human * _ODD ^ object_) * _ODD ^ words) * _ODD
+    return keys
+
+
+def _sharing_a_bucket(keys: NDArray[np.uint64]) -> Indices:
+    """Indices of the keys that share a hash bucket with another: a scatter and a gather in place of a sort."""
+    bucket = (keys >> np.uint64(64 - _BUCKET_BITS)).astype(np.int64)
+    number = np.arange(len(keys), dtype=np.int32)
+    last = np.zeros(1 << _BUCKET_BITS, np.int32)
+    last[bucket] = number
+    earlier = np.flatnonzero(last[bucket] != number)
+    crowded = np.zeros(1 << _BUCKET_BITS, bool)
+    crowded[bucket[earlier]] = True
+    together: Indices = np.flatnonzero(crowded[bucket])
+    return together[_sharing_a_key(keys[together])]
+
+
+def _sharing_a_key(keys: NDArray[np.uint64]) -> Indices:
+    order = np.argsort(keys)
+    same = np.flatnonzero(keys[order][1:] == keys[order][:-1])
+    return np.unique(np.concatenate([order[same], order[same + 1]]))
 
 
 def _columns(table: Interactions, rows: Indices) -> list[NDArray[np.uint64]]:

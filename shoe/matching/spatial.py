@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +16,13 @@ from shoe.matching.task import Boxes
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Block = TypeVar("Block")
+Result = TypeVar("Result")
 
 _PAIRS_AT_ONCE = 1 << 16
 """Keeps the work arrays of a block in the processor's cache."""
+_MOST_THREADS = 4
+"""More would wait for memory, not for arithmetic."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,8 +55,9 @@ def candidates(truth: Boxes, predictions: Boxes, first: Indices, count: Indices,
         rule: the overlap that both boxes must reach.
     """
     offsets = truth.table.offsets
-    found: list[tuple[Indices, Indices, Floats]] = []
-    for start, end in blocks(np.diff(offsets) * count, _PAIRS_AT_ONCE):
+
+    def compare(block: tuple[int, int]) -> tuple[Indices, Indices, Floats]:
+        start, end = block
         rows = np.arange(offsets[start], offsets[end])
         _, place = expand(first[start:end], count[start:end])
         local_first = np.cumsum(count[start:end]) - count[start:end]
@@ -61,10 +68,22 @@ def candidates(truth: Boxes, predictions: Boxes, first: Indices, count: Indices,
         t, p = t[near], p[near]
         object_ = _iou_of(truth.object(rows), predictions.object(place), t, p, rule)
         both = np.flatnonzero(rule.holds(object_))
-        found.append((rows[t[both]], place[p[both]], np.minimum(human[near][both], object_[both])))
+        return rows[t[both]], place[p[both]], np.minimum(human[near][both], object_[both])
+
+    found = _in_parallel(compare, list(blocks(np.diff(offsets) * count, _PAIRS_AT_ONCE)))
     if not found:
         return Candidates(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
     return Candidates(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def _in_parallel(work: Callable[[Block], Result], blocks: list[Block]) -> list[Result]:
+    """Results in the order of the blocks; NumPy leaves the interpreter free while it computes."""
+    if len(blocks) <= 1:
+        return [work(block) for block in blocks]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_MOST_THREADS) as pool:
+        return list(pool.map(work, blocks))
 
 
 def _iou_of(a: Floats, b: Floats, of_a: Indices, of_b: Indices, rule: OverlapRule) -> Floats:

@@ -14,6 +14,7 @@ from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 
 _WORDS_SHOWN = 8
+_BOUNDS_WORTH_NAMING = 5e-5
 
 
 def console() -> Console:
@@ -36,6 +37,8 @@ def print_report(report: Report, to: Console) -> None:
         to.print(_semantic_table(report.semantic))
     for line in remarks(report):
         to.print(Text(line))
+    if len(report.strict_results) > 1:
+        to.print(Text("signatures of the other strict protocols: --json", style="dim"))
     to.print(Text(f"signature  {report.signature}", style="dim"), soft_wrap=True)
 
 
@@ -119,17 +122,16 @@ def _absent_means(report: Report) -> list[str]:
 
 
 def _tie_lines(report: Report, result: SemanticResult) -> list[str]:
-    if result.tied_share is None or not result.map_bounds:
+    if result.tied_share is None:
         return []
-    lines = [f"ties       {percent(result.tied_share)} % of ranked predictions share their score"]
-    low, high = result.map_bounds
-    if high - low > 5e-5:
-        error = f" ± {100 * result.map_error:.3f}, by drawn orders" if result.map_error else ""
-        order = "expected over orders" if result.options.ties == "expected" else "in file order"
-        lines[0] += f"; SHOE-mAP is {order}{error}; by the order alone it could be {percent(low)} to {percent(high)}"
+    line = f"ties       {percent(result.tied_share)} % of ranked predictions share their score"
+    if result.map_bounds and result.map_bounds[1] - result.map_bounds[0] > _BOUNDS_WORTH_NAMING:
+        low, high = result.map_bounds
+        error = f" (± {100 * result.map_error:.3f}, from drawn orders)" if result.map_error else ""
+        line += f"; SHOE-mAP is the mean over their orders{error}, which alone span {percent(low)} to {percent(high)}"
     if report.profile.constant_scores:
-        lines.append("scores     all predictions have one score: ranking figures are about a list in random order")
-    return lines
+        line += "; all scores are equal, so mAP ranks nothing"
+    return [line]
 
 
 def _word_lines(report: Report) -> list[str]:

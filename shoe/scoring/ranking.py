@@ -92,12 +92,19 @@ def class_scores(
         if truths[k] == 0 or len(positive) == 0:
             continue
         recall[k] = credit[part][positive].sum() / truths[k]
-        if ties is not Ties.EXPECTED:
-            rank, gained = _in_order(ascending, score[part], credit[part], positive, ties)
-            ap[k] = average_precision(rank, gained, int(truths[k]), interpolation, epsilon)[0]
+        gained = score[part][positive]
+        right = np.searchsorted(ascending, gained, "right")
+        equal = right - np.searchsorted(ascending, gained, "left")
+        if ties is not Ties.EXPECTED or equal.max() == 1:
+            if equal.max() == 1:
+                rank, gains = _by_score(len(ascending) - right + 1, credit[part][positive])
+            else:
+                rank, gains = _by_position(score[part], credit[part], ties)
+            ap[k] = average_precision(rank, gains, int(truths[k]), interpolation, epsilon)[0]
             worst[k] = best[k] = ap[k]
             continue
-        ranked = _open_order(ascending, score[part][positive], credit[part][positive])
+        order = np.lexsort((-credit[part][positive], -gained))
+        ranked = TiedList.of(len(ascending) - right[order], equal[order], credit[part][positive[order]])
         listable = ranked.orders <= _MOST_LISTED_ORDERS
         values = average_precision(
             *(ranked.listed() if listable else ranked.drawn()), int(truths[k]), interpolation, epsilon
@@ -119,22 +126,15 @@ def _number_tied(ascending: Floats) -> int:
     return int(equal.sum()) + runs
 
 
-def _in_order(ascending: Floats, score: Floats, credit: Floats, positive: Indices, ties: Ties) -> tuple[Floats, Floats]:
-    """Ranks and credits of the positives where ties keep, or reverse, the order of the entries: (1, r) each."""
-    gained = score[positive]
-    right = np.searchsorted(ascending, gained, "right")
-    if (right - np.searchsorted(ascending, gained, "left")).max() == 1:
-        best_first = np.argsort(-gained)
-        places = (len(score) - right[best_first] + 1).astype(np.float64)
-        return places[None], credit[positive[best_first]][None]
+def _by_score(rank: Indices, credit: Floats) -> tuple[Floats, Floats]:
+    """(1, r) ranks and credits of positives whose scores nothing else has."""
+    order = np.argsort(rank)
+    return rank[order].astype(np.float64)[None], credit[order][None]
+
+
+def _by_position(score: Floats, credit: Floats, ties: Ties) -> tuple[Floats, Floats]:
+    """(1, r) ranks and credits of the positives where ties keep, or reverse, the order of the entries."""
     order = np.argsort(score, kind="stable")[::-1] if ties is Ties.REVERSED else np.argsort(-score, kind="stable")
     ranked = credit[order]
     rank = np.flatnonzero(ranked)
     return (rank + 1).astype(np.float64)[None], ranked[rank][None]
-
-
-def _open_order(ascending: Floats, score: Floats, credit: Floats) -> TiedList:
-    order = np.lexsort((-credit, -score))
-    score, credit = score[order], credit[order]
-    right = np.searchsorted(ascending, score, "right")
-    return TiedList.of(len(ascending) - right, right - np.searchsorted(ascending, score, "left"), credit)

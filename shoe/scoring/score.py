@@ -20,7 +20,7 @@ from shoe.scoring.protocols import SEMANTIC, STRICT
 from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.scoring.signature import Signature, sign
 from shoe.scoring.strict import StrictResult, strict_score
-from shoe.similarity import load_similarity
+from shoe.similarity import Similarity, load_similarity
 from shoe.similarity.table import Basis, SimilarityTable
 
 DEFAULT_PROTOCOLS = ("hico-det", "shoe")
@@ -158,7 +158,7 @@ def score(
         else:
             source = load_similarity(similarity, semantic_options.ensemble)
             facts |= {"map": source.name, "map-sha": source.digest}
-            meaning = Meaning.build(task, source, semantic_options)
+            meaning = build_meaning(task, source, semantic_options)
             semantic = semantic_score(task, meaning, semantic_options)
             resolution = _resolution(task, meaning, semantic)
     return Report(
@@ -194,6 +194,21 @@ def choose(
         strict = [replace(o, known_object="boxes") if o.known_object == "labels" else o for o in strict]
     semantic = changed(SEMANTIC[semantic_names[0]], options) if semantic_names else None
     return strict, semantic
+
+
+def build_meaning(task: Task, similarity: Similarity, options: SemanticOptions) -> Meaning:
+    """Tables of similarities for a task under the options of a semantic protocol."""
+    return Meaning.build(
+        task,
+        similarity,
+        how=options.combine,
+        weight=options.weight,
+        senses=options.senses,
+        object_words=options.object_words,
+        sense=options.sense,
+        unrated=options.unrated,
+        direction=options.direction,
+    )
 
 
 def _check_images(task: Task) -> None:

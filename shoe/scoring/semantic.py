@@ -52,7 +52,7 @@ class SemanticResult:
         matches: who was matched with whom for SHOE-mAP.
         ap, f1: (K,) per class, NaN for classes outside the mean.
         map: SHOE-mAP.
-        map_bounds: its value were all ties broken in the worst, and in the best, way.
+        map_bounds: its value were all ties broken in the worst, and in the best, way; None where ties keep an order.
         map_error: standard error of ``map`` from orders of ties that were drawn, not listed; 0 where exact.
         map_interactions: mean over the classes that are not no_interaction.
         mf1: SHOE-mF1.
@@ -88,7 +88,8 @@ def semantic_score(task: Task, meaning: Meaning, options: SemanticOptions) -> Se
     f1, f1_mean = scorer.f1(f1_matches)
 
     in_mean = scorer.truths > 0 if options.classes == "truth" else scorer.counted
-    bounds = (mean_over(scores.worst, in_mean), mean_over(scores.best, in_mean))
+    worst, best = mean_over(scores.worst, in_mean), mean_over(scores.best, in_mean)
+    bounds = None if worst is None or best is None or options.ties == "input" else (worst, best)
     missed = scorer.truth_rows[f1_matches.prediction[scorer.truth_rows] < 0]
     misses = (f1_matches.charged >= 0).sum() if options.prediction_misses == "charged" else len(f1_matches.unmatched)
     return SemanticResult(
@@ -97,7 +98,7 @@ def semantic_score(task: Task, meaning: Meaning, options: SemanticOptions) -> Se
         ap=np.where(in_mean, scores.ap, np.nan),
         f1=np.where(f1_mean, f1, np.nan),
         map=mean_over(scores.ap, in_mean),
-        map_bounds=None if bounds[0] is None or bounds[1] is None else (bounds[0], bounds[1]),
+        map_bounds=bounds,
         map_error=float(np.sqrt((scores.error[in_mean] ** 2).sum()) / max(1, in_mean.sum())),
         map_interactions=mean_over(scores.ap, in_mean & ~task.truth.classes.no_interaction),
         mf1=mean_over(f1, f1_mean),
@@ -141,7 +142,10 @@ class _Scorer:
             near = np.zeros(len(task.predictions), bool)
             near[pairs.prediction] = True
             playing[repeated(task.predictions, np.flatnonzero(near & playing))] = False
-        return pairs.select(playing[pairs.prediction] & self.counted[self.hoi[pairs.truth]])
+        keep = playing[pairs.prediction]
+        if not self.counted.all():
+            keep &= self.counted[self.hoi[pairs.truth]]
+        return pairs if keep.all() else pairs.select(keep)
 
     def _apply_floor(self) -> None:
         if self.options.min_sigma == "none":
@@ -158,15 +162,19 @@ class _Scorer:
         score = self.task.predictions.score
         playing = np.zeros(len(score), bool)
         playing[rows] = True
-        keep = playing[self.pairs.prediction]
-        pairs, sigma = self.pairs.select(keep), self.sigma[keep]
-        preference = {
-            "confidence": lambda: score[pairs.prediction],
-            "iou": lambda: pairs.iou,
-            "index": lambda: np.zeros(len(sigma)),
-        }[self.options.sigma_ties]()
+        pairs, sigma = self.pairs, self.sigma
+        if len(rows) < len(self.rows):
+            keep = playing[pairs.prediction]
+            pairs, sigma = pairs.select(keep), sigma[keep]
+        confidence = score[pairs.prediction]
+        preference = {"confidence": confidence, "iou": pairs.iou, "index": np.zeros(len(sigma))}
         chosen = assign(
-            pairs, sigma, preference, self.truth_image[pairs.truth], score[pairs.prediction], self.options.assign
+            pairs,
+            sigma,
+            preference[self.options.sigma_ties],
+            self.truth_image[pairs.truth],
+            confidence,
+            self.options.assign,
         )
         prediction = np.full(len(self.hoi), -1, np.int64)
         credit = np.zeros(len(self.hoi))

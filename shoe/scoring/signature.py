@@ -50,7 +50,7 @@ class Signature:
     def short(self) -> str:
         """A form for captions: version, data, protocol, what differs from it, and a hash of the whole."""
         values = dict(self.items)
-        named = {**STRICT, **SEMANTIC}
+        named: dict[str, SemanticOptions | StrictOptions] = {**STRICT, **SEMANTIC}
         kept = [("shoe", values["shoe"]), ("data", values["data"]), ("split", values["split"])]
         for prefix in ("strict.", ""):
             protocol = values.get(f"{prefix}protocol")

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.datasets.classes import HoiClasses
-from shoe.lexicon.resolve import Part
+from shoe.lexicon.expressions import Part
 from shoe.matching.meaning import Meaning
 from shoe.matching.task import Task
 from shoe.scoring.options import changed
@@ -20,8 +20,16 @@ from tests.oracles.scenes import similarity_values
 
 
 def task_of(scenes: Sequence[ImageScene], classes: HoiClasses) -> Task:
+    """A task whose words are labels only where they are equal as strings, which is all that the oracles know."""
     truth, predictions = to_tables(list(scenes), classes)
-    return Task(predictions, truth)
+    task = Task(predictions, truth)
+    for name, words, labels in (
+        ("verb_label", predictions.verbs, classes.verbs),
+        ("object_label", predictions.objects, classes.objects),
+    ):
+        exact = [labels.index(word) if word in labels else -1 for word in words]
+        task.__dict__[name] = np.array(exact, np.int32)  # where cached_property keeps its value
+    return task
 
 
 def fast_strict(task: Task, protocol: str, options: Sequence[str] = ()) -> StrictResult:

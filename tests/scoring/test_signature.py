@@ -121,10 +121,13 @@ def test_what_is_no_signature_is_refused(text: str) -> None:
     ],
 )
 def test_wrong_settings_are_one_clear_line(assignment: str, message: str) -> None:
-    options = STRICT["hico-det"] if assignment.startswith("strict.") else SEMANTIC["shoe"]
     with pytest.raises(OptionError) as caught:
-        changed(options, [assignment])
+        changed_whole([assignment])
     assert message in str(caught.value)
+
+
+def changed_whole(assignments: list[str]) -> tuple[SemanticOptions, StrictOptions]:
+    return changed(SEMANTIC["shoe"], assignments), changed(STRICT["hico-det"], assignments)
 
 
 def test_options_of_the_other_kind_are_left_alone() -> None:
