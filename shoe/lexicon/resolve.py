@@ -119,7 +119,7 @@ def _without_auxiliaries(words: list[str]) -> list[str]:
 def _object(words: list[str], spelled: str, how: ObjectWords) -> Iterable[Sense]:
     if how == "pooled":
         return [sense for word in words for sense in _part_of(words, [word])]
-    phrase = _without_determiners(words)
+    phrase = without_determiners(words)
     if how == "head":
         head = _head_phrase(phrase)[-1:]
         return _because(find(head, "object"), f'head of "{" ".join(words)}"') if head != words else find(head, "object")
@@ -137,7 +137,7 @@ def _nouns(words: list[str], phrase: list[str]) -> Iterable[Sense]:
     while end > 0:
         for start in range(max(0, end - LONGEST_EXPRESSION), end):
             known = phrase[start:end]
-            if end < len(phrase) and _describes(known):
+            if end < len(phrase) and describes(known):
                 continue
             senses = find(known, "object")
             if senses:
@@ -154,7 +154,7 @@ def _described(phrase: list[str]) -> Iterable[Sense]:
         yield from _because(find(phrase[1:], "object"), f'head of "{" ".join(phrase)}"')
 
 
-def _describes(words: list[str]) -> bool:
+def describes(words: list[str]) -> bool:
     """Whether words before a noun tell of it what it is like, not what it is."""
     if all(word in _DESCRIPTIVE or word in text.CONJUNCTIONS for word in words):
         return True
@@ -167,7 +167,8 @@ def _describes(words: list[str]) -> bool:
     return participle and bool(store.tag_count(word, "n").sum() < _NOUN_USES)
 
 
-def _without_determiners(words: list[str]) -> list[str]:
+def without_determiners(words: list[str]) -> list[str]:
+    """Drop articles, possessives and numbers before a noun; a last word stays."""
     start = 0
     while start < len(words) - 1 and (words[start] in text.DETERMINERS or words[start].isdigit()):
         start += 1
@@ -179,7 +180,7 @@ def _head_phrase(words: list[str]) -> list[str]:
     for place, word in enumerate(words):
         if place and word in text.PREPOSITIONS:
             if word == "of" and words[place - 1] in _MEASURES and place + 1 < len(words):
-                return _head_phrase(_without_determiners(words[place + 1 :]))
+                return _head_phrase(without_determiners(words[place + 1 :]))
             return words[:place]
     return words
 

@@ -1,0 +1,236 @@
+"""From a phrase to verb and object: "a man is riding a brown horse" is riding, brown horse.
+
+No tagger: the lexicon says which words can be verbs, and short lists which words open and close a noun phrase.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from shoe.errors import quote
+from shoe.lexicon import text
+from shoe.lexicon.expressions import bases, find
+from shoe.lexicon.resolve import describes, without_determiners
+from shoe.lexicon.store import lexicon
+
+LONGEST_PHRASE = 500
+"""Characters; what is longer is no phrase."""
+
+_PERSONS = text.WORD_CLASSES["persons"]
+_BE = text.WORD_CLASSES["be"]
+_SKIPPED = text.AUXILIARIES | text.FILLERS
+_BOUNDARIES = (text.PREPOSITIONS | text.PARTICLES | text.CONJUNCTIONS | text.AUXILIARIES | {","}) - {"of"}
+_NO_INTERACTION = "no_interaction"
+# Prepositions of several words, and what a verb takes with it of them.
+_COMPOUND_PREPOSITIONS = {
+    ("on", "top", "of"): ["on"],
+    ("on", "the", "back", "of"): ["on"],
+    ("in", "front", "of"): ["in", "front", "of"],
+    ("close", "to"): ["close", "to"],
+}
+
+_SENTENCE_END = re.compile(r"[.!?;]+(?:\s|$)|\n")
+_WORD = re.compile(r"[^\W_](?:[\w'&/-]*[^\W_])?|,")
+_FIELD_MARKS = re.compile(r"\s*(?:,|\||->)\s*")
+_BRACKETS = "<>()[]{}\"' "
+
+
+class Phrase(NamedTuple):
+    """Verb, with its particle, and object of an interaction, in lower case: ``Phrase("talking on", "phone")``."""
+
+    verb: str
+    object: str
+
+
+def parse_phrase(phrase: str) -> Phrase:
+    """Find verb and object in a sentence, a fragment of one or a triplet.
+
+    The verb keeps its inflection and its particle, without auxiliaries; the object its adjectives, without articles
+    and without what follows it. Of a passive with a person ("a horse ridden by a man") the subject is the object.
+
+    Raises:
+        ValueError: saying why, if there is no verb or no object, or if the phrase denies the interaction.
+    """
+    if len(phrase) > LONGEST_PHRASE:
+        raise ValueError(f"found a phrase of {len(phrase):,} characters, expected at most {LONGEST_PHRASE}")
+    plain = text.plain(phrase).replace("a/an", "a").strip()
+    fields = _fields(plain)
+    words = _words(plain)
+    if text.NEGATIONS.intersection(words):
+        raise ValueError(f"found a phrase that denies the interaction: {quote(phrase)}")
+    if fields:
+        verb, noun = fields
+        found = _after_no_interaction(words) or Phrase(" ".join(_verb_only(verb)), " ".join(_noun_phrase(noun)[0]))
+        return _complete(found, phrase)
+    return _sentence(words, phrase)
+
+
+def _sentence(words: list[str], phrase: str) -> Phrase:
+    found = _after_no_interaction(words)
+    if found:
+        return _complete(found, phrase)
+    verbs = 0
+    for place in dict.fromkeys(_verb_places(words)):
+        verbs += 1
+        candidate = _passive(words, place) or _active(words, place)
+        if candidate.object:
+            return candidate
+    missing = "object after the verb" if verbs else "verb"
+    raise ValueError(f"found no {missing} in {quote(phrase)}, expected a verb and its object")
+
+
+def _complete(found: Phrase, phrase: str) -> Phrase:
+    for part, value in zip(("verb", "object"), found, strict=True):
+        if not value:
+            raise ValueError(f"found no {part} in {quote(phrase)}, expected a verb and its object")
+    return found
+
+
+def _fields(plain: str) -> tuple[list[str], list[str]] | None:
+    """Return the words of verb and object of "<person, ride, horse>", "person | ride | horse" or "ride, horse"."""
+    parts = [part.strip(_BRACKETS) for part in _FIELD_MARKS.split(plain.strip(_BRACKETS))]
+    if not 2 <= len(parts) <= 3:
+        return None
+    verb, noun = _words(parts[-2]), _words(parts[-1])
+    marked = plain[:1] in "<([{" or "|" in plain or "->" in plain
+    short = len(verb) <= 3 and len(noun) <= 3 and bool(verb) and _is_verb(verb[0]) and not _is_verb_group(noun)
+    person = len(parts) == 2 or not _words(parts[0]) or _words(parts[0])[-1] in _PERSONS
+    return (verb, noun) if marked or (short and person) else None
+
+
+def _words(plain: str) -> list[str]:
+    sentence = next((part for part in _SENTENCE_END.split(plain) if part.strip(_BRACKETS)), "")
+    words = _WORD.findall(sentence)
+    return text.tokens(words[0]) if len(words) == 1 else words
+
+
+def _after_no_interaction(words: list[str]) -> Phrase | None:
+    for place, word in enumerate(words):
+        joined = [word, *words[place + 1 : place + 2]] == ["no", "interaction"]
+        if joined or text.says_no_interaction(text.tokens(word)):
+            rest = words[place + 1 + joined :]
+            while rest and (rest[0] in text.PREPOSITIONS or rest[0] == ","):
+                rest = rest[1:]
+            return Phrase(_NO_INTERACTION, " ".join(_noun_phrase(rest)[0]))
+    return None
+
+
+def _verb_places(words: list[str]) -> Iterator[int]:
+    """Yield where the verb may be, likeliest first."""
+    yield from _after_auxiliaries(words)
+    yield from (
+        i for i, word in enumerate(words) if "_" in word and _is_verb(word) and not find(word.split("_"), "object")
+    )
+    free = [i for i in range(1, len(words)) if words[i - 1] not in text.DETERMINERS | text.PREPOSITIONS]
+    free = [i for i in free if _is_verb(words[i]) and words[i] not in text.AUXILIARIES]
+    participles = [i for i in free if words[i].endswith("ing")]
+    if words and (words[0] in text.DETERMINERS or words[0] in _PERSONS):
+        yield from participles
+        yield from (i for i in free if not _rather_noun(words[i]))
+        yield from free
+    elif words and _rather_noun(words[0]):
+        yield from (i for i in participles if i == 1)
+    if words and _is_verb(words[0]) and words[0] not in _PERSONS:
+        yield 0
+    yield from participles
+    yield from (i for i, word in enumerate(words) if i and word in text.AUXILIARIES - {"to"})
+
+
+def _after_auxiliaries(words: list[str]) -> Iterator[int]:
+    """Yield the verb that an auxiliary leads to ("is about to throw"), then those between ("is getting on")."""
+    for start, word in enumerate(words):
+        follower = words[start + 1] if start + 1 < len(words) else ""
+        begins = word in text.FILLERS and (follower == "to" or (follower.endswith("ing") and _is_verb(follower)))
+        if not begins and (word not in text.AUXILIARIES or (word == "to" and start)):
+            continue
+        end = start + 1
+        while end < len(words) and (words[end] in _SKIPPED or _is_adverb(words[end])):
+            end += 1
+        places = [end, *range(end - 1, start, -1)]
+        yield from (i for i in places if i < len(words) and words[i] not in text.AUXILIARIES and _is_verb(words[i]))
+
+
+def _active(words: list[str], place: int) -> Phrase:
+    verb, rest = [words[place]], words[place + 1 :]
+    while len(rest) > 1:
+        compound = next((c for c in _COMPOUND_PREPOSITIONS if tuple(rest[: len(c)]) == c and len(rest) > len(c)), None)
+        if compound:
+            verb, rest = verb + _COMPOUND_PREPOSITIONS[compound], rest[len(compound) :]
+        elif rest[0] in text.PREPOSITIONS or rest[0] in text.PARTICLES:
+            verb, rest = [*verb, rest[0]], rest[1:]
+        elif _is_adverb(rest[0]):
+            rest = rest[1:]
+        else:
+            break
+    noun, after = _noun_phrase(rest)
+    if len(verb) == 1 and noun[1:2] == ["of"] and find([*verb, noun[0]], "verb"):
+        return Phrase(" ".join([*verb, noun[0]]), " ".join(without_determiners(noun[2:])))
+    if len(after) == 1 and after[0] in text.PARTICLES and len(verb) == 1 and find([*verb, *after], "verb"):
+        verb += after
+    return Phrase(" ".join(verb), " ".join(noun))
+
+
+def _passive(words: list[str], place: int) -> Phrase | None:
+    """Read "the horse is being ridden by a man"; None if a phrase is not of this kind."""
+    agent = without_determiners(words[place + 2 :])
+    subject = words[:place]
+    while subject and (subject[-1] in _SKIPPED or _is_adverb(subject[-1])):
+        subject = subject[:-1]
+    said_of_it = words[place + 1 : place + 2] == ["by"] and not words[place].endswith("ing") and subject
+    if not said_of_it or not _PERSONS.intersection(agent):
+        return None
+    return Phrase(words[place], " ".join(_noun_phrase(subject)[0]))
+
+
+def _verb_only(words: list[str]) -> list[str]:
+    start = 0
+    while start < len(words) - 1 and (words[start] in _SKIPPED or _is_adverb(words[start])):
+        start += 1
+    return words[start:]
+
+
+def _noun_phrase(words: list[str]) -> tuple[list[str], list[str]]:
+    """Split words into the noun phrase that they begin with, without determiners, and what follows it."""
+    words = without_determiners(words)
+    if words and (words[0] in text.DETERMINERS or words[0] in _BOUNDARIES):
+        return [], words
+    for place in range(1, len(words)):
+        second = words[place] in text.DETERMINERS and words[place - 1] != "of"
+        if second or words[place] in _BOUNDARIES or _opens_clause(words, place):
+            return words[:place], words[place:]
+    return words, []
+
+
+def _opens_clause(words: list[str], place: int) -> bool:
+    """Whether a participle says what the noun before it does ("horse eating grass"; not "wooden dining table")."""
+    word = words[place]
+    if not word.endswith("ing") or not bases(word, "verb") or describes([words[place - 1]]):
+        return False
+    return bool(find([words[place - 1]], "object")) and not find(words[place : place + 2], "object")
+
+
+def _is_verb(word: str) -> bool:
+    """Whether a word can be a verb form; its first part if it has several ("sit_on")."""
+    if word in text.DETERMINERS or word in text.PREPOSITIONS:
+        return False
+    first = re.split("[_-]", word, maxsplit=1)[0]
+    return any(bases(w, "verb") or find([w], "verb") for w in (word, first)) or (
+        len(first) > 5 and first.endswith("ing")
+    )
+
+
+def _is_verb_group(words: list[str]) -> bool:
+    return bool(words) and words[0] in text.AUXILIARIES
+
+
+def _is_adverb(word: str) -> bool:
+    return len(word) > 3 and word.endswith("ly") and not bases(word, "verb") and not find([word], "object")
+
+
+def _rather_noun(word: str) -> bool:
+    """Whether tagged texts have a word as a noun more often than as a verb."""
+    store = lexicon()
+    uses = {pos: sum(int(store.tag_count(b, pos).sum()) for b in store.base_forms(word, pos)) for pos in ("n", "v")}
+    return uses["n"] > uses["v"]
