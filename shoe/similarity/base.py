@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.lexicon.resolve import Part
+from shoe.lexicon.expressions import Part
 
 
 class Similarity(Protocol):

@@ -10,8 +10,9 @@ import numpy as np
 
 from shoe.datasets.classes import HoiClasses
 from shoe.errors import OptionError, quote, unknown_name
+from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
-from shoe.lexicon.resolve import Part, resolve
+from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
 from shoe.similarity.base import Similarity
 from shoe.similarity.maps import SimilarityMap

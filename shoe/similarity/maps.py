@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from shoe.errors import InputError, quote, unknown_name
 from shoe.files import replacing
-from shoe.lexicon.resolve import Part
+from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.shipped import shipped
 from shoe.similarity.ensemble import HIGHEST, check_ensemble, ensemble_values
@@ -100,19 +100,19 @@ class SimilarityMap:
     def values(self, part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.float64]:
         """Look up C class senses against S senses; see :class:`~shoe.similarity.base.Similarity`."""
         table, words = self.tables[part], lexicon()
-        wanted = keys_of([words.name(synset) for synset in synsets.tolist()])
-        order = np.argsort(wanted)
-        wanted = wanted[order]
         found = np.full((len(class_synsets), len(synsets)), np.nan)
-        for row, class_synset in enumerate(class_synsets):
-            rated = table.classes.get(class_synset)
-            if rated is not None and len(wanted):
-                keys = table.keys[rated]
-                place = np.minimum(np.searchsorted(wanted, keys), len(wanted) - 1)
-                hits = wanted[place] == keys
-                found[row, order[place[hits]]] = ensemble_values(table.ratings[rated][hits], self.ensemble)
-        classes = np.array([words.synset(name) for name in class_synsets], np.int32)
-        found[classes[:, None] == synsets] = 1
+        blocks = [(c, table.classes[name]) for c, name in enumerate(class_synsets) if name in table.classes]
+        if blocks and len(synsets):
+            rows = np.concatenate([np.arange(block.start, block.stop) for _, block in blocks])
+            classes = np.repeat([c for c, _ in blocks], [block.stop - block.start for _, block in blocks])
+            wanted = keys_of([words.name(synset) for synset in synsets.tolist()])
+            order = np.argsort(wanted)
+            keys = table.keys[rows]
+            place = order[np.minimum(np.searchsorted(wanted, keys, sorter=order), len(wanted) - 1)]
+            hits = wanted[place] == keys
+            found[classes[hits], place[hits]] = ensemble_values(table.ratings[rows[hits]], self.ensemble)
+        own = np.array([words.synset(name) for name in class_synsets], np.int32)
+        found[own[:, None] == synsets] = 1
         return found
 
     def ratings(self, part: Part, class_synset: str, synset: str) -> dict[str, int | None] | None:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from shoe.datasets.classes import NO_INTERACTION
 from shoe.errors import unknown_name
+from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
-from shoe.lexicon.resolve import ObjectWords, Part, resolve
+from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.store import lexicon
 from shoe.similarity.base import Similarity
 from shoe.similarity.wordnet import WordNetSimilarity

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shoe.datasets.classes import classes_of
-from shoe.lexicon.resolve import Part
+from shoe.lexicon.expressions import Part
 from shoe.shipped import shipped
 from shoe.similarity import SimilarityMap
 from shoe.similarity.maps import FILES, shipped_maps

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shoe.errors import MissingExtraError
-from shoe.lexicon.resolve import Part
+from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.lexicon.wordnet import wordnet
 from shoe.similarity.wordnet import MEASURES, WordNetSimilarity

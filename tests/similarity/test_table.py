@@ -1,0 +1,283 @@
+"""The table of classes and words: against a literal reading of its rules, cell by cell, and by its properties."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from shoe.datasets.classes import NO_INTERACTION, classes_of
+from shoe.errors import OptionError
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.labels import match_labels
+from shoe.lexicon.resolve import resolve
+from shoe.lexicon.store import lexicon
+from shoe.similarity import Basis, SimilarityMap, SimilarityTable, load_similarity, similarity_table
+from shoe.similarity.table import OPTIONS
+from shoe.similarity.wordnet import WordNetSimilarity
+
+HICO = classes_of("hico-det")
+CLASSES: dict[Part, list[tuple[str, str]]] = {
+    "verb": sorted(set(zip(HICO.verb_synsets, (HICO.verbs[v] for v in HICO.verb), strict=True))),
+    "object": sorted(set(zip(HICO.object_synsets, (HICO.objects[o] for o in HICO.object), strict=True))),
+}
+WORDS: dict[Part, list[str]] = {
+    "verb": [
+        "riding",
+        "Straddle",
+        "mount",
+        "sit_on",
+        "hold",
+        "carries",
+        "no_interaction",
+        "xqzt",
+        "think",
+        "pick up",
+        "",
+    ],
+    "object": ["horse", "ponies", "hot dog", "cell phone", "motorcycle handlebar", "xqzt", "freedom", "TVs", "dog"],
+}
+
+
+@cache
+def hico() -> SimilarityMap:
+    return SimilarityMap.load("hico-det")
+
+
+def table(part: Part, words: Sequence[str], **options: str) -> SimilarityTable:
+    classes = CLASSES[part]
+    return similarity_table(hico(), part, [s for s, _ in classes], [w for _, w in classes], words, **options)
+
+
+@cache
+def rating(part: Part, class_synset: str, synset: str) -> float | None:
+    given_ratings = hico().ratings(part, class_synset, synset) or {}
+    present = [rating for rating in given_ratings.values() if rating is not None]
+    return statistics.fmean(present) / 4 if present else None
+
+
+@cache
+def wup(part: Part, class_synset: str, synset: str) -> float:
+    number = np.array([lexicon().synset(synset)], np.int32)
+    return float(WordNetSimilarity("wup").values(part, [class_synset], number)[0, 0])
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of the table, read literally, one pair of senses at a time."""
+
+    part: Part
+    sense: str
+    unrated: str
+    direction: str
+    object_words: str
+
+    def pair(self, class_synset: str, synset: str) -> tuple[float, Basis]:
+        if class_synset == synset:
+            return 1.0, Basis.IDENTICAL
+        both = [rating(self.part, class_synset, synset)]
+        if self.direction == "symmetric":
+            both.append(rating(self.part, synset, class_synset))
+        rated = [value for value in both if value is not None]
+        if rated:
+            value = sum(rated) / len(rated)
+            return value, Basis.RATED if value > 0 else Basis.ZERO
+        if self.unrated == "wup" and class_synset:
+            return wup(self.part, class_synset, synset), Basis.UNRATED
+        return 0.0, Basis.UNRATED
+
+    @cache  # noqa: B019 - one object a test
+    def senses(self, word: str) -> list[str]:
+        senses = [c.name for c in resolve(word, self.part, self.object_words).candidates]  # type: ignore[arg-type]
+        if self.sense == "first":
+            return senses[:1]
+        if self.sense == "one" and senses:
+            highest = [max(self.pair(of, sense)[0] for of, _ in CLASSES[self.part]) for sense in senses]
+            return [senses[highest.index(max(highest))]]
+        return senses
+
+    def cell(self, class_synset: str, class_word: str, word: str) -> tuple[float, Basis]:
+        labels = [*(of for _, of in CLASSES[self.part]), NO_INTERACTION]
+        label = match_labels([word], labels, self.part)[0]
+        senses = self.senses(word)
+        if class_synset in senses:
+            return 1.0, Basis.IDENTICAL
+        if label >= 0 and labels[label] == class_word:
+            return 1.0, Basis.SAME_WORD
+        if class_synset == "" or (label >= 0 and labels[label] == NO_INTERACTION):
+            return 0.0, Basis.ZERO
+        if not senses:
+            return 0.0, Basis.UNRESOLVED
+        pairs = [self.pair(class_synset, sense) for sense in senses]
+        value = max(value for value, _ in pairs)
+        # A rated 0 says more than an unrated sense beside it.
+        bases = [basis for v, basis in pairs if v == value and (value > 0 or basis != Basis.UNRATED)]
+        return value, bases[0] if bases else Basis.UNRATED
+
+
+@pytest.mark.parametrize(
+    ("part", "object_words"),
+    [
+        ("verb", "phrase-first"),
+        ("object", "phrase-first"),
+        ("object", "pooled"),
+        ("object", "head"),
+        ("object", "phrase"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("sense", "unrated", "direction"), list(itertools.product(OPTIONS["sense"], ["zero", "wup"], OPTIONS["direction"]))
+)
+def test_every_cell_follows_the_rules(part: Part, object_words: str, sense: str, unrated: str, direction: str) -> None:
+    words = WORDS[part]
+    found = table(part, words, object_words=object_words, sense=sense, unrated=unrated, direction=direction)
+    rules = Rules(part, sense, unrated, direction, object_words)
+    near = {"ride", "hold", "sit_on", NO_INTERACTION, "horse", "hot_dog", "motorcycle", "cell_phone", "tv"}
+    some = [of for place, of in enumerate(CLASSES[part]) if of[1] in near or place % 12 == 0]
+    for c, (class_synset, class_word) in enumerate(CLASSES[part]):
+        if (class_synset, class_word) not in some:
+            continue
+        for w, word in enumerate(words):
+            value, basis = rules.cell(class_synset, class_word, word)
+            where = f"{class_word} {class_synset} and {word!r}"
+            assert found.values[c, w] == pytest.approx(value, abs=1e-15), where
+            assert found.basis[c, w] == basis, where
+
+
+def test_the_sense_named_is_the_one_that_gave_the_value() -> None:
+    found = table("verb", WORDS["verb"])
+    for c, w in np.argwhere(found.basis == Basis.RATED):
+        number = found.sense[c, w : w + 1]
+        assert hico().values("verb", [CLASSES["verb"][c][0]], number)[0, 0] == found.values[c, w]
+    identical = found.basis == Basis.IDENTICAL
+    numbers = np.array([lexicon().synset(synset) for synset, _ in CLASSES["verb"]], np.int32)
+    assert (found.sense == numbers[:, None])[identical].all()
+    assert identical.sum() >= 4
+    assert (found.sense[(found.basis == Basis.UNRATED) | (found.basis == Basis.UNRESOLVED)] == -1).all()
+
+
+def test_words_of_no_sense_are_listed_and_no_interaction_is_not_one_of_them() -> None:
+    assert table("verb", WORDS["verb"]).unresolved == ("xqzt", "")
+    assert table("object", WORDS["object"]).unresolved == ("xqzt",)
+
+
+def test_no_interaction_is_like_itself_alone() -> None:
+    words = ["no_interaction", "ride", "hold", "xqzt"]
+    found = table("verb", words)
+    row = [word for _, word in CLASSES["verb"]].index(NO_INTERACTION)
+    assert found.values[row].tolist() == [1, 0, 0, 0]
+    assert found.values[:, 0].sum() == 1
+    assert found.basis[row].tolist() == [Basis.SAME_WORD, Basis.ZERO, Basis.ZERO, Basis.ZERO]
+    # Where the classes leave it out, it is still no word that could not be resolved.
+    without = similarity_table(hico(), "verb", ["ride.v.01"], ["ride"], ["no_interaction"])
+    assert (without.values[0, 0], without.basis[0, 0], without.unresolved) == (0, Basis.ZERO, ())
+
+
+@pytest.mark.parametrize("name", ["hico-det", "identity", "path", "wup"])
+@pytest.mark.parametrize("part", ["verb", "object"])
+def test_every_class_word_is_1_to_its_own_classes(part: Part, name: str) -> None:
+    classes = CLASSES[part]
+    words = list(dict.fromkeys(word for _, word in classes))
+    found = similarity_table(load_similarity(name), part, [s for s, _ in classes], [w for _, w in classes], words)
+    own = np.array([[of == word for word in words] for _, of in classes])
+    assert (found.values[own] == 1).all()
+    assert ((found.values >= 0) & (found.values <= 1)).all()
+    assert found.unresolved == ()
+
+
+def test_symmetric_values_are_symmetric_on_the_closed_set() -> None:
+    names = sorted({synset for synset, _ in CLASSES["verb"] if synset})
+    lemmas = [lexicon().lemmas(lexicon().synset(name))[0] for name in names]
+    found = similarity_table(hico(), "verb", names, [""] * len(names), lemmas, sense="first", direction="symmetric")
+    # Words whose first sense is a class sense: a square table of class senses.
+    column = {lexicon().name(int(sense)): w for w, sense in enumerate(found.sense.max(axis=0)) if sense >= 0}
+    square = [(c, column[name]) for c, name in enumerate(names) if name in column]
+    rows, columns = (list(side) for side in zip(*square, strict=True))
+    assert len(rows) > 40
+    closed = found.values[np.ix_(rows, columns)]
+    np.testing.assert_array_equal(closed, closed.T)
+    one_way = similarity_table(hico(), "verb", names, [""] * len(names), lemmas, sense="first").values
+    assert (one_way[np.ix_(rows, columns)] != one_way[np.ix_(rows, columns)].T).any()
+
+
+class Toy:
+    """Random ratings of some pairs, for properties that no map may break."""
+
+    name, digest = "toy", "00000000"
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def values(self, part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.float64]:
+        found = np.array(
+            [
+                [
+                    np.random.default_rng([self.seed, lexicon().synset(c) + 1, s]).choice([np.nan, 0, 0.5, 1])
+                    for s in synsets
+                ]
+                for c in class_synsets
+            ]
+        ).reshape(len(class_synsets), len(synsets))
+        found[np.array([lexicon().synset(c) for c in class_synsets])[:, None] == synsets] = 1
+        return found
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    words=st.lists(
+        st.sampled_from(["ride", "rides", "mount", "sit", "xqzt", "hold up", "no_interaction"]), unique=True
+    ),
+    sense=st.sampled_from(OPTIONS["sense"]),
+    direction=st.sampled_from(OPTIONS["direction"]),
+)
+def test_what_holds_for_any_similarity(seed: int, words: list[str], sense: str, direction: str) -> None:
+    classes = [("ride.v.01", "ride"), ("sit.v.01", "sit_on"), ("", NO_INTERACTION), ("hold.v.02", "hold")]
+
+    def build(columns: Sequence[str], **options: str) -> SimilarityTable:
+        return similarity_table(Toy(seed), "verb", [s for s, _ in classes], [w for _, w in classes], columns, **options)
+
+    found = build(words, sense=sense, direction=direction)
+    assert found.values.shape == found.basis.shape == found.sense.shape == (4, len(words))
+    assert ((found.values >= 0) & (found.values <= 1)).all()
+    unsupported = np.isin(found.basis, [Basis.UNRESOLVED, Basis.UNRATED, Basis.ZERO])
+    assert (found.values[unsupported] == 0).all()
+    assert (found.values[~unsupported] > 0).all()
+    # The best of all senses is never below the first, nor below the one.
+    best = build(words, sense="max", direction=direction).values
+    assert (best >= found.values).all()
+    # Each column stands for itself, whatever else was predicted.
+    for w, word in enumerate(words):
+        alone = build([word], sense=sense, direction=direction)
+        np.testing.assert_array_equal(alone.values[:, 0], found.values[:, w])
+        np.testing.assert_array_equal(alone.sense[:, 0], found.sense[:, w])
+
+
+def test_one_more_sense_never_lowers_the_best() -> None:
+    """Pooling words adds senses: the value can only rise."""
+    words = ["hot dog", "motorcycle handlebar", "sports ball", "wine glass"]
+    pooled = table("object", words, object_words="pooled").values
+    head = table("object", words, object_words="head").values
+    same = np.isin(table("object", words, object_words="head").basis, [Basis.SAME_WORD])
+    assert (pooled >= head)[~same].all()
+    assert (pooled > head).any()
+
+
+def test_nothing_to_compare() -> None:
+    assert table("verb", []).values.shape == (len(CLASSES["verb"]), 0)
+    assert similarity_table(hico(), "verb", [], [], ["ride"]).values.shape == (0, 1)
+    assert table("verb", ["xqzt"]).values.max() == 0
+
+
+@pytest.mark.parametrize(("option", "value"), [("sense", "best"), ("unrated", "one"), ("direction", "both")])
+def test_unknown_options(option: str, value: str) -> None:
+    with pytest.raises(OptionError, match=f"unknown {option} '{value}'"):
+        table("verb", ["ride"], **{option: value})
