@@ -70,7 +70,7 @@ def test_the_detector_is_about_as_good_as_one(sample: GroundTruth, detected: Int
     shuffled = replace(detected, score=np.random.default_rng(0).permutation(detected.score))
     by_chance = strict_score(Task(shuffled, sample), STRICT["upt"])
     assert by_chance.map is not None
-    assert by_chance.map < 0.5 * result.map
+    assert by_chance.map < 0.7 * result.map
 
 
 def test_truth_without_a_triplet_still_gets_predictions(sample: GroundTruth) -> None:
