@@ -1,0 +1,80 @@
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from shoe.cli.resolve import resolve
+from shoe.errors import MissingExtraError, OptionError
+from shoe.lexicon import wordnet
+
+app = typer.Typer()
+app.command()(resolve)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, arguments, catch_exceptions=False)
+
+
+def test_both_parts_are_shown_with_reasons() -> None:
+    result = run("riding")
+    assert result.exit_code == 0
+    assert "riding as verb" in result.stdout
+    assert "riding as object" in result.stdout
+    (line,) = [line for line in result.stdout.splitlines() if "ride.v.01" in line]
+    assert 'base form of "riding"' in line
+
+
+def test_one_part_is_shown_on_request() -> None:
+    result = run("hot dogs", "mice", "--pos", "object")
+    assert result.exit_code == 0
+    assert "as verb" not in result.stdout
+    assert "hotdog.n.02" in result.stdout
+    assert "mouse.n.04" in result.stdout
+
+
+def test_unresolved_words_are_said_plainly() -> None:
+    result = run("blorft", "--pos", "verb")
+    assert result.exit_code == 0
+    assert result.stdout == "blorft as verb: unresolved, no sense in WordNet\n"
+
+
+def test_hostile_words_are_shown_as_text() -> None:
+    result = run("\x1b[31mhorse\u202e [bold]", "--pos", "verb")
+    assert result.exit_code == 0
+    assert "\x1b" not in result.stdout
+    assert "\u202e" not in result.stdout
+    assert "[bold]" in result.stdout
+
+
+def test_an_unknown_part_is_refused() -> None:
+    with pytest.raises(OptionError, match=r"unknown part of speech 'verbs' \(did you mean verb"):
+        run("dog", "--pos", "verbs")
+
+
+def test_no_word_is_refused() -> None:
+    assert run().exit_code == 2
+
+
+def test_glosses_are_wordnet_s_definitions() -> None:
+    try:
+        wordnet.wordnet("this test")
+    except MissingExtraError as missing:
+        pytest.skip(str(missing))
+    result = run("toothbrush", "--pos", "object", "--glosses")
+    assert result.exit_code == 0
+    assert "small brush" in result.stdout
+
+
+def test_without_wordnet_s_files_glosses_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    nltk = pytest.importorskip("nltk")
+    from nltk.corpus.util import LazyCorpusLoader
+
+    loader = LazyCorpusLoader("wordnet", nltk.corpus.reader.WordNetCorpusReader, None)
+    monkeypatch.setattr(nltk.corpus, "wordnet", loader)
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    monkeypatch.setattr(wordnet, "_CHECKOUT", tmp_path / "absent")
+    with pytest.raises(
+        MissingExtraError, match="shoe resolve --glosses needs WordNet's files: run scripts/setup-wordnet"
+    ):
+        wordnet.glosses(["ride.v.01"], "shoe resolve --glosses")
