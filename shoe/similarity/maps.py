@@ -7,6 +7,7 @@ every rater's raw ratings; ensembles are computed when it is used, so that a new
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -180,7 +181,7 @@ def shipped_maps() -> list[str]:
 
 def is_map(name_or_folder: str | Path) -> bool:
     """Whether a name or folder is that of a map."""
-    return name_or_folder in shipped_maps() or (Path(name_or_folder) / ABOUT).is_file()
+    return name_or_folder in shipped_maps() or os.path.isfile(Path(name_or_folder) / ABOUT)
 
 
 def _read_about(path: Path) -> dict[str, Any]:

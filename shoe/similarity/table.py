@@ -33,7 +33,10 @@ class Basis(IntEnum):
     UNRATED = 1
     """None of the word's senses has a rating with the class (or a WordNet value was taken in its place)."""
     ZERO = 2
-    """Rated, and the best rating is 0. Also no_interaction against anything else: they are unlike by rule."""
+    """The best rating of the word's senses is 0; others of its senses may be unrated.
+
+    Also no_interaction against anything else: they are unlike by rule.
+    """
     RATED = 3
     """Rated above 0."""
     IDENTICAL = 4

@@ -219,8 +219,9 @@ def test_names_that_are_no_map(tmp_path: Path) -> None:
         SimilarityMap.load("hico-dett")
     with pytest.raises(OptionError, match=r"unknown similarity 'pth'.*did you mean path.*known: hico-det, identity"):
         load_similarity("pth")
-    with pytest.raises(OptionError, match="unknown similarity"):
-        load_similarity(tmp_path)
+    for name in (tmp_path, "\x00", "a" * 5000):
+        with pytest.raises(OptionError, match="unknown similarity"):
+            load_similarity(name)
     with pytest.raises(OptionError, match="unknown ensemble"):
         load_similarity("wup", "mode")
 
