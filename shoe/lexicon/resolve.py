@@ -12,7 +12,8 @@ from typing import Literal, get_args
 
 from shoe.errors import unknown_name
 from shoe.lexicon import text
-from shoe.lexicon.expressions import LONGEST_EXPRESSION, Part, Sense, bases, find
+from shoe.lexicon.expressions import LONGEST_EXPRESSION, Sense, bases, find
+from shoe.lexicon.expressions import Part as Part
 from shoe.lexicon.store import lexicon
 
 ObjectWords = Literal["phrase-first", "pooled", "head", "phrase"]
