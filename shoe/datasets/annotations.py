@@ -44,7 +44,7 @@ class Annotations:
     verb: Indices
     object: Indices
     frames: NDArray[np.uint8]
-    sizes: NDArray[np.float64] | None = None
+    sizes: Indices | None = None
     left_out: tuple[str, ...] = ()
 
 

@@ -46,7 +46,11 @@ def numbers(values: Sequence[Any], *, text: bool = False) -> NDArray[np.float64]
 
 def whole_numbers(values: Sequence[Any], *, text: bool = False) -> NDArray[np.int64]:
     """Turn a field of all records into a column of whole numbers; errors as :func:`numbers`."""
-    column = numbers(values, text=text)
+    return whole(numbers(values, text=text))
+
+
+def whole(column: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Turn whole numbers that are floats into integers; others are a ``ValueError``."""
     if not ((np.abs(column) <= _LARGEST_INTEGER) & (column == np.rint(column))).all():
         raise ValueError
     return column.astype(np.int64)

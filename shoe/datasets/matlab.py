@@ -101,9 +101,9 @@ def number(value: Any) -> float:
 
 
 def whole_number(value: Any) -> int:
-    """Return a whole number; anything else is a ``ValueError``."""
+    """Return a whole number below 2**31; anything else is a ``ValueError``."""
     found = number(value)
-    if not found.is_integer():
+    if not found.is_integer() or abs(found) >= 2**31:
         raise ValueError
     return int(found)
 

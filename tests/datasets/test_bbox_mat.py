@@ -91,6 +91,11 @@ BROKEN = [
     (_image(size=NOTHING), "image 0: found something else, expected a filename"),
     (_image(size=structs([{"width": 640}])), "image 0: found something else, expected a filename"),
     (_image(size=structs([{"width": np.nan, "height": 480}])), "image 0: found something else"),
+    (_image(size=structs([{"width": 1e300, "height": 480}])), "image 0: found something else"),
+    (
+        _image(size=structs([{"width": -640, "height": 480}])),
+        "record 0: sizes: found -640 x 480, expected width and hei",
+    ),
     (_image(hoi=np.array([1.0])), f"{FIRST}: hoi: found no records, expected records or []"),
     (_image(_hoi(id=0)), f"{FIRST}: hoi 0: id: found 0, expected 1 to 600"),
     (_image(_hoi(), _hoi(id=601)), f"{FIRST}: hoi 1: id: found 601, expected 1 to 600"),

@@ -53,6 +53,8 @@ BROKEN = [
     (_set("size.0", [-640, 480]), "record 0: sizes: found -640 x 480, expected width and height in pixels"),
     (_drop("correspondence"), "correspondence: found only"),
     (_set("correspondence.4", [4, 0]), "correspondence 4: entry: found [4, 0], expected [hoi, object, verb]"),
+    (_set("correspondence.4.2", 1e30), "correspondence 4: entry: found 1e+30, expected a whole number"),
+    (_set("size.3.1", 0.5), "size 3: entry: found 0.5, expected a whole number"),
     (_set("annotation.0", []), f"{FIRST}: found [], expected an object with 'boxes_h'"),
     (_set("annotation.0", None), f"{FIRST}: found None, expected an object with 'boxes_h'"),
     (_drop("annotation.0.hoi"), f"{FIRST}: hoi: found only 'boxes_h', 'boxes_o', 'object', 'verb', expected this key"),

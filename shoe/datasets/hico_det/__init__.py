@@ -89,7 +89,7 @@ def _from_table(table: Interactions) -> Annotations:
         verb=table.verb.astype(np.int64),
         object=table.object.astype(np.int64),
         frames=table.frames,
-        sizes=table.sizes.astype(np.float64),
+        sizes=table.sizes.astype(np.int64),
     )
 
 

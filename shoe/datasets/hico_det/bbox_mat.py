@@ -71,7 +71,7 @@ def read_bbox_mat(path: str | Path, data: bytes, numbering: HoiClasses, split: s
         verb=numbering.verb[hoi].astype(np.int64),
         object=numbering.object[hoi].astype(np.int64),
         frames=np.full(len(images), Frame.PIXELS_1, np.uint8),
-        sizes=np.array(sizes, np.float64).reshape(-1, 2),
+        sizes=np.array(sizes, np.int64).reshape(-1, 2),
         left_out=tuple(left_out),
     )
 

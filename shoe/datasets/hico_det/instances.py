@@ -39,12 +39,12 @@ def read_instances(document: dict[str, Any], path: str | Path) -> Annotations:
         expected = f"{len(images)}, one per file name"
         raise InputError(path, field="annotation", found=f"{len(annotation)} images", expected=expected)
     try:
-        classes = fields.rows(document["correspondence"], 3).astype(np.int64)
+        classes = fields.whole(fields.rows(document["correspondence"], 3))
         counts = _counts(annotation)
         columns = {name: fields.flat([entry[name] for entry in annotation]) for name in _TRIPLET_LISTS}
         human_boxes, object_boxes = fields.rows(columns["boxes_h"], 4), fields.rows(columns["boxes_o"], 4)
         hoi, object_, verb = (fields.whole_numbers(columns[name]) for name in ("hoi", "object", "verb"))
-        sizes = fields.rows(document["size"], 2) if "size" in document else None
+        sizes = fields.whole(fields.rows(document["size"], 2)) if "size" in document else None
     except (TypeError, KeyError, ValueError):
         _explain(document, path)
     image = np.repeat(np.arange(len(images)), counts)
@@ -108,6 +108,8 @@ def _explain(document: dict[str, Any], path: str | Path) -> NoReturn:
     for name, expected in (("correspondence", "hoi, object, verb"), ("size", "width, height")):
         for number, row in enumerate(fields.take(path, None, document, name, list)):
             fields.take_row(path, f"{name} {number}", row, "entry", expected)
+            for value in row:
+                fields.take_whole_number(path, f"{name} {number}", value, "entry")
     for number, entry in enumerate(document["annotation"]):
         record = f"image {quote(document['filenames'][number])}"
         lists = {name: fields.take(path, record, entry, name, list) for name in _TRIPLET_LISTS}
