@@ -122,27 +122,27 @@ def _object(words: list[str], spelled: str, how: ObjectWords) -> Iterable[Sense]
         return [sense for word in words for sense in _part_of(words, [word])]
     phrase = without_determiners(words)
     if how == "head":
-        head = _head_phrase(phrase)[-1:]
+        head = _noun_groups(phrase)[0][-1:] if phrase else []
         return _because(find(head, "object"), f'head of "{" ".join(words)}"') if head != words else find(head, "object")
     whole = find(words, "object", spelled) or find(phrase, "object")
     if how == "phrase":
         return whole
     if whole:
         return [*whole, *_described(phrase)]
-    return _nouns(words, _head_phrase(phrase))
+    return [sense for rank, group in enumerate(_noun_groups(phrase)) for sense in _nouns(words, group, rank == 0)]
 
 
-def _nouns(words: list[str], phrase: list[str]) -> Iterable[Sense]:
-    """Pool the longest known expressions of a noun phrase, from its head leftwards, without what only describes."""
-    end = len(phrase)
+def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
+    """Pool the longest known expressions of a noun group, from its head leftwards, without what only describes."""
+    end = len(group)
     while end > 0:
         for start in range(max(0, end - LONGEST_EXPRESSION), end):
-            known = phrase[start:end]
-            if end < len(phrase) and describes(known):
+            known = group[start:end]
+            if end < len(group) and describes(known):
                 continue
             senses = find(known, "object")
             if senses:
-                where = "head" if end == len(phrase) else "part"
+                where = "head" if main and end == len(group) else "part"
                 yield from _because(senses, f'{where} of "{" ".join(words)}"')
                 end = start + 1
                 break
@@ -176,14 +176,21 @@ def without_determiners(words: list[str]) -> list[str]:
     return words[start:]
 
 
-def _head_phrase(words: list[str]) -> list[str]:
-    """Return the words up to the first preposition; after "of" if what stands before it only measures."""
-    for place, word in enumerate(words):
-        if place and word in text.PREPOSITIONS:
-            if word == "of" and words[place - 1] in _MEASURES and place + 1 < len(words):
-                return _head_phrase(without_determiners(words[place + 1 :]))
-            return words[:place]
-    return words
+def _noun_groups(phrase: list[str]) -> list[list[str]]:
+    """Split a noun phrase at "of", without what only measures and what another preposition brings in.
+
+    "bowl of soup on a table" is bowl, soup; "slice of pizza" is pizza.
+    """
+    groups: list[list[str]] = [[]]
+    for place, word in enumerate(phrase):
+        if not place or word not in text.PREPOSITIONS:
+            groups[-1].append(word)
+        elif word == "of":
+            groups.append([])
+        else:
+            break
+    groups = [without_determiners(group) for group in groups if group]
+    return [group for group in groups[:-1] if group[-1] not in _MEASURES] + groups[-1:]
 
 
 def _part_of(words: list[str], known: list[str]) -> list[Sense]:

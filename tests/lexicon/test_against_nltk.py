@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from shoe.errors import MissingExtraError
+from shoe.lexicon.expressions import bases
+from shoe.lexicon.morphology import undoubled
 from shoe.lexicon.store import Pos, lexicon
 from shoe.lexicon.wordnet import wordnet
 
@@ -66,6 +68,17 @@ def test_base_forms_are_those_of_morphy(reader: Any, pos: Pos) -> None:
     words = set(chain(lemmas, exceptions, chain.from_iterable(inflected(lemma, pos) for lemma in lemmas)))
     assert len(words) > 2 * len(lemmas)
     assert not [word for word in words if ours.base_forms(word, pos) != reader._morphy(word, pos)]
+
+
+def test_bases_of_verbs_differ_from_morphy_by_intent_only(reader: Any) -> None:
+    """Fewer where English would spell the form otherwise ("hoping": hop), one more where morphy has none."""
+    words = {form for lemma in reader.all_lemma_names("v") if lemma.isalpha() for form in inflected(lemma, "v")}
+    for word in words | set(reader._exception_map["v"]):
+        theirs = reader._morphy(word, "v")
+        assert set(bases(word, "verb")) <= set(theirs or [undoubled(word)])
+        assert bool(bases(word, "verb")) >= bool(theirs)
+        if word in reader._exception_map["v"]:
+            assert list(bases(word, "verb")) == theirs
 
 
 @pytest.mark.parametrize("pos", PARTS)

@@ -102,6 +102,9 @@ def test_objects(word: str, lemma: str) -> None:
 def test_nouns_that_tell_what_a_thing_is_are_pooled_after_the_head() -> None:
     assert lemmas("motorcycle handlebar", "object") == ["handlebar", "motorcycle"]
     assert lemmas("horse blorft", "object") == ["horse"]
+    assert lemmas("bowl of hot soup on the table", "object") == ["bowl", "soup"]
+    assert lemmas("a small slice of pizza", "object") == ["pizza"]
+    assert lemmas("bowl of hot soup on the table", "object", "head") == ["bowl"]
 
 
 def test_adjectives_that_are_also_nouns_say_nothing_of_the_object() -> None:

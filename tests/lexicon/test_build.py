@@ -1,0 +1,40 @@
+"""``scripts/build-lexicon``: the shipped file is what the script makes of WordNet, to the byte."""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from shoe.lexicon import store
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "build-lexicon"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = spec_from_loader("build_lexicon", SourceFileLoader("build_lexicon", str(SCRIPT)))
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_shipped_file_is_what_the_script_makes(script: ModuleType) -> None:
+    if not script.SOURCE.is_dir():
+        pytest.skip("WordNet's files are not in .wordnet: run scripts/setup-wordnet")
+    wordnet = script.WordNet(script.SOURCE)
+    data = Path(store.__file__).with_name("data")
+    assert script.pack(script.compile_arrays(wordnet)) == (data / "wordnet.bin").read_bytes()
+    assert wordnet.notice() == (data / "WORDNET-LICENSE.txt").read_text()
+
+
+def test_a_missing_file_is_named(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["build-lexicon", str(tmp_path)])
+    with pytest.raises(SystemExit, match=r"lexnames is missing; run scripts/setup-wordnet"):
+        script.main()
