@@ -104,13 +104,13 @@ def _detect(
     return Interactions.from_columns(
         images=table.images,
         image=of_image,
-        human_boxes=humans[of_image, h],
-        object_boxes=objects[of_image, o],
+        human_boxes=_single(humans[of_image, h]),
+        object_boxes=_single(objects[of_image, o]),
         verb=candidates[of_image, o, v],
         object=category[of_image, o],
         verbs=classes.verbs,
         objects=classes.objects,
-        score=np.round(np.take_along_axis(flat, best, axis=1).ravel(), 9),
+        score=_single(np.take_along_axis(flat, best, axis=1).ravel()),
         sizes=table.sizes,
     )
 
@@ -249,10 +249,15 @@ def _random_boxes(shape: tuple[int, int], sizes: Floats, rng: np.random.Generato
 
 
 def _inside(boxes: Floats, sizes: Floats) -> Floats:
-    """Cut boxes to their image, keep them at least two pixels wide and high, round to a hundredth."""
+    """Cut boxes to their image, and keep them at least two pixels wide and high."""
     low = np.clip(np.minimum(boxes[..., :2], boxes[..., 2:] - 2), 0, sizes - 2)
     high = np.clip(boxes[..., 2:], low + 2, sizes)
-    return np.round(np.concatenate([low, high], axis=-1), 2)
+    return np.concatenate([low, high], axis=-1)
+
+
+def _single(numbers: Floats) -> Floats:
+    """The nearest number of single precision: what a network computes, and writes with all its digits."""
+    return numbers.astype(np.float32).astype(np.float64)
 
 
 def _iou(a: Floats, b: Floats) -> Floats:
