@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from shoe.lexicon.morphology import noun_forms, undoubled, verb_forms
 from shoe.lexicon.spelling import american
@@ -21,8 +20,7 @@ LONGEST_EXPRESSION = 5
 _FILE = Path(__file__).parent / "data" / "aliases.tsv"
 
 
-@dataclass(frozen=True, slots=True)
-class Sense:
+class Sense(NamedTuple):
     """A synset that an expression may mean, the lemma that led to it, and how."""
 
     synset: int
