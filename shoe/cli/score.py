@@ -29,6 +29,9 @@ def score(
     ] = None,
     classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
     subset: Annotated[str | None, typer.Option(help="Score on a named part of the images: single-pair.")] = None,
+    split: Annotated[
+        str | None, typer.Option(help="test2015 or train2015, if the annotation file holds both (anno_bbox.mat).")
+    ] = None,
     image_labels: Annotated[
         Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")
     ] = None,
@@ -55,7 +58,7 @@ def score(
     from shoe.scoring.score import score as score_predictions
 
     table = read_classes(classes, dataset) if classes else None
-    truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels)
+    truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
     if subset is not None:
         truth = subset_of(truth, subset)
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))

@@ -1,0 +1,189 @@
+"""From predictions to the words on the screen and the JSON in the file."""
+
+import math
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from rich.console import Console
+
+from shoe import GroundTruth, Interactions, Metric, OptionError, Report, concatenate, score
+from shoe.errors import InputError
+from shoe.report.json import as_dict, as_json
+from shoe.report.terminal import comparison_table, print_report
+from tests.oracles.model import to_tables
+from tests.oracles.scenes import random_scenes, small_classes
+
+
+@pytest.fixture(scope="module")
+def tables() -> tuple[GroundTruth, Interactions]:
+    scenes = random_scenes(np.random.default_rng(3), 30, n_predictions=20, open_words=True)
+    return to_tables(scenes, small_classes())
+
+
+@pytest.fixture(scope="module")
+def report(tables: tuple[GroundTruth, Interactions]) -> Report:
+    truth, predictions = tables
+    return score(predictions, truth)
+
+
+def text_of(report: Report) -> str:
+    console = Console(width=200, record=True, file=StringIO())
+    print_report(report, console)
+    return console.export_text()
+
+
+def values(tree: Any) -> Iterator[Any]:
+    if isinstance(tree, dict | list):
+        for child in tree.values() if isinstance(tree, dict) else tree:
+            yield from values(child)
+    else:
+        yield tree
+
+
+def test_json_has_the_documented_keys_and_no_null(report: Report) -> None:
+    found = orjson.loads(as_json(report))
+    assert {
+        "signature",
+        "dataset",
+        "images",
+        "ground_truths",
+        "predictions",
+        "strict",
+        "semantic",
+        "resolution",
+    } <= set(found)
+    assert {"protocol", "map", "max_recall", "classes"} <= set(found["strict"])
+    assert {"map", "mf1", "gt_miss_rate", "prediction_miss_rate", "classes"} <= set(found["semantic"])
+    assert {"verbs", "objects", "rated_share", "fallback_share", "unrated_share"} <= set(found["resolution"])
+    assert {"words", "unresolved"} <= set(found["resolution"]["verbs"])
+    for value in values(found):
+        assert value is not None
+        assert not isinstance(value, float) or math.isfinite(value)
+
+
+def test_shares_of_what_the_similarities_rest_on_sum_to_one(report: Report) -> None:
+    resolution = as_dict(report)["resolution"]
+    shares = [resolution[f"{kind}_share"] for kind in ("rated", "fallback", "unrated")]
+    assert sum(shares) == pytest.approx(1)
+    assert sum(resolution["basis"].values()) == pytest.approx(1)
+
+
+def test_terminal_shows_every_figure_and_the_signature(report: Report) -> None:
+    text = text_of(report)
+    assert report.strict is not None
+    assert report.semantic is not None
+    for value in (report.strict.map, report.semantic.map, report.semantic.mf1, report.semantic.gt_miss_rate):
+        assert value is not None
+        assert f"{100 * value:.2f}" in text
+    assert str(report.signature) in text.replace("\n", "")
+    assert "ties " in text
+
+
+def test_all_protocols_are_signed_one_by_one(tables: tuple[GroundTruth, Interactions]) -> None:
+    truth, predictions = tables
+    found = as_dict(score(predictions, truth, protocols=["all"]))
+    assert [entry["protocol"] for entry in found["protocols"]][:2] == ["hico-det", "hico-det-known-object"]
+    assert len({entry["signature"] for entry in found["protocols"]}) == 8
+    assert all("map:" not in entry["signature"] for entry in found["protocols"])
+    assert "strict.known-object:boxes" in found["protocols"][1]["signature"]
+
+
+def test_what_cannot_be_measured_is_left_out_and_the_text_says_why(tables: tuple[GroundTruth, Interactions]) -> None:
+    truth, predictions = tables
+    doubled = to_tables([], small_classes())[1]
+    nothing = score(doubled, truth)
+    assert "prediction_miss_rate" not in as_dict(nothing)["semantic"]
+    assert "no prediction reaches tau" in text_of(nothing)
+    high = Interactions.from_columns(
+        images=predictions.images,
+        image=predictions.image,
+        human_boxes=predictions.human_boxes,
+        object_boxes=predictions.object_boxes,
+        verb=predictions.verb,
+        object=predictions.object,
+        verbs=predictions.verbs,
+        objects=predictions.objects,
+        score=predictions.score + 1,
+    )
+    sums = score(high, truth)
+    assert "semantic" not in as_dict(sums)
+    assert "strict" in as_dict(sums)
+    assert "SHOE needs scores in 0..1" in as_dict(sums)["absent"]["semantic"]
+    assert "SHOE needs scores in 0..1" in text_of(sums)
+
+
+def test_words_of_the_predictions_cannot_steer_the_terminal() -> None:
+    scenes = random_scenes(np.random.default_rng(3), 3, n_predictions=4)
+    truth, predictions = to_tables(scenes, small_classes())
+    hostile = Interactions.from_columns(
+        images=predictions.images,
+        image=predictions.image,
+        human_boxes=predictions.human_boxes,
+        object_boxes=predictions.object_boxes,
+        verb=np.zeros(len(predictions), int),
+        object=np.zeros(len(predictions), int),
+        verbs=["\x1b[31mzzqx\u202e[bold]"],
+        objects=["[red]\x07qqzzk"],
+    )
+    text = text_of(score(hostile, truth))
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "\x07" not in text
+    assert "[bold]" in text
+
+
+def test_a_comparison_has_one_row_a_file(report: Report) -> None:
+    table = comparison_table({"a [b]": report, "c": report})
+    assert table.row_count == 2
+
+
+def test_unknown_names_are_refused(tables: tuple[GroundTruth, Interactions]) -> None:
+    truth, predictions = tables
+    with pytest.raises(OptionError, match=r"unknown protocol 'qpci' \(did you mean qpic\?\)"):
+        score(predictions, truth, protocols=["qpci"])
+    with pytest.raises(OptionError, match="one semantic protocol"):
+        score(predictions, truth, protocols=["shoe", "shoe-literal"])
+    with pytest.raises(OptionError, match="unknown option"):
+        score(predictions, truth, protocols=["qpic"], options=["thetta=0.4"])
+
+
+def test_predictions_of_another_dataset_are_refused(tables: tuple[GroundTruth, Interactions]) -> None:
+    truth, _ = tables
+    other = Interactions.from_columns(
+        images=["COCO_val2014_000000000042.jpg"],
+        image=[0],
+        human_boxes=[[0, 0, 1, 1]],
+        object_boxes=[[0, 0, 1, 1]],
+        verb=[0],
+        object=[0],
+        verbs=["ride"],
+        objects=["horse"],
+    )
+    with pytest.raises(InputError, match="names of the ground truth's images, as 'HICO_test2015_"):
+        score(other, truth)
+
+
+@pytest.mark.parametrize("batches", [1, 3, 30])
+def test_a_metric_fed_in_batches_and_merged_equals_the_score_of_all(
+    tables: tuple[GroundTruth, Interactions], report: Report, batches: int
+) -> None:
+    truth, predictions = tables
+    metric, other = Metric(truth), Metric(truth)
+    order = np.random.default_rng(batches).permutation(len(predictions.images))
+    for number, part in enumerate(np.array_split(order, batches)):
+        (metric if number % 2 else other).update(predictions.select_images(np.sort(part)))
+    metric.merge(other)
+    found = as_dict(metric.compute())
+    expected = as_dict(report)
+    assert found["semantic"]["map"] == pytest.approx(expected["semantic"]["map"], abs=1e-12)
+    assert found["strict"] == pytest.approx(expected["strict"], abs=1e-12)
+    assert found["signature"] == expected["signature"]
+
+
+def test_concatenating_nothing_scores_nothing() -> None:
+    truth, _ = to_tables(random_scenes(np.random.default_rng(3), 3), small_classes())
+    assert score(concatenate([]), truth).strict is not None
