@@ -1,0 +1,277 @@
+"""Flat columns: one row per triplet, as CSV, JSON Lines or Parquet.
+
+Columns: image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb, object; perhaps score; perhaps width and height of the
+image. Other columns are left alone. Images without triplets cannot be written in this form.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from shoe.datasets import fields
+from shoe.datasets.classes import HoiClasses
+from shoe.errors import InputError, MissingExtraError, quote
+from shoe.files import replacing
+from shoe.interactions import Interactions
+from shoe.predictions.names import image_name
+from shoe.predictions.rows import Rows
+from shoe.predictions.source import Source
+
+_CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
+_COLUMNS = ["image", *_CORNERS, "verb", "object"]
+_OPTIONAL = ["score", "width", "height"]
+_LARGEST_CELL = 1 << 20
+
+Columns = dict[str, Sequence[Any]]
+
+
+def is_csv(source: Source) -> bool:
+    """Tell whether a text file's first line names the columns."""
+    first = source.data[:4096].split(b"\n", 1)[0]
+    names = {name.strip(b' "\r').lower() for name in first.split(b",")}
+    return source.kind == "text" and {column.encode() for column in _COLUMNS} <= names
+
+
+def is_flat_lines(source: Source) -> bool:
+    """Tell whether a document's first record has the columns as keys."""
+    return set(_COLUMNS) <= set(source.first)
+
+
+def is_parquet(source: Source) -> bool:
+    """Tell whether a file is Parquet."""
+    return source.kind == "parquet"
+
+
+def read_csv(source: Source) -> Rows:
+    """Read CSV with a header line.
+
+    Raises:
+        InputError: naming the line and column that break the form.
+    """
+    try:
+        text = source.data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(source.path, found="bytes that are not UTF-8", expected="CSV") from None
+    csv.field_size_limit(_LARGEST_CELL)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows, lines = [], []
+    try:
+        header = [name.strip().lower() for name in next(reader, [])]
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(reader.line_num)
+    except csv.Error as error:
+        place = f"line {reader.line_num}"
+        raise InputError(source.path, record=place, found=str(error), expected="CSV") from None
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != len(header):
+            place, found = f"line {line}", f"{len(row)} fields"
+            raise InputError(source.path, record=place, found=found, expected=f"{len(header)}, as in the header")
+    source.lines = lines or [1]
+    columns: Columns = dict.fromkeys(header, ())
+    if rows:
+        columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+    return _rows(source, columns, _from_text)
+
+
+def read_flat_lines(source: Source) -> Rows:
+    """Read JSON Lines or a JSON list of objects; errors as :func:`read_csv`."""
+    records = source.records
+    if not records and source.document != []:
+        raise InputError(source.path, found=fields.shown(source.document), expected="one object per triplet")
+    first = source.first
+    wanted = [*_COLUMNS, *(name for name in _OPTIONAL if name in first)]
+    try:
+        columns: Columns = {name: [record[name] for record in records] for name in wanted}
+    except (TypeError, KeyError):
+        for number, record in enumerate(records):
+            for name in wanted:
+                fields.take(source.path, source.place(number), record, name, object)
+        fields.unexplained(source.path, "one object per triplet")
+    return _rows(source, columns, fields.numbers)
+
+
+def read_parquet(source: Source) -> Rows:
+    """Read Parquet.
+
+    Raises:
+        InputError: naming the column that breaks the form.
+        MissingExtraError: if pyarrow is not installed.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("Parquet", "parquet") from None
+    try:
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source.data))
+        wanted = [name for name in [*_COLUMNS, *_OPTIONAL] if name in file.schema_arrow.names]
+        table = file.read(columns=wanted, use_threads=False)
+        table.validate(full=True)
+        columns: Columns = {name: table.column(name).to_pylist() for name in wanted}
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
+        found = f"damaged Parquet data ({type(error).__name__})"
+        raise InputError(source.path, found=found, expected="a Parquet file with flat columns") from None
+    return _rows(source, columns, fields.numbers)
+
+
+def write_csv(table: Interactions, path: str | Path, classes: HoiClasses) -> None:
+    """Write CSV; see the module."""
+    columns = _columns(table)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(_shortest(column) for column in columns.values()), strict=True))
+    with replacing(path) as stream:
+        stream.write(text.getvalue().encode())
+
+
+def write_flat_lines(table: Interactions, path: str | Path, classes: HoiClasses) -> None:
+    """Write JSON Lines; see the module."""
+    columns = _columns(table)
+    names = list(columns)
+    with replacing(path) as stream:
+        for values in zip(*columns.values(), strict=True):
+            stream.write(orjson.dumps(dict(zip(names, values, strict=True)), option=orjson.OPT_APPEND_NEWLINE))
+
+
+def write_parquet(table: Interactions, path: str | Path, classes: HoiClasses) -> None:
+    """Write Parquet; see the module."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("Parquet", "parquet") from None
+    types = {
+        name: pyarrow.string() if name in ("image", "verb", "object") else pyarrow.float64()
+        for name in [*_COLUMNS, *_OPTIONAL]
+    }
+    columns = {name: pyarrow.array(values, types[name]) for name, values in _columns(table).items()}
+    with replacing(path) as stream:
+        pyarrow.parquet.write_table(pyarrow.table(columns), stream)
+
+
+def _rows(source: Source, columns: Columns, as_numbers: Callable[[Sequence[Any]], NDArray[np.float64]]) -> Rows:
+    missing = [name for name in _COLUMNS if name not in columns]
+    if missing:
+        known = ", ".join(map(quote, list(columns)[:12]))
+        raise InputError(source.path, field=missing[0], found=f"only {known}", expected="this column")
+
+    def number(name: str) -> NDArray[np.float64]:
+        values = columns[name]
+        try:
+            return as_numbers(values)
+        except (ValueError, OverflowError):
+            return _explain(source, name, values, as_numbers)
+
+    corners = np.column_stack([number(name) for name in _CORNERS])
+    images, image = _interned(source, "image", columns["image"])
+    verbs, verb = _interned(source, "verb", columns["verb"])
+    objects, object_ = _interned(source, "object", columns["object"])
+    sizes = None
+    if "width" in columns and "height" in columns:
+        sizes = np.zeros((len(images), 2))
+        sizes[image] = np.column_stack([number("width"), number("height")])
+    return Rows(
+        images=images,
+        image=image,
+        human_boxes=corners[:, :4],
+        object_boxes=corners[:, 4:],
+        verbs=verbs,
+        objects=objects,
+        verb=verb,
+        object=object_,
+        score=number("score") if "score" in columns else None,
+        sizes=sizes,
+    )
+
+
+def _interned(source: Source, name: str, values: Sequence[Any]) -> tuple[list[str], NDArray[np.int64]]:
+    """Words in order of first appearance, and the word of each row; images by their names."""
+    index: dict[Any, int] = {}
+    column = [index.setdefault(value, len(index)) for value in values] if _hashable(values) else None
+    words: list[str] = []
+    for value in index:
+        try:
+            words.append(image_name(value) if name == "image" else _word(value))
+        except ValueError:
+            column = None
+    if column is None:
+        return _explain_word(source, name, values)
+    place: dict[str, int] = {}
+    again = np.array([place.setdefault(word, len(place)) for word in words], np.int64)
+    return list(place), again[np.array(column, np.int64)] if column else np.zeros(0, np.int64)
+
+
+def _hashable(values: Sequence[Any]) -> bool:
+    return set(map(type, values)) <= {str, int}
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError
+    return value
+
+
+def _from_text(values: Sequence[str]) -> NDArray[np.float64]:
+    column = np.fromiter(map(float, values), np.float64, len(values))
+    if np.isnan(column).any():
+        raise ValueError
+    return column
+
+
+def _explain(
+    source: Source, name: str, values: Sequence[Any], as_numbers: Callable[[Sequence[Any]], NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    for row, value in enumerate(values):
+        try:
+            as_numbers([value])
+        except (ValueError, OverflowError):
+            found = fields.shown(value)
+            raise InputError(
+                source.path, record=source.place(row), field=name, found=found, expected="a number"
+            ) from None
+    fields.unexplained(source.path, "a number")
+
+
+def _explain_word(source: Source, name: str, values: Sequence[Any]) -> tuple[list[str], NDArray[np.int64]]:
+    for row, value in enumerate(values):
+        try:
+            image_name(value) if name == "image" else _word(value)
+        except ValueError:
+            found, expected = fields.shown(value), "a file name" if name == "image" else "text"
+            raise InputError(
+                source.path, record=source.place(row), field=name, found=found, expected=expected
+            ) from None
+    fields.unexplained(source.path, "text")
+
+
+def _columns(table: Interactions) -> Columns:
+    corners = np.concatenate([table.human_boxes, table.object_boxes], axis=1).T.tolist()
+    columns: Columns = {
+        "image": _spread(table.images, table.image),
+        **dict(zip(_CORNERS, corners, strict=True)),
+        "verb": _spread(table.verbs, table.verb),
+        "object": _spread(table.objects, table.object),
+        "score": table.score.tolist(),
+    }
+    if (table.sizes > 0).any():
+        columns["width"], columns["height"] = table.sizes[table.image].T.tolist()
+    return columns
+
+
+def _spread(words: Sequence[str], index: NDArray[np.integer]) -> list[str]:
+    return [words[i] for i in index.tolist()]
+
+
+def _shortest(values: Iterable[Any]) -> list[str]:
+    return [value if isinstance(value, str) else repr(value) for value in values]

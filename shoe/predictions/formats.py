@@ -1,0 +1,96 @@
+"""The registry of prediction formats: how to recognise, read and write each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from shoe.datasets.classes import HoiClasses
+from shoe.errors import unknown_name
+from shoe.frames import Frame
+from shoe.interactions import Interactions
+from shoe.predictions import cells, flat, hoidet, mllms, qpic, thid, vlm
+from shoe.predictions.qpic_writer import write_qpic
+from shoe.predictions.rows import Rows
+from shoe.predictions.source import Kind, Source
+from shoe.predictions.vlm_writer import write_vlm
+
+Writer = Callable[[Interactions, str | Path, HoiClasses], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One form of prediction files.
+
+    Attributes:
+        name: what users call it.
+        description: one line.
+        kinds: the kinds of file it comes as.
+        sniff: tells whether an opened file has this form.
+        read: reads it.
+        write: writes it; None where only reading is supported.
+        suffix: the file ending that means this form and no other, if there is one.
+        boxes: name of its box convention.
+    """
+
+    name: str
+    description: str
+    kinds: tuple[Kind, ...]
+    sniff: Callable[[Source], bool]
+    read: Callable[[Source], Rows]
+    write: Writer | None = None
+    suffix: str | None = None
+    boxes: str = "xyxy"
+
+
+_DOCUMENT: tuple[Kind, ...] = ("document",)
+
+# In the order in which they are tried.
+FORMATS = {
+    form.name: form
+    for form in (
+        Format("qpic", "QPIC, CDN, Diag-HOI: JSON, CDN's results.json, or a pickle", _DOCUMENT, qpic.is_qpic,
+               qpic.read_qpic, write_qpic),
+        Format("gen-vlkt", "GEN-VLKT: as qpic, with HOI classes and unlabelled boxes", _DOCUMENT, qpic.is_gen_vlkt,
+               qpic.read_gen_vlkt),
+        Format("ppdm", "PPDM's best_predictions.json", _DOCUMENT, qpic.is_ppdm, qpic.read_ppdm),
+        Format("hoidet", "HOIDet: pickle or JSON with h_idx, o_idx, hoi_class", _DOCUMENT, hoidet.is_hoidet,
+               hoidet.read_hoidet),
+        Format("thid", "THID, INP-CC: preds.pkl", _DOCUMENT, thid.is_thid, thid.read_thid),
+        Format("mllms", "mllms-zs-hoi: JSON with hoi_id, sub_bbox, obj_bbox", _DOCUMENT, mllms.is_mllms,
+               mllms.read_mllms, mllms.write_mllms),
+        Format("jsonl", "flat columns as JSON Lines", _DOCUMENT, flat.is_flat_lines, flat.read_flat_lines,
+               flat.write_flat_lines),
+        Format("vlm", "free text of vision-language models: JSON Lines or JSON", _DOCUMENT, vlm.is_vlm, vlm.read_vlm,
+               write_vlm),
+        Format("csv", "flat columns as CSV", ("text",), flat.is_csv, flat.read_csv, flat.write_csv, ".csv"),
+        Format("parquet", "flat columns as Parquet", ("parquet",), flat.is_parquet, flat.read_parquet,
+               flat.write_parquet, ".parquet"),
+        Format("mat", "official Matlab cells: one file, or a folder (UPT, PViC)", ("matlab", "folder"),
+               cells.is_cells, cells.read_cells, cells.write_cells, ".mat", "pixels-0"),
+    )
+}  # fmt: skip
+NATIVE = "native"
+NATIVE_SUFFIX = ".npz"
+
+
+def format_named(name: str) -> Format:
+    """Return a format by name.
+
+    Raises:
+        OptionError: for an unknown name.
+    """
+    if name not in FORMATS:
+        raise unknown_name("format", name, [*FORMATS, NATIVE])
+    return FORMATS[name]
+
+
+def zero_based(table: Interactions) -> Interactions:
+    """Move boxes that count pixels from 1 so that they count from 0; all other numbers stay as they are."""
+    from dataclasses import replace
+
+    ones = (table.triplet_frames == Frame.PIXELS_1).astype(float).reshape(-1, 1)
+    if not ones.any():
+        return table
+    return replace(table, human_boxes=table.human_boxes - ones, object_boxes=table.object_boxes - ones)

@@ -1,0 +1,67 @@
+"""What reading a prediction file took for granted, mended or could not use: facts that belong into every report."""
+
+from dataclasses import dataclass, field
+
+from shoe.errors import quote
+
+_EXAMPLES = 3
+
+
+@dataclass(slots=True)
+class ReadNotes:
+    """Facts about one reading, for the report.
+
+    Attributes:
+        format: name of the format that the file was read as.
+        boxes: name of the box convention applied.
+        images, triplets: how many the table holds.
+        scores_defaulted: triplets without a score, which got 1.
+        unparsed: phrases, in order of first appearance, in which no verb and object were found, and how often each
+            came; they keep their whole text as verb and "" as object.
+        replies: raw model replies read.
+        replies_mended: replies that were no clean JSON, from which complete items were kept all the same.
+        replies_empty: replies without any JSON.
+        items_cut: incomplete items of replies that were left out.
+        boxes_cut: items of replies left out because a box has no area.
+        words_clipped: words longer than 200 characters, cut to that length.
+    """
+
+    format: str = ""
+    boxes: str = ""
+    images: int = 0
+    triplets: int = 0
+    scores_defaulted: int = 0
+    unparsed: dict[str, int] = field(default_factory=dict)
+    replies: int = 0
+    replies_mended: int = 0
+    replies_empty: int = 0
+    items_cut: int = 0
+    boxes_cut: int = 0
+    words_clipped: int = 0
+
+    def summary(self) -> str:
+        """Say in one line what was read, and how."""
+        return f"{self.triplets:,} triplets in {self.images:,} images, read as {self.format}, boxes as {self.boxes}"
+
+    def lines(self) -> list[str]:
+        """Say what a reader of the figures has to know, one line each; none if there is nothing."""
+        lines = []
+        if self.scores_defaulted:
+            share = "all" if self.scores_defaulted == self.triplets else f"{self.scores_defaulted:,} of"
+            lines.append(f"no score given for {share} {self.triplets:,} triplets: 1 assumed")
+        if self.unparsed:
+            shown = ", ".join(quote(phrase) for phrase in list(self.unparsed)[:_EXAMPLES])
+            lines.append(
+                f"no verb and object found in {sum(self.unparsed.values()):,} phrases, which match nothing: {shown}"
+                + (", ..." if len(self.unparsed) > _EXAMPLES else "")
+            )
+        if self.replies_mended or self.items_cut or self.boxes_cut:
+            lines.append(
+                f"{self.replies_mended:,} of {self.replies:,} replies were no clean JSON; "
+                f"left out: {self.items_cut:,} incomplete items, {self.boxes_cut:,} with a box without area"
+            )
+        if self.replies_empty:
+            lines.append(f"{self.replies_empty:,} of {self.replies:,} replies hold no JSON: no predictions there")
+        if self.words_clipped:
+            lines.append(f"{self.words_clipped:,} words were longer than 200 characters and cut to that")
+        return lines

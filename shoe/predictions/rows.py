@@ -1,0 +1,184 @@
+"""What every reader hands over, and how that becomes a table: sizes, box convention, long words, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.errors import InputError, quote
+from shoe.interactions import Interactions
+from shoe.predictions.boxes import Convention, ordered, valid_conventions
+from shoe.predictions.source import Source
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+LONGEST_WORD = 200
+_LONGEST_NAME = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The triplets of one file in file order, boxes as the file has them; n triplets, m images.
+
+    Attributes:
+        images: m names.
+        image: (n,) index into ``images``.
+        human_boxes, object_boxes: (n, 4) four numbers each, whatever they mean.
+        verbs, objects: words.
+        verb, object: (n,) indices into ``verbs`` and ``objects``.
+        score: (n,) confidence; NaN, or no array at all, where the file gives none.
+        sizes: (m, 2) width and height as the file says; 0 where it does not.
+        loose: (n,) triplets that come from a raw model reply, which may hold boxes without area.
+    """
+
+    images: Sequence[str]
+    image: Indices
+    human_boxes: Floats
+    object_boxes: Floats
+    verbs: Sequence[str]
+    objects: Sequence[str]
+    verb: Indices
+    object: Indices
+    score: Floats | None
+    sizes: Floats | None = None
+    loose: NDArray[np.bool_] | None = None
+
+
+def to_table(rows: Rows, source: Source, convention: Convention) -> Interactions:
+    """Turn rows into a valid table, and note what that took.
+
+    Raises:
+        InputError: for what :meth:`Interactions.from_columns` refuses, and for missing image sizes.
+    """
+    notes = source.notes
+    _check_names(source, rows.images)
+    sizes = _sizes(rows, source.sizes)
+    per_row = _row_sizes(rows, sizes, source, convention)
+    rows = replace(
+        rows,
+        human_boxes=convention.converted(rows.human_boxes, per_row),
+        object_boxes=convention.converted(rows.object_boxes, per_row),
+    )
+    if rows.loose is not None:
+        rows = _without_flat_boxes(rows, source, convention)
+    score = rows.score
+    if score is None:
+        notes.scores_defaulted = len(rows.verb)
+    elif (absent := np.isnan(score)).any():
+        notes.scores_defaulted = int(absent.sum())
+        score = np.where(absent, 1.0, score)
+    verbs, verb = _clipped(rows.verbs, rows.verb, source)
+    objects, object_ = _clipped(rows.objects, rows.object, source)
+    try:
+        table = Interactions.from_columns(
+            images=rows.images,
+            image=rows.image,
+            human_boxes=rows.human_boxes,
+            object_boxes=rows.object_boxes,
+            verb=verb,
+            object=object_,
+            verbs=verbs,
+            objects=objects,
+            score=score,
+            sizes=sizes,
+            frame=convention.frame,
+            source=source.path,
+        )
+    except InputError:
+        _explain_boxes(rows, source, convention)
+        raise
+    notes.boxes, notes.images, notes.triplets = str(convention), len(table.images), len(table)
+    return table
+
+
+def _check_names(source: Source, images: Sequence[str]) -> None:
+    for name in images:
+        if len(name) > _LONGEST_NAME or not name:
+            found = f"a name of {len(name):,} characters"
+            raise InputError(source.path, field="image", found=found, expected=f"1 to {_LONGEST_NAME:,} characters")
+
+
+def _sizes(rows: Rows, known: Mapping[str, tuple[int, int]] | None) -> Floats:
+    """(m, 2) sizes from the file, else from elsewhere, else 0."""
+    given = np.zeros((len(rows.images), 2)) if rows.sizes is None else rows.sizes
+    if not known:
+        return given
+    other = np.array([known.get(name, (0, 0)) for name in rows.images], np.float64).reshape(-1, 2)
+    return np.where((given > 0).all(axis=1, keepdims=True), given, other)
+
+
+def _row_sizes(rows: Rows, sizes: Floats, source: Source, convention: Convention) -> Floats:
+    """(n, 2) size of each row's image; none if the convention needs none."""
+    if not convention.needs_sizes:
+        return np.zeros((0, 2))
+    per_row = sizes[rows.image]
+    unknown = ~(per_row > 0).all(axis=1)
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        raise InputError(
+            source.path,
+            record=f"image {quote(rows.images[rows.image[row]])}",
+            found="no width and height",
+            expected=f"the image's size, which boxes as {convention} need",
+            hint="give the ground truth, or width and height in the file",
+        )
+    return per_row
+
+
+def _without_flat_boxes(rows: Rows, source: Source, convention: Convention) -> Rows:
+    """Leave out triplets of raw replies whose box has no area, unless so many that the convention must be wrong."""
+    valid = ordered(rows.human_boxes, convention.frame) & ordered(rows.object_boxes, convention.frame)
+    flat = ~valid & rows.loose if rows.loose is not None else ~valid
+    if not flat.any() or 2 * flat.sum() > len(flat):
+        return rows
+    source.notes.boxes_cut = int(flat.sum())
+    keep = ~flat
+    return replace(
+        rows,
+        image=rows.image[keep],
+        human_boxes=rows.human_boxes[keep],
+        object_boxes=rows.object_boxes[keep],
+        verb=rows.verb[keep],
+        object=rows.object[keep],
+        score=None if rows.score is None else rows.score[keep],
+        loose=None,
+    )
+
+
+def _clipped(words: Sequence[str], index: Indices, source: Source) -> tuple[list[str], Indices]:
+    """Cut words to a length that a report can show; words that become equal become one."""
+    if max(map(len, words), default=0) <= LONGEST_WORD:
+        return list(words), index
+    source.notes.words_clipped += sum(len(word) > LONGEST_WORD for word in words)
+    place: dict[str, int] = {}
+    renumbered = [place.setdefault(word[:LONGEST_WORD], len(place)) for word in words]
+    return list(place), np.array(renumbered, np.int64)[index]
+
+
+def _explain_boxes(rows: Rows, source: Source, convention: Convention) -> None:
+    """Raise the error of the first box without area, with what would make all boxes valid; return if all have one."""
+    boxes = np.concatenate([rows.human_boxes, rows.object_boxes])
+    if not np.isfinite(boxes).all():
+        return
+    flat = ~ordered(boxes, convention.frame)
+    if not flat.any():
+        return
+    place = int(np.argmax(flat))
+    row, part = place % len(rows.verb), "human box" if place < len(rows.verb) else "object box"
+    hint = f"{int(flat.sum()):,} of {len(boxes):,} boxes are so"
+    if convention == Convention():
+        names = valid_conventions(boxes)
+        hint += f"; all have an area as {' or as '.join(names)}: name it with --boxes" if names else ""
+    numbers = ", ".join(f"{x:g}" for x in boxes[place])
+    raise InputError(
+        source.path,
+        record=f"triplet {row} (image {quote(rows.images[rows.image[row]])})",
+        field=part,
+        found=f"[{numbers}]",
+        expected=f"x1 < x2 and y1 < y2, with boxes as {convention}",
+        hint=hint,
+    )
