@@ -12,7 +12,7 @@ missed    ground truths without a matched prediction, and confident predictions 
 _NEXT = """\
 Next:
   shoe score {predictions} --ground-truth {truth}
-  shoe similarity ride straddle --pos verb
+  shoe similarity "ride horse" "straddle pony"
   shoe score YOUR_PREDICTIONS --ground-truth instances_test2015.json --protocol all"""
 
 

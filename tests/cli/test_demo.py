@@ -17,7 +17,7 @@ def output(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def figures(output: str, row: str) -> list[float]:
-    (line,) = (line for line in output.splitlines() if line.startswith(row))
+    (line,) = (line for line in output.splitlines() if line.lstrip().startswith(row))
     return [float(figure) for figure in re.findall(r"\d+\.\d\d", line)]
 
 
