@@ -54,6 +54,7 @@ def test_the_wheel_holds_code_and_data_and_nothing_else(wheel: Path) -> None:
     assert {name.split("/")[0] for name in names} == {"shoe", f"shoe-{__version__}.dist-info"}
     for kind in ("similarity_maps", "prompts"):
         there = {str(path.relative_to(ROOT)) for path in (ROOT / kind).rglob("*") if path.is_file()}
+        assert there
         assert {name.removeprefix("shoe/_shipped/") for name in names if f"_shipped/{kind}/" in name} == there
     assert "shoe/py.typed" in names
     assert any(name.endswith("WORDNET-LICENSE.txt") for name in names)
