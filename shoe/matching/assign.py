@@ -12,14 +12,23 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-def assign(pairs: Candidates, sigma: Floats, preference: Floats, image: Indices, score: Floats, method: str) -> Indices:
+def assign(
+    pairs: Candidates,
+    sigma: Floats,
+    preference: Floats,
+    image: Indices,
+    place: Indices,
+    score: Floats,
+    method: str,
+) -> Indices:
     """Choose pairs so that each ground truth and each prediction is in at most one.
 
     Args:
         pairs: c candidate pairs.
         sigma: (c,) similarity of each pair.
         preference: (c,) decides between equal sigma: the higher first, then the lower row of the prediction.
-        image: (c,) image of each pair.
+        image: (t,) image of each ground truth, ascending.
+        place: (t,) its place among the ground truths of its image.
         score: (c,) confidence of each pair's prediction.
         method: ``greedy-gt`` (Algorithm 1, line 9: ground truths choose in file order), ``best-first`` (the most
             similar pair of the image first), ``hungarian`` (most pairs, then the largest total sigma), or
@@ -31,7 +40,8 @@ def assign(pairs: Candidates, sigma: Floats, preference: Floats, image: Indices,
     if len(sigma) == 0:
         return np.zeros(0, np.int64)
     if method == "greedy-gt":
-        return _in_turns(pairs.truth, pairs.prediction, _turn(image, pairs.truth), sigma, preference)
+        return _in_turns(pairs.truth, pairs.prediction, place[pairs.truth], sigma, preference)
+    image = image[pairs.truth]
     if method == "confidence":
         order = np.lexsort((pairs.truth, pairs.prediction, -score, image))
         chooser, chosen = pairs.prediction[order], pairs.truth[order]
@@ -55,9 +65,10 @@ def _in_turns(chooser: Indices, chosen: Indices, turn: Indices, sigma: Floats, p
     order = np.argsort(turn.astype(np.uint16) if turn.max() < 1 << 16 else turn, kind="stable")
     chooser, chosen, sigma, preference = chooser[order], chosen[order], sigma[order], preference[order]
     free = np.ones(chosen.max() + 1, bool)
-    ends = np.cumsum(np.bincount(turn))
+    sizes = np.bincount(turn)
+    ends = np.cumsum(sizes)
     picked: list[Indices] = []
-    for begin, end in zip(ends - np.bincount(turn), ends, strict=True):
+    for begin, end in zip((ends - sizes)[sizes > 0], ends[sizes > 0], strict=True):
         starts = np.flatnonzero(first_of_each(chooser[begin:end]))
         segment = np.repeat(np.arange(len(starts)), np.diff(starts, append=end - begin))
         open_ = free[chosen[begin:end]]

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+_TINY = np.finfo(np.float64).tiny
+
 
 class Overlap(StrEnum):
     """How the area of a box and of an intersection is counted."""
@@ -19,27 +21,47 @@ class Overlap(StrEnum):
     """As PIXELS, but 0 unless the extents overlap by more than a shared edge pixel (PPDM, QPIC, CDN, GEN-VLKT)."""
 
 
-def iou(a: Floats, b: Floats, overlap: Overlap) -> Floats:
+def area(boxes: Floats, overlap: Overlap) -> Floats:
+    """(n,) areas of (n, 4) boxes x1, y1, x2, y2."""
+    x1, y1, x2, y2 = boxes.T
+    if overlap is Overlap.CONTINUOUS:
+        edges: Floats = (x2 - x1) * (y2 - y1)
+        return edges
+    pixels: Floats = (x2 - x1 + 1) * (y2 - y1 + 1)
+    return pixels
+
+
+def iou(a: Floats, b: Floats, overlap: Overlap, areas: tuple[Floats, Floats] | None = None) -> Floats:
     """Intersection over union, row by row.
 
     Args:
         a: (n, 4) boxes x1, y1, x2, y2.
         b: (n, 4) boxes in the same space.
         overlap: the convention.
+        areas: (n,) areas of ``a`` and of ``b``, where they are known already.
 
     Returns:
         (n,) values in 0..1.
     """
-    one = 0.0 if overlap is Overlap.CONTINUOUS else 1.0
     ax1, ay1, ax2, ay2 = a.T
     bx1, by1, bx2, by2 = b.T
-    width = np.minimum(ax2, bx2) - np.maximum(ax1, bx1)
-    height = np.minimum(ay2, by2) - np.maximum(ay1, by1)
-    crossing = (width > 0) & (height > 0) if overlap is not Overlap.PIXELS else (width + 1 > 0) & (height + 1 > 0)
-    inter = np.where(crossing, (width + one) * (height + one), 0.0)
-    area_a = (ax2 - ax1 + one) * (ay2 - ay1 + one)
-    area_b = (bx2 - bx1 + one) * (by2 - by1 + one)
-    union = area_a + area_b - inter
+    width = np.minimum(ax2, bx2)
+    width -= np.maximum(ax1, bx1)
+    height = np.minimum(ay2, by2)
+    height -= np.maximum(ay1, by1)
+    if overlap is Overlap.PIXELS_CROSSING:
+        apart = (width <= 0) | (height <= 0)
+        width[apart] = -1
+    if overlap is not Overlap.CONTINUOUS:
+        width += 1
+        height += 1
+    np.maximum(width, 0, out=width)
+    np.maximum(height, 0, out=height)
+    inter: Floats = width * height
+    area_a, area_b = areas or (area(a, overlap), area(b, overlap))
+    union = area_a + area_b
+    union -= inter
     # Pixel indices taken as edges can have no area at all: their overlap is 0, not undefined.
-    ratio: Floats = np.divide(inter, union, out=np.zeros(len(union)), where=union > 0)
-    return ratio
+    np.maximum(union, _TINY, out=union)
+    inter /= union
+    return inter

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.matching.iou import iou
+from shoe.matching.iou import area, iou
 from shoe.matching.ragged import blocks, expand
 from shoe.matching.strict import OverlapRule
 from shoe.matching.task import Boxes
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
-Block = TypeVar("Block")
-Result = TypeVar("Result")
 
 _PAIRS_AT_ONCE = 1 << 16
 """Keeps the work arrays of a block in the processor's cache."""
-_MOST_THREADS = 4
-"""More would wait for memory, not for arithmetic."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,39 +49,28 @@ def candidates(truth: Boxes, predictions: Boxes, first: Indices, count: Indices,
         rule: the overlap that both boxes must reach.
     """
     offsets = truth.table.offsets
-
-    def compare(block: tuple[int, int]) -> tuple[Indices, Indices, Floats]:
-        start, end = block
-        rows = np.arange(offsets[start], offsets[end])
+    found: list[tuple[Indices, Indices, Floats]] = []
+    for start, end in blocks(np.diff(offsets) * count, _PAIRS_AT_ONCE):
+        rows = slice(offsets[start], offsets[end])
         _, place = expand(first[start:end], count[start:end])
+        block = slice(place[0], place[-1] + 1) if place[-1] - place[0] == len(place) - 1 else place
         local_first = np.cumsum(count[start:end]) - count[start:end]
         image_of_row = np.repeat(np.arange(end - start), np.diff(offsets[start : end + 1]))
         t, p = expand(local_first[image_of_row], count[start:end][image_of_row])
-        human = _iou_of(truth.human(rows), predictions.human(place), t, p, rule)
+        human = _iou_of(truth.human(rows), predictions.human(block), t, p, rule)
         near = np.flatnonzero(rule.holds(human))
         t, p = t[near], p[near]
-        object_ = _iou_of(truth.object(rows), predictions.object(place), t, p, rule)
+        object_ = _iou_of(truth.object(rows), predictions.object(block), t, p, rule)
         both = np.flatnonzero(rule.holds(object_))
-        return rows[t[both]], place[p[both]], np.minimum(human[near][both], object_[both])
-
-    found = _in_parallel(compare, list(blocks(np.diff(offsets) * count, _PAIRS_AT_ONCE)))
+        found.append((t[both] + offsets[start], place[p[both]], np.minimum(human[near[both]], object_[both])))
     if not found:
         return Candidates(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
     return Candidates(*(np.concatenate(column) for column in zip(*found, strict=True)))
-
-
-def _in_parallel(work: Callable[[Block], Result], blocks: list[Block]) -> list[Result]:
-    """Results in the order of the blocks; NumPy leaves the interpreter free while it computes."""
-    if len(blocks) <= 1:
-        return [work(block) for block in blocks]
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(_MOST_THREADS) as pool:
-        return list(pool.map(work, blocks))
 
 
 def _iou_of(a: Floats, b: Floats, of_a: Indices, of_b: Indices, rule: OverlapRule) -> Floats:
     """IoU of rows of two small tables, gathered by column so that the arithmetic runs over contiguous memory."""
     columns_a = np.take(np.ascontiguousarray(a.T), of_a, axis=1)
     columns_b = np.take(np.ascontiguousarray(b.T), of_b, axis=1)
-    return iou(columns_a.T, columns_b.T, rule.overlap)
+    areas = area(a, rule.overlap)[of_a], area(b, rule.overlap)[of_b]
+    return iou(columns_a.T, columns_b.T, rule.overlap, areas)

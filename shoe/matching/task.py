@@ -25,15 +25,15 @@ class Boxes:
     table: Interactions
     space: BoxSpace
 
-    def human(self, rows: Indices) -> Floats:
-        """(r, 4) human boxes of some rows."""
+    def human(self, rows: Indices | slice) -> Floats:
+        """(r, 4) human boxes of some rows; a slice is not copied where nothing moves."""
         return self._moved(self.table.human_boxes[rows], rows)
 
-    def object(self, rows: Indices) -> Floats:
+    def object(self, rows: Indices | slice) -> Floats:
         """(r, 4) object boxes of some rows."""
         return self._moved(self.table.object_boxes[rows], rows)
 
-    def _moved(self, boxes: Floats, rows: Indices) -> Floats:
+    def _moved(self, boxes: Floats, rows: Indices | slice) -> Floats:
         frames = self.table.triplet_frames
         return shifted(boxes, frames if len(frames) == 1 else frames[rows], self.space)
 

@@ -65,8 +65,7 @@ def average_precision(rank: Floats, label: Floats, truths: int, interpolation: I
     if interpolation in GRIDS:
         return _on_grid(credit / rank, credit / truths, GRIDS[interpolation])
     precision = credit / (rank + epsilon)
-    recall = credit / (truths + epsilon)
-    gain = np.diff(recall, axis=1, prepend=0.0)
+    gain = label / (truths + epsilon)
     if interpolation is Interpolation.ALL_POINTS:
         area: Floats = (gain * _envelope(precision)).sum(axis=1)
         return area

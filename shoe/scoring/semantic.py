@@ -117,6 +117,7 @@ class _Scorer:
         self.task, self.meaning, self.options = task, meaning, options
         self.hoi = truth.hoi
         self.truth_image = truth.interactions.image.astype(np.int64)
+        self.truth_place = np.arange(len(self.hoi)) - truth.interactions.offsets[self.truth_image]
         self.counted = np.ones(len(classes), bool)
         if options.no_interaction == "exclude":
             self.counted &= ~classes.no_interaction
@@ -172,7 +173,8 @@ class _Scorer:
             pairs,
             sigma,
             preference[self.options.sigma_ties],
-            self.truth_image[pairs.truth],
+            self.truth_image,
+            self.truth_place,
             confidence,
             self.options.assign,
         )
