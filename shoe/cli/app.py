@@ -1,0 +1,24 @@
+"""The commands together; each is one thin file."""
+
+import typer
+
+from shoe.cli import convert, dataset, demo, resolve, score, similarity
+
+app = typer.Typer(
+    help="Score human-object interaction predictions: strictly, semantically, and signed.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("score")(score.score)
+app.command("convert")(convert.convert)
+app.command("resolve")(resolve.resolve)
+app.command("similarity")(similarity.similarity)
+app.command("demo")(demo.demo)
+app.add_typer(dataset.app, name="dataset")
+
+
+@app.callback(epilog="shoe --version prints the version.")
+def _root() -> None:
+    pass
