@@ -39,7 +39,9 @@ def print_report(report: Report, to: Console) -> None:
         to.print(Text(line))
     if len(report.strict_results) > 1:
         to.print(Text("signatures of the other strict protocols: --json", style="dim"))
-    to.print(Text(f"signature  {report.signature}", style="dim"), soft_wrap=True)
+    signature = report.signature
+    to.print(Text(f"signature  {signature.short()}"), soft_wrap=True)
+    to.print(Text(f"in full    {signature}", style="dim"), soft_wrap=True)
 
 
 def comparison_table(reports: Mapping[str, Report]) -> Table:
@@ -127,7 +129,7 @@ def _tie_lines(report: Report, result: SemanticResult) -> list[str]:
     line = f"ties       {percent(result.tied_share)} % of ranked predictions share their score"
     if result.map_bounds and result.map_bounds[1] - result.map_bounds[0] > _BOUNDS_WORTH_NAMING:
         low, high = result.map_bounds
-        error = f" (± {100 * result.map_error:.3f}, from drawn orders)" if result.map_error else ""
+        error = f" (± {100 * result.map_error:.1g}, from drawn orders)" if result.map_error else ""
         line += f"; SHOE-mAP is the mean over their orders{error}, which alone span {percent(low)} to {percent(high)}"
     if report.profile.constant_scores:
         line += "; all scores are equal, so mAP ranks nothing"
@@ -147,7 +149,7 @@ def _word_lines(report: Report) -> list[str]:
     for part, words in (("verbs", resolution.verbs), ("objects", resolution.objects)):
         line = f"{part:<10} {words.words:,} words, {words.labels:,} are labels of the dataset"
         if words.unresolved:
-            shown = ", ".join(printable(word, longest=30) for word in words.unresolved[:_WORDS_SHOWN])
+            shown = ", ".join(f'"{printable(word, longest=30)}"' for word in words.unresolved[:_WORDS_SHOWN])
             more = f" and {len(words.unresolved) - _WORDS_SHOWN:,} more" if len(words.unresolved) > _WORDS_SHOWN else ""
             line += f"; {len(words.unresolved):,} without a sense: {shown}{more}"
         lines.append(line)

@@ -63,6 +63,11 @@ def test_every_field_is_in_the_signature() -> None:
         assert "strict." + f.name.replace("_", "-") in signed
 
 
+def test_no_name_stands_twice() -> None:
+    names = [name for name, _ in sign(truth(), {"map": "m", "boxes": "raw"}, STRICT["qpic"], SEMANTIC["shoe"]).items]
+    assert len(set(names)) == len(names)
+
+
 def test_no_two_protocols_share_a_signature() -> None:
     names = [str(sign(truth(), {}, strict=o)) for o in STRICT.values()]
     names += [str(sign(truth(), {}, semantic=o)) for o in SEMANTIC.values()]
