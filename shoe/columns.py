@@ -34,17 +34,16 @@ def integers(
     limit: int,
     rows: int | None = None,
     name: Callable[[int], str] | None = None,
-) -> NDArray[np.int64]:
+) -> NDArray[np.integer]:
     """Return whole numbers from 0 to ``limit`` - 1 as one column, of ``rows`` rows if that is known."""
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
         raise InputError(source, field=field, found=f"values of type {array.dtype}", expected="whole numbers")
-    column = array.astype(np.int64).reshape(-1)
+    column = array.reshape(-1) if array.size else np.zeros(0, np.int64)
     if rows is not None and len(column) != rows:
         raise InputError(source, field=field, found=f"{len(column)} rows", expected=f"{rows}, one per triplet")
-    bad = (column < 0) | (column >= limit)
-    if bad.any():
-        row = int(np.argmax(bad))
+    if len(column) and (column.min() < 0 or column.max() >= limit):
+        row = int(np.argmax((column < 0) | (column >= limit)))
         expected = f"0 to {limit - 1}" if limit else "none, as there is nothing to point to"
         record = name(row) if name else row
         raise InputError(source, record=record, field=field, found=f"index {column[row]}", expected=expected)

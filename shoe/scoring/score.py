@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -80,30 +81,49 @@ class Profile:
     """Share of predictions with a box that leaves its image by more than a pixel; None where no size is known."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Report:
     """Everything that one evaluation says.
 
     Attributes:
-        truth, predictions: what was scored.
+        task: what was scored, and against what.
         facts: what else is in the signature: how predictions were read, the map and its content hash.
         strict_results: one result a protocol, in the order asked for.
         semantic: the semantic result; None when not asked for, or not measurable.
-        resolution: how predicted words fared; None without the semantic part.
-        profile: facts about the predictions.
+        meaning: the similarities behind it.
         absent: for each part that could not be measured, why.
         notes: what the readers of the files want to be known, one line each.
     """
 
-    truth: GroundTruth
-    predictions: Interactions
+    task: Task
     facts: dict[str, str]
     strict_results: tuple[StrictResult, ...]
     semantic: SemanticResult | None
-    resolution: Resolution | None
-    profile: Profile
+    meaning: Meaning | None
     absent: dict[str, str]
     notes: tuple[str, ...] = ()
+
+    @property
+    def truth(self) -> GroundTruth:
+        """What was scored against."""
+        return self.task.truth
+
+    @property
+    def predictions(self) -> Interactions:
+        """What was scored."""
+        return self.task.predictions
+
+    @cached_property
+    def profile(self) -> Profile:
+        """Facts about the predictions."""
+        return _profile(self.task)
+
+    @cached_property
+    def resolution(self) -> Resolution | None:
+        """How predicted words fared; None without the semantic part."""
+        if self.semantic is None or self.meaning is None:
+            return None
+        return _resolution(self.task, self.meaning, self.semantic)
 
     @property
     def strict(self) -> StrictResult | None:
@@ -150,7 +170,7 @@ def score(
     _check_images(task)
     facts = {"boxes": _frame_names(predictions), "scores": "constant" if _constant(predictions) else "given"}
     absent: dict[str, str] = {}
-    semantic = resolution = None
+    semantic = meaning = None
     if semantic_options is not None:
         outside = _score_outside(predictions)
         if outside is not None:
@@ -160,15 +180,12 @@ def score(
             facts |= {"map": source.name, "map-sha": source.digest}
             meaning = build_meaning(task, source, semantic_options)
             semantic = semantic_score(task, meaning, semantic_options)
-            resolution = _resolution(task, meaning, semantic)
     return Report(
-        truth=truth,
-        predictions=predictions,
+        task=task,
         facts=facts,
         strict_results=tuple(strict_score(task, o) for o in strict_options),
         semantic=semantic,
-        resolution=resolution,
-        profile=_profile(task),
+        meaning=meaning,
         absent=absent,
     )
 
