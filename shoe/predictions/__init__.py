@@ -10,7 +10,7 @@ from shoe.errors import InputError, OptionError, quote
 from shoe.interactions import Interactions
 from shoe.native import read_native, write_native
 from shoe.predictions.boxes import parse_convention
-from shoe.predictions.formats import FORMATS, NATIVE, Format, format_named, zero_based
+from shoe.predictions.formats import FORMATS, NATIVE, Format, format_named, writable, zero_based
 from shoe.predictions.hoidet import is_detection_cache
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.rows import to_table
@@ -88,14 +88,11 @@ def write_predictions(table: Interactions, path: str | Path, format: str, datase
         InputError: naming what the form cannot hold.
         OptionError: for an unknown format, or one that is only read.
     """
-    if format == NATIVE:
+    form = FORMATS.get(writable(format))
+    if form is None or form.write is None:
         write_native(table, path)
-        return
-    form = format_named(format)
-    if form.write is None:
-        written = [NATIVE, *(f.name for f in FORMATS.values() if f.write is not None)]
-        raise OptionError(f"the format {form.name} is only read; written are: {', '.join(sorted(written))}")
-    form.write(zero_based(table), path, classes_of(dataset))
+    else:
+        form.write(zero_based(table), path, classes_of(dataset))
 
 
 def _read_native(source: Source, boxes: str | None) -> tuple[Interactions, ReadNotes]:

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.datasets.classes import HoiClasses
-from shoe.datasets.matlab import is_matlab, load_matlab
+from shoe.datasets.matlab import is_matlab, load_matlab, matrix
 from shoe.errors import InputError, quote
 from shoe.files import read_bytes, replacing
 from shoe.interactions import Interactions
+from shoe.predictions.matlab_writer import cell_file
 from shoe.predictions.names import coco_objects, hoi_classes_of
 from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source
@@ -55,25 +56,24 @@ def read_cells(source: Source) -> Rows:
         InputError: naming the class and image that break the form.
     """
     classes = source.classes
-    if source.kind == "folder":
-        blocks = [_cells(path, read_bytes(path), rows) for path, rows in _files(source.path, classes)]
-    else:
-        blocks = [(np.arange(len(classes)), _cells(source.path, source.data, np.arange(len(classes)))[1])]
-    widths = {cells.shape[1] for _, cells in blocks}
-    if len(widths) != 1:
+    everything = np.arange(len(classes))
+    files = _files(source.path, classes) if source.kind == "folder" else [(source.path, everything)]
+    columns = set()
+    parts, image, hoi = [np.zeros((0, 9))], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for path, rows in files:
+        cells = _cells(path, source.data or read_bytes(path), len(rows))
+        columns.add(len(cells) // len(rows))
+        for place, cell in enumerate(cells):
+            if not isinstance(cell, np.ndarray) or cell.size:
+                column, row = divmod(place, len(rows))  # Matlab's order: down each column
+                parts.append(_detections(path, cell, f"class {rows[row] + 1}: image {column + 1}"))
+                image.append(np.full(len(parts[-1]), column))
+                hoi.append(np.full(len(parts[-1]), rows[row]))
+    if len(columns) != 1:
         raise InputError(source.path, found="files with different numbers of images", expected="one number")
-    images = _images(source, widths.pop())
-    parts = [np.zeros((0, 9))]
-    image, hoi = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for rows, cells in blocks:
-        for row, column in zip(*np.nonzero(_filled(cells)), strict=True):
-            part = _detections(source, cells[row, column], f"class {rows[row] + 1}: image {column + 1}")
-            parts.append(part)
-            image.append(np.full(len(part), column))
-            hoi.append(np.full(len(part), rows[row]))
     table, index = np.concatenate(parts), np.concatenate(hoi)
     return Rows(
-        images=images,
+        images=_images(source, columns.pop()),
         image=np.concatenate(image),
         human_boxes=table[:, :4],
         object_boxes=table[:, 4:8],
@@ -91,24 +91,18 @@ def write_cells(table: Interactions, path: str | Path, classes: HoiClasses) -> N
     Raises:
         InputError: naming a word that is no label, a pair that is no class, or an image that is not in the test set.
     """
-    from scipy.io import savemat
-
     hoi = hoi_classes_of(table, classes, path, "mat")
     column_of = {name: i for i, name in enumerate(official_images())}
     for name in table.images:
         if name not in column_of:
             raise InputError(path, field="image", found=quote(name), expected="an image of HICO-DET's test set")
-    cells = np.empty((len(classes), len(column_of)), object)
-    cells[:] = [[np.zeros((0, 0))]]
     column = np.array([column_of[name] for name in table.images], np.int64)[table.image]
-    rows = np.column_stack([table.human_boxes, table.object_boxes, table.score])
-    order = np.lexsort((column, hoi))
-    place = (hoi * len(column_of) + column)[order]
-    bounds = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]])) if len(place) else np.zeros(0, np.int64)
-    for block in np.split(order, bounds[1:]) if len(place) else []:
-        cells[hoi[block[0]], column[block[0]]] = rows[block]
+    place = column * len(classes) + hoi  # Matlab's order: down each column
+    order = np.argsort(place, kind="stable")
+    filled, starts = np.unique(place[order], return_index=True)
+    rows = np.column_stack([table.human_boxes, table.object_boxes, table.score])[order]
     with replacing(path) as stream:
-        savemat(stream, {_VARIABLE: cells}, do_compression=True)
+        stream.writelines(cell_file(_VARIABLE, (len(classes), len(column_of)), filled, np.split(rows, starts[1:])))
 
 
 def _files(folder: Path, classes: HoiClasses) -> list[tuple[Path, NDArray[np.int64]]]:
@@ -121,28 +115,26 @@ def _files(folder: Path, classes: HoiClasses) -> list[tuple[Path, NDArray[np.int
     return files
 
 
-def _cells(path: Path, data: bytes, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The cells of a file whose rows are some classes."""
+def _cells(path: Path, data: bytes, classes: int) -> list[Any]:
+    """The cells of a file, which has one row per class."""
     if not is_matlab(data):
-        raise InputError(path, found="no Matlab file", expected=f"{_VARIABLE}")
+        raise InputError(path, found="no Matlab file", expected=f"one with {_VARIABLE}")
     cells = load_matlab(path, data, [_VARIABLE]).get(_VARIABLE)
-    if cells is None or cells.dtype != object or cells.ndim != 2 or len(cells) != len(rows):
-        found = "no such variable" if cells is None else f"{cells.dtype} of shape {cells.shape}"
-        raise InputError(path, field=_VARIABLE, found=found, expected=f"cells, {len(rows)} classes x images")
-    return rows, cells
+    if not isinstance(cells, list) or not cells or len(cells) % classes:
+        found = f"{len(cells):,} cells" if isinstance(cells, list) else "no cells"
+        raise InputError(path, field=_VARIABLE, found=found, expected=f"cells, {classes} classes x images")
+    return cells
 
 
-def _filled(cells: NDArray[Any]) -> NDArray[np.bool_]:
-    sizes = np.fromiter((np.size(cell) for cell in cells.ravel()), np.int64, cells.size)
-    return (sizes > 0).reshape(cells.shape)
-
-
-def _detections(source: Source, cell: Any, place: str) -> NDArray[np.float64]:
-    array = np.asarray(cell)
-    if array.dtype.kind not in "iuf" or array.ndim != 2 or array.shape[1] != 9:
-        found = f"{array.dtype} of shape {array.shape}"
-        raise InputError(source.path, record=place, found=found, expected="n x 9: two boxes and a score")
-    return array.astype(np.float64)
+def _detections(path: Path, cell: Any, place: str) -> NDArray[np.float64]:
+    try:
+        array = matrix(cell)
+    except ValueError:
+        raise InputError(path, record=place, found="no matrix", expected="n x 9: two boxes and a score") from None
+    if array.ndim != 2 or array.shape[1] != 9:
+        found = f"a matrix of shape {array.shape}"
+        raise InputError(path, record=place, found=found, expected="n x 9: two boxes and a score")
+    return array
 
 
 def _images(source: Source, count: int) -> list[str]:

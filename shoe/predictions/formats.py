@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from shoe.datasets.classes import HoiClasses
-from shoe.errors import unknown_name
+from shoe.errors import OptionError, quote, unknown_name
 from shoe.frames import Frame
 from shoe.interactions import Interactions
 from shoe.predictions import cells, flat, hoidet, mllms, qpic, thid, vlm
@@ -86,11 +88,38 @@ def format_named(name: str) -> Format:
     return FORMATS[name]
 
 
+def writable(name: str) -> str:
+    """Return the name of a format if it can be written.
+
+    Raises:
+        OptionError: for an unknown format, or one that is only read.
+    """
+    if name != NATIVE and format_named(name).write is None:
+        raise OptionError(f"the format {name} is only read; written are: {', '.join(_WRITTEN)}")
+    return name
+
+
+def format_of_name(path: Path) -> str:
+    """Name the format that a file's ending means.
+
+    Raises:
+        OptionError: where the ending means none, or more than one.
+    """
+    suffixes = {NATIVE_SUFFIX: NATIVE, **{form.suffix: form.name for form in FORMATS.values() if form.suffix}}
+    if path.suffix.lower() not in suffixes:
+        raise OptionError(
+            f"{path}: the ending {quote(path.suffix)} does not say which format to write; name it with --to: "
+            f"{', '.join(_WRITTEN)}"
+        )
+    return suffixes[path.suffix.lower()]
+
+
 def zero_based(table: Interactions) -> Interactions:
     """Move boxes that count pixels from 1 so that they count from 0; all other numbers stay as they are."""
-    from dataclasses import replace
-
-    ones = (table.triplet_frames == Frame.PIXELS_1).astype(float).reshape(-1, 1)
+    ones = (table.triplet_frames == Frame.PIXELS_1).astype(np.float64).reshape(-1, 1)
     if not ones.any():
         return table
     return replace(table, human_boxes=table.human_boxes - ones, object_boxes=table.object_boxes - ones)
+
+
+_WRITTEN = sorted([NATIVE, *(form.name for form in FORMATS.values() if form.write is not None)])

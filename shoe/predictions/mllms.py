@@ -1,7 +1,7 @@
 """mllms-zs-hoi's JSON: per image, named without ".jpg", a list of triplets; classes are the 600, from 1."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import orjson
@@ -20,12 +20,12 @@ _BOXES = ("sub_bbox", "obj_bbox")
 
 def is_mllms(source: Source) -> bool:
     """Tell whether a document is an object with one list per image whose items have a ``hoi_id``."""
-    if not isinstance(source.document, dict) or not source.document:
+    document = source.document
+    if not isinstance(document, dict) or not document or not all(isinstance(v, list) for v in document.values()):
         return False
-    lists = list(source.document.values())
-    if not all(isinstance(items, list) for items in lists):
-        return False
-    first = next((items[0] for items in lists if items), {"hoi_id": None})
+    first = next((items[0] for items in document.values() if items), None)
+    if first is None:  # nothing predicted: only the names are left to go by
+        return all(isinstance(name, str) and image_name(name or ".") != name for name in document)
     return isinstance(first, dict) and "hoi_id" in first
 
 
@@ -38,40 +38,54 @@ def read_mllms(source: Source) -> Rows:
     path, classes = source.path, source.classes
     if not isinstance(source.document, dict):
         raise InputError(path, found=fields.shown(source.document), expected="an object with one list per image")
-    images: dict[str, int] = {}
-    image: list[int] = []
-    items: list[tuple[str, Any]] = []
+    try:
+        images = [image_name(name) for name in source.document]
+        lists = list(source.document.values())
+        items = fields.flat(lists)
+        hoi = fields.whole_numbers([item["hoi_id"] for item in items])
+        humans, objects = (fields.rows([item[field] for item in items], 4) for field in _BOXES)
+        score = fields.numbers([item.get("score", np.nan) for item in items])
+        if ((hoi < 1) | (hoi > len(classes))).any():
+            raise ValueError
+    except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
+        _explain(source, len(classes))
+    verb, object_ = classes.verb[hoi - 1], classes.object[hoi - 1]
+    return Rows(
+        images=images,
+        image=np.repeat(np.arange(len(images)), [len(listed) for listed in lists]),
+        human_boxes=humans,
+        object_boxes=objects,
+        verbs=classes.verbs,
+        objects=classes.objects,
+        verb=verb.astype(np.int64),
+        object=object_.astype(np.int64),
+        score=score,
+    )
+
+
+def _explain(source: Source, classes: int) -> NoReturn:
+    """Raise the error of the first place that breaks the form."""
+    path = source.path
     for name, listed in source.document.items():
         try:
-            index = images.setdefault(image_name(name), len(images))
+            image_name(name)
         except ValueError:
             raise InputError(path, found=quote(name), expected="the name of an image") from None
         if not isinstance(listed, list):
             raise InputError(path, record=quote(name), found=fields.shown(listed), expected="a list of triplets")
-        items += [(f"image {quote(name)}: triplet {i}", item) for i, item in enumerate(listed)]
-        image += [index] * len(listed)
-    for place, item in items:
-        fields.take_whole_number(path, place, fields.take(path, place, item, "hoi_id", object), "hoi_id")
-        for field in _BOXES:
-            fields.take_row(path, place, fields.take(path, place, item, field, list), field, fields.BOX)
-        score = item.get("score", 0)
-        if type(score) not in (int, float):
-            raise InputError(path, record=place, field="score", found=fields.shown(score), expected="a number")
-        if not 1 <= item["hoi_id"] <= len(classes):
-            expected = f"1 to {len(classes)}: mllms ids count from 1"
-            raise InputError(path, record=place, field="hoi_id", found=str(item["hoi_id"]), expected=expected)
-    hoi = np.array([item["hoi_id"] for _, item in items], np.int64) - 1
-    return Rows(
-        images=list(images),
-        image=np.array(image, np.int64),
-        human_boxes=np.array([item["sub_bbox"] for _, item in items], np.float64).reshape(-1, 4),
-        object_boxes=np.array([item["obj_bbox"] for _, item in items], np.float64).reshape(-1, 4),
-        verbs=classes.verbs,
-        objects=classes.objects,
-        verb=classes.verb[hoi].astype(np.int64),
-        object=classes.object[hoi].astype(np.int64),
-        score=np.array([item.get("score", np.nan) for _, item in items], np.float64),
-    )
+        for i, item in enumerate(listed):
+            place = f"image {quote(name)}: triplet {i}"
+            hoi = fields.take(path, place, item, "hoi_id", object)
+            fields.take_whole_number(path, place, hoi, "hoi_id")
+            if not 1 <= hoi <= classes:
+                expected = f"1 to {classes}: mllms ids count from 1"
+                raise InputError(path, record=place, field="hoi_id", found=str(hoi), expected=expected)
+            for field in _BOXES:
+                fields.take_row(path, place, fields.take(path, place, item, field, list), field, fields.BOX)
+            score = item.get("score", 0)
+            if type(score) not in (int, float):
+                raise InputError(path, record=place, field="score", found=fields.shown(score), expected="a number")
+    fields.unexplained(path, "the form of mllms")
 
 
 def write_mllms(table: Interactions, path: str | Path, classes: HoiClasses) -> None:

@@ -9,6 +9,7 @@ allocates whatever memory a broken file asks for.
 import io
 import math
 import pickle
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from shoe.errors import InputError, quote
 _DEEPEST = 32
 _DAMAGE = (
     pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, ImportError,
-    MemoryError, OverflowError, RecursionError, AssertionError, NotImplementedError,
+    MemoryError, OverflowError, struct.error, RecursionError, AssertionError, NotImplementedError,
 )  # fmt: skip
 _EXPECTED = "a pickle of plain lists, dicts, numbers, text and NumPy arrays"
 
@@ -55,7 +56,8 @@ class _Machine(pickle._Unpickler):
     """Runs a pickle; every name that it looks up goes through :data:`_NAMES`."""
 
     def find_class(self, module: str, name: str) -> Any:
-        known = _NAMES.get((module.replace("numpy._core", "numpy.core"), name))
+        home = module.replace("numpy._core", "numpy.core").replace("__builtin__", "builtins")
+        known = _NAMES.get((home, name))
         if known is not None:
             return _Name(known)
         if module.split(".")[0] == "torch":
@@ -144,6 +146,12 @@ def _encoded(text: str, encoding: str = "latin1") -> bytes:
     return text.encode("latin1")
 
 
+def _no_bytes(*content: Any) -> bytes:
+    if content:
+        raise _RefusedError("a call of a type")
+    return b""
+
+
 def _nothing(*_: Any) -> None:
     raise _RefusedError("a call of a type")
 
@@ -157,6 +165,7 @@ _NAMES: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy.core.multiarray", "_reconstruct"): _Array,
     ("numpy.core.multiarray", "scalar"): _scalar,
     ("numpy.core.numeric", "_frombuffer"): _array,
+    ("builtins", "bytes"): _no_bytes,
     **{("builtins", name): _nothing for name in ("list", "dict", "int", "float", "set", "str")},
 }
 

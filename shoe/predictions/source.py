@@ -53,7 +53,7 @@ class Source:
 
     @property
     def records(self) -> list[Any]:
-        """The records of a document: its items if it is a list, itself if it is one object, as in a file of one line."""
+        """The records of a document: its items, or the one object that it is, as in a file of one line."""
         if isinstance(self.document, list):
             return self.document
         return [self.document] if isinstance(self.document, dict) else []

@@ -21,7 +21,7 @@ def is_thid(source: Source) -> bool:
 
 
 def read_thid(source: Source) -> Rows:
-    """Read THID's predictions; the rows of an image come in order of their class.
+    """Read THID's predictions; images come in order of their names, the rows of an image in order of their class.
 
     Raises:
         InputError: naming the class and field that break the form.
@@ -32,10 +32,15 @@ def read_thid(source: Source) -> Rows:
     scores: list[Any] = []
     boxes: list[Any] = []
     hoi: list[int] = []
-    for key in parts[0]:
+    for key in dict.fromkeys(key for part in parts for key in part):
         place = f"class {quote(key)}"
+        for name, part in zip(_PARTS, parts, strict=True):
+            if key not in part:
+                raise InputError(
+                    path, record=place, field=name, found="no such class", expected="each class in all parts"
+                )
         number = _class(source, key, len(classes))
-        columns = [fields.take(path, place, part, key, list) for part in parts]
+        columns = [_column(source, place, name, part[key]) for name, part in zip(_PARTS, parts, strict=True)]
         lengths = [len(column) for column in columns]
         if len(set(lengths)) != 1:
             found = f"{lengths[0]} keys, {lengths[1]} scores, {lengths[2]} boxes"
@@ -50,8 +55,8 @@ def read_thid(source: Source) -> Rows:
         scores += columns[1]
         boxes += columns[2]
         hoi.extend(repeat(number, lengths[0]))
-    images: dict[str, int] = {}
-    image = [images.setdefault(_name(source, name), len(images)) for name in names]
+    images = {name: i for i, name in enumerate(sorted({_name(source, name) for name in names}))}
+    image = [images[_name(source, name)] for name in names]
     corners = np.array(boxes, np.float64).reshape(-1, 8)
     index = np.array(hoi, np.int64)
     return Rows(
@@ -65,6 +70,12 @@ def read_thid(source: Source) -> Rows:
         object=classes.object[index].astype(np.int64),
         score=np.array(scores, np.float64),
     )
+
+
+def _column(source: Source, place: str, name: str, values: Any) -> list[Any]:
+    if not isinstance(values, list):
+        raise InputError(source.path, record=place, field=name, found=fields.shown(values), expected="a list")
+    return values
 
 
 def _class(source: Source, key: Any, count: int) -> int:

@@ -48,7 +48,7 @@ def is_vlm(source: Source) -> bool:
     """Tell whether a document is free text of this form."""
     document = source.document
     if isinstance(document, dict):
-        return _is_record(document) or any(_image_record("", value) is not None for value in document.values())
+        return _is_record(document) or any(value and _image_record("", value) for value in document.values())
     first = next((record for record in source.records if record != {}), None)
     return isinstance(first, dict) and _is_record(first)
 

@@ -1,0 +1,51 @@
+"""``shoe convert``: predictions from any form into any other."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="Prediction file, or a folder of official .mat files.")],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")],
+    from_format: Annotated[
+        str | None, typer.Option("--from", metavar="FORMAT", help="Format of IN, if content is not to decide.")
+    ] = None,
+    to_format: Annotated[
+        str | None, typer.Option("--to", metavar="FORMAT", help="Format of OUT; else its ending decides.")
+    ] = None,
+    boxes: Annotated[
+        str | None,
+        typer.Option(metavar="CONVENTION", help="Box convention of IN, where it is not its format's own."),
+    ] = None,
+    ground_truth: Annotated[
+        Path | None, typer.Option("--ground-truth", "-g", help="Annotation file, for the sizes of images.")
+    ] = None,
+    dataset: Annotated[str, typer.Option(help="Whose class numbers the files use.")] = "hico-det",
+) -> None:
+    """Convert predictions from any form into any other; OUT is written whole or not at all.
+
+    Formats: qpic, jsonl, vlm, csv, parquet, mllms, mat, native (.npz); read only: gen-vlkt, ppdm, hoidet, thid. Box
+    conventions: xyxy, xywh, cxcywh, yxyx; unit, thousand, pixels-0, pixels-1, resized:WxH, resized:max=N,
+    resized:multiple=N; one of each joined by a comma.
+
+    Example: shoe convert answers.jsonl predictions.npz --boxes thousand --ground-truth instances_test2015.json
+    """
+    from shoe.datasets.hico_det import read_ground_truth
+    from shoe.frames import Frame
+    from shoe.predictions import read_predictions_with_notes, write_predictions
+    from shoe.predictions.formats import NATIVE, format_of_name, writable
+
+    to_format = writable(to_format) if to_format else format_of_name(target)
+    sizes = None
+    if ground_truth is not None:
+        truth = read_ground_truth(ground_truth, dataset).interactions
+        sizes = {name: (int(w), int(h)) for name, (w, h) in zip(truth.images, truth.sizes, strict=True)}
+    table, notes = read_predictions_with_notes(source, format=from_format, boxes=boxes, dataset=dataset, sizes=sizes)
+    write_predictions(table, target, to_format, dataset)
+    print(f"{source}: {notes.summary()}", *notes.lines(), sep="\n", file=sys.stderr)
+    print(f"{target}: written as {to_format}", file=sys.stderr)
+    if to_format not in (NATIVE, "mat") and (table.frames != Frame.CONTINUOUS).any():
+        print(f"{target}: boxes count pixels; read it with --boxes pixels-0", file=sys.stderr)

@@ -1,0 +1,113 @@
+from pathlib import Path
+
+import orjson
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from shoe.cli.convert import convert
+from shoe.demo import TRUTH
+from shoe.errors import InputError, OptionError
+from shoe.predictions import read_predictions
+from shoe.predictions.formats import FORMATS, NATIVE
+from tests.predictions import samples
+
+app = typer.Typer()
+app.command()(convert)
+
+ENDINGS = {"csv": "out.csv", "parquet": "out.parquet", "native": "out.npz"}
+VLM = {"image": "HICO_test2015_00000025.jpg", "verb": "ride", "object": "horse"}
+
+
+def run(*arguments: str | Path) -> Result:
+    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    return result
+
+
+@pytest.mark.parametrize("target", [name for name, form in FORMATS.items() if form.write and name != "mat"] + [NATIVE])
+@pytest.mark.parametrize(
+    "source", [name for name in samples.SAMPLES if name not in ("phrases.jsonl", "detections.mat")]
+)
+def test_any_form_becomes_any_other(tmp_path: Path, source: str, target: str) -> None:
+    out = tmp_path / ENDINGS.get(target, "out")
+    result = run(samples.FOLDER / source, out, *([] if target in ENDINGS else ["--to", target]))
+    read, written = result.stderr.splitlines()
+    assert f"24 triplets in 4 images, read as {samples.SAMPLES[source]}, boxes as" in read
+    assert written == f"{out}: written as {target}"
+    assert sorted(samples.rows(read_predictions(out))) == sorted(samples.rows(samples.base()))
+
+
+def test_ground_truth_gives_the_sizes_that_a_convention_needs(tmp_path: Path) -> None:
+    record = VLM | {"human_box": [0, 0, 500, 500], "object_box": [250, 250, 1000, 1000]}
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.npz"
+    source.write_bytes(orjson.dumps(record))
+    result = run(source, out, "--boxes", "thousand", "--ground-truth", TRUTH)
+    table = read_predictions(out)
+    width, height = table.sizes[0].tolist()
+    assert width > 100
+    assert table.human_boxes.tolist() == [[0, 0, width / 2, height / 2]]
+    assert result.stderr.splitlines()[0] == f"{source}: 1 triplets in 1 images, read as vlm, boxes as thousand"
+    assert result.stderr.splitlines()[1] == "no score given for all 1 triplets: 1 assumed"
+    with pytest.raises(InputError, match="found no width and height"):
+        run(source, out, "--boxes", "thousand")
+
+
+def test_boxes_that_count_pixels_are_announced(tmp_path: Path) -> None:
+    result = run(samples.FOLDER / "qpic.json", tmp_path / "out.csv", "--boxes", "pixels-1")
+    assert (
+        result.stderr.splitlines()[-1] == f"{tmp_path / 'out.csv'}: boxes count pixels; read it with --boxes pixels-0"
+    )
+
+
+def test_naming_the_source_format_takes_the_place_of_its_content(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="found text, not a file of this kind, expected the format vlm"):
+        run(samples.FOLDER / "flat.csv", tmp_path / "out.npz", "--from", "vlm")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["out.json"],
+            r"out.json: the ending '.json' does not say which format to write; name it with --to: csv",
+        ),
+        (["out"], "the ending '' does not say"),
+        (["out.json", "--to", "ppdm"], "the format ppdm is only read; written are: csv"),
+        (["out.json", "--to", "qpik"], r"unknown format 'qpik' \(did you mean qpic\?\)"),
+        (["out.npz", "--boxes", "xyx"], "unknown box convention 'xyx'"),
+    ],
+)
+def test_options_are_checked_first_and_nothing_is_written(tmp_path: Path, arguments: list[str], message: str) -> None:
+    target, *options = arguments
+    with pytest.raises(OptionError, match=message):
+        run(samples.FOLDER / "qpic.json", tmp_path / target, *options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_open_word_that_the_target_cannot_hold_leaves_the_old_file(tmp_path: Path) -> None:
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.json"
+    record = VLM | {"verb": "befriend", "human_box": [0, 0, 5, 5], "object_box": [2, 2, 9, 9]}
+    source.write_bytes(orjson.dumps(record))
+    out.write_bytes(b"old")
+    with pytest.raises(InputError, match="triplet 0: verb: found 'befriend', expected one of the dataset's 117 verbs"):
+        run(source, out, "--to", "qpic")
+    assert out.read_bytes() == b"old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.json"]
+
+
+def test_a_file_may_be_converted_in_place(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_bytes((samples.FOLDER / "ppdm.json").read_bytes())
+    run(path, path, "--to", "qpic")
+    assert samples.rows(read_predictions(path)) == samples.rows(samples.base())
+
+
+def test_the_help_names_every_format_and_convention() -> None:
+    from shoe.predictions.boxes import LAYOUTS, SCALES
+
+    words = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
+    for name in [*FORMATS, NATIVE, *LAYOUTS, *SCALES]:
+        if name != "pixels":
+            assert name in words

@@ -1,0 +1,115 @@
+"""Box conventions: each turns its numbers into corners in pixels, and none is guessed."""
+
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.errors import InputError, OptionError
+from shoe.frames import Frame
+from shoe.predictions import read_predictions
+from shoe.predictions.boxes import LAYOUTS, SCALES, Convention, parse_convention, valid_conventions
+
+BOX = np.array([[100.0, 50.0, 300.0, 250.0]])
+SIZE = np.array([[640.0, 400.0]])
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("xyxy", [100, 50, 300, 250]),
+        ("xywh", [100, 50, 200, 200]),
+        ("cxcywh", [200, 150, 200, 200]),
+        ("yxyx", [50, 100, 250, 300]),
+        ("unit", [100 / 640, 50 / 400, 300 / 640, 250 / 400]),
+        ("thousand", [100 / 0.64, 50 / 0.4, 300 / 0.64, 250 / 0.4]),
+        ("thousand,yxyx", [50 / 0.4, 100 / 0.64, 250 / 0.4, 300 / 0.64]),
+        ("unit,cxcywh", [200 / 640, 150 / 400, 200 / 640, 200 / 400]),
+        ("pixels-0", [100, 50, 300, 250]),
+        ("pixels-1", [100, 50, 300, 250]),
+        ("resized:1280x200", [200, 25, 600, 125]),
+        ("resized:max=1280", [200, 100, 600, 500]),
+        ("resized:multiple=28", [100 * 644 / 640, 50 * 392 / 400, 300 * 644 / 640, 250 * 392 / 400]),
+    ],
+)
+def test_each_convention_gives_corners_in_pixels(name: str, numbers: list[float]) -> None:
+    converted = parse_convention(name).converted(np.array([numbers]), SIZE)
+    assert converted == pytest.approx(BOX, rel=1e-12)
+
+
+def test_multiples_round_as_the_preprocessors_do() -> None:
+    """Half-way cases go to the even multiple, as Python's round does, and no side becomes 0."""
+    sizes = np.array([[42.0, 70.0], [5.0, 14.0]])
+    corner = parse_convention("resized:multiple=28").converted(np.array([[0, 0, 56.0, 56], [0, 0, 28, 28]]), sizes)
+    assert corner[:, 2:] == pytest.approx(sizes)
+
+
+@given(
+    st.sampled_from(list(LAYOUTS)), st.sampled_from([name for name in SCALES if "=" not in name and "x" not in name])
+)
+def test_a_name_is_what_its_convention_prints(layout: str, scale: str) -> None:
+    convention = Convention(layout, scale)
+    if scale in ("pixels-0", "pixels-1") and layout in ("xywh", "cxcywh"):
+        with pytest.raises(OptionError, match=r"corners, not a width"):
+            parse_convention(str(convention))
+    else:
+        assert parse_convention(str(convention)) == convention
+        assert parse_convention(f" {layout} , {scale.upper()}") == convention
+
+
+@pytest.mark.parametrize("name", ["", "xyx", "resized", "resized:0x5", "resized:5x0", "resized:max=0", "resized:WxH"])
+def test_unknown_conventions_are_refused_with_the_known_ones(name: str) -> None:
+    with pytest.raises(OptionError, match=r"unknown box convention .* known: cxcywh"):
+        parse_convention(name)
+
+
+def test_two_conventions_that_exclude_each_other_are_refused() -> None:
+    with pytest.raises(OptionError, match=r"at most one layout and one scale"):
+        parse_convention("xywh,cxcywh")
+
+
+def test_the_frame_goes_with_the_convention(tmp_path: Path) -> None:
+    record = {"image": "a.jpg", "human_box": [5, 5, 5, 9], "object_box": [1, 1, 3, 3], "verb": "v", "object": "o"}
+    path = tmp_path / "v.json"
+    path.write_bytes(orjson.dumps([record]))
+    assert read_predictions(path, boxes="pixels-0").frames.tolist() == [Frame.PIXELS_0]
+    assert read_predictions(path, boxes="pixels-1").frames.tolist() == [Frame.PIXELS_1]
+    with pytest.raises(InputError, match=r"1 of 2 boxes are so; all have an area as .*pixels-0: name it with --boxes"):
+        read_predictions(path)
+
+
+def _vlm(path: Path, box: list[float], **more: object) -> Path:
+    record = {"image": "a.jpg", "human_box": box, "object_box": box, "verb": "v", "object": "o", **more}
+    path.write_bytes(orjson.dumps([record]))
+    return path
+
+
+def test_sizes_come_from_the_file_or_from_elsewhere_and_are_never_guessed(tmp_path: Path) -> None:
+    path = _vlm(tmp_path / "v.json", [100, 100, 500, 500])
+    with pytest.raises(InputError, match=r"image 'a.jpg': found no width and height, expected the image's size"):
+        read_predictions(path, boxes="thousand")
+    table = read_predictions(path, boxes="thousand", sizes={"a.jpg": (640, 400)})
+    assert table.human_boxes.tolist() == [[64, 40, 320, 200]]
+    _vlm(path, [100, 100, 500, 500], width=320, height=200)
+    table = read_predictions(path, boxes="thousand", sizes={"a.jpg": (640, 400)})
+    assert table.human_boxes.tolist() == [[32, 20, 160, 100]]
+    assert table.sizes.tolist() == [[320, 200]]
+
+
+def test_boxes_of_another_layout_are_refused_with_the_layouts_that_fit(tmp_path: Path) -> None:
+    path = _vlm(tmp_path / "v.json", [100, 80, 50, 90])
+    with pytest.raises(InputError, match=r"2 of 2 boxes are so; all have an area as xywh or as cxcywh: name it"):
+        read_predictions(path)
+    assert read_predictions(path, boxes="xywh").human_boxes.tolist() == [[100, 80, 150, 170]]
+
+
+@given(st.lists(st.floats(-100, 100), min_size=4, max_size=4))
+def test_the_layouts_that_fit_do(numbers: list[float]) -> None:
+    box = np.array([numbers])
+    for name in valid_conventions(box):
+        convention = parse_convention(name)
+        corners = convention.converted(box, SIZE)
+        assert (corners[:, :2] <= corners[:, 2:]).all()

@@ -1,0 +1,91 @@
+"""The official Matlab form, as one file and as a folder."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from numpy.typing import NDArray
+
+from shoe.errors import InputError
+from shoe.predictions import read_predictions_with_notes
+from shoe.predictions.cells import official_images
+from shoe.predictions.matlab_writer import cell_file
+from shoe.predictions.names import coco_objects
+from tests.predictions import samples
+
+ROW = [9, 19, 109, 219, 58, 91, 299, 238, 0.81]
+
+
+def mat(path: Path, shape: tuple[int, int], cells: dict[int, Any], name: str = "all_boxes") -> Path:
+    """Write a file whose cells at some places, counted down each column, are filled."""
+    matrices: list[NDArray[np.float64]] = [np.array(cells[place], np.float64) for place in sorted(cells)]
+    path.write_bytes(b"".join(cell_file(name, shape, np.array(sorted(cells), np.int64), matrices)))
+    return path
+
+
+@pytest.mark.real_data
+def test_columns_are_the_official_test_images(shared_data: Path) -> None:
+    document = orjson.loads((shared_data / "hico_det" / "instances_test2015.json").read_bytes())
+    assert official_images() == document["filenames"]
+
+
+def test_a_folder_has_a_file_per_object_in_cocos_order(tmp_path: Path) -> None:
+    table = samples.base()
+    expected = []
+    for number, object_ in enumerate(coco_objects(samples.CLASSES).tolist(), start=1):
+        classes = np.flatnonzero(samples.CLASSES.object == object_)
+        cells = {}
+        for column, image in enumerate(table.images):
+            for row, hoi in enumerate(classes):
+                words = samples.CLASSES.verbs[samples.CLASSES.verb[hoi]], samples.CLASSES.objects[object_]
+                found = [r for r in samples.rows(table) if (r[0], *r[3:5]) == (image, *words)]
+                if found:
+                    cells[column * len(classes) + row] = [[*r[1], *r[2], r[5]] for r in found]
+                    expected += found
+        mat(tmp_path / f"detections_{number:02d}.mat", (len(classes), len(table.images)), cells)
+    read, notes = read_predictions_with_notes(tmp_path, sizes=samples.sizes(table))
+    assert notes.format == "mat"
+    assert sorted(samples.rows(read)) == sorted(expected)
+    assert len(expected) == len(table)
+    (tmp_path / "detections_17.mat").unlink()
+    with pytest.raises(InputError, match=r"detections_17.mat: found no such file"):
+        read_predictions_with_notes(tmp_path, sizes=samples.sizes(table))
+
+
+def test_a_folder_without_detections_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="found a folder without official detections"):
+        read_predictions_with_notes(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("cells", "shape", "message"),
+    [
+        ({0: [ROW[:8]]}, (600, 2), r"class 1: image 1: found a matrix of shape \(1, 8\), expected n x 9"),
+        ({601: [[5.0]]}, (600, 2), r"class 2: image 2: found a matrix of shape \(1, 1\), expected n x 9"),
+        ({}, (599, 2), "all_boxes: found 1,198 cells, expected cells, 600 classes x images"),
+        ({0: [ROW]}, (600, 3), "all_boxes: found 3 columns, expected 9,658, the test images, or as many as"),
+    ],
+)
+def test_cells_of_another_shape_are_refused(
+    tmp_path: Path, cells: dict[int, Any], shape: tuple[int, int], message: str
+) -> None:
+    path = mat(tmp_path / "x.mat", shape, cells)
+    with pytest.raises(InputError, match=message):
+        read_predictions_with_notes(path, sizes={"a": (1, 1), "b": (1, 1)})
+
+
+def test_another_variable_is_no_detections(tmp_path: Path) -> None:
+    path = mat(tmp_path / "x.mat", (600, 1), {}, name="other")
+    with pytest.raises(InputError, match="all_boxes: found no cells"):
+        read_predictions_with_notes(path)
+
+
+def test_one_row_of_one_cell_is_read(tmp_path: Path) -> None:
+    path = mat(tmp_path / "x.mat", (600, 1), {3: [ROW]})
+    table, notes = read_predictions_with_notes(path, sizes={"a": (640, 480)})
+    hoi = samples.CLASSES.verb[3], samples.CLASSES.object[3]
+    assert (table.verb[0], table.object[0]) == hoi
+    assert table.human_boxes.tolist() == [ROW[:4]]
+    assert notes.boxes == "pixels-0"

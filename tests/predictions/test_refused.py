@@ -1,0 +1,177 @@
+"""What a broken file gets: one line that names the file, the record, the field, what was found, what was expected."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from shoe.errors import InputError, OptionError
+from shoe.predictions import read_predictions, write_predictions
+from tests.predictions import samples
+from tests.tables import one_triplet
+
+QPIC = {
+    "filename": "HICO_test2015_00000001.jpg",
+    "predictions": [
+        {"bbox": [9.5, 19.0, 109.2, 219.8], "category_id": 0},
+        {"bbox": [58.1, 91.0, 299.0, 238.5], "category_id": 17},
+    ],
+    "hoi_prediction": [{"subject_id": 0, "object_id": 1, "category_id": 76, "score": 0.81}],
+}
+IMAGE = "image 'HICO_test2015_00000001.jpg'"
+VLM = {"image": "1.png", "human_box": [0, 0, 5, 5], "object_box": [0, 0, 5, 5], "verb": "ride", "object": "horse"}
+FLAT: dict[str, Any] = {
+    name: 9 * (name[-1] == "2") for name in ("hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2")
+}
+FLAT |= {"image": "1.png", "verb": "ride", "object": "horse"}
+MLLMS = {"hoi_id": 1, "sub_bbox": [0, 0, 5, 5], "obj_bbox": [0, 0, 5, 5], "score": 1}
+HOIDET = {"image_id": 1, "boxes": [[0, 0, 5, 5]], "h_idx": [0], "o_idx": [0], "hoi_score": [1], "hoi_class": [3]}
+THID = {"scores": {"1": [0.5]}, "boxes": {"1": [[0, 0, 1, 1, 0, 0, 1, 1]]}, "keys": {"1": [7]}}
+DROP = object()
+
+
+def changed(document: Any, *path: Any) -> Any:
+    """A copy of a document with the value at a path replaced by the last argument, or dropped."""
+    copy = orjson.loads(orjson.dumps(document))
+    *keys, last, value = path
+    holder = copy
+    for key in keys:
+        holder = holder[key]
+    if value is DROP:
+        del holder[last]
+    else:
+        holder[last] = value
+    return copy
+
+
+BROKEN: list[tuple[Any, str]] = [
+    (b"", "found an empty file"),
+    (b"  \n ", "found an empty file"),
+    (b"\xff\xd8\xff\xe0JFIF", "found text that begins with"),
+    (b'[{"filename": "a", "predictions": [', "line 1, column 36: found the end of the file, expected JSON"),
+    (b'[{"filename": "a", "predictions": [NaN]}]', "found 'NaN"),
+    (b'{"image": "a"}\n{"image": \n', "line 2: found the end of the line, expected JSON"),
+    (b"[" * 3000, "expected JSON"),
+    ({}, "found a document that is dict"),
+    ([1, 2], "found a document that is list"),
+    ([{"a": 1, "b": 2}], "found objects with the keys 'a', 'b', expected one of: qpic"),
+    ({"boxes": [], "labels": [], "scores": []}, "found object detections (boxes, labels, scores) without interactions"),
+    ([{"file_name": "a", "annotations": [], "hoi_annotation": []}], "found ground truth, not predictions"),
+    ([QPIC, 5], "record 1: found 5, expected an object with 'filename'"),
+    ([changed(QPIC, "filename", DROP)], "record 0: filename: found only"),
+    ([changed(QPIC, "filename", None)], "record 0: filename: found None, expected a file name"),
+    ([changed(QPIC, "predictions", {})], f"{IMAGE}: predictions: found an object of 0, expected a list"),
+    ([changed(QPIC, "predictions", 1, "bbox", [1, 2, 3])], f"{IMAGE}: box 1: bbox: found [1, 2, 3], expected [x1"),
+    ([changed(QPIC, "predictions", 1, "bbox", [1, 2, 3, None])], f"{IMAGE}: box 1: bbox"),
+    ([changed(QPIC, "predictions", 1, "category_id", 80)], "box 1: category_id: found 80, expected 0 to 79"),
+    ([changed(QPIC, "predictions", 1, "category_id", 1.5)], "box 1: category_id: found 1.5, expected a whole"),
+    ([changed(QPIC, "hoi_prediction", 0, "category_id", 117)], "triplet 0: category_id: found 117, expected 0 to 116"),
+    (
+        [changed(QPIC, "hoi_prediction", 0, "object_id", 2)],
+        "object_id: found 2, expected the index of one of",
+    ),
+    ([changed(QPIC, "hoi_prediction", 0, "object_id", -1)], "triplet 0: object_id: found -1"),
+    ([changed(QPIC, "hoi_prediction", 0, "score", None)], "triplet 0: score: found None, expected a number"),
+    ([changed(QPIC, "hoi_prediction", 0, "score", True)], "triplet 0: score: found True, expected a number"),
+    ([QPIC, QPIC], "images: found 'HICO_test2015_00000001.jpg' twice, expected distinct names"),
+    ([changed(QPIC, "predictions", 1, "bbox", [1, 2, 1e300, 5])], "object box: found [1, 2, 1e+300, 5]"),
+    ([VLM | {"human_box": [1, 2, 3]}], "record 0: human_box: found [1, 2, 3], expected four numbers"),
+    ([VLM | {"human_box": [1, 2, 3, "4"]}], "record 0: human_box"),
+    ([changed(VLM, "object_box", DROP)], "record 0: object_box: found no such key"),
+    ([VLM, changed(VLM, "image", DROP)], "record 1: image: found no such key"),
+    ([VLM | {"image": 1.5}], "record 0: image: found 1.5, expected a file name"),
+    ([VLM | {"verb": 7}], "record 0: verb: found 7, expected text"),
+    ([VLM | {"score": "high"}], "record 0: score: found 'high', expected a number"),
+    ([VLM | {"width": 0.5, "height": 3}], "record 0: width: found 0.5, expected pixels"),
+    ([changed(VLM, "verb", DROP)], "record 0: phrase: found no such key"),
+    ([{"image": "a", "interactions": [VLM, 3]}], "record 0: interaction 1: found 3, expected an object"),
+    ([{"image": "a", "response": [1]}], "record 0: response: found [1], expected text"),
+    ([FLAT | {"hx1": "a"}], "record 0: hx1: found 'a', expected a number"),
+    ([FLAT, changed(FLAT, "verb", DROP)], "record 1: verb: found only"),
+    ([FLAT | {"verb": None}], "record 0: verb: found None, expected text"),
+    ({"HICO_test2015_00000001": [MLLMS | {"hoi_id": 0}]}, "hoi_id: found 0, expected 1 to 600: mllms ids count from 1"),
+    ({"HICO_test2015_00000001": [MLLMS | {"score": []}]}, "triplet 0: score: found [], expected a number"),
+    ([HOIDET | {"hoi_class": [600]}], "triplet 0: hoi_class: found 600, expected 0 to 599"),
+    ([HOIDET | {"o_idx": [1]}], "triplet 0: o_idx: found 1"),
+    ([HOIDET | {"hoi_score": []}], "hoi_score: found 0 values, expected 1, one per triplet"),
+    (changed(THID, "keys", "1", [7, 8]), "class '1': found 2 keys, 1 scores, 1 boxes"),
+    (changed(THID, "keys", {"600": []}), "keys: found class '600', expected 0 to 599"),
+    (changed(THID, "boxes", "1", [[1, 2]]), "class '1': row 0: boxes: found [1, 2]"),
+    (b"image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object\na,1,2,3\n", "line 2: found 4 fields, expected 11"),
+    (b"image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object\na,1,2,3,4,1,2,3,nan,v,o\n", "line 2: oy2: found 'nan'"),
+    (b'image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object\n"a,1,2', "expected CSV"),
+    (b"PAR1" + b"x" * 40, "found damaged Parquet data"),
+    (b"PK\x03\x04" + b"x" * 40, "found a damaged file"),
+    (b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM", "all_boxes: found no cells"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), BROKEN)
+def test_a_broken_file_gets_one_line_that_says_where(tmp_path: Path, content: Any, message: str) -> None:
+    path = tmp_path / "predictions"
+    path.write_bytes(content if isinstance(content, bytes) else orjson.dumps(content))
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        read_predictions(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_ids_of_the_other_base_are_named(tmp_path: Path) -> None:
+    record = changed(QPIC, "predictions", 1, "category_id", 90)
+    path = tmp_path / "q.json"
+    path.write_bytes(orjson.dumps([record]))
+    with pytest.raises(InputError, match=re.escape("0 to 79, objects in COCO's order (qpic ids)")):
+        read_predictions(path)
+    ppdm = {"file_name": "a.jpg", "predictions": QPIC["predictions"], "hoi_prediction": QPIC["hoi_prediction"]}
+    path.write_bytes(orjson.dumps([changed(ppdm, "hoi_prediction", 0, "category_id", 0)]))
+    with pytest.raises(InputError, match="one of COCO's 80 category ids"):
+        read_predictions(path)
+
+
+def test_a_missing_file_is_named_with_its_nearest_sibling(tmp_path: Path) -> None:
+    (tmp_path / "predictions.json").write_bytes(b"[]")
+    with pytest.raises(InputError, match=re.escape("did you mean predictions.json?")):
+        read_predictions(tmp_path / "prediction.json")
+
+
+def test_an_empty_list_is_a_file_without_predictions(tmp_path: Path) -> None:
+    (tmp_path / "none.json").write_bytes(b"[]")
+    assert len(read_predictions(tmp_path / "none.json")) == 0
+
+
+def test_a_format_that_does_not_fit_the_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="found text, not a file of this kind, expected the format qpic"):
+        read_predictions(samples.FOLDER / "flat.csv", format="qpic")
+    with pytest.raises(InputError, match="expected a native table"):
+        read_predictions(samples.FOLDER / "flat.csv", format="native")
+    with pytest.raises(OptionError, match=re.escape("unknown format 'qpik' (did you mean qpic?)")):
+        read_predictions(samples.FOLDER / "flat.csv", format="qpik")
+
+
+@pytest.mark.parametrize("form", ["qpic", "ppdm", "gen-vlkt", "hoidet", "thid", "mllms", "jsonl", "vlm"])
+@pytest.mark.parametrize("name", [name for name in samples.SAMPLES if name.endswith((".json", ".jsonl", ".pkl"))])
+def test_a_wrongly_named_document_format_is_read_or_refused(name: str, form: str) -> None:
+    try:
+        read_predictions(samples.FOLDER / name, format=form)
+    except InputError:
+        return
+    same = {samples.SAMPLES[name], form}
+    assert len(same) == 1 or same == {"qpic", "gen-vlkt"}
+
+
+def test_a_format_for_reading_only_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="ppdm is only read; written are: csv, jsonl, mat, mllms, native"):
+        write_predictions(one_triplet(), tmp_path / "out", "ppdm")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_word_that_a_format_cannot_hold_is_named_and_nothing_is_written(tmp_path: Path) -> None:
+    table = one_triplet(verbs=["befriend"], objects=["horse"])
+    with pytest.raises(InputError, match="triplet 0: verb: found 'befriend', expected one of the dataset's 117 verbs"):
+        write_predictions(table, tmp_path / "out.json", "qpic")
+    table = one_triplet(verbs=["fly"], objects=["horse"])
+    with pytest.raises(InputError, match="'fly' with 'horse', expected one of the 600 classes"):
+        write_predictions(table, tmp_path / "out.json", "mllms")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,135 @@
+"""What is written and read again is the same, as far as the form can hold it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from shoe.datasets.classes import classes_of
+from shoe.frames import Frame
+from shoe.interactions import Interactions
+from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
+from shoe.predictions.cells import official_images
+from shoe.predictions.formats import FORMATS, NATIVE
+from tests.predictions import samples
+from tests.predictions.samples import rows
+from tests.tables import tables
+
+CLASSES = classes_of("hico-det")
+WORDS = ["csv", "jsonl", "parquet", "vlm"]
+NUMBERS = ["qpic", "mllms"]
+same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+
+
+def again(table: Interactions, folder: Path, form: str, **options: Any) -> Interactions:
+    path = folder / "table"
+    write_predictions(table, path, form)
+    recognised, notes = read_predictions_with_notes(path, **options)
+    assert notes.format == form
+    return recognised
+
+
+def with_names(table: Interactions, names: list[str]) -> Interactions:
+    """Other image names and continuous boxes: what every form can hold."""
+    wide = np.array([0, 0, 1, 1])
+    return replace(
+        table,
+        images=tuple(names[: len(table.images)]),
+        frames=np.zeros(len(table.images), np.uint8),
+        human_boxes=table.human_boxes + wide,
+        object_boxes=table.object_boxes + wide,
+    )
+
+
+def in_classes(table: Interactions, seed: int) -> Interactions:
+    """The same boxes with classes of the dataset."""
+    hoi = np.random.default_rng(seed).integers(len(CLASSES), size=len(table))
+    return replace(
+        table, verbs=CLASSES.verbs, objects=CLASSES.objects, verb=CLASSES.verb[hoi], object=CLASSES.object[hoi]
+    )
+
+
+@pytest.mark.parametrize("form", WORDS)
+@same_folder
+@given(table=tables())
+def test_words_come_back_exactly(tmp_path: Path, form: str, table: Interactions) -> None:
+    table = with_names(table, ["a b.png", 'c"d.jpg', "HICO_test2015_00000002.jpg", "é,\n.jpg", "e"])
+    if not len(table) and form in ("jsonl", "vlm") and not (form == "vlm" and table.images):
+        return  # an empty file of lines is refused
+    read = again(table, tmp_path, form)
+    assert rows(read) == rows(table)
+    if form == "vlm":
+        assert read.images == table.images
+        assert np.array_equal(read.sizes, table.sizes)
+    else:
+        filled = np.diff(table.offsets) > 0
+        assert read.images == tuple(np.array(table.images)[filled])
+        assert np.array_equal(read.sizes, table.sizes[filled])
+
+
+@pytest.mark.parametrize("form", NUMBERS)
+@same_folder
+@given(table=tables(), seed=st.integers(0, 2**32))
+def test_classes_come_back_exactly(tmp_path: Path, form: str, table: Interactions, seed: int) -> None:
+    names = [f"HICO_test2015_{i:08d}.jpg" for i in (3, 1, 7, 2, 9)]
+    table = in_classes(with_names(table, names), seed)
+    if not table.images:
+        return
+    read = again(table, tmp_path, form)
+    assert read.equals(replace(table, sizes=read.sizes))
+
+
+@same_folder
+@given(table=tables())
+def test_the_native_form_holds_everything(tmp_path: Path, table: Interactions) -> None:
+    assert again(table, tmp_path, NATIVE).equals(table)
+
+
+def test_official_cells_are_read_by_others(tmp_path: Path) -> None:
+    from scipy.io import loadmat
+
+    table = samples.base()
+    write_predictions(table, tmp_path / "table.mat", "mat")
+    cells = loadmat(tmp_path / "table.mat")["all_boxes"]
+    assert cells.shape == (600, 9658)
+    place = {name: i for i, name in enumerate(official_images())}
+    found = []
+    for image in table.images:
+        for hoi in range(600):
+            cell = cells[hoi, place[image]]
+            assert cell.shape in ((0, 0), (len(cell), 9))
+            words = CLASSES.verbs[CLASSES.verb[hoi]], CLASSES.objects[CLASSES.object[hoi]]
+            found += [(image, tuple(row[:4]), tuple(row[4:8]), *words, row[8]) for row in cell.tolist()]
+    assert sorted(found) == sorted(rows(table))
+    assert sum(cell.size for cell in cells.ravel()) == 9 * len(table)
+
+
+@pytest.mark.parametrize("form", [name for name, form in FORMATS.items() if form.write and name != "mat"])
+def test_pixels_are_counted_from_0_in_forms_without_frames(tmp_path: Path, form: str) -> None:
+    table = samples.base()
+    table = replace(table, frames=np.full(len(table.images), Frame.PIXELS_1, np.uint8))
+    read = again(table, tmp_path, form, boxes="pixels-0")
+    assert np.array_equal(read.human_boxes, table.human_boxes - 1)
+    assert np.array_equal(read.object_boxes, table.object_boxes - 1)
+    assert set(read.frames) == {Frame.PIXELS_0}
+
+
+def test_inflected_labels_are_written_as_the_labels_they_are(tmp_path: Path) -> None:
+    table = samples.base()
+    spoken = replace(table, verbs=CLASSES.gerunds, objects=tuple(o.replace("_", " ").upper() for o in table.objects))
+    write_predictions(spoken, tmp_path / "q.json", "qpic")
+    assert rows(read_predictions(tmp_path / "q.json")) == rows(table)
+
+
+def test_qpic_boxes_are_written_once(tmp_path: Path) -> None:
+    import orjson
+
+    table = samples.base()
+    write_predictions(table, tmp_path / "q.json", "qpic")
+    for record in orjson.loads((tmp_path / "q.json").read_bytes()):
+        boxes = [(tuple(box["bbox"]), box["category_id"]) for box in record["predictions"]]
+        assert len(set(boxes)) == len(boxes)

@@ -1,0 +1,67 @@
+"""Every form of the same predictions is read into the same triplets."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shoe.frames import Frame
+from shoe.predictions import read_predictions, read_predictions_with_notes
+from tests.predictions import samples
+
+EXACT = [name for name in samples.SAMPLES if name != "phrases.jsonl"]
+
+
+@pytest.mark.parametrize("name", samples.SAMPLES)
+def test_the_format_is_seen_from_the_content(tmp_path: Path, name: str) -> None:
+    nameless = tmp_path / "predictions"
+    nameless.write_bytes((samples.FOLDER / name).read_bytes())
+    table, notes = read_predictions_with_notes(nameless, sizes=samples.sizes(samples.base()))
+    assert notes.format == samples.SAMPLES[name]
+    assert (notes.triplets, notes.images) == (len(table), len(table.images))
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_all_forms_hold_the_same_triplets(name: str) -> None:
+    table = samples.base()
+    read = read_predictions(samples.FOLDER / name, sizes=samples.sizes(table))
+    by_class = name in ("thid.pkl", "detections.mat")  # these keep triplets in the order of their classes
+    order = sorted if by_class else list
+    assert order(samples.rows(read)) == order(samples.rows(table))
+    assert read.images == table.images
+    assert (read.frames == (Frame.PIXELS_0 if name == "detections.mat" else Frame.CONTINUOUS)).all()
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_naming_the_format_reads_the_same(name: str) -> None:
+    sizes = samples.sizes(samples.base())
+    recognised = read_predictions(samples.FOLDER / name, sizes=sizes)
+    named = read_predictions(samples.FOLDER / name, format=samples.SAMPLES[name], sizes=sizes)
+    assert named.equals(recognised)
+
+
+def test_phrases_are_split_into_verb_and_object() -> None:
+    table, notes = read_predictions_with_notes(samples.FOLDER / "phrases.jsonl")
+    expected = samples.base()
+    gerund = dict(zip(samples.CLASSES.verbs, samples.CLASSES.gerunds, strict=True))
+    parsed = sum(
+        row[3] == gerund[original[3]].replace("_", " ") and row[4] == original[4].replace("_", " ")
+        for row, original in zip(samples.rows(table), samples.rows(expected), strict=True)
+    )
+    assert parsed >= 0.9 * len(expected)
+    assert notes.scores_defaulted == len(table)
+    assert (table.score == 1).all()
+
+
+def test_a_compressed_file_is_read_as_it_is(tmp_path: Path) -> None:
+    packed = tmp_path / "qpic.json.gz"
+    packed.write_bytes(gzip.compress((samples.FOLDER / "qpic.json").read_bytes()))
+    assert read_predictions(packed).equals(read_predictions(samples.FOLDER / "qpic.json"))
+
+
+def test_sizes_from_elsewhere_are_kept() -> None:
+    table = samples.base()
+    known = {table.images[1]: (640, 427)}
+    read = read_predictions(samples.FOLDER / "qpic.json", sizes=known)
+    assert np.array_equal(read.sizes[:2], [[0, 0], [640, 427]])

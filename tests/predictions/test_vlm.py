@@ -1,0 +1,191 @@
+"""Free text: whatever a model calls its keys, and whatever it says."""
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from shoe.errors import InputError
+from shoe.interactions import Interactions
+from shoe.predictions import ReadNotes, read_predictions_with_notes
+
+HUMAN, TARGET = [310, 19, 362, 123], [10, 107, 631, 442]
+WORDS = {"verb": "ride", "object": "horse"}
+BOXES = {"human_box": HUMAN, "object_box": TARGET}
+
+
+def read(folder: Path, content: Any) -> tuple[Interactions, ReadNotes]:
+    path = folder / "answers"
+    path.write_bytes(content if isinstance(content, bytes) else orjson.dumps(content))
+    return read_predictions_with_notes(path)
+
+
+def told(table: Interactions) -> list[tuple[str, str, str, float]]:
+    columns = (table.image, table.verb, table.object, table.score)
+    return [
+        (table.images[i], table.verbs[v], table.objects[o], s)
+        for i, v, o, s in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"image": "a.jpg", **BOXES, **WORDS},
+        {"file_name": "x/y/a.jpg", "person_bbox": HUMAN, "obj_bbox": TARGET, "action": "ride", "object_label": "horse"},
+        {"image_path": "x\\a.jpg", "Human BBox": HUMAN, "Object-BBox": TARGET, "predicate": "ride", "object": "horse"},
+        {"img": "a.jpg", "human_bbox_2d": HUMAN, "object_bounding_box": TARGET, "relation": "ride", "target": "horse"},
+        {"image": "a.jpg", "subject_box": [HUMAN], "object_box": [TARGET[:2], TARGET[2:]], **WORDS},
+        {
+            "image": "a.jpg",
+            "person": {"bbox_2d": HUMAN},
+            "object": {"bbox_2d": TARGET, "label": "horse"},
+            "verb": "ride",
+        },
+        {"image": "a.jpg", "subject": "person", **BOXES, **WORDS},
+        {"image": "a.jpg", "human": dict(zip(("x1", "y1", "x2", "y2"), HUMAN, strict=True)), "object_box": TARGET}
+        | WORDS,
+        {"image": "a.jpg", "interactions": [{**BOXES, **WORDS}]},
+        {"image": "a.jpg", "hois": [{**BOXES, "interaction": "riding a horse", "object": "horse", "verb": "ride"}]},
+        {"a.jpg": [{**BOXES, **WORDS}]},
+        {"a.jpg": {"interactions": [{**BOXES, **WORDS}]}},
+        {"image": "a.jpg", "response": orjson.dumps([{**BOXES, **WORDS}]).decode()},
+    ],
+)
+@pytest.mark.parametrize("as_list", [False, True])
+def test_keys_have_many_names(tmp_path: Path, record: dict[str, Any], as_list: bool) -> None:
+    by_image = "a.jpg" in record
+    table, notes = read(tmp_path, [record] if as_list and not by_image else record)
+    assert told(table) == [("a.jpg", "ride", "horse", 1.0)]
+    assert table.human_boxes.tolist() == [HUMAN]
+    assert table.object_boxes.tolist() == [TARGET]
+    assert notes.lines() == ["no score given for all 1 triplets: 1 assumed"]
+
+
+@pytest.mark.parametrize("key", ["phrase", "interaction", "hoi", "text"])
+@pytest.mark.parametrize(
+    ("phrase", "words"),
+    [
+        ("a man is riding a brown horse", ("riding", "brown horse")),
+        ("riding horse", ("riding", "horse")),
+        ("sit_on bench", ("sit_on", "bench")),
+        ("talking on the phone", ("talking on", "phone")),
+        ("<person, ride, horse>", ("ride", "horse")),
+        ("ride a/an horse", ("ride", "horse")),
+    ],
+)
+def test_a_phrase_is_split_by_the_lexicon(tmp_path: Path, key: str, phrase: str, words: tuple[str, str]) -> None:
+    table, notes = read(tmp_path, [{"image": "a.jpg", **BOXES, key: phrase, "confidence": 0.25}])
+    assert told(table) == [("a.jpg", *words, 0.25)]
+    assert notes.lines() == []
+
+
+def test_an_interaction_beside_an_object_word_is_a_verb(tmp_path: Path) -> None:
+    items = [
+        {"interaction": "sitting on", "object": "bench", **BOXES},
+        {"interaction": "a man rides a horse", "object": "horse", **BOXES},
+    ]
+    table, _ = read(tmp_path, {"image": "a.jpg", "interactions": items})
+    assert [row[1:3] for row in told(table)] == [("sitting on", "bench"), ("rides", "horse")]
+
+
+def test_odd_phrases_are_kept_counted_and_match_nothing(tmp_path: Path) -> None:
+    phrases = ["riding a horse", "???", "hm", "???"]
+    table, notes = read(tmp_path, [{"image": "a.jpg", **BOXES, "phrase": p} for p in phrases])
+    assert [row[1:3] for row in told(table)] == [("riding", "horse"), ("???", ""), ("hm", ""), ("???", "")]
+    assert notes.unparsed == {"???": 2, "hm": 1}
+    assert notes.lines()[1] == "no verb and object found in 3 phrases, which match nothing: '???', 'hm'"
+
+
+def test_a_file_of_odd_phrases_only_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"phrase: found '\?\?\?', expected a verb and an object, as in"):
+        read(tmp_path, [{"image": "a.jpg", **BOXES, "phrase": "???"}])
+
+
+def test_repeated_items_and_images_without_any_are_kept(tmp_path: Path) -> None:
+    lines = [
+        {"image": "a.jpg", **BOXES, **WORDS},
+        {"image": "b.jpg", "interactions": []},
+        {"image": "a.jpg", **BOXES, **WORDS, "score": 0.5},
+        {"image": "a.jpg", **BOXES, **WORDS},
+    ]
+    table, notes = read(tmp_path, b"\n\n".join(orjson.dumps(line) for line in lines))
+    assert table.images == ("a.jpg", "b.jpg")
+    assert told(table) == [("a.jpg", "ride", "horse", score) for score in (1.0, 0.5, 1.0)]
+    assert notes.scores_defaulted == 2
+    assert notes.lines() == ["no score given for 2 of 3 triplets: 1 assumed"]
+
+
+def test_numbers_are_names_of_test_images(tmp_path: Path) -> None:
+    table, _ = read(tmp_path, [{"image_id": i, **BOXES, **WORDS} for i in (17, "18", "HICO_test2015_00000019")])
+    assert table.images == tuple(f"HICO_test2015_{i:08d}.jpg" for i in (17, 18, 19))
+
+
+def test_scores_above_one_are_allowed(tmp_path: Path) -> None:
+    table, _ = read(tmp_path, [{"image": "a.jpg", **BOXES, **WORDS, "score": 1.7}])
+    assert table.score.tolist() == [1.7]
+
+
+def test_an_image_has_one_size(tmp_path: Path) -> None:
+    record = {"image": "a.jpg", **BOXES, **WORDS}
+    sized = [record, record | {"width": 640, "height": 480}, record]
+    table, _ = read(tmp_path, sized)
+    assert table.sizes.tolist() == [[640, 480]]
+    with pytest.raises(InputError, match=r"record 3: width: found another size of 'a.jpg', expected one size"):
+        read(tmp_path, [*sized, record | {"width": 480, "height": 640}])
+
+
+def test_hostile_words_are_cut_and_counted(tmp_path: Path) -> None:
+    words = ["x" * 1_000_000, "x" * 300, "\x1b[2J\u202e", "<b>|&"]
+    table, notes = read(tmp_path, [{"image": "a.jpg", **BOXES, "verb": w, "object": w} for w in words])
+    assert table.verbs == ("x" * 200, "\x1b[2J\u202e", "<b>|&")
+    assert table.verb.tolist() == [0, 0, 1, 2]
+    assert notes.words_clipped == 4
+    assert notes.lines()[-1] == "4 words were longer than 200 characters and cut to that"
+    assert all(line.isprintable() for line in notes.lines())
+
+
+def test_a_hostile_image_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="found a name of 5,000 characters, expected 1 to 1,000"):
+        read(tmp_path, [{"image": "x" * 5000, **BOXES, **WORDS}])
+    with pytest.raises(InputError, match=r"that is no valid Unicode|expected JSON"):
+        read(tmp_path, b'[{"image": "\\ud800", "human_box": [0,0,1,1], "object_box": [0,0,1,1], "phrase": "ride it"}]')
+
+
+REPLY = orjson.dumps({"interactions": [{**BOXES, **WORDS, "confidence": 0.5}] * 3}).decode()
+
+
+@pytest.mark.parametrize(
+    ("reply", "kept", "facts"),
+    [
+        (REPLY, 3, {}),
+        (f"```json\n{REPLY}\n```", 3, {}),
+        (f"Sure! ```json\n{REPLY}\n``` Is that all?", 3, {}),
+        (f"I see: {REPLY} and that is it.", 3, {"replies_mended": 1}),
+        (REPLY[:-10], 2, {"replies_mended": 1, "items_cut": 1}),
+        (f"```json\n{REPLY[:-100]}", 2, {"replies_mended": 1, "items_cut": 1}),
+        (REPLY.replace("}]", "},]"), 3, {"replies_mended": 1}),
+        ("[]", 0, {}),
+        ('{"interactions": []}', 0, {}),
+        ("Nobody does anything here.", 0, {"replies_empty": 1}),
+        ("", 0, {"replies_empty": 1}),
+        (REPLY.replace('"object_box"', '"thing"', 1), 2, {"items_cut": 1}),
+        (REPLY.replace("[310,19,362,123]", "[362,19,310,123]", 1), 2, {"boxes_cut": 1}),
+        ("{" * 5000 + "}" * 5000, 0, {"replies_mended": 1, "items_cut": 1}),
+    ],
+)
+def test_replies_keep_every_complete_item(tmp_path: Path, reply: str, kept: int, facts: dict[str, int]) -> None:
+    table, notes = read(tmp_path, [{"image": "a.jpg", "response": reply}])
+    assert told(table) == [("a.jpg", "ride", "horse", 0.5)] * kept
+    assert table.images == ("a.jpg",)
+    counted = ("replies_mended", "replies_empty", "items_cut", "boxes_cut")
+    assert {name: getattr(notes, name) for name in counted} == dict.fromkeys(counted, 0) | facts
+    assert notes.replies == 1
+    assert len(notes.lines()) == (1 if facts else 0)
+
+
+def test_replies_whose_boxes_are_mostly_without_area_are_refused(tmp_path: Path) -> None:
+    items = [{"human_box": [100, 80, 50, 90], "object_box": [100, 80, 50, 90], **WORDS}] * 3
+    with pytest.raises(InputError, match="all have an area as xywh or as cxcywh"):
+        read(tmp_path, [{"image": "a.jpg", "response": orjson.dumps(items).decode()}])
