@@ -38,7 +38,10 @@ def align(predictions: Interactions, truth: Interactions) -> Alignment:
     Raises:
         InputError: when two prediction images are one image of the truth.
     """
-    index = {_stem(name): i for i, name in enumerate(truth.images)}
+    exact = {name: i for i, name in enumerate(truth.images)}
+    if all(name in exact for name in predictions.images):
+        return Alignment(np.array([exact[name] for name in predictions.images], np.int32), ())
+    index = {_stem(name): i for name, i in exact.items()}
     found = np.array([index.get(_stem(name), -1) for name in predictions.images], np.int32)
     unknown = tuple(name for name, i in zip(predictions.images, found, strict=True) if i < 0)
     twice = np.flatnonzero(np.bincount(found[found >= 0], minlength=1) > 1)

@@ -33,8 +33,8 @@ class Candidates:
     prediction: Indices
     iou: Floats
 
-    def select(self, keep: NDArray[np.bool_]) -> Candidates:
-        """The pairs that a mask keeps."""
+    def select(self, keep: NDArray[np.bool_] | Indices) -> Candidates:
+        """The pairs that a mask, or ascending indices, name."""
         return Candidates(self.truth[keep], self.prediction[keep], self.iou[keep])
 
 

@@ -139,7 +139,7 @@ class _Scorer:
         pairs = candidates(Boxes(task.truth.interactions, space), Boxes(task.predictions, space), first, count, rule)
         playing = np.zeros(len(task.predictions), bool)
         playing[self.rows] = True
-        if options.repeats == "charged":
+        if options.repeats == "charged" and not self._prefers_originals:
             near = np.zeros(len(task.predictions), bool)
             near[pairs.prediction] = True
             playing[repeated(task.predictions, np.flatnonzero(near & playing))] = False
@@ -147,6 +147,11 @@ class _Scorer:
         if not self.counted.all():
             keep &= self.counted[self.hoi[pairs.truth]]
         return pairs if keep.all() else pairs.select(keep)
+
+    @property
+    def _prefers_originals(self) -> bool:
+        """Whether the original of a repeat, more confident or earlier, is always chosen before the repeat."""
+        return self.options.assign == "greedy-gt" and self.options.sigma_ties == "confidence"
 
     def _apply_floor(self) -> None:
         if self.options.min_sigma == "none":
@@ -167,24 +172,39 @@ class _Scorer:
         if len(rows) < len(self.rows):
             keep = playing[pairs.prediction]
             pairs, sigma = pairs.select(keep), sigma[keep]
-        confidence = score[pairs.prediction]
-        preference = {"confidence": confidence, "iou": pairs.iou, "index": np.zeros(len(sigma))}
-        chosen = assign(
-            pairs,
-            sigma,
-            preference[self.options.sigma_ties],
-            self.truth_image,
-            self.truth_place,
-            confidence,
-            self.options.assign,
-        )
+        pairs, sigma = self._chosen(pairs, sigma)
         prediction = np.full(len(self.hoi), -1, np.int64)
         credit = np.zeros(len(self.hoi))
-        prediction[pairs.truth[chosen]] = pairs.prediction[chosen]
-        credit[pairs.truth[chosen]] = sigma[chosen]
-        playing[pairs.prediction[chosen]] = False
+        prediction[pairs.truth] = pairs.prediction
+        credit[pairs.truth] = sigma
+        playing[pairs.prediction] = False
         unmatched = np.flatnonzero(playing)
         return Matches(prediction, credit, unmatched, self._charge(unmatched))
+
+    def _chosen(self, pairs: Candidates, sigma: Floats) -> tuple[Candidates, Floats]:
+        """The candidates that are matched, and their similarities."""
+        options = self.options
+        while True:
+            confidence = self.task.predictions.score[pairs.prediction]
+            preference = {"confidence": confidence, "iou": pairs.iou, "index": np.zeros(len(sigma))}
+            chosen = assign(
+                pairs,
+                sigma,
+                preference[options.sigma_ties],
+                self.truth_image,
+                self.truth_place,
+                confidence,
+                options.assign,
+            )
+            matched, gained = pairs.select(chosen), sigma[chosen]
+            if options.repeats == "matched" or not self._prefers_originals:
+                return matched, gained
+            # Where originals are preferred, a repeat is matched only if its original is: looking there is enough.
+            repeats = repeated(self.task.predictions, np.sort(matched.prediction))
+            if len(repeats) == 0:
+                return matched, gained
+            keep = ~np.isin(pairs.prediction, repeats)
+            pairs, sigma = pairs.select(keep), sigma[keep]
 
     def _charge(self, unmatched: Indices) -> Indices:
         """The class that each unmatched prediction is a false positive of (Algorithm 1, lines 23-30; A7, A8)."""
