@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -128,9 +128,9 @@ def write_csv(table: Interactions, path: str | Path, classes: HoiClasses) -> Non
     """Write CSV; see the module."""
     columns = _columns(table)
     text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(columns)
-    writer.writerows(zip(*(_shortest(column) for column in columns.values()), strict=True))
+    writer.writerows(zip(*columns.values(), strict=True))
     with replacing(path) as stream:
         stream.write(text.getvalue().encode())
 
@@ -271,7 +271,3 @@ def _columns(table: Interactions) -> Columns:
 
 def _spread(words: Sequence[str], index: NDArray[np.integer]) -> list[str]:
     return [words[i] for i in index.tolist()]
-
-
-def _shortest(values: Iterable[Any]) -> list[str]:
-    return [value if isinstance(value, str) else repr(value) for value in values]

@@ -34,12 +34,12 @@ def read_thid(source: Source) -> Rows:
     hoi: list[int] = []
     for key in dict.fromkeys(key for part in parts for key in part):
         place = f"class {quote(key)}"
+        number = _class(source, key, len(classes))
         for name, part in zip(_PARTS, parts, strict=True):
             if key not in part:
                 raise InputError(
                     path, record=place, field=name, found="no such class", expected="each class in all parts"
                 )
-        number = _class(source, key, len(classes))
         columns = [_column(source, place, name, part[key]) for name, part in zip(_PARTS, parts, strict=True)]
         lengths = [len(column) for column in columns]
         if len(set(lengths)) != 1:

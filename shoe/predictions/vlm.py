@@ -8,7 +8,7 @@ is in :data:`_KEYS`. Phrases are split into verb and object by the lexicon.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -58,9 +58,11 @@ def _is_record(record: Record) -> bool:
     return "image" in roles and ("items" in roles or "response" in roles or "human_box" in roles)
 
 
-@cache
-def role(key: str) -> str | None:
+@lru_cache(4096)
+def role(key: Any) -> str | None:
     """Return what a key means, None if nothing known."""
+    if not isinstance(key, str):
+        return None
     plain = key.strip().lower().replace("-", "_").replace(" ", "_").replace("bounding_box", "box")
     plain = plain.replace("bbox", "box").removesuffix("_2d")
     return _ROLES.get(plain, plain if plain in _BOX_KEYS or plain in _WORD_KEYS else None)
@@ -96,9 +98,9 @@ def _records(source: Source) -> list[Any]:
 def _image_record(name: Any, value: Any) -> Record | None:
     """The record of an entry of an object that has one key per image."""
     if isinstance(value, list) and all(isinstance(item, dict) for item in value):
-        boxes = {role(key) for item in value[:1] for key in item if isinstance(key, str)}
+        boxes = {role(key) for item in value[:1] for key in item}
         return {"image": name, "interactions": value} if not value or "human_box" in boxes else None
-    if isinstance(value, dict) and any(role(key) == "items" for key in value if isinstance(key, str)):
+    if isinstance(value, dict) and any(role(key) == "items" for key in value):
         return {"image": name, **value}
     return None
 
@@ -160,7 +162,7 @@ class _Columns:
             self._refuse(place, None, fields.shown(record), "an object")
         found: Record = {}
         for key, value in record.items():
-            name = role(key) if isinstance(key, str) else None
+            name = role(key)
             # The same key is a box where it holds one, and a word where it holds text.
             if name == "object" and not isinstance(value, str):
                 name = "object_box"
@@ -231,7 +233,7 @@ class _Columns:
         value = found[part]
         if isinstance(value, dict):
             value = next(
-                (v for key, v in value.items() if isinstance(key, str) and role(key) in _BOX_KEYS),
+                (v for key, v in value.items() if role(key) in _BOX_KEYS),
                 [value[c] for c in _CORNERS] if all(c in value for c in _CORNERS) else value,
             )
         if isinstance(value, list) and value and all(isinstance(v, list) for v in value):
@@ -244,7 +246,7 @@ class _Columns:
         verb, phrase, object_ = found.get("verb"), found.get("phrase"), found.get("object")
         target = found.get("object_box")
         if object_ is None and isinstance(target, dict):
-            object_ = next((v for k, v in target.items() if isinstance(k, str) and role(k) in _WORD_KEYS), None)
+            object_ = next((v for k, v in target.items() if role(k) in _WORD_KEYS), None)
         for field, value in (("verb", verb), ("phrase", phrase), ("object", object_)):
             if value is not None and not isinstance(value, str):
                 self._refuse(place, field, fields.shown(value), "text")

@@ -1,9 +1,12 @@
 """Damaged files are read or refused in one line; nothing else comes out of a reader."""
 
+import pickle
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from shoe.errors import ShoeError
 from shoe.predictions import read_predictions
@@ -11,6 +14,12 @@ from tests.predictions import samples
 from tests.predictions.damage import damaged, options, predictions
 
 CASES = 40
+KEYS = [
+    *("filename", "file_name", "predictions", "hoi_prediction", "bbox", "category_id", "subject_id", "object_id"),
+    *("preds", "image_id", "boxes", "h_idx", "o_idx", "hoi_score", "hoi_class", "scores", "keys", "hoi_id"),
+    *("sub_bbox", "obj_bbox", "image", "hx1", "verb", "object", "score", "human_box", "object_box", "phrase"),
+    *("interactions", "response", "width", "height", "HICO_test2015_00000001", "a.jpg", 0, 7, (1, 2), "", 0.5),
+]
 CONTENT = predictions()
 
 
@@ -21,3 +30,21 @@ def test_damaged_predictions_are_read_or_refused(tmp_path: Path, name: str) -> N
         path.write_bytes(damaged(name, CONTENT[name], seed))
         with suppress(ShoeError):
             read_predictions(path, **options(name, seed))
+
+
+leaves = st.sampled_from([0, 1, -1, 5, 2**62, 0.5, float("nan"), float("inf"), "ride", "", "7", "[{}]", True, None])
+boxes = st.just([1, 2, 30, 40])
+documents = st.recursive(
+    leaves | boxes,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=8),
+    max_leaves=30,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400, deadline=None)
+@given(document=documents, form=st.sampled_from([None, "qpic", "gen-vlkt", "ppdm", "hoidet", "thid", "mllms", "vlm"]))
+def test_any_document_is_read_or_refused(tmp_path: Path, document: object, form: str | None) -> None:
+    path = tmp_path / "document.pkl"
+    path.write_bytes(pickle.dumps(document))
+    with suppress(ShoeError):
+        read_predictions(path, format=form)
