@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 EPSILON = 1e-8
 """Algorithm 1 (SHOE supplement), lines 34-38: added to the denominators of precision and recall."""
@@ -46,13 +47,16 @@ def _grid(interpolation: Interpolation) -> Floats:
 GRIDS = {i: _grid(i) for i in Interpolation if i not in (Interpolation.ALL_POINTS, Interpolation.TRAPEZOID)}
 
 
-def average_precision(rank: Floats, label: Floats, truths: int, interpolation: Interpolation, epsilon: float) -> Floats:
-    """Average precision of some lists of one class.
+def average_precision(
+    rank: Floats, label: Floats, truths: Indices, interpolation: Interpolation, epsilon: float
+) -> Floats:
+    """Average precision of some lists.
 
     Args:
-        rank: (lists, positives) 1-based places in the ranking, ascending along a row.
-        label: (lists, positives) credit of the entry at each place, above 0 and at most 1.
-        truths: number of ground truths, at least 1.
+        rank: (lists, positives) 1-based places in the ranking, ascending along a row; a row may end in places at
+            infinity with label 0.
+        label: (lists, positives) credit of the entry at each place, 0 to 1.
+        truths: (lists,) number of ground truths, at least 1; (1,) if all have the same.
         interpolation: the rule.
         epsilon: added to the denominators, for the rules that integrate (``EPSILON`` or 0).
 
@@ -63,9 +67,9 @@ def average_precision(rank: Floats, label: Floats, truths: int, interpolation: I
         return np.zeros(len(rank))
     credit = np.cumsum(label, axis=1)
     if interpolation in GRIDS:
-        return _on_grid(credit / rank, credit / truths, GRIDS[interpolation])
+        return _on_grid(credit / rank, credit / truths[:, None], GRIDS[interpolation])
     precision = credit / (rank + epsilon)
-    gain = label / (truths + epsilon)
+    gain = label / (truths[:, None] + epsilon)
     if interpolation is Interpolation.ALL_POINTS:
         area: Floats = (gain * _envelope(precision)).sum(axis=1)
         return area
@@ -83,6 +87,9 @@ def _envelope(precision: Floats) -> Floats:
 
 def _on_grid(precision: Floats, recall: Floats, grid: Floats) -> Floats:
     best = np.concatenate([_envelope(precision), np.zeros((len(precision), 1))], axis=1)
-    reached = (recall[:, :, None] < grid).sum(axis=1) if len(recall) > 1 else np.searchsorted(recall[0], grid)[None]
-    values: Floats = np.take_along_axis(best, reached, axis=1).mean(axis=1)
-    return values
+    total = np.zeros(len(precision))
+    for threshold in grid:
+        reached = (recall < threshold).sum(axis=1)
+        total += best[np.arange(len(best)), reached]
+    mean: Floats = total / len(grid)
+    return mean

@@ -84,38 +84,57 @@ def class_scores(
     score, credit = score[by_class], credit[by_class]
     ap, worst, best, error, recall = np.zeros((5, classes))
     tied = 0
-    for k in np.flatnonzero(entries):
+    certain: list[tuple[int, Floats, Floats]] = []
+    for k in np.flatnonzero(entries).tolist():
         part = slice(ends[k] - entries[k], ends[k])
         ascending = np.sort(score[part])
         tied += _number_tied(ascending)
         positive = np.flatnonzero(credit[part])
         if truths[k] == 0 or len(positive) == 0:
             continue
-        recall[k] = credit[part][positive].sum() / truths[k]
-        gained = score[part][positive]
+        gained, gains = score[part][positive], credit[part][positive]
+        recall[k] = gains.sum() / truths[k]
         right = np.searchsorted(ascending, gained, "right")
         equal = right - np.searchsorted(ascending, gained, "left")
-        if ties is not Ties.EXPECTED or equal.max() == 1:
-            if equal.max() == 1:
-                rank, gains = _by_score(len(ascending) - right + 1, credit[part][positive])
-            else:
-                rank, gains = _by_position(score[part], credit[part], ties)
-            ap[k] = average_precision(rank, gains, int(truths[k]), interpolation, epsilon)[0]
-            worst[k] = best[k] = ap[k]
-            continue
-        order = np.lexsort((-credit[part][positive], -gained))
-        ranked = TiedList.of(len(ascending) - right[order], equal[order], credit[part][positive[order]])
-        listable = ranked.orders <= _MOST_LISTED_ORDERS
-        values = average_precision(
-            *(ranked.listed() if listable else ranked.drawn()), int(truths[k]), interpolation, epsilon
-        )
-        ap[k] = worst[k] = best[k] = values.mean()
-        if ranked.groups:
-            worst[k], best[k] = average_precision(*ranked.extremes(), int(truths[k]), interpolation, epsilon)
-        if not listable:
-            mirrored = values.reshape(-1, 2).mean(axis=1)
-            error[k] = mirrored.std(ddof=1) / math.sqrt(len(mirrored))
+        if equal.max() == 1:
+            order = np.argsort(-right)
+            certain.append((k, (len(ascending) - right[order] + 1).astype(np.float64), gains[order]))
+        elif ties is not Ties.EXPECTED:
+            certain.append((k, *_by_position(score[part], credit[part], ties)))
+        else:
+            order = np.lexsort((-gains, -gained))
+            ranked = TiedList.of(len(ascending) - right[order], equal[order], gains[order])
+            ap[k], worst[k], best[k], error[k] = _over_orders(ranked, truths[k : k + 1], interpolation, epsilon)
+    which = [k for k, _, _ in certain]
+    ap[which] = average_precision(*_padded(certain), truths[which], interpolation, epsilon)
+    worst[which] = best[which] = ap[which]
     return ClassScores(ap, worst, best, error, recall, entries, tied)
+
+
+def _over_orders(
+    ranked: TiedList, truths: Indices, interpolation: Interpolation, epsilon: float
+) -> tuple[float, float, float, float]:
+    """Mean of AP over the orders of a list, AP in the worst and the best order, and the mean's standard error."""
+    listable = ranked.orders <= _MOST_LISTED_ORDERS
+    orders = ranked.listed() if listable else ranked.drawn()
+    values = average_precision(*orders, truths, interpolation, epsilon)
+    worst = best = values.mean()
+    if ranked.groups:
+        worst, best = average_precision(*ranked.extremes(), truths, interpolation, epsilon)
+    if listable:
+        return values.mean(), worst, best, 0.0
+    mirrored = values.reshape(-1, 2).mean(axis=1)
+    return values.mean(), worst, best, mirrored.std(ddof=1) / math.sqrt(len(mirrored))
+
+
+def _padded(lists: list[tuple[int, Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Ranks and credits of lists as matrices, shorter lists filled with places at infinity."""
+    longest = max((len(rank) for _, rank, _ in lists), default=0)
+    ranks, credits_ = np.full((len(lists), longest), np.inf), np.zeros((len(lists), longest))
+    for row, (_, rank, credit) in enumerate(lists):
+        ranks[row, : len(rank)] = rank
+        credits_[row, : len(rank)] = credit
+    return ranks, credits_
 
 
 def _number_tied(ascending: Floats) -> int:
@@ -126,15 +145,9 @@ def _number_tied(ascending: Floats) -> int:
     return int(equal.sum()) + runs
 
 
-def _by_score(rank: Indices, credit: Floats) -> tuple[Floats, Floats]:
-    """(1, r) ranks and credits of positives whose scores nothing else has."""
-    order = np.argsort(rank)
-    return rank[order].astype(np.float64)[None], credit[order][None]
-
-
 def _by_position(score: Floats, credit: Floats, ties: Ties) -> tuple[Floats, Floats]:
-    """(1, r) ranks and credits of the positives where ties keep, or reverse, the order of the entries."""
+    """(r,) ranks and credits of the positives where ties keep, or reverse, the order of the entries."""
     order = np.argsort(score, kind="stable")[::-1] if ties is Ties.REVERSED else np.argsort(-score, kind="stable")
     ranked = credit[order]
     rank = np.flatnonzero(ranked)
-    return (rank + 1).astype(np.float64)[None], ranked[rank][None]
+    return (rank + 1).astype(np.float64), ranked[rank]
