@@ -53,7 +53,7 @@ def shifted(boxes: NDArray[np.float64], frames: NDArray[np.uint8], space: BoxSpa
         (n, 4) boxes; the same array, not a copy, where nothing has to move.
     """
     shift = np.array(_SHIFTS[space])
-    used = np.unique(frames)
+    used = np.flatnonzero(np.bincount(frames))
     if not shift[used].any():
         return boxes
     moved: NDArray[np.float64] = boxes + (shift[used[0]] if len(used) == 1 else shift[frames])

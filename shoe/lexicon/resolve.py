@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, get_args
 
 from shoe.errors import unknown_name
@@ -61,6 +62,7 @@ class Resolution:
         return bool(self.candidates)
 
 
+@lru_cache(maxsize=10_000)
 def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -> Resolution:
     """Find the synsets that a predicted verb or object may mean.
 

@@ -65,6 +65,7 @@ class Lexicon:
         self._lexname = arrays["lexname"]
         self._lexnames: list[str] = arrays["lexnames"].tobytes().decode().split(" ")
         self._adjective_first = arrays["adjective_first"]
+        self._names: dict[int, str] = {}
         self._exception_text = {pos: arrays[f"exceptions_{pos}"] for pos in _PARTS}
 
     def __len__(self) -> int:
@@ -110,10 +111,14 @@ class Lexicon:
 
     def name(self, synset: int) -> str:
         """WordNet 3.0 name of a synset: its first lemma, part of speech and sense number, as "ride.v.01"."""
+        if synset in self._names:
+            return self._names[synset]
         pos = self.pos(synset)
         first = int(self._member[self._member_end[synset]])
         senses = self._sense[self._group(first, pos)].tolist()
-        return f"{self._lemma(first)}.{pos}.{senses.index(synset) + 1:02d}"
+        name = f"{self._lemma(first)}.{pos}.{senses.index(synset) + 1:02d}"
+        self._names[synset] = name
+        return name
 
     def synset(self, name: str) -> int:
         """Return the synset of a name as "ride.v.01", by any of its lemmas; -1 if WordNet has none."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
-from shoe.matching.ragged import blocks, expand
+from shoe.matching.ragged import blocks, expand, first_of_each
 from shoe.matching.task import Task
 from shoe.similarity import Similarity
 from shoe.similarity.combine import combine
@@ -169,7 +169,7 @@ class Meaning:
             starts = np.cumsum(count[start:end]) - count[start:end]
             highest = np.maximum.reduceat(values, starts)
             winners = np.flatnonzero(values == highest[owner])
-            winners = winners[np.unique(owner[winners], return_index=True)[1]]
+            winners = winners[first_of_each(owner[winners])]
             nearest[start:end], sigma[start:end] = hoi[truth[winners]], highest
         return nearest, sigma
 

@@ -4,11 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.interactions import Interactions
+from shoe.matching.ragged import distinct
 
 Indices = NDArray[np.int64]
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
-_BUCKET_BITS = 22
+_BUCKETS_PER_KEY = 4
 
 
 def repeated(table: Interactions, rows: Indices) -> Indices:
@@ -46,12 +47,13 @@ def _keys(table: Interactions, rows: Indices) -> NDArray[np.uint64]:
 
 def _sharing_a_bucket(keys: NDArray[np.uint64]) -> Indices:
     """Indices of the keys that share a hash bucket with another: a scatter and a gather in place of a sort."""
-    bucket = (keys >> np.uint64(64 - _BUCKET_BITS)).astype(np.int64)
+    bits = max(1, (_BUCKETS_PER_KEY * len(keys)).bit_length())
+    bucket = (keys >> np.uint64(64 - bits)).astype(np.int64)
     number = np.arange(len(keys), dtype=np.int32)
-    last = np.zeros(1 << _BUCKET_BITS, np.int32)
+    last = np.zeros(1 << bits, np.int32)
     last[bucket] = number
     earlier = np.flatnonzero(last[bucket] != number)
-    crowded = np.zeros(1 << _BUCKET_BITS, bool)
+    crowded = np.zeros(1 << bits, bool)
     crowded[bucket[earlier]] = True
     together: Indices = np.flatnonzero(crowded[bucket])
     return together[_sharing_a_key(keys[together])]
@@ -60,7 +62,7 @@ def _sharing_a_bucket(keys: NDArray[np.uint64]) -> Indices:
 def _sharing_a_key(keys: NDArray[np.uint64]) -> Indices:
     order = np.argsort(keys)
     same = np.flatnonzero(keys[order][1:] == keys[order][:-1])
-    return np.unique(np.concatenate([order[same], order[same + 1]]))
+    return distinct(np.concatenate([order[same], order[same + 1]]))
 
 
 def _columns(table: Interactions, rows: Indices) -> list[NDArray[np.uint64]]:

@@ -236,7 +236,7 @@ def _check_images(task: Task) -> None:
 
 
 def _frame_names(predictions: Interactions) -> str:
-    names = [Frame(f).name.lower().replace("_", "-") for f in np.unique(predictions.frames)]
+    names = [Frame(f).name.lower().replace("_", "-") for f in np.flatnonzero(np.bincount(predictions.frames)).tolist()]
     return "+".join(names) or "none"
 
 

@@ -203,7 +203,9 @@ class _Scorer:
             repeats = repeated(self.task.predictions, np.sort(matched.prediction))
             if len(repeats) == 0:
                 return matched, gained
-            keep = ~np.isin(pairs.prediction, repeats)
+            once = np.ones(len(self.task.predictions), bool)
+            once[repeats] = False
+            keep = once[pairs.prediction]
             pairs, sigma = pairs.select(keep), sigma[keep]
 
     def _charge(self, unmatched: Indices) -> Indices:

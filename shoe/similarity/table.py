@@ -105,7 +105,8 @@ def similarity_table(
         [candidate.synset for candidate in resolve(word, part, cast(ObjectWords, object_words)).candidates]
         for word in words
     ]
-    synsets, place = np.unique(np.array([s for senses in resolved for s in senses], np.int32), return_inverse=True)
+    synsets = np.array(sorted({s for senses in resolved for s in senses}), np.int32)
+    place = np.searchsorted(synsets, np.array([s for senses in resolved for s in senses], np.int32))
     counts = np.array([len(senses) for senses in resolved], np.int64)
     first = np.cumsum(counts) - counts
     unresolved = counts == 0
