@@ -9,7 +9,7 @@ from shoe.datasets.classes import classes_of
 from shoe.errors import InputError, OptionError, quote
 from shoe.interactions import Interactions
 from shoe.native import read_native, write_native
-from shoe.predictions.boxes import parse_convention
+from shoe.predictions.boxes import Convention, parse_convention
 from shoe.predictions.formats import FORMATS, NATIVE, Format, format_named, writable, zero_based
 from shoe.predictions.hoidet import is_detection_cache
 from shoe.predictions.notes import ReadNotes
@@ -57,19 +57,8 @@ def read_predictions_with_notes(
     """Read predictions as :func:`read_predictions`, and say what was taken for granted, mended or not usable."""
     wanted = None if format in (None, NATIVE) else format_named(str(format))
     convention = None if boxes is None else parse_convention(boxes)
-    with collection_paused():
-        source = open_source(path, classes_of(dataset), sizes)
-        if source.kind == "npz" and wanted is None:
-            return _read_native(source, boxes)
-        if format == NATIVE:
-            raise InputError(path, found=_KINDS.get(source.kind, source.kind), expected="a native table (.npz)")
-        form = _recognised(source) if wanted is None else wanted
-        if source.kind not in form.kinds:
-            found = f"{_KINDS.get(source.kind, source.kind)}, not a file of this kind"
-            raise InputError(path, found=found, expected=f"the format {form.name}")
-        source.notes.format = form.name
-        table = to_table(form.read(source), source, convention or parse_convention(form.boxes))
-    return table, source.notes
+    with collection_paused():  # what was parsed is gone before collection resumes, which would visit all of it
+        return _read(path, wanted, convention, is_native=format == NATIVE, dataset=dataset, sizes=sizes)
 
 
 def write_predictions(table: Interactions, path: str | Path, format: str, dataset: str = "hico-det") -> None:  # noqa: A002
@@ -95,13 +84,33 @@ def write_predictions(table: Interactions, path: str | Path, format: str, datase
         form.write(zero_based(table), path, classes_of(dataset))
 
 
-def _read_native(source: Source, boxes: str | None) -> tuple[Interactions, ReadNotes]:
-    if boxes is not None:
+def _read(
+    path: str | Path,
+    wanted: Format | None,
+    convention: Convention | None,
+    *,
+    is_native: bool,
+    dataset: str,
+    sizes: Sizes | None,
+) -> tuple[Interactions, ReadNotes]:
+    source = open_source(path, classes_of(dataset), sizes)
+    if source.kind == "npz" and wanted is None:
+        return _read_native(source, convention)
+    if is_native:
+        raise InputError(path, found=_KINDS.get(source.kind, source.kind), expected="a native table (.npz)")
+    form = _recognised(source) if wanted is None else wanted
+    if source.kind not in form.kinds:
+        found = f"{_KINDS.get(source.kind, source.kind)}, not a file of this kind"
+        raise InputError(path, found=found, expected=f"the format {form.name}")
+    source.notes.format = form.name
+    table = to_table(form.read(source), source, convention or parse_convention(form.boxes))
+    return table, source.notes
+
+
+def _read_native(source: Source, convention: Convention | None) -> tuple[Interactions, ReadNotes]:
+    if convention is not None:
         raise OptionError(f"{source.path}: a native table says itself what its boxes are; leave out --boxes")
-    try:
-        table = read_native(source.path)
-    except (MemoryError, OverflowError) as error:
-        raise InputError(source.path, found=type(error).__name__, expected="a native table") from None
+    table = read_native(source.path)
     return table, ReadNotes(NATIVE, "the table says", images=len(table.images), triplets=len(table))
 
 
