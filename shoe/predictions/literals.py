@@ -19,20 +19,21 @@ from shoe.files import parse_json
 _STRING = re.compile(r"""('[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")""", re.DOTALL)
 # None of these can be part of the text between string literals.
 _SEAM = "\x00"
+# What shows that a rewriting is needed, and the rewriting; in this order.
 _REWRITES = [
-    (re.compile(r"\b(?:np|numpy)\.(?:float|int|uint)\d*\(([^()\[\]\x00]*)\)"), r"\1"),
-    (re.compile(r",\s*dtype=[\w.]+(?=\s*\))"), ""),
-    (re.compile(r"\b(?:np\.|numpy\.)?array\("), "("),
-    (re.compile(r",(?=\s*[)\]}])"), ""),
-    (re.compile(r"\((?=\s*\[)([^()]*)\)"), r"\1"),
-    (re.compile(r"\("), "["),
-    (re.compile(r"\)"), "]"),
-    (re.compile(r"(?<=\d)\.(?!\d)"), ".0"),
-    (re.compile(r"\bNone\b"), "null"),
-    (re.compile(r"\bTrue\b"), "true"),
-    (re.compile(r"\bFalse\b"), "false"),
-    (re.compile(r"\bnan\b"), "NaN"),
-    (re.compile(r"\binf\b"), "Infinity"),
+    ("(", re.compile(r"\b(?:np|numpy)\.(?:float|int|uint)\d*\(([^()\[\]\x00]*)\)"), r"\1"),
+    ("array(", re.compile(r"(?<=\d)\.(?!\d)"), ".0"),
+    ("array(", re.compile(r",\s*dtype=[\w.]+(?=\s*\))"), ""),
+    ("array(", re.compile(r"\b(?:np\.|numpy\.)?array\("), "("),
+    ("(", re.compile(r",(?=\s*[)\]}])"), ""),
+    ("(", re.compile(r"\((?=\s*\[)([^()]*)\)"), r"\1"),
+    ("(", re.compile(r"\("), "["),
+    (")", re.compile(r"\)"), "]"),
+    ("None", re.compile(r"\bNone\b"), "null"),
+    ("True", re.compile(r"\bTrue\b"), "true"),
+    ("False", re.compile(r"\bFalse\b"), "false"),
+    ("nan", re.compile(r"\bnan\b"), "NaN"),
+    ("inf", re.compile(r"\binf\b"), "Infinity"),
 ]
 
 
@@ -53,8 +54,9 @@ def parse_literal(path: str | Path, text: str) -> Any:
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise InputError(path, found="a damaged string", expected="a written-out Python value") from None
     code = _SEAM.join(part.replace(_SEAM, " ") for part in parts[0::2])
-    for pattern, replacement in _REWRITES:
-        code = pattern.sub(replacement, code)
+    for mark, pattern, replacement in _REWRITES:
+        if mark in code:
+            code = pattern.sub(replacement, code)
     parts[0::2] = code.split(_SEAM)
     parts[1::2] = [strings[literal] for literal in parts[1::2]]
     try:
