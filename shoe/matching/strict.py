@@ -56,14 +56,15 @@ def true_positives(
         Ascending indices into ``entries``.
     """
     by_key = np.argsort(truth_key, kind="stable")
+    by_key = by_key[truth_key[by_key] >= 0]
     sorted_keys = truth_key[by_key]
-    present = np.zeros(max(truth_key.max(initial=-1), entry_key.max(initial=-1)) + 2, bool)
+    starts = np.flatnonzero(first_of_each(sorted_keys))
+    sizes = np.diff(starts, append=len(sorted_keys))
+    present = np.zeros(max(truth_key.max(initial=-1), entry_key.max(initial=-1)) + 1, bool)
     present[sorted_keys] = True
-    present[-1] = False
     entry = np.flatnonzero(present[entry_key])
-    first = np.searchsorted(sorted_keys, entry_key[entry], "left")
-    count = np.searchsorted(sorted_keys, entry_key[entry], "right") - first
-    owner, position = expand(first, count)
+    group = np.searchsorted(sorted_keys[starts], entry_key[entry])
+    owner, position = expand(starts[group], sizes[group])
     candidate, entry = by_key[position], entry[owner]
 
     pair_iou = iou(truth.human(candidate), predictions.human(entries[entry]), rule.overlap)
@@ -74,7 +75,9 @@ def true_positives(
     inside = np.flatnonzero(rule.holds(pair_iou))
     candidate, entry, pair_iou = candidate[inside], entry[inside], pair_iou[inside]
 
-    best = np.lexsort((candidate, -pair_iou, entry))
+    starts = np.flatnonzero(first_of_each(entry))
+    highest = np.maximum.reduceat(pair_iou, starts) if len(starts) else pair_iou
+    best = np.flatnonzero(pair_iou == np.repeat(highest, np.diff(starts, append=len(entry))))
     best = best[first_of_each(entry[best])]
     candidate, entry = candidate[best], entry[best]
     score = predictions.table.score[entries[entry]]
