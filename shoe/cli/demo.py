@@ -21,6 +21,7 @@ def demo() -> None:
 
     Example: shoe demo
     """
+    from os.path import relpath
     from shlex import quote
 
     from shoe.datasets.hico_det import read_ground_truth
@@ -34,4 +35,6 @@ def demo() -> None:
     print(_INTRODUCTION.format(images=len(truth.interactions.images)))
     console().print(comparison_table({f"{name} (synthetic)": report for name, report in reports.items()}))
     print(_READING, end="\n\n")
-    print(_NEXT.format(predictions=quote(str(PREDICTIONS["free text"])), truth=quote(str(TRUTH))))
+    # From a checkout the short form of the paths is the one to read and to type.
+    predictions, truth_file = (quote(min(str(p), relpath(p), key=len)) for p in (PREDICTIONS["free text"], TRUTH))
+    print(_NEXT.format(predictions=predictions, truth=truth_file))

@@ -64,7 +64,12 @@ def score(
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
     read, notes = read_predictions_with_notes(predictions, format=format, boxes=boxes, dataset=dataset, sizes=sizes)
     report = score_predictions(
-        read, truth, similarity=similarity, protocols=protocol or DEFAULT_PROTOCOLS, options=option or ()
+        read,
+        truth,
+        similarity=similarity,
+        protocols=protocol or DEFAULT_PROTOCOLS,
+        options=option or (),
+        reading={"boxes": notes.boxes, "scores": notes.scores},
     )
     report = replace(report, notes=(*notes.lines(), *examine_boxes(read, truth.interactions).lines()))
     if json is not None:

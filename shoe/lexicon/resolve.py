@@ -62,7 +62,6 @@ class Resolution:
         return bool(self.candidates)
 
 
-@lru_cache(maxsize=10_000)
 def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -> Resolution:
     """Find the synsets that a predicted verb or object may mean.
 
@@ -79,6 +78,11 @@ def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -
     """
     if object_words not in get_args(ObjectWords):
         raise unknown_name("object-words", object_words, get_args(ObjectWords))
+    return _resolved(word, part, object_words)
+
+
+@lru_cache(maxsize=10_000)
+def _resolved(word: str, part: Part, object_words: ObjectWords) -> Resolution:
     written = text.plain(word) if len(word) <= text.LONGEST_LABEL else ""
     words = text.tokens(written)
     if text.says_no_interaction(words):

@@ -63,8 +63,6 @@ class BoxReport:
 
     Attributes:
         images: how many images were looked at.
-        outside_share: share of triplets with a box that leaves its image by more than a pixel; None if no image's size
-            is known.
         tiny_share: share of triplets with a box less than a pixel wide or high.
         fits: one per convention tried, the one used first; empty if no image has both predictions and ground truth.
         chance: hits of the best of these if each image had the ground truth of another one: boxes that are the same in
@@ -72,7 +70,6 @@ class BoxReport:
     """
 
     images: int
-    outside_share: float | None
     tiny_share: float
     fits: tuple[Fit, ...]
     chance: float
@@ -100,12 +97,10 @@ class BoxReport:
     def lines(self) -> list[str]:
         """Say what is wrong with the boxes, one line each; none if nothing is."""
         lines = [self.verdict] if self.verdict else []
-        for share, what in (
-            (self.outside_share, "leave their image by more than a pixel"),
-            (self.tiny_share, "are less than a pixel wide or high"),
-        ):
-            if share is not None and share >= _WORTH_SAYING:
-                lines.append(f"boxes: {share:.0%} of the triplets have boxes that {what}")
+        if self.tiny_share >= _WORTH_SAYING:
+            lines.append(
+                f"boxes: {self.tiny_share:.0%} of the triplets have boxes that are less than a pixel wide or high"
+            )
         return lines
 
 
@@ -126,22 +121,16 @@ def examine_boxes(predictions: Interactions, truth: Interactions) -> BoxReport:
     chosen = np.sort(np.random.default_rng(0).permutation(both)[:_IMAGES])
     sample, partner = predictions.select_images(chosen), truth_image[chosen]
     sizes = np.where((sample.sizes > 0).all(axis=1, keepdims=True), sample.sizes, truth.sizes[partner])
-    outside, tiny = _odd_shares(sample, sizes)
     fits, chance = _fits(sample, truth, partner, sizes) if len(sample) else ((), 0.0)
-    return BoxReport(images=len(chosen), outside_share=outside, tiny_share=tiny, fits=fits, chance=chance)
+    return BoxReport(images=len(chosen), tiny_share=_tiny_share(sample), fits=fits, chance=chance)
 
 
-def _odd_shares(sample: Interactions, sizes: NDArray[np.integer]) -> tuple[float | None, float]:
-    image = sample.image
-    known = np.all(sizes > 0, axis=1).repeat(np.diff(sample.offsets))
-    outside = np.zeros(len(sample), bool)
+def _tiny_share(sample: Interactions) -> float:
     tiny = np.zeros(len(sample), bool)
     for boxes in (sample.human_boxes, sample.object_boxes):
         edges = shifted(boxes, sample.triplet_frames, BoxSpace.EDGES)
-        outside |= (edges[:, :2] < -1).any(axis=1) | (edges[:, 2:] > sizes[image] + 1).any(axis=1)
         tiny |= (edges[:, 2:] - edges[:, :2] < 1).any(axis=1)
-    share = float(outside[known].mean()) if known.any() else None
-    return share, float(tiny.mean()) if len(tiny) else 0.0
+    return float(tiny.mean()) if len(tiny) else 0.0
 
 
 def _fits(

@@ -39,6 +39,13 @@ class ReadNotes:
     boxes_cut: int = 0
     words_clipped: int = 0
 
+    @property
+    def scores(self) -> str:
+        """Say where the scores came from, for a signature: "given", "assumed" (none was), or "partly assumed"."""
+        if self.scores_defaulted == 0:
+            return "given"
+        return "assumed" if self.scores_defaulted == self.triplets else "partly assumed"
+
     def summary(self) -> str:
         """Say in one line what was read, and how."""
         return f"{self.triplets:,} triplets in {self.images:,} images, read as {self.format}, boxes as {self.boxes}"

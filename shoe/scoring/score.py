@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -148,6 +148,7 @@ def score(
     similarity: str | Path = "hico-det",
     protocols: Sequence[str] = DEFAULT_PROTOCOLS,
     options: Sequence[str] = (),
+    reading: Mapping[str, str] | None = None,
 ) -> Report:
     """Score predictions against a ground truth.
 
@@ -157,6 +158,7 @@ def score(
         similarity: name of a shipped map or baseline, or a map's folder.
         protocols: names of strict protocols and at most one semantic; ``all`` means every strict protocol and ``shoe``.
         options: ``NAME=VALUE`` settings that change the protocols' choices.
+        reading: how the file was read, for the signature: the box convention, where scores came from.
 
     Returns:
         A report; ``report.strict.map``, ``report.semantic.map``, ``str(report.signature)``.
@@ -168,7 +170,7 @@ def score(
     strict_options, semantic_options = choose(protocols, options, truth)
     task = Task(predictions, truth)
     _check_images(task)
-    facts = {"boxes": _frame_names(predictions), "scores": "constant" if _constant(predictions) else "given"}
+    facts = {"frame": _frame_names(predictions), **(reading or {})}
     absent: dict[str, str] = {}
     semantic = meaning = None
     if semantic_options is not None:

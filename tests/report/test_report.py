@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -134,6 +135,28 @@ def test_words_of_the_predictions_cannot_steer_the_terminal() -> None:
     assert "\u202e" not in text
     assert "\x07" not in text
     assert "[bold]" in text
+
+
+def test_boxes_that_leave_their_image_are_counted() -> None:
+    scenes = random_scenes(np.random.default_rng(3), 2, n_predictions=4)
+    truth, predictions = to_tables([replace(scene, size=(2000, 2000)) for scene in scenes], small_classes())
+    boxes = predictions.human_boxes.copy()
+    boxes[0, 2] = 2001.5
+    moved = replace(predictions, human_boxes=boxes)
+    assert as_dict(score(predictions, truth))["profile"]["outside_share"] == 0
+    assert as_dict(score(moved, truth))["profile"]["outside_share"] == pytest.approx(1 / len(predictions))
+    assert f"{100 / len(predictions):.2f} % of predictions have a box that leaves its image" in text_of(
+        score(moved, truth)
+    )
+
+
+def test_how_a_file_was_read_is_in_the_signature(tables: tuple[GroundTruth, Interactions]) -> None:
+    truth, predictions = tables
+    signatures = {
+        str(score(predictions, truth, reading=reading).signature)
+        for reading in ({"boxes": "xyxy", "scores": "given"}, {"boxes": "unit"}, {"boxes": "xyxy", "scores": "assumed"})
+    }
+    assert len(signatures) == 3
 
 
 def test_a_comparison_has_one_row_a_file(report: Report) -> None:
