@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shoe.arrays import Floats, Ints
 from shoe.errors import InputError, quote
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
 # Beyond any picture, and small enough that areas and their sums keep the digits that matter.
 _LARGEST = 1e9
 

@@ -7,20 +7,18 @@ Python object. Validation happens once, where a table is built from columns; cod
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoe import columns
+from shoe.arrays import Floats, Ints
 from shoe.errors import InputError, quote
 from shoe.frames import Frame
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
 _UNKNOWN_SIZE = (0, 0)
 
 
@@ -102,96 +100,24 @@ class Interactions:
         Raises:
             InputError: naming the first record that breaks a rule.
         """
-        image_of = columns.integers(source, "image", image, len(images)).astype(np.int64, copy=False)
-        grouped = not (image_of[1:] < image_of[:-1]).any()
-        table = cls._checked(
-            source,
-            images=images,
-            offsets=np.searchsorted(image_of if grouped else np.sort(image_of), np.arange(len(images) + 1)),
-            image_of=lambda row: int(image_of[row]),
-            pixels_of=lambda pixels: pixels[image_of],
-            human_boxes=human_boxes,
-            object_boxes=object_boxes,
-            verb=verb,
-            object=object,
-            verbs=verbs,
-            objects=objects,
-            score=score,
-            sizes=sizes,
-            frame=frame,
-        )
-        return table if grouped else table._reordered(np.argsort(image_of, kind="stable"))
-
-    @classmethod
-    def from_groups(
-        cls,
-        *,
-        images: Sequence[str],
-        offsets: ArrayLike,
-        source: str | Path = "interactions",
-        **columns_and_words: Any,
-    ) -> Interactions:
-        """Build a valid table from columns whose rows are grouped by image already; nothing is copied.
-
-        Args:
-            images: m distinct names.
-            offsets: (m + 1,) whole numbers from 0 to n, ascending; image i has the rows offsets[i] to offsets[i + 1].
-            source: the file's name, for error messages.
-            columns_and_words: the other arguments of :meth:`from_columns`.
-
-        Raises:
-            InputError: naming the first record that breaks a rule.
-        """
-        edges, rows = np.asarray(offsets), len(np.asarray(columns_and_words["verb"]).reshape(-1))
-        ascending = edges.dtype.kind in "iu" and edges.shape == (len(images) + 1,)
-        if not (ascending and edges[0] == 0 and edges[-1] == rows and (edges[1:] >= edges[:-1]).all()):
-            expected = f"{len(images) + 1} ascending numbers from 0 to {rows}"
-            raise InputError(source, field="offsets", found="broken offsets", expected=expected)
-        edges = edges.astype(np.int64, copy=False)
-        return cls._checked(
-            source,
-            images=images,
-            offsets=edges,
-            image_of=lambda row: int(np.searchsorted(edges, row, "right")) - 1,
-            pixels_of=lambda pixels: np.repeat(pixels, np.diff(edges)),
-            **columns_and_words,
-        )
-
-    @classmethod
-    def _checked(
-        cls,
-        source: str | Path,
-        *,
-        images: Sequence[str],
-        offsets: NDArray[np.int64],
-        image_of: Callable[[int], int],
-        pixels_of: Callable[[NDArray[np.bool_]], NDArray[np.bool_]],
-        human_boxes: ArrayLike,
-        object_boxes: ArrayLike,
-        verb: ArrayLike,
-        object: ArrayLike,  # noqa: A002 - the field's word
-        verbs: Sequence[str],
-        objects: Sequence[str],
-        score: ArrayLike | None = None,
-        sizes: ArrayLike | None = None,
-        frame: Frame | ArrayLike = Frame.CONTINUOUS,
-    ) -> Interactions:
         for field, names in (("images", images), ("verbs", verbs), ("objects", objects)):
             columns.check_names(source, field, names)
-        n, m = int(offsets[-1]), len(images)
+        m = len(images)
+        image_of = columns.integers(source, "image", image, m).astype(np.int64, copy=False)
+        n = len(image_of)
 
         def name(row: int) -> str:
-            return f"record {row} ({quote(images[image_of(row)])})"
+            return f"record {row} ({quote(images[image_of[row]])})"
 
         frames = columns.integers(source, "frame", frame, len(Frame)).astype(np.uint8, copy=False)
         if len(frames) not in (1, m):
             raise InputError(source, field="frame", found=f"{len(frames)} values", expected=f"{m}, one per image")
-        pixels = frames != Frame.CONTINUOUS
+        grouped = not (image_of[1:] < image_of[:-1]).any()
         table = cls(
             images=tuple(images),
             sizes=np.zeros((m, 2), np.int32) if sizes is None else columns.sizes(source, sizes, m),
             frames=np.broadcast_to(frames, (m,)).copy(),
-            offsets=offsets,
+            offsets=np.searchsorted(image_of if grouped else np.sort(image_of), np.arange(m + 1)),
             human_boxes=columns.numbers(source, "human_boxes", human_boxes, (n, 4)),
             object_boxes=columns.numbers(source, "object_boxes", object_boxes, (n, 4)),
             verb=columns.integers(source, "verb", verb, len(verbs), n, name).astype(np.int32, copy=False),
@@ -200,11 +126,12 @@ class Interactions:
             verbs=tuple(verbs),
             objects=tuple(objects),
         )
-        in_pixels = pixels_of(pixels) if len(frames) == m and pixels.any() else pixels[:1]
+        pixels = frames != Frame.CONTINUOUS
+        in_pixels = pixels[image_of] if len(frames) == m and pixels.any() else pixels[:1]
         columns.check_boxes(source, "human box", table.human_boxes, in_pixels, name)
         columns.check_boxes(source, "object box", table.object_boxes, in_pixels, name)
         columns.check_scores(source, table.score, name)
-        return table
+        return table if grouped else table._reordered(np.argsort(image_of, kind="stable"))
 
     def _reordered(self, order: NDArray[np.integer]) -> Interactions:
         return replace(

@@ -15,6 +15,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from shoe.arrays import Indices
 from shoe.errors import InputError, quote
 from shoe.files import replacing
 from shoe.interactions import Interactions
@@ -77,9 +78,9 @@ def read_native(path: str | Path) -> Interactions:
     for name in _WORDS:
         if not isinstance(header.get(name), list):
             raise InputError(path, field=name, found=type(header.get(name)).__name__, expected="a list of names")
-    return Interactions.from_groups(
+    return Interactions.from_columns(
         images=header["images"],
-        offsets=arrays["offsets"],
+        image=_image_of_rows(path, arrays["offsets"], len(header["images"]), arrays["verb"].size),
         human_boxes=arrays["human_boxes"],
         object_boxes=arrays["object_boxes"],
         verb=arrays["verb"],
@@ -91,6 +92,16 @@ def read_native(path: str | Path) -> Interactions:
         objects=header["objects"],
         source=path,
     )
+
+
+def _image_of_rows(path: str | Path, offsets: NDArray[Any], images: int, rows: int) -> Indices:
+    """Each row's image, from offsets that have to start at 0, ascend, and end with the last row."""
+    if offsets.dtype.kind in "iu" and offsets.shape == (images + 1,):
+        edges = offsets.astype(np.int64)
+        if edges[0] == 0 and edges[-1] == rows and (edges[1:] >= edges[:-1]).all():
+            return np.repeat(np.arange(images), np.diff(edges))
+    expected = f"{images + 1} ascending numbers from 0 to {rows}"
+    raise InputError(path, field="offsets", found="broken offsets", expected=expected)
 
 
 def _mapped(content: mmap.mmap, stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:

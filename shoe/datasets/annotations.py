@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.arrays import Indices
 from shoe.datasets.classes import HoiClasses
 from shoe.errors import InputError, quote
 from shoe.interactions import Interactions
-
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)

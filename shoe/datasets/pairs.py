@@ -9,14 +9,16 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.arrays import Indices
 from shoe.frames import BoxSpace, shifted
 from shoe.interactions import Interactions
+from shoe.iou import Overlap
+from shoe.iou import iou as overlap_of
 
-Rows = NDArray[np.int64]
 _CANDIDATES_AT_ONCE = 1 << 19
 
 
-def overlapping(table: Interactions, label: NDArray[np.integer], iou: float) -> tuple[Rows, Rows]:
+def overlapping(table: Interactions, label: NDArray[np.integer], iou: float) -> tuple[Indices, Indices]:
     """Find the triplets that overlap an earlier one of their image and label.
 
     Args:
@@ -33,13 +35,14 @@ def overlapping(table: Interactions, label: NDArray[np.integer], iou: float) -> 
     for row, before in _earlier_rows(table.offsets):
         same = label[row] == label[before]
         row, before = row[same], before[same]
-        near = (_iou(humans[row], humans[before]) >= iou) & (_iou(objects[row], objects[before]) >= iou)
+        near = overlap_of(humans[row], humans[before], Overlap.CONTINUOUS) >= iou
+        near &= overlap_of(objects[row], objects[before], Overlap.CONTINUOUS) >= iou
         later.append(row[near])
         earlier.append(before[near])
     return np.concatenate(later), np.concatenate(earlier)
 
 
-def merged(table: Interactions, iou: float) -> Rows:
+def merged(table: Interactions, iou: float) -> Indices:
     """Merge triplets into box pairs, greedily in file order: a triplet joins the first pair that it overlaps.
 
     Args:
@@ -74,7 +77,7 @@ def _keys(table: Interactions, words: list[NDArray[np.int32]]) -> NDArray[np.flo
     return np.column_stack([table.image, *words, table.human_boxes, table.object_boxes])
 
 
-def _earlier_rows(offsets: Rows) -> Iterator[tuple[Rows, Rows]]:
+def _earlier_rows(offsets: Indices) -> Iterator[tuple[Indices, Indices]]:
     """Every row with every earlier row of its image, a bounded number at a time."""
     counts = np.diff(offsets)
     rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
@@ -86,13 +89,3 @@ def _earlier_rows(offsets: Rows) -> Iterator[tuple[Rows, Rows]]:
         place = np.arange(len(row)) - np.repeat(total[start:stop] - total[start], rank[start:stop])
         yield row, row - np.repeat(rank[start:stop], rank[start:stop]) + place
         start = stop
-
-
-def _iou(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n,) overlap of two (n, 4) continuous boxes, 0 to 1."""
-    extent = np.maximum(np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]), 0)
-    shared = extent[:, 0] * extent[:, 1]
-    areas = [(box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1]) for box in (a, b)]
-    union = areas[0] + areas[1] - shared
-    overlap: NDArray[np.float64] = shared / np.where(union > 0, union, 1)
-    return overlap

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoe.arrays import Indices, Ints
 from shoe.errors import InputError, quote
+from shoe.image_names import image_index
 from shoe.interactions import Interactions
 
 
@@ -20,10 +21,10 @@ class Alignment:
         unknown: names of prediction images that the truth does not have.
     """
 
-    truth_image: NDArray[np.int32]
+    truth_image: Ints
     unknown: tuple[str, ...]
 
-    def rows_of(self, predictions: Interactions, images: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def rows_of(self, predictions: Interactions, images: int) -> tuple[Indices, Indices]:
         """First row and number of rows of the predictions on each of the truth's ``images`` images."""
         first, count = np.zeros(images, np.int64), np.zeros(images, np.int64)
         known = self.truth_image >= 0
@@ -33,16 +34,12 @@ class Alignment:
 
 
 def align(predictions: Interactions, truth: Interactions) -> Alignment:
-    """Match images by file name without folder and ending ("images/a.jpg" is "a").
+    """Match images by name; see :func:`shoe.image_names.image_index`.
 
     Raises:
         InputError: when two prediction images are one image of the truth.
     """
-    exact = {name: i for i, name in enumerate(truth.images)}
-    if all(name in exact for name in predictions.images):
-        return Alignment(np.array([exact[name] for name in predictions.images], np.int32), ())
-    index = {_stem(name): i for name, i in exact.items()}
-    found = np.array([index.get(_stem(name), -1) for name in predictions.images], np.int32)
+    found = image_index(predictions.images, truth.images)
     unknown = tuple(name for name, i in zip(predictions.images, found, strict=True) if i < 0)
     twice = np.flatnonzero(np.bincount(found[found >= 0], minlength=1) > 1)
     if len(twice):
@@ -50,8 +47,3 @@ def align(predictions: Interactions, truth: Interactions) -> Alignment:
         found_names = " and ".join(quote(name) for name in names[:2])
         raise InputError("predictions", field="image", found=found_names, expected="one name for one image")
     return Alignment(found, unknown)
-
-
-def _stem(name: str) -> str:
-    base = name.replace("\\", "/").rsplit("/", 1)[-1]
-    return base.rsplit(".", 1)[0] if "." in base[1:] else base

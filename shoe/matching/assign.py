@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoe.matching.ragged import first_of_each
+from shoe.arrays import Floats, Indices
 from shoe.matching.spatial import Candidates
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from shoe.ragged import first_of_each
 
 
 def assign(

@@ -3,10 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.matching.ragged import first_of_each
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from shoe.arrays import Floats, Indices
+from shoe.ragged import first_of_each
 
 
 def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.arrays import Floats, Indices
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
-from shoe.matching.ragged import blocks, expand, first_of_each
 from shoe.matching.task import Task
+from shoe.ragged import blocks, expand, first_of_each
 from shoe.similarity import Similarity
 from shoe.similarity.combine import combine
 from shoe.similarity.table import Basis, SimilarityTable, similarity_table
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _CELLS = 1 << 20
 """Similarities computed at once: 8 MB."""

@@ -7,13 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.matching.iou import area, iou
-from shoe.matching.ragged import blocks, expand
-from shoe.matching.strict import OverlapRule
+from shoe.arrays import Floats, Indices
+from shoe.iou import OverlapRule, area, iou
 from shoe.matching.task import Boxes
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from shoe.ragged import blocks, expand
 
 _PAIRS_AT_ONCE = 1 << 16
 """Keeps the work arrays of a block in the processor's cache."""

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from numpy.typing import NDArray
 
-from shoe.matching.iou import Overlap, iou
-from shoe.matching.ragged import expand, first_of_each
+from shoe.arrays import Indices
+from shoe.iou import OverlapRule, iou
 from shoe.matching.task import Boxes
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class OverlapRule:
-    """When two pairs are the same place: pair IoU = min(human IoU, object IoU) reaches the threshold."""
-
-    overlap: Overlap
-    threshold: float
-    inclusive: bool
-
-    def holds(self, value: Floats) -> NDArray[np.bool_]:
-        """(n,) IoUs to (n,) whether they pass."""
-        return value >= self.threshold if self.inclusive else value > self.threshold
+from shoe.ragged import expand, first_of_each
 
 
 def true_positives(

@@ -8,14 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.arrays import Floats, Indices
 from shoe.datasets.truth import GroundTruth
 from shoe.frames import BoxSpace, shifted
 from shoe.interactions import Interactions
 from shoe.lexicon.labels import match_labels
 from shoe.matching.align import Alignment, align
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

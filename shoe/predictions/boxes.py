@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.arrays import Floats
 from shoe.errors import OptionError, quote, unknown_name
 from shoe.frames import Frame
-
-Floats = NDArray[np.float64]
 
 LAYOUTS = {
     "xyxy": "x1, y1, x2, y2",

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.arrays import Floats, Indices
 from shoe.frames import BoxSpace, shifted
 from shoe.interactions import Interactions
 from shoe.predictions.boxes import parse_convention
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 AS_READ = "as read"
 _SQUARES = (224, 336, 384, 448, 512, 640, 1024)

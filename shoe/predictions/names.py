@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.arrays import Indices
 from shoe.datasets.classes import HoiClasses, coco_categories
 from shoe.errors import InputError, quote
 from shoe.interactions import Interactions
-
-Indices = NDArray[np.int64]
 
 _HICO_STEM = re.compile(r"HICO_(?:test|train)2015_\d{8}")
 _LARGEST_ID = 10**8

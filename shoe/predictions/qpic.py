@@ -19,13 +19,13 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.arrays import Indices
 from shoe.datasets import fields
 from shoe.errors import InputError, quote
 from shoe.predictions.names import coco_ids, coco_objects, image_name
 from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source
 
-Indices = NDArray[np.int64]
 _HOIS = "hoi_prediction"
 _FIRST_RECORDS = 1000
 

@@ -8,13 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.arrays import Floats, Indices
 from shoe.errors import InputError, quote
 from shoe.interactions import Interactions
 from shoe.predictions.boxes import Convention, ordered, valid_conventions
 from shoe.predictions.source import Source
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 LONGEST_WORD = 200
 _LONGEST_NAME = 1000

@@ -8,10 +8,8 @@ is how the expectation over tied orders is computed.
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from shoe.arrays import Floats, Indices
 
 EPSILON = 1e-8
 """Algorithm 1 (SHOE supplement), lines 34-38: added to the denominators of precision and recall."""

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from shoe.errors import OptionError, quote, unknown_name
 from shoe.frames import BoxSpace
-from shoe.matching.iou import Overlap
+from shoe.iou import Overlap
 from shoe.scoring.average_precision import Interpolation
 from shoe.scoring.ranking import Ties
 

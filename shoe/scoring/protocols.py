@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shoe.frames import BoxSpace
-from shoe.matching.iou import Overlap
+from shoe.iou import Overlap
 from shoe.scoring.average_precision import Interpolation
 from shoe.scoring.options import SemanticOptions, StrictOptions
 from shoe.scoring.ranking import Ties

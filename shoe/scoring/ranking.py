@@ -13,11 +13,9 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.arrays import Floats, Indices, Mask
 from shoe.scoring.average_precision import Interpolation, average_precision
 from shoe.scoring.tied_orders import TiedList
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _MOST_LISTED_ORDERS = 5040
 
@@ -109,6 +107,11 @@ def class_scores(
     ap[which] = average_precision(*_padded(certain), truths[which], interpolation, epsilon)
     worst[which] = best[which] = ap[which]
     return ClassScores(ap, worst, best, error, recall, entries, tied)
+
+
+def mean_over(values: Floats, mask: Mask) -> float | None:
+    """Mean of the masked values; None, not 0 or NaN, where there are none."""
+    return float(values[mask].mean()) if mask.any() else None
 
 
 def _over_orders(

@@ -5,25 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoe.arrays import Floats, Indices, Mask
 from shoe.frames import BoxSpace
+from shoe.iou import Overlap, OverlapRule
 from shoe.matching.assign import assign
 from shoe.matching.caps import best_of_each
-from shoe.matching.iou import Overlap
 from shoe.matching.meaning import Meaning
 from shoe.matching.repeats import repeated
 from shoe.matching.spatial import Candidates, candidates
-from shoe.matching.strict import OverlapRule
 from shoe.matching.task import Boxes, Task
 from shoe.scoring.average_precision import EPSILON, GRIDS, Interpolation
 from shoe.scoring.options import SemanticOptions
-from shoe.scoring.ranking import ClassScores, Ties, class_scores
-from shoe.scoring.strict import mean_over
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+from shoe.scoring.ranking import ClassScores, Ties, class_scores, mean_over
 
 
 @dataclass(frozen=True, slots=True, eq=False)

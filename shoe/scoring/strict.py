@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoe.arrays import Floats, Indices, Mask
 from shoe.datasets.truth import GroundTruth
+from shoe.iou import OverlapRule
 from shoe.matching.caps import best_of_each, best_with_first_copies
-from shoe.matching.strict import OverlapRule, true_positives
+from shoe.matching.strict import true_positives
 from shoe.matching.task import Boxes, Task
 from shoe.scoring.options import StrictOptions
-from shoe.scoring.ranking import Ties, class_scores
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+from shoe.scoring.ranking import Ties, class_scores, mean_over
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,11 +81,6 @@ def strict_score(task: Task, options: StrictOptions) -> StrictResult:
         entries=len(entries),
         tied_share=scores.tied / len(entries) if len(entries) else None,
     )
-
-
-def mean_over(values: Floats, mask: Mask) -> float | None:
-    """Mean of the masked values; None, not 0 or NaN, where there are none."""
-    return float(values[mask].mean()) if mask.any() else None
 
 
 def _entries(task: Task, options: StrictOptions, truths: Indices) -> Indices:

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
+from shoe.arrays import Floats, Indices
 
 _SEED = 20151215
 _DRAWN_ENTRIES = 16384

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoe.arrays import Floats
 from shoe.errors import OptionError, unknown_name
-
-Floats = NDArray[np.float64]
 
 COMBINATIONS: dict[str, Callable[[Floats, Floats, float], Floats]] = {
     "arithmetic": lambda verb, object_, weight: weight * verb + (1 - weight) * object_,

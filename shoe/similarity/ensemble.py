@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.arrays import Floats
 from shoe.errors import unknown_name
 
 HIGHEST = 4
 MISSING = -1
 
 Ratings = NDArray[np.int8]
-Floats = NDArray[np.float64]
 
 
 def ensemble_values(ratings: Ratings, how: str) -> Floats:

@@ -18,10 +18,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.arrays import Floats
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 
-Floats = NDArray[np.float64]
 Synsets = NDArray[np.int32]
 Steps = NDArray[np.int32]
 

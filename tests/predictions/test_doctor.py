@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from shoe.arrays import Floats
 from shoe.datasets.hico_det import read_ground_truth
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.frames import Frame
@@ -19,7 +19,6 @@ from shoe.predictions.doctor import AS_READ, CANDIDATES, examine_boxes
 TRUTH_TABLE = read_ground_truth(TRUTH).interactions
 SIZES = {name: (int(w), int(h)) for name, (w, h) in zip(TRUTH_TABLE.images, TRUTH_TABLE.sizes, strict=True)}
 MODELS = {name: read_predictions(path, sizes=SIZES) for name, path in PREDICTIONS.items()}
-Floats = NDArray[np.float64]
 
 
 def numbers_of(boxes: Floats, sizes: Floats, convention: Convention) -> Floats:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-Indices = NDArray[np.int64]
+from shoe.arrays import Indices
 
 
 def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:

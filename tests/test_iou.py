@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shoe.matching.iou import Overlap, iou
+from shoe.iou import Overlap, iou
 
 CASES = [
     # a, b, continuous, +1, +1-crossing

@@ -1,11 +1,12 @@
 """Overlap of boxes, under each convention of the field (protocols.md 0.2, 0.3)."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from shoe.arrays import Floats
 
 _TINY = np.finfo(np.float64).tiny
 
@@ -19,6 +20,19 @@ class Overlap(StrEnum):
     """Boxes are inclusive pixel indices: width = x2 - x1 + 1 (official Matlab script)."""
     PIXELS_CROSSING = "+1-crossing"
     """As PIXELS, but 0 unless the extents overlap by more than a shared edge pixel (PPDM, QPIC, CDN, GEN-VLKT)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapRule:
+    """When two pairs are the same place: pair IoU = min(human IoU, object IoU) reaches the threshold."""
+
+    overlap: Overlap
+    threshold: float
+    inclusive: bool
+
+    def holds(self, value: Floats) -> NDArray[np.bool_]:
+        """(n,) IoUs to (n,) whether they pass."""
+        return value >= self.threshold if self.inclusive else value > self.threshold
 
 
 def area(boxes: Floats, overlap: Overlap) -> Floats:

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.matching.ragged import blocks, expand, first_of_each
+from shoe.ragged import blocks, expand, first_of_each
 
 counts = st.lists(st.integers(0, 9), max_size=12)
 
