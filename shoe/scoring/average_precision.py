@@ -13,6 +13,8 @@ from shoe.arrays import Floats, Indices
 
 EPSILON = 1e-8
 """Algorithm 1 (SHOE supplement), lines 34-38: added to the denominators of precision and recall."""
+GRID_TOLERANCE = 1e-12
+"""What fractional recall may miss a threshold of a grid by."""
 
 
 class Interpolation(StrEnum):
@@ -56,7 +58,8 @@ def average_precision(
         label: (lists, positives) credit of the entry at each place, 0 to 1.
         truths: (lists,) number of ground truths, at least 1; (1,) if all have the same.
         interpolation: the rule.
-        epsilon: added to the denominators, for the rules that integrate (``EPSILON`` or 0).
+        epsilon: added to the denominators by the rules that integrate; what recall may miss a threshold by, in the
+            rules with a grid: sums of fractional credit differ in their last digits by order.
 
     Returns:
         (lists,) values in 0..1.
@@ -65,7 +68,7 @@ def average_precision(
         return np.zeros(len(rank))
     credit = np.cumsum(label, axis=1)
     if interpolation in GRIDS:
-        return _on_grid(credit / rank, credit / truths[:, None], GRIDS[interpolation])
+        return _on_grid(credit / rank, credit / truths[:, None], GRIDS[interpolation] - epsilon)
     precision = credit / (rank + epsilon)
     gain = label / (truths[:, None] + epsilon)
     if interpolation is Interpolation.ALL_POINTS:

@@ -102,7 +102,7 @@ def class_scores(
         else:
             order = np.lexsort((-gains, -gained))
             ranked = TiedList.of(len(ascending) - right[order], equal[order], gains[order])
-            ap[k], worst[k], best[k], error[k] = _over_orders(ranked, truths[k : k + 1], interpolation, epsilon)
+            ap[k], worst[k], best[k], error[k] = _over_orders(ranked, k, truths[k : k + 1], interpolation, epsilon)
     which = [k for k, _, _ in certain]
     ap[which] = average_precision(*_padded(certain), truths[which], interpolation, epsilon)
     worst[which] = best[which] = ap[which]
@@ -115,11 +115,11 @@ def mean_over(values: Floats, mask: Mask) -> float | None:
 
 
 def _over_orders(
-    ranked: TiedList, truths: Indices, interpolation: Interpolation, epsilon: float
+    ranked: TiedList, number: int, truths: Indices, interpolation: Interpolation, epsilon: float
 ) -> tuple[float, float, float, float]:
     """Mean of AP over the orders of a list, AP in the worst and the best order, and the mean's standard error."""
     listable = ranked.orders <= _MOST_LISTED_ORDERS
-    orders = ranked.listed() if listable else ranked.drawn()
+    orders = ranked.listed() if listable else ranked.drawn(number)
     values = average_precision(*orders, truths, interpolation, epsilon)
     worst = best = values.mean()
     if ranked.groups:

@@ -16,9 +16,8 @@ import numpy as np
 from shoe.arrays import Floats, Indices
 
 _SEED = 20151215
-_DRAWN_ENTRIES = 16384
-"""Tied entries drawn for one list, in all: the more entries tie, the less AP varies, so fewer orders are enough."""
-_FEWEST_DRAWS, _MOST_DRAWS = 16, 1024
+_PAIRS = 128
+"""Mirrored pairs of orders drawn for a list."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,15 +76,17 @@ class TiedList:
         which = np.indices([len(p) for p in places]).reshape(len(places), -1)
         return self._matrix([p[w] for p, w in zip(places, which, strict=True)])
 
-    def drawn(self) -> tuple[Floats, Floats]:
-        """Random arrangements with a fixed seed; rows 2i and 2i + 1 mirror each other."""
-        rng = np.random.default_rng(_SEED)
-        size = sum(group.size for group in self.groups)
-        pairs = int(np.clip(_DRAWN_ENTRIES // size, _FEWEST_DRAWS, _MOST_DRAWS)) // 2
+    def drawn(self, list_number: int) -> tuple[Floats, Floats]:
+        """Random arrangements; rows 2i and 2i + 1 mirror each other.
+
+        Args:
+            list_number: seeds the draw, so that the errors of different lists are independent.
+        """
+        rng = np.random.default_rng([_SEED, list_number])
         places = []
         for group in self.groups:
-            shuffled = rng.permuted(np.tile(np.arange(group.size), (pairs, 1)), axis=1)[:, : len(group.credit)]
-            places.append(np.stack([shuffled, group.size - 1 - shuffled], axis=1).reshape(2 * pairs, -1))
+            drawn = _distinct_places(rng, group.size, len(group.credit))
+            places.append(np.stack([drawn, group.size - 1 - drawn], axis=1).reshape(2 * _PAIRS, -1))
         return self._matrix(places)
 
     def extremes(self) -> tuple[Floats, Floats]:
@@ -105,3 +106,18 @@ class TiedList:
         credit = np.concatenate([self.credit, *(group.credit for group in self.groups)])
         order = np.argsort(rank, axis=1)
         return np.take_along_axis(rank, order, axis=1), credit[order]
+
+
+def _distinct_places(rng: np.random.Generator, size: int, members: int) -> Indices:
+    """(_PAIRS, members) places of a group, all orders of all choices equally likely."""
+    if members * members > 2 * size:
+        shuffled = rng.permuted(np.tile(np.arange(size), (_PAIRS, 1)), axis=1)
+        return shuffled[:, :members]
+    # Floyd's way to choose a few of many: a place that is taken already gives way to the last one not yet allowed.
+    chosen = np.empty((_PAIRS, members), np.int64)
+    for member in range(members):
+        last = size - members + member
+        place = rng.integers(0, last + 1, _PAIRS)
+        taken = (chosen[:, :member] == place[:, None]).any(axis=1)
+        chosen[:, member] = np.where(taken, last, place)
+    return rng.permuted(chosen, axis=1)

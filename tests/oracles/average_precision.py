@@ -17,6 +17,9 @@ Entry = tuple[float, float]
 """Score and label; a label is 0, 1 or a similarity between them."""
 
 
+TOLERANCE = 1e-12
+
+
 def recall_grid(name: Grid) -> list[float]:
     """The eleven recalls as each reference computes them.
 
@@ -30,8 +33,11 @@ def recall_grid(name: Grid) -> list[float]:
     return [i / 10 for i in range(11)]
 
 
-def interpolated(labels: Sequence[float], truths: int, thresholds: Sequence[float]) -> float:
-    """Mean over thresholds of the largest precision at a recall that reaches the threshold; 0 where none does."""
+def interpolated(labels: Sequence[float], truths: int, thresholds: Sequence[float], tolerance: float = 0.0) -> float:
+    """Mean over thresholds of the largest precision at a recall that reaches the threshold; 0 where none does.
+
+    Sums of fractional labels differ in their last digits by order, so recall may miss a threshold by the tolerance.
+    """
     if truths == 0:
         return 0.0
     curve = []
@@ -41,7 +47,7 @@ def interpolated(labels: Sequence[float], truths: int, thresholds: Sequence[floa
         curve.append((found / truths, found / rank))
     total = 0.0
     for threshold in thresholds:
-        total += max((precision for recall, precision in curve if recall >= threshold), default=0.0)
+        total += max((precision for recall, precision in curve if recall >= threshold - tolerance), default=0.0)
     return total / len(thresholds)
 
 
@@ -77,9 +83,9 @@ def trapezoid(labels: Sequence[float], truths: int) -> float:
 def average_precision(labels: Sequence[float], truths: int, method: Method) -> float:
     """AP of labels in rank order. ``truths`` = 0 gives 0. 11-point uses the exact grid."""
     if method == "11-point":
-        return eleven_point(labels, truths)
+        return interpolated(labels, truths, recall_grid("exact"), TOLERANCE)
     if method == "101-point":
-        return interpolated(labels, truths, [k / 100 for k in range(101)])
+        return interpolated(labels, truths, [k / 100 for k in range(101)], TOLERANCE)
     if method == "trapezoid":
         return trapezoid(labels, truths)
     return all_points(labels, truths)

@@ -1,0 +1,100 @@
+"""Orders of tied entries: drawn ones stand for all of them, and the error that is claimed is the error that is made."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.scoring.average_precision import GRID_TOLERANCE, Interpolation, average_precision
+from shoe.scoring.ranking import ClassScores, Ties, class_scores
+from shoe.scoring.tied_orders import TiedList
+from tests.oracles.average_precision import Method, expected_ap
+
+
+def scores(credit: list[float], classes: int = 1, size: int | None = None) -> ClassScores:
+    """Classes alike: one score for all entries, some of them credited."""
+    size = size or len(credit)
+    one = np.zeros(size)
+    one[: len(credit)] = credit
+    return class_scores(
+        np.repeat(np.arange(classes), size),
+        np.ones(classes * size),
+        np.tile(one, classes),
+        np.full(classes, max(1, int(np.count_nonzero(one)))),
+        interpolation=Interpolation.ALL_POINTS,
+        ties=Ties.EXPECTED,
+        epsilon=1e-8,
+    )
+
+
+def mean_over_single_places(size: int) -> float:
+    """AP of one truth among ``size`` equally scored entries: 1/place, each place equally likely."""
+    return sum(1 / place for place in range(1, size + 1)) / size
+
+
+@pytest.mark.parametrize("size", [2, 50, 5040])
+def test_one_hit_is_listed_exactly(size: int) -> None:
+    found = scores([1.0], size=size)
+    assert found.error[0] == 0
+    assert found.ap[0] == pytest.approx(mean_over_single_places(size), abs=1e-7)
+
+
+def test_the_mean_over_drawn_orders_is_as_near_as_its_error_says() -> None:
+    """Many classes with one hit among 6,000, which is drawn, against the sum that is known."""
+    classes = 200
+    found = scores([1.0], classes, size=6000)
+    truth = mean_over_single_places(6000)
+    error = math.sqrt((found.error**2).sum()) / classes
+    assert error > 0
+    assert abs(found.ap.mean() - truth) < 4 * error
+    assert np.std(found.ap) / np.sqrt(classes) == pytest.approx(error, rel=0.5)
+
+
+@pytest.mark.parametrize(("credited", "size"), [(8, 12), (3, 40), (9, 60)])
+def test_drawn_orders_are_distinct_places_of_the_group(credited: int, size: int) -> None:
+    ranked = TiedList.of(np.zeros(credited, np.int64), np.full(credited, size), np.linspace(1, 0.5, credited))
+    rank, credit = ranked.drawn(3)
+    assert (np.diff(rank, axis=1) > 0).all()
+    assert rank.min() >= 1
+    assert rank.max() <= size
+    assert np.allclose(np.sort(credit, axis=1), np.sort(np.linspace(1, 0.5, credited)))
+    counts = np.bincount(rank.astype(int).reshape(-1), minlength=size + 1)[1:]
+    assert counts.max() < 2.5 * counts.mean()
+
+
+def test_a_list_just_too_long_to_be_listed_agrees_with_its_listing() -> None:
+    credit = np.array([1.0, 0.75, 0.5, 0.25])
+    ranked = TiedList.of(np.zeros(4, np.int64), np.full(4, 11), credit)
+    assert ranked.orders == 7920
+    truths = np.array([4])
+    exact = average_precision(*ranked.listed(), truths, Interpolation.ALL_POINTS, 1e-8).mean()
+    values = average_precision(*ranked.drawn(0), truths, Interpolation.ALL_POINTS, 1e-8)
+    error = values.reshape(-1, 2).mean(axis=1).std(ddof=1) / math.sqrt(len(values) / 2)
+    assert abs(values.mean() - exact) < 4 * error
+
+
+entries = st.lists(st.tuples(st.sampled_from([0.1, 0.5]), st.integers(0, 20)), min_size=1, max_size=6)
+
+
+@given(entries, st.sampled_from(["all-points", "11-point", "101-point", "trapezoid"]), st.integers(0, 3))
+def test_mean_and_bounds_agree_with_all_orders(entries: list[tuple[float, int]], method: Method, extra: int) -> None:
+    """Credits in twentieths, whose sums depend on their order in the last digits."""
+    labels = [(score, steps / 20) for score, steps in entries]
+    truths = sum(credit > 0 for _, credit in labels) + extra
+    slow = expected_ap(labels, truths, method)
+    fast = class_scores(
+        np.zeros(len(labels), int),
+        np.array([score for score, _ in labels]),
+        np.array([credit for _, credit in labels]),
+        np.array([truths]),
+        interpolation=Interpolation(method),
+        ties=Ties.EXPECTED,
+        epsilon=GRID_TOLERANCE if "point" in method and method != "all-points" else 1e-8,
+    )
+    assert fast.ap[0] == pytest.approx(slow.expected, abs=1e-9)
+    assert fast.worst[0] == pytest.approx(slow.worst, abs=1e-9)
+    assert fast.best[0] == pytest.approx(slow.best, abs=1e-9)
+    assert fast.worst[0] <= fast.ap[0] + 1e-12
+    assert fast.ap[0] <= fast.best[0] + 1e-12
