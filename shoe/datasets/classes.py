@@ -6,7 +6,9 @@ The tables are package data; a file of the same form overrides them (``read_clas
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -80,13 +82,18 @@ def read_classes(path: str | Path, name: str) -> HoiClasses:
     """Read a class table that replaces a packaged one: tab-separated, with the packaged table's header.
 
     Raises:
-        InputError: naming the line that breaks the form.
+        InputError: naming the line that breaks the form, has a label that differs from another's only in case or
+            separators, or a synset that WordNet has not.
     """
     try:
         text = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(path, found=type(error).__name__, expected="a tab-separated class table") from None
-    return _parse(text, name, source=path)
+    classes = _parse(text, name, source=path)
+    rows = [line.split("\t") for line in text.splitlines()[1:]]
+    _check_labels(rows, path)
+    _check_synsets(rows, path)
+    return classes
 
 
 @cache
@@ -106,6 +113,8 @@ def _parse(text: str, name: str, source: str | Path) -> HoiClasses:
         if len(row) != len(_COLUMNS) or not row[0] or not row[1] or row[5] not in ("", "rare"):
             found = quote(lines[number - 1])
             raise InputError(source, record=f"line {number}", found=found, expected="six fields, the last '' or 'rare'")
+    if not rows:
+        raise InputError(source, found="no classes", expected="one line per class below the header")
     verbs = sorted({row[0] for row in rows})
     objects = sorted({row[1] for row in rows})
     verb = np.array([verbs.index(row[0]) for row in rows], np.int32)
@@ -128,3 +137,37 @@ def _parse(text: str, name: str, source: str | Path) -> HoiClasses:
         of=of,
         digest=hashlib.sha256(text.encode()).hexdigest()[:8],
     )
+
+
+def _check_labels(rows: Sequence[Sequence[str]], source: str | Path) -> None:
+    """Labels that predictions could not tell apart ("hot dog", "Hot_Dog") are refused."""
+    from shoe.lexicon.text import plain, tokens
+
+    for column in (0, 1):
+        first: dict[str, str] = {}
+        for number, row in enumerate(rows, start=2):
+            label = first.setdefault("".join(tokens(plain(row[column]))), row[column])
+            if label != row[column]:
+                expected = f"{quote(label)} as in another line, or another word: case and separators do not count"
+                place, field = f"line {number}", _COLUMNS[column]
+                raise InputError(source, record=place, field=field, found=quote(row[column]), expected=expected)
+
+
+def _check_synsets(rows: Sequence[Sequence[str]], source: str | Path) -> None:
+    """Synsets have to be WordNet's, verbs for verbs and nouns for objects; a class may have none."""
+    from shoe.lexicon.store import lexicon
+
+    packaged = classes_of("hico-det")
+    for column, pos, known in ((3, "v", packaged.verb_synsets), (4, "n", packaged.object_synsets)):
+        for number, row in enumerate(rows, start=2):
+            synset = lexicon().synset(row[column])
+            if row[column] and (synset < 0 or lexicon().pos(synset) != pos):
+                near = get_close_matches(row[column], known, n=1)
+                raise InputError(
+                    source,
+                    record=f"line {number}",
+                    field=_COLUMNS[column],
+                    found=quote(row[column]),
+                    expected=f"a {'verb' if pos == 'v' else 'noun'} of WordNet 3.0, as {known[0]}, or nothing",
+                    hint=f"did you mean {near[0]}?" if near else None,
+                )

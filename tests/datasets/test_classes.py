@@ -1,3 +1,4 @@
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,22 @@ def test_coco_categories_are_80_of_90() -> None:
             f"{HEADER}\nride\thorse\t\t\t\t\nride\thorse\t\t\t\t",
             "found a class twice, expected each verb and object pair",
         ),
+        (HEADER, "found no classes, expected one line per class below the header"),
+        (
+            f"{HEADER}\neat\thot dog\t\t\t\t\nhold\tHot_Dog\t\t\t\t",
+            "line 3: object: found 'Hot_Dog', expected 'hot dog' as in another line",
+        ),
+        (
+            f"{HEADER}\nsit_on\tbench\t\t\t\t\nsit-on\tchair\t\t\t\t",
+            "line 3: verb: found 'sit-on', expected 'sit_on' as",
+        ),
+        (
+            f"{HEADER}\nride\thorse\t\tride.v.01\thorze.n.01\t",
+            "line 2: object_synset: found 'horze.n.01', expected a noun of WordNet 3.0, as airplane.n.01, or nothing "
+            "(did you mean horse.n.01?)",
+        ),
+        (f"{HEADER}\nride\thorse\t\tride.v.99\thorse.n.01\t", "line 2: verb_synset: found 'ride.v.99', expected"),
+        (f"{HEADER}\nride\thorse\t\tride.n.01\thorse.n.01\t", "line 2: verb_synset: found 'ride.n.01', expected"),
     ],
 )
 def test_a_broken_class_table_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -59,6 +76,12 @@ def test_a_broken_class_table_is_refused(tmp_path: Path, text: str, message: str
     with pytest.raises(InputError) as raised:
         read_classes(tmp_path / "classes.tsv", "mine")
     assert message in str(raised.value)
+
+
+def test_the_packaged_table_passes_as_a_file(tmp_path: Path) -> None:
+    packaged = files("shoe.datasets") / "data" / "hico_det_classes.tsv"
+    (tmp_path / "classes.tsv").write_bytes(packaged.read_bytes())
+    assert read_classes(tmp_path / "classes.tsv", "mine").digest == classes_of("hico-det").digest
 
 
 def test_a_class_table_that_is_no_text_is_refused(tmp_path: Path) -> None:

@@ -182,6 +182,14 @@ def test_another_file_is_refused_in_one_line(tmp_path: Path, data: bytes, messag
     assert message in str(raised.value)
 
 
+def test_a_table_of_no_classes_is_not_taken_for_none() -> None:
+    none = np.zeros(0, np.int32)
+    packaged = classes_of("hico-det")
+    empty = replace(packaged, name="mine", verb=none, object=none, of=np.full_like(packaged.of, -1))
+    with pytest.raises(InputError, match="expected one of the 0 classes of mine"):
+        read_ground_truth(INSTANCES, classes=empty)
+
+
 def test_a_missing_file_is_named_with_the_nearest() -> None:
     with pytest.raises(InputError, match=r"found no such file, expected a file \(did you mean test_hico.json\?\)"):
         read_ground_truth(PPDM.with_name("tset_hico.json"))

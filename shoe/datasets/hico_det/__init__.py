@@ -50,7 +50,7 @@ def read_ground_truth(
         OptionError: for an unknown dataset, or a split that the file does not hold.
     """
     numbering = classes_of(dataset)
-    classes = classes or numbering
+    classes = numbering if classes is None else classes
     annotations = _read(path, numbering, split)
     interactions = in_words_of(classes, annotations, path)
     found = _split(interactions.images, path)
