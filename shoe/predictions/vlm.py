@@ -71,7 +71,7 @@ def role(key: Any) -> str | None:
 def read_vlm(source: Source) -> Rows:
     """Read free text.
 
-    Phrases without verb and object keep their text as verb, with "" as object; the notes list them.
+    Phrases without verb and object have "" for both, which is like no class; the notes list their text.
 
     Raises:
         InputError: naming the record and field that break the form, or the first phrase if none could be split.
@@ -260,7 +260,7 @@ class _Columns:
             return (parsed[0] if parsed else text), object_
         if parsed is None:
             self._source.notes.unparsed[text] = self._source.notes.unparsed.get(text, 0) + 1
-            return text, ""
+            return "", ""
         return parsed
 
     def _parsed(self, text: str) -> tuple[str, str] | None:

@@ -1,17 +1,22 @@
 """Free text: whatever a model calls its keys, and whatever it says."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
 
+from shoe.datasets.classes import classes_of
 from shoe.errors import InputError
 from shoe.interactions import Interactions
+from shoe.lexicon.expressions import Part
 from shoe.predictions import ReadNotes, read_predictions_with_notes
+from shoe.similarity import load_similarity
+from shoe.similarity.table import similarity_table
 
 HUMAN, TARGET = [310, 19, 362, 123], [10, 107, 631, 442]
 WORDS = {"verb": "ride", "object": "horse"}
+CLASSES = classes_of("hico-det")
 BOXES = {"human_box": HUMAN, "object_box": TARGET}
 
 
@@ -93,9 +98,24 @@ def test_an_interaction_beside_an_object_word_is_a_verb(tmp_path: Path) -> None:
 def test_odd_phrases_are_kept_counted_and_match_nothing(tmp_path: Path) -> None:
     phrases = ["riding a horse", "???", "hm", "???"]
     table, notes = read(tmp_path, [{"image": "a.jpg", **BOXES, "phrase": p} for p in phrases])
-    assert [row[1:3] for row in told(table)] == [("riding", "horse"), ("???", ""), ("hm", ""), ("???", "")]
+    assert [row[1:3] for row in told(table)] == [("riding", "horse"), ("", ""), ("", ""), ("", "")]
     assert notes.unparsed == {"???": 2, "hm": 1}
     assert notes.lines()[1] == "no verb and object found in 3 phrases, which match nothing: '???', 'hm'"
+
+
+@pytest.mark.parametrize("similarity", ["hico-det", "identity", "wup"])
+def test_a_phrase_without_verb_and_object_is_like_no_class(tmp_path: Path, similarity: str) -> None:
+    phrases = ["riding", "on top of ship", "riding a horse"]
+    table, notes = read(tmp_path, [{"image": "a.jpg", **BOXES, "phrase": p} for p in phrases])
+    assert notes.unparsed == {"riding": 1, "on top of ship": 1}
+    best = {}
+    for part, synsets, labels, words, word in (
+        ("verb", CLASSES.verb_synsets, [CLASSES.verbs[v] for v in CLASSES.verb], table.verbs, table.verb),
+        ("object", CLASSES.object_synsets, [CLASSES.objects[o] for o in CLASSES.object], table.objects, table.object),
+    ):
+        values = similarity_table(load_similarity(similarity), cast(Part, part), synsets, labels, words).values
+        best[part] = values.max(axis=0)[word].tolist()
+    assert best == {"verb": [0, 0, 1], "object": [0, 0, 1]}
 
 
 def test_a_file_of_odd_phrases_only_is_refused(tmp_path: Path) -> None:
