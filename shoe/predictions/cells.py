@@ -1,7 +1,8 @@
 """The official Matlab form: ``all_boxes``, a cell per class and test image, n x 9: two boxes and a score.
 
 One file with all 600 classes, or a folder of 80, one per object in COCO's order, with the classes of that object. Boxes
-hold pixel indices from 0; the official script adds 1 to each number. Structure as its ``eval_one.m`` reads it.
+hold pixel indices from 0; the official script adds 1 to each number. Structure as its ``eval_one.m`` reads it. Nothing
+in a file names its images: as many columns as the test set has are the test set, in the order of its list.
 """
 
 from __future__ import annotations
@@ -138,11 +139,12 @@ def _detections(path: Path, cell: Any, place: str) -> NDArray[np.float64]:
 
 
 def _images(source: Source, count: int) -> list[str]:
-    """Names of the columns: the test set, or the images of the ground truth if there are as many."""
-    if source.sizes is not None and len(source.sizes) == count:
-        return list(source.sizes)
-    images = official_images()
-    if count != len(images):
-        expected = f"{len(images):,}, the test images, or as many as the ground truth has"
+    """Names of the columns: the test set's; of as many columns as the ground truth has images, its images."""
+    official = official_images()
+    if count == len(official):
+        return official
+    if source.sizes is None or len(source.sizes) != count:
+        expected = f"{len(official):,}, the test images, or as many as the ground truth has"
         raise InputError(source.path, field=_VARIABLE, found=f"{count:,} columns", expected=expected)
-    return images
+    source.notes.columns_by_truth = count
+    return list(source.sizes)

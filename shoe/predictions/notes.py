@@ -17,13 +17,14 @@ class ReadNotes:
         images, triplets: how many the table holds.
         scores_defaulted: triplets without a score, which got 1.
         unparsed: phrases, in order of first appearance, in which no verb and object were found, and how often each
-            came; they keep their whole text as verb and "" as object.
+            came; in the table verb and object of these are "".
         replies: raw model replies read.
         replies_mended: replies that were no clean JSON, from which complete items were kept all the same.
         replies_empty: replies without any JSON.
         items_cut: incomplete items of replies that were left out.
         boxes_cut: items of replies left out because a box has no area.
         words_clipped: words longer than 200 characters, cut to that length.
+        columns_by_truth: columns of a Matlab file, other than the test set's, taken for the ground truth's images.
     """
 
     format: str = ""
@@ -38,6 +39,7 @@ class ReadNotes:
     items_cut: int = 0
     boxes_cut: int = 0
     words_clipped: int = 0
+    columns_by_truth: int = 0
 
     @property
     def scores(self) -> str:
@@ -71,4 +73,6 @@ class ReadNotes:
             lines.append(f"{self.replies_empty:,} of {self.replies:,} replies hold no JSON: no predictions there")
         if self.words_clipped:
             lines.append(f"{self.words_clipped:,} words were longer than 200 characters and cut to that")
+        if self.columns_by_truth:
+            lines.append(f"columns taken for the ground truth's {self.columns_by_truth:,} images, in its order")
         return lines

@@ -47,6 +47,7 @@ def test_a_folder_has_a_file_per_object_in_cocos_order(tmp_path: Path) -> None:
         mat(tmp_path / f"detections_{number:02d}.mat", (len(classes), len(table.images)), cells)
     read, notes = read_predictions_with_notes(tmp_path, sizes=samples.sizes(table))
     assert notes.format == "mat"
+    assert notes.lines() == ["columns taken for the ground truth's 4 images, in its order"]
     assert sorted(samples.rows(read)) == sorted(expected)
     assert len(expected) == len(table)
     (tmp_path / "detections_17.mat").unlink()
@@ -89,3 +90,13 @@ def test_one_row_of_one_cell_is_read(tmp_path: Path) -> None:
     assert (table.verb[0], table.object[0]) == hoi
     assert table.human_boxes.tolist() == [ROW[:4]]
     assert notes.boxes == "pixels-0"
+
+
+def test_as_many_columns_as_the_test_set_has_are_the_test_set(tmp_path: Path) -> None:
+    official = official_images()
+    path = mat(tmp_path / "x.mat", (600, len(official)), {600 * 7: [ROW]})
+    truth_in_another_order = dict.fromkeys(reversed(official), (640, 480))
+    table, notes = read_predictions_with_notes(path, sizes=truth_in_another_order)
+    assert table.images == tuple(official)
+    assert table.images[table.image[0]] == official[7]
+    assert notes.lines() == []
