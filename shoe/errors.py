@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 _LONGEST_QUOTE = 80
+_MOST_NAMES_LISTED = 20
 
 
 class ShoeError(Exception):
@@ -65,8 +66,11 @@ def printable(text: str, longest: int = _LONGEST_QUOTE) -> str:
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> OptionError:
-    """Build the error for a name that does not exist, with the nearest valid one and the list of all."""
+    """Build the error for a name that does not exist: the nearest valid ones, and the list of all if it is short."""
     names = sorted(known)
-    nearest = get_close_matches(name, names, n=1)
+    nearest = get_close_matches(name, names, n=3)
+    if len(names) > _MOST_NAMES_LISTED:
+        listed = f"nearest: {', '.join(nearest)}" if nearest else f"{len(names)} are known"
+        return OptionError(f"unknown {what} {quote(name)}; {listed}")
     meant = f" (did you mean {nearest[0]}?)" if nearest else ""
     return OptionError(f"unknown {what} {quote(name)}{meant}; known: {', '.join(names)}")

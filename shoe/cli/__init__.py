@@ -1,5 +1,6 @@
 """The command line: one thin command per file, put together in ``app``."""
 
+import os
 import sys
 
 from shoe.errors import ShoeError
@@ -27,3 +28,9 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
+    except OSError as error:
+        # The reader of a pipe that has gone away is no news; a full disk is. Nothing more can be written either way.
+        if not isinstance(error, BrokenPipeError):
+            print(f"shoe: the output cannot be written: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(2 if not isinstance(error, BrokenPipeError) else 0)

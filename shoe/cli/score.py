@@ -1,6 +1,5 @@
 """``shoe score``: the main job."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,9 @@ def score(
     protocol: Annotated[
         list[str] | None,
         typer.Option(
-            "--protocol", "-p", help="Protocol; again for more. 'all': every strict one. Default: hico-det, shoe."
+            "--protocol",
+            "-p",
+            help="Protocol; again for more. 'all': every strict one and shoe. Default: hico-det, shoe.",
         ),
     ] = None,
     similarity: Annotated[str, typer.Option(help="Similarity map: a shipped name or a folder.")] = "hico-det",
@@ -39,19 +40,24 @@ def score(
 ) -> None:
     """Score predictions: strict mAP beside SHOE-mAP, SHOE-mF1 and the miss rates, with a signature.
 
+    Protocols: hico-det, hico-det-known-object, ppdm, qpic, gen-vlkt, upt, thid, diag; shoe, shoe-literal. The choices
+    that --option changes, and the names of formats and box conventions, are listed in README.md and by
+    shoe convert --help.
+
     Example: shoe score predictions.json --ground-truth instances_test2015.json --protocol all
 
-    JSON keys: signature, dataset, split, images, ground_truths, predictions, strict {protocol, map, map_rare,
-    map_non_rare, max_recall, classes, tied_share}, protocols [...], semantic {map, map_bounds, mf1, gt_miss_rate,
-    prediction_miss_rate, classes, tied_share}, resolution {verbs, objects, rated_share, fallback_share,
-    unrated_share}, profile, absent. Fractions 0..1; what cannot be measured is left out.
+    JSON keys: signature, dataset, split, images, ground_truths, predictions; strict {protocol, map, map_rare,
+    map_non_rare, max_recall, classes, ranked_predictions, tied_share}; protocols [{signature, ...strict}] where several
+    are asked for; semantic {protocol, map, map_without_no_interaction, map_bounds, map_standard_error, mf1,
+    gt_miss_rate, prediction_miss_rate, classes, tied_share}; resolution {verbs, objects {words, dataset_labels,
+    unresolved}, rated_share, fallback_share, unrated_share, basis}; profile {images_with_predictions, unknown_images,
+    constant_scores, repeats, outside_share}; absent; notes. Fractions 0..1; what cannot be measured is left out.
     """
     from shoe.cli.output import write_json
     from shoe.datasets.classes import read_classes
     from shoe.datasets.hico_det import read_ground_truth
     from shoe.datasets.subsets import subset_of
     from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.doctor import examine_boxes
     from shoe.report.json import as_json
     from shoe.report.terminal import console, print_report
     from shoe.scoring.score import DEFAULT_PROTOCOLS
@@ -69,9 +75,8 @@ def score(
         similarity=similarity,
         protocols=protocol or DEFAULT_PROTOCOLS,
         options=option or (),
-        reading={"boxes": notes.boxes, "scores": notes.scores},
+        notes=notes,
     )
-    report = replace(report, notes=(*notes.lines(), *examine_boxes(read, truth.interactions).lines()))
     if json is not None:
         write_json(as_json(report), json)
     if json != "-":

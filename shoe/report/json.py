@@ -6,7 +6,9 @@ from typing import Any
 
 import orjson
 
-from shoe.scoring.score import Report, Resolution, Words
+from shoe.report.remarks import remarks
+from shoe.scoring.resolution import Resolution, Words
+from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 from shoe.scoring.strict import StrictResult
 
@@ -40,11 +42,12 @@ def as_dict(report: Report) -> dict[str, Any]:
                     "images_with_predictions": report.profile.images,
                     "unknown_images": len(report.profile.unknown_images),
                     "constant_scores": report.profile.constant_scores,
+                    "repeats": report.profile.repeats,
                     "outside_share": report.profile.outside_share,
                 }
             ),
             "absent": report.absent or None,
-            "notes": list(report.notes) or None,
+            "notes": remarks(report) or None,
         }
     )
 

@@ -31,13 +31,19 @@ def amount(default: Any, what: str, low: float, high: float, kind: type = float,
 
 @dataclass(frozen=True, slots=True)
 class SemanticOptions:
-    """The choices of SHOE-mAP and SHOE-mF1. The defaults are the protocol ``shoe``; A1 to A31: protocols.md 10.5."""
+    """The choices of SHOE-mAP and SHOE-mF1; the defaults are protocol ``shoe``, A1 to A31: docs/protocols.md 10.5."""
 
     protocol: str = "shoe"
     combine: str = choice("arithmetic", "HOI similarity from verb and object", "arithmetic", "geometric", "minimum")
     weight: float = amount(0.5, "weight of the verb in it", 0, 1)
     assign: str = choice("greedy-gt", "who chooses whom (A1)", "greedy-gt", "best-first", "hungarian", "confidence")
-    sigma_ties: str = choice("confidence", "which of equally similar candidates (A2)", "confidence", "index", "iou")
+    sigma_ties: str = choice(
+        "confidence",
+        "which of equally similar candidates, under greedy-gt and best-first (A2)",
+        "confidence",
+        "index",
+        "iou",
+    )
     theta: float = amount(0.5, "IoU threshold of both boxes", 0, 1)
     theta_at: str = choice(">=", "comparison with theta (A3)", ">=", ">")
     pixels: str = choice("cont", "pixel convention of the IoU (A4)", "cont", "+1")
@@ -54,7 +60,12 @@ class SemanticOptions:
         "101-point",
         "trapezoid",
     )
-    ties: str = choice("expected", "order of equal scores (A11)", "expected", "input")
+    ties: str = choice(
+        "expected",
+        "AP under equal scores: its mean over their orders, or the order of the input (A11)",
+        "expected",
+        "input",
+    )
     classes: str = choice("truth", "classes in the mean (A12)", "truth", "all")
     senses: str = choice(
         "table", "sense of a ground-truth class: the class table's, or its word's first (A13)", "table", "first"
@@ -81,13 +92,16 @@ class SemanticOptions:
     )
     cap: int | None = amount(None, "predictions kept an image, best scores first (A27)", 1, 10**9, int, none=True)
     repeats: str = choice(
-        "charged", "an exact repeat of a prediction: only charged, or matched like any", "charged", "matched"
+        "charged",
+        "an exact repeat (same boxes, same spelling): only charged, or matched like any",
+        "charged",
+        "matched",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class StrictOptions:
-    """The choices of an exact-label protocol; sources: protocols.md, the section named in ``source``."""
+    """The choices of an exact-label protocol; docs/protocols.md 0.3."""
 
     protocol: str = "hico-det"
     space: BoxSpace = choice(BoxSpace.INDICES, "coordinates in which boxes are compared", *BoxSpace)

@@ -2,83 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoe.datasets.truth import GroundTruth
 from shoe.errors import InputError, OptionError, quote, unknown_name
-from shoe.frames import BoxSpace, Frame
+from shoe.frames import Frame
 from shoe.interactions import Interactions
+from shoe.lexicon.digest import lexicon_digest
+from shoe.matching.box_doctor import BoxReport, examine_boxes
 from shoe.matching.meaning import Meaning
-from shoe.matching.task import Boxes, Task
-from shoe.scoring.options import SemanticOptions, StrictOptions, changed
+from shoe.matching.task import Task
+from shoe.predictions.notes import ReadNotes
+from shoe.scoring.options import STRICT_PREFIX, SemanticOptions, StrictOptions, changed
+from shoe.scoring.profile import Profile, profile_of
 from shoe.scoring.protocols import SEMANTIC, STRICT
+from shoe.scoring.resolution import Resolution, resolution_of
 from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.scoring.signature import Signature, sign
 from shoe.scoring.strict import StrictResult, strict_score
 from shoe.similarity import Similarity, load_similarity
-from shoe.similarity.table import Basis, SimilarityTable
 
 DEFAULT_PROTOCOLS = ("hico-det", "shoe")
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """How the predicted words of one part of speech fared."""
-
-    words: int
-    labels: int
-    """Words that are a name of the dataset (up to case, separators and inflection)."""
-    unresolved: tuple[str, ...]
-    """Words without a sense in the lexicon: they match an equal word only."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resolution:
-    """What the similarities of the matched pairs rest on; shares of all verb and object comparisons of matches."""
-
-    verbs: Words
-    objects: Words
-    basis: dict[str, float]
-    """Share of each ``Basis``, by its name in lower case; empty without a match."""
-    lexical: bool
-    """Whether unrated pairs took a value from WordNet's graph (``unrated=wup``)."""
-
-    @property
-    def rated_share(self) -> float | None:
-        """Share that rests on ratings, zeros among them, or on identical senses."""
-        return self._share("rated", "zero", "identical")
-
-    @property
-    def fallback_share(self) -> float | None:
-        """Share that rests on equal spelling, or on WordNet's graph where that was asked for."""
-        return self._share("same_word", *(["unrated"] if self.lexical else []))
-
-    @property
-    def unrated_share(self) -> float | None:
-        """Share that counted 0 because nobody rated the pair, or the word has no sense."""
-        return self._share("unresolved", *([] if self.lexical else ["unrated"]))
-
-    def _share(self, *names: str) -> float | None:
-        return sum(self.basis[name] for name in names) if self.basis else None
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """Facts about the predictions that explain surprising figures."""
-
-    images: int
-    """Images with at least one prediction."""
-    unknown_images: tuple[str, ...]
-    constant_scores: bool
-    """All predictions have one and the same score."""
-    outside_share: float | None
-    """Share of predictions with a box that leaves its image by more than a pixel; None where no size is known."""
+_SEMANTIC_FACTS = ("map", "map-sha", "lexicon-sha")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +42,7 @@ class Report:
         semantic: the semantic result; None when not asked for, or not measurable.
         meaning: the similarities behind it.
         absent: for each part that could not be measured, why.
-        notes: what the readers of the files want to be known, one line each.
+        notes: how the predictions were read; None for tables that were made otherwise.
     """
 
     task: Task
@@ -101,7 +51,7 @@ class Report:
     semantic: SemanticResult | None
     meaning: Meaning | None
     absent: dict[str, str]
-    notes: tuple[str, ...] = ()
+    notes: ReadNotes | None = None
 
     @property
     def truth(self) -> GroundTruth:
@@ -116,14 +66,21 @@ class Report:
     @cached_property
     def profile(self) -> Profile:
         """Facts about the predictions."""
-        return _profile(self.task)
+        return profile_of(self.task)
+
+    @cached_property
+    def boxes(self) -> BoxReport:
+        """Whether another box convention would fit the ground truth far better."""
+        # A native table's numbers are what its frame says; no convention was applied to them.
+        convention = self.notes.boxes if self.notes and self.notes.format != "native" else "xyxy"
+        return examine_boxes(self.predictions, self.truth.interactions, convention)
 
     @cached_property
     def resolution(self) -> Resolution | None:
         """How predicted words fared; None without the semantic part."""
         if self.semantic is None or self.meaning is None:
             return None
-        return _resolution(self.task, self.meaning, self.semantic)
+        return resolution_of(self.task, self.meaning, self.semantic)
 
     @property
     def strict(self) -> StrictResult | None:
@@ -138,7 +95,7 @@ class Report:
 
     def signature_of(self, result: StrictResult) -> Signature:
         """How the figures of one strict protocol came about."""
-        return sign(self.truth, {k: v for k, v in self.facts.items() if not k.startswith("map")}, result.options)
+        return sign(self.truth, {k: v for k, v in self.facts.items() if k not in _SEMANTIC_FACTS}, result.options)
 
 
 def score(
@@ -148,7 +105,7 @@ def score(
     similarity: str | Path = "hico-det",
     protocols: Sequence[str] = DEFAULT_PROTOCOLS,
     options: Sequence[str] = (),
-    reading: Mapping[str, str] | None = None,
+    notes: ReadNotes | None = None,
 ) -> Report:
     """Score predictions against a ground truth.
 
@@ -158,7 +115,7 @@ def score(
         similarity: name of a shipped map or baseline, or a map's folder.
         protocols: names of strict protocols and at most one semantic; ``all`` means every strict protocol and ``shoe``.
         options: ``NAME=VALUE`` settings that change the protocols' choices.
-        reading: how the file was read, for the signature: the box convention, where scores came from.
+        notes: how the predictions were read (``read_predictions_with_notes``), for the signature and the remarks.
 
     Returns:
         A report; ``report.strict.map``, ``report.semantic.map``, ``str(report.signature)``.
@@ -170,16 +127,18 @@ def score(
     strict_options, semantic_options = choose(protocols, options, truth)
     task = Task(predictions, truth)
     _check_images(task)
-    facts = {"frame": _frame_names(predictions), **(reading or {})}
+    facts = {"frame": _frame_names(predictions)}
+    if notes is not None:
+        facts |= {"boxes": notes.boxes, "scores": notes.scores}
     absent: dict[str, str] = {}
     semantic = meaning = None
     if semantic_options is not None:
         outside = _score_outside(predictions)
         if outside is not None:
-            absent["semantic"] = f"a score of {outside:g}: SHOE needs scores in 0..1 (protocols.md A6)"
+            absent["semantic"] = f"a score of {outside!r}: SHOE needs scores in 0..1"
         else:
             source = load_similarity(similarity, semantic_options.ensemble)
-            facts |= {"map": source.name, "map-sha": source.digest}
+            facts |= {"map": source.name, "map-sha": source.digest, "lexicon-sha": lexicon_digest()}
             meaning = build_meaning(task, source, semantic_options)
             semantic = semantic_score(task, meaning, semantic_options)
     return Report(
@@ -189,6 +148,7 @@ def score(
         semantic=semantic,
         meaning=meaning,
         absent=absent,
+        notes=notes,
     )
 
 
@@ -198,7 +158,7 @@ def choose(
     """Turn names and settings into options.
 
     Raises:
-        OptionError: for an unknown name or value, two semantic protocols, or a setting without its protocol.
+        OptionError: for an unknown name or value, two semantic protocols, or a setting that no protocol asked for uses.
     """
     names = [n for name in protocols for n in ([*STRICT, "shoe"] if name == "all" else [name])]
     for name in names:
@@ -207,12 +167,17 @@ def choose(
     semantic_names = [name for name in dict.fromkeys(names) if name in SEMANTIC]
     if len(semantic_names) > 1:
         raise OptionError(f"protocols: found {' and '.join(semantic_names)}, expected one semantic protocol a run")
-    changed(SEMANTIC["shoe"], options)  # a wrong setting is refused even where its part is not asked for
     strict = [changed(STRICT[name], options) for name in dict.fromkeys(names) if name in STRICT]
+    semantic = changed(SEMANTIC[semantic_names[0] if semantic_names else "shoe"], options)
+    for part, asked in (("semantic", semantic_names), ("strict", strict)):
+        unused = [o for o in options if o.startswith(STRICT_PREFIX) == (part == "strict")]
+        if unused and not asked:
+            raise OptionError(f"option {unused[0]}: found no {part} protocol that it could change; name one")
     if truth.image_labels is None:
+        if any(o.startswith(f"{STRICT_PREFIX}known-object=labels") for o in options):
+            raise OptionError("option strict.known-object=labels: found no image-level labels, expected --image-labels")
         strict = [replace(o, known_object="boxes") if o.known_object == "labels" else o for o in strict]
-    semantic = changed(SEMANTIC[semantic_names[0]], options) if semantic_names else None
-    return strict, semantic
+    return strict, semantic if semantic_names else None
 
 
 def build_meaning(task: Task, similarity: Similarity, options: SemanticOptions) -> Meaning:
@@ -242,50 +207,8 @@ def _frame_names(predictions: Interactions) -> str:
     return "+".join(names) or "none"
 
 
-def _constant(predictions: Interactions) -> bool:
-    return len(predictions) > 0 and bool((predictions.score == predictions.score[0]).all())
-
-
 def _score_outside(predictions: Interactions) -> float | None:
     low, high = predictions.score.min(initial=0.0), predictions.score.max(initial=1.0)
     if low < 0:
         return float(low)
     return float(high) if high > 1 else None
-
-
-def _profile(task: Task) -> Profile:
-    predictions = task.predictions
-    sizes = np.concatenate([task.truth.interactions.sizes, [[0, 0]]])[task.alignment.truth_image]
-    known = np.flatnonzero(np.repeat((sizes > 0).all(axis=1), np.diff(predictions.offsets)))
-    outside_share = None
-    if len(known):
-        limit = np.repeat(sizes, np.diff(predictions.offsets), axis=0)[known] + 1
-        boxes = Boxes(predictions, BoxSpace.EDGES)
-        outside = np.zeros(len(known), bool)
-        for corners in (boxes.human(known), boxes.object(known)):
-            outside |= (corners[:, :2] < -1).any(axis=1) | (corners[:, 2:] > limit).any(axis=1)
-        outside_share = float(outside.mean())
-    return Profile(
-        images=int((np.diff(predictions.offsets) > 0).sum()),
-        unknown_images=task.alignment.unknown,
-        constant_scores=_constant(predictions),
-        outside_share=outside_share,
-    )
-
-
-def _resolution(task: Task, meaning: Meaning, result: SemanticResult) -> Resolution:
-    matched = np.flatnonzero(result.matches.prediction >= 0)
-    hoi, rows = task.truth.hoi[matched], result.matches.prediction[matched]
-    verb_basis = meaning.verbs.basis[meaning.verb_row[hoi], task.predictions.verb[rows]]
-    object_basis = meaning.objects.basis[meaning.object_row[hoi], task.predictions.object[rows]]
-    counts = np.bincount(np.concatenate([verb_basis, object_basis]), minlength=len(Basis))
-    return Resolution(
-        verbs=_words(task.verb_label, meaning.verbs),
-        objects=_words(task.object_label, meaning.objects),
-        basis={b.name.lower(): float(counts[b] / counts.sum()) for b in Basis} if len(matched) else {},
-        lexical=result.options.unrated == "wup",
-    )
-
-
-def _words(label: NDArray[np.int32], table: SimilarityTable) -> Words:
-    return Words(words=len(label), labels=int((label >= 0).sum()), unresolved=table.unresolved)

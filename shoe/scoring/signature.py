@@ -16,7 +16,7 @@ import numpy as np
 
 from shoe.datasets.truth import GroundTruth
 from shoe.errors import OptionError, quote
-from shoe.scoring.options import SemanticOptions, StrictOptions, settings
+from shoe.scoring.options import STRICT_PREFIX, SemanticOptions, StrictOptions, settings
 from shoe.scoring.protocols import SEMANTIC, STRICT
 from shoe.version import __version__
 
@@ -51,14 +51,13 @@ class Signature:
         """A form for captions: version, data, protocol, what differs from it, and a hash of the whole."""
         values = dict(self.items)
         named: dict[str, SemanticOptions | StrictOptions] = {**STRICT, **SEMANTIC}
-        kept = [("shoe", values["shoe"]), ("data", values["data"]), ("split", values["split"])]
-        for prefix in ("strict.", ""):
+        kept: list[tuple[str, str]] = [(n, values[n]) for n in ("shoe", "data", "split") if n in values]
+        for prefix in (STRICT_PREFIX, ""):
             protocol = values.get(f"{prefix}protocol")
-            if protocol is None or (not prefix and protocol not in SEMANTIC):
-                continue
-            usual = settings(named[protocol])
-            kept.append((f"{prefix}protocol", protocol))
-            kept += [(name, value) for name, value in self.items if usual.get(name, value) != value]
+            if protocol in named:
+                usual = settings(named[protocol])
+                kept.append((f"{prefix}protocol", protocol))
+                kept += [(name, value) for name, value in self.items if usual.get(name, value) != value]
         if "map" in values:
             kept.append(("map", values["map"]))
         digest = hashlib.sha256(str(self).encode()).hexdigest()[:8]

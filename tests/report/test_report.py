@@ -13,6 +13,7 @@ from rich.console import Console
 
 from shoe import GroundTruth, Interactions, Metric, OptionError, Report, concatenate, score
 from shoe.errors import InputError
+from shoe.predictions.notes import ReadNotes
 from shoe.report.json import as_dict, as_json
 from shoe.report.terminal import comparison_table, print_report
 from tests.oracles.model import to_tables
@@ -80,7 +81,7 @@ def test_terminal_shows_every_figure_and_the_signature(report: Report) -> None:
     for value in (report.strict.map, report.semantic.map, report.semantic.mf1, report.semantic.gt_miss_rate):
         assert value is not None
         assert f"{100 * value:.2f}" in text
-    assert str(report.signature) in text.replace("\n", "")
+    assert report.signature.short() in text
     assert "ties " in text
 
 
@@ -153,10 +154,15 @@ def test_boxes_that_leave_their_image_are_counted() -> None:
 def test_how_a_file_was_read_is_in_the_signature(tables: tuple[GroundTruth, Interactions]) -> None:
     truth, predictions = tables
     signatures = {
-        str(score(predictions, truth, reading=reading).signature)
-        for reading in ({"boxes": "xyxy", "scores": "given"}, {"boxes": "unit"}, {"boxes": "xyxy", "scores": "assumed"})
+        str(score(predictions, truth, notes=notes).signature)
+        for notes in (
+            ReadNotes(boxes="xyxy", triplets=4),
+            ReadNotes(boxes="thousand", triplets=4),
+            ReadNotes(boxes="xyxy", triplets=4, scores_defaulted=4),
+            ReadNotes(boxes="xyxy", triplets=4, scores_defaulted=3),
+        )
     }
-    assert len(signatures) == 3
+    assert len(signatures) == 4
 
 
 def test_a_comparison_has_one_row_a_file(report: Report) -> None:
