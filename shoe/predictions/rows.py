@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shoe.arrays import Floats, Indices
 from shoe.errors import InputError, quote
+from shoe.image_names import image_index
 from shoe.interactions import Interactions
 from shoe.predictions.boxes import Convention, ordered, valid_conventions
 from shoe.predictions.source import Source
@@ -105,7 +106,8 @@ def _sizes(rows: Rows, known: Mapping[str, tuple[int, int]] | None) -> Floats:
     given = np.zeros((len(rows.images), 2)) if rows.sizes is None else rows.sizes
     if not known:
         return given
-    other = np.array([known.get(name, (0, 0)) for name in rows.images], np.float64).reshape(-1, 2)
+    sizes = np.array([*known.values(), (0, 0)], np.float64)
+    other = sizes[image_index(rows.images, list(known))]  # -1, an unknown image, is the last row
     return np.where((given > 0).all(axis=1, keepdims=True), given, other)
 
 
