@@ -1,7 +1,8 @@
 """Flat columns: one row per triplet, as CSV, JSON Lines or Parquet.
 
 Columns: image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb, object; perhaps score; perhaps width and height of the
-image. Other columns are left alone. Images without triplets cannot be written in this form.
+image. A row may have none of these three: no key, null, or an empty field. Other columns are left alone. Images without
+triplets cannot be written in this form.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from shoe.arrays import Floats, Indices
 from shoe.datasets import fields
 from shoe.datasets.classes import HoiClasses
 from shoe.errors import InputError, MissingExtraError, quote
@@ -31,6 +33,7 @@ _OPTIONAL = ["score", "width", "height"]
 _LARGEST_CELL = 1 << 20
 
 Columns = dict[str, Sequence[Any]]
+AsNumbers = Callable[[Sequence[Any]], Floats]
 
 
 def is_csv(source: Source) -> bool:
@@ -80,7 +83,7 @@ def read_csv(source: Source) -> Rows:
     columns: Columns = dict.fromkeys(header, ())
     if rows:
         columns = dict(zip(header, zip(*rows, strict=True), strict=True))
-    return _rows(source, columns, _from_text)
+    return _rows(source, columns, _from_text, absent="")
 
 
 def read_flat_lines(source: Source) -> Rows:
@@ -88,16 +91,15 @@ def read_flat_lines(source: Source) -> Rows:
     records = source.records
     if not records and source.document != []:
         raise InputError(source.path, found=fields.shown(source.document), expected="one object per triplet")
-    first = source.first
-    wanted = [*_COLUMNS, *(name for name in _OPTIONAL if name in first)]
     try:
-        columns: Columns = {name: [record[name] for record in records] for name in wanted}
-    except (TypeError, KeyError):
+        columns: Columns = {name: [record[name] for record in records] for name in _COLUMNS}
+        columns |= {name: [record.get(name) for record in records] for name in _OPTIONAL}
+    except (TypeError, KeyError, AttributeError):
         for number, record in enumerate(records):
-            for name in wanted:
+            for name in _COLUMNS:
                 fields.take(source.path, source.place(number), record, name, object)
         fields.unexplained(source.path, "one object per triplet")
-    return _rows(source, columns, fields.numbers)
+    return _rows(source, columns, fields.numbers, absent=None)
 
 
 def read_parquet(source: Source) -> Rows:
@@ -121,7 +123,7 @@ def read_parquet(source: Source) -> Rows:
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
         found = f"damaged Parquet data ({type(error).__name__})"
         raise InputError(source.path, found=found, expected="a Parquet file with flat columns") from None
-    return _rows(source, columns, fields.numbers)
+    return _rows(source, columns, fields.numbers, absent=None)
 
 
 def write_csv(table: Interactions, path: str | Path, classes: HoiClasses) -> None:
@@ -160,27 +162,33 @@ def write_parquet(table: Interactions, path: str | Path, classes: HoiClasses) ->
         pyarrow.parquet.write_table(pyarrow.table(columns), stream)
 
 
-def _rows(source: Source, columns: Columns, as_numbers: Callable[[Sequence[Any]], NDArray[np.float64]]) -> Rows:
+def _rows(source: Source, columns: Columns, as_numbers: AsNumbers, absent: str | None) -> Rows:
+    """Put the columns together; ``absent`` is what stands where a row has no value of an optional column."""
     missing = [name for name in _COLUMNS if name not in columns]
     if missing:
         known = ", ".join(map(quote, list(columns)[:12]))
         raise InputError(source.path, field=missing[0], found=f"only {known}", expected="this column")
 
-    def number(name: str) -> NDArray[np.float64]:
-        values = columns[name]
+    def number(name: str, rows: Sequence[int]) -> Floats:
+        values = columns[name] if len(rows) == count else [columns[name][row] for row in rows]
         try:
             return as_numbers(values)
         except (ValueError, OverflowError):
-            return _explain(source, name, values, as_numbers)
+            return _explain(source, name, values, rows, as_numbers)
 
-    corners = np.column_stack([number(name) for name in _CORNERS])
+    def optional(name: str) -> Floats:
+        column = np.full(count, np.nan)
+        given = [row for row, value in enumerate(columns.get(name, ())) if value != absent]
+        if given:
+            column[given] = number(name, given)
+        return column
+
+    count = len(columns["image"])
+    corners = np.column_stack([number(name, range(count)) for name in _CORNERS])
     images, image = _interned(source, "image", columns["image"])
     verbs, verb = _interned(source, "verb", columns["verb"])
     objects, object_ = _interned(source, "object", columns["object"])
-    sizes = None
-    if "width" in columns and "height" in columns:
-        sizes = np.zeros((len(images), 2))
-        sizes[image] = np.column_stack([number("width"), number("height")])
+    size = np.column_stack([optional("width"), optional("height")])
     return Rows(
         images=images,
         image=image,
@@ -190,12 +198,25 @@ def _rows(source: Source, columns: Columns, as_numbers: Callable[[Sequence[Any]]
         objects=objects,
         verb=verb,
         object=object_,
-        score=number("score") if "score" in columns else None,
-        sizes=sizes,
+        score=optional("score"),
+        sizes=_sizes(source, images, image, size),
     )
 
 
-def _interned(source: Source, name: str, values: Sequence[Any]) -> tuple[list[str], NDArray[np.int64]]:
+def _sizes(source: Source, images: Sequence[str], image: Indices, size: Floats) -> Floats:
+    """(m, 2) size on which the rows of an image agree, from (n, 2) sizes of rows; 0 where no row has both numbers."""
+    given = np.flatnonzero(~np.isnan(size).any(axis=1) & (size != 0).any(axis=1))
+    sizes = np.zeros((len(images), 2))
+    sizes[image[given[::-1]]] = size[given[::-1]]  # the first row of an image is written last, and stays
+    other = given[(sizes[image[given]] != size[given]).any(axis=1)]
+    if len(other):
+        found = f"another size of {quote(images[image[other[0]]])}"
+        place = source.place(int(other[0]))
+        raise InputError(source.path, record=place, field="width", found=found, expected="one size for an image")
+    return sizes
+
+
+def _interned(source: Source, name: str, values: Sequence[Any]) -> tuple[list[str], Indices]:
     """Words in order of first appearance, and the word of each row; images by their names."""
     index: dict[Any, int] = {}
     column = [index.setdefault(value, len(index)) for value in values] if _hashable(values) else None
@@ -222,17 +243,15 @@ def _word(value: Any) -> str:
     return value
 
 
-def _from_text(values: Sequence[str]) -> NDArray[np.float64]:
+def _from_text(values: Sequence[str]) -> Floats:
     column = np.fromiter(map(float, values), np.float64, len(values))
     if np.isnan(column).any():
         raise ValueError
     return column
 
 
-def _explain(
-    source: Source, name: str, values: Sequence[Any], as_numbers: Callable[[Sequence[Any]], NDArray[np.float64]]
-) -> NDArray[np.float64]:
-    for row, value in enumerate(values):
+def _explain(source: Source, name: str, values: Sequence[Any], rows: Sequence[int], as_numbers: AsNumbers) -> Floats:
+    for row, value in zip(rows, values, strict=True):
         try:
             as_numbers([value])
         except (ValueError, OverflowError):
@@ -243,7 +262,7 @@ def _explain(
     fields.unexplained(source.path, "a number")
 
 
-def _explain_word(source: Source, name: str, values: Sequence[Any]) -> tuple[list[str], NDArray[np.int64]]:
+def _explain_word(source: Source, name: str, values: Sequence[Any]) -> tuple[list[str], Indices]:
     for row, value in enumerate(values):
         try:
             image_name(value) if name == "image" else _word(value)
