@@ -1,6 +1,5 @@
 """Files whole: read at once, gzip or not; written so that nobody ever sees half of one."""
 
-import gzip
 import os
 import tempfile
 import zlib
@@ -15,6 +14,9 @@ import orjson
 from shoe.errors import InputError, quote
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_GZIP, _ZLIB = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS
+LARGEST_UNPACKED = 4_000_000_000
+"""Bytes that packed data may unpack to; the largest files of the field have a tenth of it."""
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -32,10 +34,39 @@ def read_bytes(path: str | Path) -> bytes:
         raise InputError(path, found=found, expected="a file that can be read") from None
     if not data.startswith(_GZIP_MAGIC):
         return data
+    parts: list[bytes] = []
     try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
+        while data:
+            part, data = _unpacked(data, _GZIP, LARGEST_UNPACKED - sum(map(len, parts)))
+            parts.append(part)
+            data = data.lstrip(b"\0")  # some tools pad
+    except OverflowError as error:
+        raise InputError(path, found=str(error), expected=f"at most {LARGEST_UNPACKED / 1e9:g} GB") from None
+    except (ValueError, zlib.error) as error:
         raise InputError(path, found=f"damaged gzip data ({error})", expected="a whole .gz file") from None
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def inflated(data: bytes) -> bytes:
+    """Unpack zlib data.
+
+    Raises:
+        ValueError: if it ends too early.
+        OverflowError: if it unpacks to more than ``LARGEST_UNPACKED`` bytes.
+        zlib.error: if it is damaged.
+    """
+    return _unpacked(data, _ZLIB, LARGEST_UNPACKED)[0]
+
+
+def _unpacked(data: bytes, form: int, most: int) -> tuple[bytes, bytes]:
+    """One packed stream's content, of which no more than ``most`` bytes are ever made, and the data after it."""
+    unpacker = zlib.decompressobj(form)
+    content = unpacker.decompress(data, most + 1)
+    if len(content) > most:
+        raise OverflowError(f"packed data of more than {LARGEST_UNPACKED / 1e9:g} GB")
+    if not unpacker.eof:
+        raise ValueError("it ends too early")
+    return content, unpacker.unused_data
 
 
 def parse_json(path: str | Path, data: bytes) -> Any:
@@ -68,17 +99,19 @@ def _nearest_sibling(path: Path) -> str | None:
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a temporary file in the same folder; it takes the place of ``path`` when the block ends well.
 
-    What is no regular file (a pipe, ``/dev/null``) is written to as it is.
+    A link keeps pointing to its file, which is what is replaced. What is no regular file (a pipe, anything under /dev,
+    where a link may stand for one) is written to as it is.
 
     Raises:
         InputError: if the folder or file cannot be written to, or the disk is full.
     """
     target = Path(path)
     try:
-        if target.exists() and not target.is_file():
+        if target.absolute().parts[1:2] in (("dev",), ("proc",)) or (target.exists() and not target.is_file()):
             with target.open("wb") as stream:
                 yield stream
             return
+        target = Path(os.path.realpath(target))
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:32]}.", suffix=".tmp")
         try:
             with os.fdopen(handle, "wb") as stream:

@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.errors import InputError
-from shoe.files import parse_json, read_bytes, replacing
+from shoe.files import inflated, parse_json, read_bytes, replacing
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
@@ -44,6 +45,25 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, failure:
         fail()
     assert (tmp_path / "a").read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_link_keeps_pointing_to_its_file(tmp_path: Path) -> None:
+    (tmp_path / "real").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("real")
+    with replacing(tmp_path / "link") as stream:
+        stream.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_bytes() == b"new"
+
+
+def test_standard_output_is_written_to_as_it_is(tmp_path: Path) -> None:
+    script = "from shoe.files import replacing\nwith replacing('/dev/stdout') as stream: stream.write(b'data')"
+    with (tmp_path / "redirected").open("wb") as output:
+        subprocess.run([sys.executable, "-c", script], stdout=output, check=True)
+    assert (tmp_path / "redirected").read_bytes() == b"data"
+    piped = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, check=True)
+    assert piped.stdout == b"data"
+    assert Path("/dev/stdout").is_symlink()
 
 
 def test_a_kill_in_the_middle_leaves_the_old_file(tmp_path: Path) -> None:
@@ -115,6 +135,25 @@ def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
         (tmp_path / "b.gz").write_bytes(damaged)
         with pytest.raises(InputError, match="found damaged gzip data"):
             read_bytes(tmp_path / "b.gz")
+
+
+def test_packed_data_of_several_members_is_read_whole(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"one, ") + gzip.compress(b"") + gzip.compress(b"two") + b"\0" * 9)
+    assert read_bytes(tmp_path / "a.gz") == b"one, two"
+
+
+def test_no_more_is_unpacked_than_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoe.files.LARGEST_UNPACKED", 1_000_000)
+    allowed, member = gzip.compress(b"x" * 1_000_000), gzip.compress(b"x" * 500_001)
+    (tmp_path / "a.gz").write_bytes(allowed)
+    assert len(read_bytes(tmp_path / "a.gz")) == 1_000_000
+    assert len(inflated(zlib.compress(b"x" * 1_000_000))) == 1_000_000
+    for packed in (gzip.compress(b"x" * 1_000_001), member + member, gzip.compress(b"x" * 100_000_000)):
+        (tmp_path / "a.gz").write_bytes(packed)
+        with pytest.raises(InputError, match=r"a.gz: found packed data of more than 0.001 GB, expected at most 0.001"):
+            read_bytes(tmp_path / "a.gz")
+    with pytest.raises(OverflowError, match="packed data of more than"):
+        inflated(zlib.compress(b"x" * 1_000_001))
 
 
 BROKEN_JSON = [

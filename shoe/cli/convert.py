@@ -34,18 +34,24 @@ def convert(
     Example: shoe convert answers.jsonl predictions.npz --boxes thousand --ground-truth instances_test2015.json
     """
     from shoe.datasets.hico_det import read_ground_truth
+    from shoe.errors import OptionError
     from shoe.frames import Frame
+    from shoe.matching.box_doctor import examine_boxes
     from shoe.predictions import read_predictions_with_notes, write_predictions
     from shoe.predictions.formats import NATIVE, format_of_name, writable
 
+    if str(target) == "-":
+        raise OptionError("OUT: found '-', expected the name of a file")
     to_format = writable(to_format) if to_format else format_of_name(target)
-    sizes = None
+    sizes = truth = None
     if ground_truth is not None:
         truth = read_ground_truth(ground_truth, dataset).interactions
         sizes = {name: (int(w), int(h)) for name, (w, h) in zip(truth.images, truth.sizes, strict=True)}
     table, notes = read_predictions_with_notes(source, format=from_format, boxes=boxes, dataset=dataset, sizes=sizes)
     write_predictions(table, target, to_format, dataset)
     print(f"{source}: {notes.summary()}", *notes.lines(), sep="\n", file=sys.stderr)
+    if truth is not None and notes.format != NATIVE:
+        print(*examine_boxes(table, truth, notes.boxes).lines(), sep="\n", end="", file=sys.stderr)
     print(f"{target}: written as {to_format}", file=sys.stderr)
     if to_format not in (NATIVE, "mat") and (table.frames != Frame.CONTINUOUS).any():
         print(f"{target}: boxes count pixels; read it with --boxes pixels-0", file=sys.stderr)
