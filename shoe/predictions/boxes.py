@@ -75,6 +75,19 @@ class Convention:
         scaled: Floats = corners * np.tile(sizes / self._extent(sizes), 2)
         return scaled
 
+    def undone(self, boxes: Floats, sizes: Floats) -> Floats:
+        """Turn what :meth:`converted` gives back into the numbers of the file, rounding aside.
+
+        Args:
+            boxes: (n, 4) x1, y1, x2, y2 in pixels of the image.
+            sizes: as :meth:`converted` got them.
+
+        Returns:
+            (n, 4), the same array where nothing has to change.
+        """
+        corners = boxes * np.tile(self._extent(sizes) / sizes, 2) if self.needs_sizes else boxes
+        return _NUMBERS[self.layout](corners)
+
     def _extent(self, sizes: Floats) -> Floats:
         """(n, 2) or (2,) width and height of the picture that the numbers are of."""
         if self.scale in ("unit", "thousand"):
@@ -136,9 +149,23 @@ def _from_centres(boxes: Floats) -> Floats:
     return np.column_stack([boxes[:, :2] - half, boxes[:, :2] + half])
 
 
+def _to_widths(corners: Floats) -> Floats:
+    return np.column_stack([corners[:, :2], corners[:, 2:] - corners[:, :2]])
+
+
+def _to_centres(corners: Floats) -> Floats:
+    return np.column_stack([(corners[:, :2] + corners[:, 2:]) / 2, corners[:, 2:] - corners[:, :2]])
+
+
 _CORNERS: dict[str, Callable[[Floats], Floats]] = {
     "xyxy": lambda boxes: boxes,
     "xywh": _from_widths,
     "cxcywh": _from_centres,
     "yxyx": lambda boxes: boxes[:, [1, 0, 3, 2]],
+}
+_NUMBERS: dict[str, Callable[[Floats], Floats]] = {
+    "xyxy": lambda corners: corners,
+    "xywh": _to_widths,
+    "cxcywh": _to_centres,
+    "yxyx": _CORNERS["yxyx"],
 }

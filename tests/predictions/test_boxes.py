@@ -35,9 +35,22 @@ SIZE = np.array([[640.0, 400.0]])
         ("resized:multiple=28", [100 * 644 / 640, 50 * 392 / 400, 300 * 644 / 640, 250 * 392 / 400]),
     ],
 )
-def test_each_convention_gives_corners_in_pixels(name: str, numbers: list[float]) -> None:
-    converted = parse_convention(name).converted(np.array([numbers]), SIZE)
-    assert converted == pytest.approx(BOX, rel=1e-12)
+def test_each_convention_gives_corners_in_pixels_and_back(name: str, numbers: list[float]) -> None:
+    convention = parse_convention(name)
+    assert convention.converted(np.array([numbers]), SIZE) == pytest.approx(BOX, rel=1e-12)
+    assert convention.undone(BOX, SIZE) == pytest.approx(np.array([numbers]), rel=1e-12)
+
+
+@given(
+    st.sampled_from(sorted(LAYOUTS)),
+    st.sampled_from([*(s for s in SCALES if ":" not in s), "resized:97x31", "resized:max=448", "resized:multiple=28"]),
+    st.lists(st.floats(-2000, 2000), min_size=4, max_size=4),
+    st.tuples(st.integers(1, 5000), st.integers(1, 5000)),
+)
+def test_what_was_converted_can_be_undone(layout: str, scale: str, numbers: list[float], size: tuple[int, int]) -> None:
+    convention = Convention(layout, scale)
+    boxes, sizes = np.array([numbers]), np.array([size], float)
+    assert convention.undone(convention.converted(boxes, sizes), sizes) == pytest.approx(boxes, rel=1e-9, abs=1e-8)
 
 
 def test_multiples_round_as_the_preprocessors_do() -> None:
