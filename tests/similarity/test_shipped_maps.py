@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +79,13 @@ def test_shipped_tables_pass_the_full_check(name: str, part: Part) -> None:
 def test_nothing_was_changed_on_import(shared_data: Path, part: Part) -> None:
     imported = (shipped("similarity_maps") / "hico-det" / FILES[part]).read_bytes()
     assert imported == (shared_data / "ratings" / f"hico_det_{FILES[part]}").read_bytes()
+
+
+@pytest.mark.real_data
+def test_the_map_is_what_its_script_writes(shared_data: Path, tmp_path: Path) -> None:
+    script = Path(__file__).resolve().parents[2] / "scripts" / "import-ratings"
+    subprocess.run([sys.executable, script, shared_data / "ratings", tmp_path], check=True, capture_output=True)
+    shipped_files = sorted((shipped("similarity_maps") / "hico-det").iterdir())
+    assert [path.name for path in shipped_files] == sorted(path.name for path in tmp_path.iterdir())
+    for path in shipped_files:
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes(), path.name
