@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.errors import InputError
+from shoe.files import inflated
 
 _MAGIC = b"MATLAB 5.0 MAT-file"
 _MAGIC_HDF5 = (b"MATLAB 7.3 MAT-file", b"\x89HDF")
@@ -62,7 +63,7 @@ def load_matlab(path: str | Path, data: bytes, names: Sequence[str]) -> dict[str
             content = data
             if kind == _COMPRESSED:
                 at = end  # compressed elements alone are not padded
-                content = zlib.decompress(data[start:end])
+                content = inflated(data[start:end])
                 kind, start, end, _ = _element(content, 0, len(content))
             if kind != _MATRIX:
                 raise ValueError("no variable")

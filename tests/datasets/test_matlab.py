@@ -93,6 +93,14 @@ def test_damaged_bytes_are_read_or_refused(data: st.DataObject, compressed: bool
         load_matlab("a.mat", bytes(content[: data.draw(st.integers(128, len(content)))]), ["s", "m", "c", "t"])
 
 
+def test_no_more_is_unpacked_than_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = _saved(True, zeros=np.zeros(200_000))
+    assert load_matlab("a.mat", data, ["zeros"])["zeros"].shape == (1, 200_000)
+    monkeypatch.setattr("shoe.files.LARGEST_UNPACKED", 1_000_000)
+    with pytest.raises(InputError, match=r"cannot be read \(packed data of more than 0.001 GB\), expected a whole"):
+        load_matlab("a.mat", data, ["zeros"])
+
+
 def test_values_of_the_wrong_kind_are_refused() -> None:
     for take, wrong in (
         (records, [1.0, {"a": 1}]),
