@@ -51,7 +51,8 @@ def convert(
     write_predictions(table, target, to_format, dataset)
     print(f"{source}: {notes.summary()}", *notes.lines(), sep="\n", file=sys.stderr)
     if truth is not None and notes.format != NATIVE:
-        print(*examine_boxes(table, truth, notes.boxes).lines(), sep="\n", end="", file=sys.stderr)
+        for line in examine_boxes(table, truth, notes.boxes).lines():
+            print(line, file=sys.stderr)
     print(f"{target}: written as {to_format}", file=sys.stderr)
     if to_format not in (NATIVE, "mat") and (table.frames != Frame.CONTINUOUS).any():
         print(f"{target}: boxes count pixels; read it with --boxes pixels-0", file=sys.stderr)

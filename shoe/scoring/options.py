@@ -91,6 +91,7 @@ class SemanticOptions:
         "all", "unmatched predictions in the miss rate: all, or those charged (A26)", "all", "charged"
     )
     cap: int | None = amount(None, "predictions kept an image, best scores first (A27)", 1, 10**9, int, none=True)
+    nms: float | None = amount(None, "pair NMS at this overlap, after the cap, as CDN's (A27)", 0, 1, none=True)
     repeats: str = choice(
         "charged",
         "an exact repeat (same boxes, same spelling): only charged, or matched like any",
@@ -112,6 +113,7 @@ class StrictOptions:
     ties: Ties = choice(Ties.INPUT, "order of equal scores", *Ties)
     cap: int | None = amount(None, "predictions kept an image, best scores first", 1, 10**9, int, none=True)
     cap_ties: str = choice("input", "equal scores at the cap; first-copies is GEN-VLKT's bug", "input", "first-copies")
+    nms: float | None = amount(None, "pair NMS at this overlap, after the cap; CDN offers 0.7", 0, 1, none=True)
     class_cap: int | None = amount(None, "predictions kept a class", 1, 10**9, int, none=True)
     empty_images: str = choice(
         "count", "predictions on images without ground truth; ignore is the bug of QPIC and CDN", "count", "ignore"

@@ -12,6 +12,7 @@ from shoe.iou import Overlap, OverlapRule
 from shoe.matching.assign import assign
 from shoe.matching.caps import best_of_each
 from shoe.matching.meaning import Meaning
+from shoe.matching.nms import pair_nms
 from shoe.matching.repeats import repeated
 from shoe.matching.spatial import Candidates, candidates
 from shoe.matching.task import Boxes, Task
@@ -288,7 +289,7 @@ def _rows(task: Task, meaning: Meaning, options: SemanticOptions) -> Indices:
     rows = np.flatnonzero(keep)
     if options.cap is not None:
         rows = rows[best_of_each(task.image[rows], predictions.score[rows], options.cap)]
-    return rows
+    return rows if options.nms is None else pair_nms(predictions, rows, options.nms)
 
 
 def _confident(task: Task, rows: Indices, options: SemanticOptions) -> Indices:

@@ -10,6 +10,7 @@ from shoe.arrays import Floats, Indices, Mask
 from shoe.datasets.truth import GroundTruth
 from shoe.iou import OverlapRule
 from shoe.matching.caps import best_of_each, best_with_first_copies
+from shoe.matching.nms import pair_nms
 from shoe.matching.strict import true_positives
 from shoe.matching.task import Boxes, Task
 from shoe.scoring.options import StrictOptions
@@ -93,6 +94,8 @@ def _entries(task: Task, options: StrictOptions, truths: Indices) -> Indices:
     if options.cap is not None:
         cut = best_with_first_copies if options.cap_ties == "first-copies" else best_of_each
         rows = rows[cut(image[rows], score[rows], options.cap)]
+    if options.nms is not None:
+        rows = pair_nms(task.predictions, rows, options.nms)
     hoi = task.hoi[rows]
     keep = (hoi >= 0) & (truths > 0)[hoi]
     keep &= _images_in_play(task, options, truths)[image[rows]]
