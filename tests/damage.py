@@ -1,6 +1,7 @@
 """Damage for files that readers have to refuse cleanly: to bytes anywhere, and to the structure of JSON."""
 
 import random
+from copy import deepcopy
 from typing import Any
 
 import orjson
@@ -49,14 +50,14 @@ def _damaged(document: Any, dice: random.Random) -> Any:
         holder, key = node, dice.choice(list(node) if isinstance(node, dict) else range(len(node)))
         node = holder[key]
     if holder is None:
-        return dice.choice(_ODD)
+        return deepcopy(dice.choice(_ODD))
     match dice.randrange(4):
         case 0:
             del holder[key]
         case 1 if isinstance(holder, list):
-            holder.insert(key, node)
+            holder.insert(key, deepcopy(node))
         case 2 if isinstance(node, int | float):
             holder[key] = float(node) + dice.choice([-1, 1, 1000, -1e6])
         case _:
-            holder[key] = dice.choice(_ODD)
+            holder[key] = deepcopy(dice.choice(_ODD))
     return document

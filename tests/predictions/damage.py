@@ -21,33 +21,23 @@ def damaged(name: str, content: bytes, seed: int) -> bytes:
     return structure(content, seed)
 
 
-def _document(content: bytes, seed: int) -> bytes:
-    try:
-        return damaged_json(content, seed)
-    except TypeError:  # a damage that put a value into itself
-        return damaged_bytes(content, seed)
-
-
 def _lines(content: bytes, seed: int) -> bytes:
     dice = random.Random(seed)
     lines = content.splitlines(keepends=True)
     place = dice.randrange(len(lines))
-    lines[place] = _document(lines[place], seed) + dice.choice([b"\n", b"", b"\r\n", b"\n\n"])
+    lines[place] = damaged_json(lines[place], seed) + dice.choice([b"\n", b"", b"\r\n", b"\n\n"])
     return b"".join(lines)
 
 
 def _json(content: bytes, seed: int) -> bytes:
     if content.startswith(b'"'):  # CDN's text in JSON
         return orjson.dumps(damaged_bytes(orjson.loads(content).encode(), seed).decode("utf-8", "replace"))
-    return _document(content, seed)
+    return damaged_json(content, seed)
 
 
 def _pickle(content: bytes, seed: int) -> bytes:
     plain = orjson.dumps(pickle.loads(content), option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS)
-    try:
-        document = orjson.loads(damaged_json(plain, seed))
-    except TypeError:
-        return damaged_bytes(content, seed)
+    document = orjson.loads(damaged_json(plain, seed))
     return pickle.dumps(document, random.Random(seed).choice([2, 3, 4, 5]))
 
 
