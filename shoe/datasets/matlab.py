@@ -36,6 +36,10 @@ _TEXT = {1: "latin-1", 2: "latin-1", 4: "utf-16-le", 16: "utf-8", 17: "utf-16-le
 _SCALARS = {kind: struct.Struct("<" + code) for kind, code in _NUMBERS.items()}
 _TAG = struct.Struct("<II")
 
+# Official detections have millions of empty cells; all of them are this one.
+_EMPTY = np.zeros((0, 0))
+_EMPTY.flags.writeable = False
+
 _DAMAGE = (ValueError, struct.error, zlib.error, IndexError, RecursionError, OverflowError, MemoryError)
 
 
@@ -152,7 +156,7 @@ def _matrix(data: bytes, at: int, end: int) -> tuple[Any, int]:
     if kind != _MATRIX:
         raise ValueError("a value of another kind")
     if start == stop:
-        return np.zeros((0, 0)), after
+        return _EMPTY, after
     _, value_at, flags, dimensions = _matrix_header(data, start, stop)
     return _value(data, value_at, stop, flags, dimensions), after
 
@@ -186,7 +190,7 @@ def _numbers(data: bytes, at: int, end: int, count: int, dimensions: tuple[int, 
     if (stop - start) != count * _SCALARS[kind].size:
         raise ValueError("as many numbers as the matrix has no room for")
     if not count:
-        return np.zeros(dimensions)
+        return _EMPTY if dimensions == _EMPTY.shape else np.zeros(dimensions)
     if count == 1:
         return _SCALARS[kind].unpack_from(data, start)[0]
     return np.frombuffer(data, "<" + _NUMBERS[kind], count, start).reshape(dimensions, order="F")

@@ -93,6 +93,12 @@ def test_damaged_bytes_are_read_or_refused(data: st.DataObject, compressed: bool
         load_matlab("a.mat", bytes(content[: data.draw(st.integers(128, len(content)))]), ["s", "m", "c", "t"])
 
 
+def test_empty_cells_are_one_matrix() -> None:
+    cells = load_matlab("a.mat", _saved(c=_cells([np.zeros((0, 0)), np.ones(2), np.zeros((0, 0))])), ["c"])["c"]
+    assert cells[0].shape == (0, 0)
+    assert cells[0] is cells[2]
+
+
 def test_no_more_is_unpacked_than_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     data = _saved(True, zeros=np.zeros(200_000))
     assert load_matlab("a.mat", data, ["zeros"])["zeros"].shape == (1, 200_000)
