@@ -1,4 +1,4 @@
-"""Pair-wise non-maximum suppression, as CDN's evaluator offers it (docs/protocols.md 2.1)."""
+"""Pair-wise non-maximum suppression, as CDN's evaluator offers it (docs/protocols.md 2.2)."""
 
 from __future__ import annotations
 
