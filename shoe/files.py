@@ -69,8 +69,13 @@ def _unpacked(data: bytes, form: int, most: int) -> tuple[bytes, bytes]:
     return content, unpacker.unused_data
 
 
-def parse_json(path: str | Path, data: bytes) -> Any:
+def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
     """Parse JSON; what breaks it is shown with its line, column and the text found there.
+
+    Args:
+        path: the file, for messages.
+        data: its content, or one line of it.
+        line: the number of that line.
 
     Raises:
         InputError: if ``data`` is no JSON.
@@ -81,9 +86,9 @@ def parse_json(path: str | Path, data: bytes) -> Any:
         if data and not error.doc:
             raise InputError(path, found="bytes that are not UTF-8", expected="JSON") from None
         rest = error.doc[error.pos : error.pos + 20]
-        found = quote(rest) if rest else "the end of the file"
+        found = quote(rest) if rest else f"the end of the {'file' if line is None else 'line'}"
         hint = "JSON has no NaN or Infinity" if rest.lstrip("-").startswith(("NaN", "Infinity")) else error.msg
-        place = f"line {error.lineno}, column {error.colno}"
+        place = f"line {line or error.lineno}, column {error.colno}"
         raise InputError(path, record=place, found=found, expected="JSON", hint=hint) from None
 
 

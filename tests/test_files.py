@@ -174,5 +174,10 @@ def test_broken_json_is_shown_where_it_breaks(data: bytes, message: str) -> None
     assert message in str(raised.value)
 
 
+def test_a_line_of_json_is_named_by_its_number() -> None:
+    with pytest.raises(InputError, match=r"a.jsonl: line 7, column 5: found the end of the line, expected JSON"):
+        parse_json("a.jsonl", b"[1, ", line=7)
+
+
 def test_json_is_parsed() -> None:
     assert parse_json("a.json", '{"a": [1, "é"]}'.encode()) == {"a": [1, "é"]}

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.errors import InputError, quote, unknown_name
+from shoe.files import read_bytes
 
 _COLUMNS = ["verb", "object", "gerund", "verb_synset", "object_synset", "rare"]
 _TABLES = {"hico-det": "hico_det_classes.tsv"}
@@ -82,13 +83,13 @@ def read_classes(path: str | Path, name: str) -> HoiClasses:
     """Read a class table that replaces a packaged one: tab-separated, with the packaged table's header.
 
     Raises:
-        InputError: naming the line that breaks the form, has a label that differs from another's only in case or
-            separators, or a synset that WordNet has not.
+        InputError: if it cannot be read, naming the line that breaks the form, has a label that differs from another's
+            only in case or separators, or a synset that WordNet has not.
     """
     try:
-        text = Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(path, found=type(error).__name__, expected="a tab-separated class table") from None
+        text = read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(path, found="bytes that are not UTF-8", expected="a tab-separated class table") from None
     classes = _parse(text, name, source=path)
     rows = [line.split("\t") for line in text.splitlines()[1:]]
     _check_labels(rows, path)

@@ -13,7 +13,7 @@ import orjson
 
 from shoe.datasets.classes import HoiClasses
 from shoe.datasets.matlab import is_matlab
-from shoe.errors import InputError, quote
+from shoe.errors import InputError
 from shoe.files import parse_json, read_bytes
 from shoe.predictions.literals import is_literal, parse_literal
 from shoe.predictions.notes import ReadNotes
@@ -150,14 +150,4 @@ def _parse_lines(source: Source, data: bytes) -> None:
     except orjson.JSONDecodeError:
         whole = False
     if not whole:
-        source.document = [_parse_line(source, number, line) for number, line in numbered]
-
-
-def _parse_line(source: Source, number: int, line: bytes) -> Any:
-    try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError as error:
-        rest = error.doc[error.pos : error.pos + 20]
-        hint = "JSON has no NaN or Infinity" if rest.lstrip("-").startswith(("NaN", "Infinity")) else error.msg
-        found = quote(rest) if rest else "the end of the line"
-        raise InputError(source.path, record=f"line {number}", found=found, expected="JSON", hint=hint) from None
+        source.document = [parse_json(source.path, line, number) for number, line in numbered]

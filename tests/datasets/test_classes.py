@@ -86,9 +86,12 @@ def test_the_packaged_table_passes_as_a_file(tmp_path: Path) -> None:
 
 def test_a_class_table_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "classes.tsv").write_bytes(b"\xff\xfe")
-    for path in (tmp_path / "classes.tsv", tmp_path / "none.tsv", tmp_path):
-        with pytest.raises(InputError, match="expected a tab-separated class table"):
-            read_classes(path, "mine")
+    with pytest.raises(InputError, match="found bytes that are not UTF-8, expected a tab-separated class table"):
+        read_classes(tmp_path / "classes.tsv", "mine")
+    with pytest.raises(InputError, match=r"found no such file, expected a file \(did you mean classes.tsv\?\)"):
+        read_classes(tmp_path / "class.tsv", "mine")
+    with pytest.raises(InputError, match="found Is a directory"):
+        read_classes(tmp_path, "mine")
 
 
 def test_a_table_is_told_apart_by_its_content(tmp_path: Path) -> None:

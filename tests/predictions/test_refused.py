@@ -52,7 +52,7 @@ BROKEN: list[tuple[Any, str]] = [
     (b"\xff\xd8\xff\xe0JFIF", "found text that begins with"),
     (b'[{"filename": "a", "predictions": [', "line 1, column 36: found the end of the file, expected JSON"),
     (b'[{"filename": "a", "predictions": [NaN]}]', "found 'NaN"),
-    (b'{"image": "a"}\n{"image": \n', "line 2: found the end of the line, expected JSON"),
+    (b'{"image": "a"}\n{"image": \n', "line 2, column 11: found the end of the line, expected JSON"),
     (b"[" * 3000, "expected JSON"),
     ({}, "found a document that is dict"),
     ([1, 2], "found a document that is list"),
