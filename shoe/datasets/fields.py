@@ -1,8 +1,8 @@
 """Fields of parsed JSON: fast columns while all is well, and the exact place when it is not.
 
-A reader gathers a field of all records at once with :func:`numbers` or :func:`whole_numbers`, which refuse anything odd
-with a ``ValueError`` that says nothing; only then does it walk the records one by one with the ``take_`` functions,
-which know where they are and raise the error that the user reads.
+A reader gathers a field of all records at once with :func:`number_column` or :func:`whole_numbers`, which refuse
+anything odd with a ``ValueError`` that says nothing; only then does it walk the records one by one with the ``take_``
+functions, which know where they are and raise the error that the user reads.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def flat(lists: Sequence[Any]) -> list[Any]:
     return list(chain.from_iterable(lists))
 
 
-def numbers(values: Sequence[Any], *, text: bool = False) -> NDArray[np.float64]:
+def number_column(values: Sequence[Any], *, text: bool = False) -> NDArray[np.float64]:
     """Turn a field of all records into a column of numbers.
 
     Args:
@@ -45,8 +45,8 @@ def numbers(values: Sequence[Any], *, text: bool = False) -> NDArray[np.float64]
 
 
 def whole_numbers(values: Sequence[Any], *, text: bool = False) -> NDArray[np.int64]:
-    """Turn a field of all records into a column of whole numbers; errors as :func:`numbers`."""
-    return whole(numbers(values, text=text))
+    """Turn a field of all records into a column of whole numbers; errors as :func:`number_column`."""
+    return whole(number_column(values, text=text))
 
 
 def whole(column: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -57,11 +57,11 @@ def whole(column: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def rows(values: Sequence[Any], width: int, *, text: bool = False) -> NDArray[np.float64]:
-    """Turn a field of all records, a list of ``width`` numbers each, into (n, width); errors as :func:`numbers`."""
+    """Turn a field of all records, lists of ``width`` numbers, into (n, width); errors as :func:`number_column`."""
     joined = flat(values)
     if not set(map(len, values)) <= {width}:
         raise ValueError
-    return numbers(joined, text=text).reshape(-1, width)
+    return number_column(joined, text=text).reshape(-1, width)
 
 
 def take(path: str | Path, record: str | None, holder: Any, field: str, kind: type) -> Any:

@@ -99,7 +99,7 @@ def read_flat_lines(source: Source) -> Rows:
             for name in _COLUMNS:
                 fields.take(source.path, source.place(number), record, name, object)
         fields.unexplained(source.path, "one object per triplet")
-    return _rows(source, columns, fields.numbers, absent=None)
+    return _rows(source, columns, fields.number_column, absent=None)
 
 
 def read_parquet(source: Source) -> Rows:
@@ -123,7 +123,7 @@ def read_parquet(source: Source) -> Rows:
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
         found = f"damaged Parquet data ({type(error).__name__})"
         raise InputError(source.path, found=found, expected="a Parquet file with flat columns") from None
-    return _rows(source, columns, fields.numbers, absent=None)
+    return _rows(source, columns, fields.number_column, absent=None)
 
 
 def write_csv(table: Interactions, path: str | Path, classes: HoiClasses) -> None:

@@ -44,7 +44,7 @@ def read_hoidet(source: Source) -> Rows:
         if len(lengths) != 1:
             raise ValueError
         human, target, hoi = (fields.whole_numbers(columns[i]) for i in (0, 1, 3))
-        score = fields.numbers(columns[2])
+        score = fields.number_column(columns[2])
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
         _explain(source, records)
     image = np.repeat(np.arange(len(records)), lengths.pop())

@@ -44,7 +44,7 @@ def read_mllms(source: Source) -> Rows:
         items = fields.flat(lists)
         hoi = fields.whole_numbers([item["hoi_id"] for item in items])
         humans, objects = (fields.rows([item[field] for item in items], 4) for field in _BOXES)
-        score = fields.numbers([item.get("score", np.nan) for item in items])
+        score = fields.number_column([item.get("score", np.nan) for item in items])
         if ((hoi < 1) | (hoi > len(classes))).any():
             raise ValueError
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError):

@@ -178,6 +178,7 @@ class _Plain:
         self._done: dict[int, tuple[Any, int, Any]] = {}
 
     def of(self, value: Any) -> Any:
+        """Return the plain value; refuses what is not plain, nested too deeply or too large."""
         return self._visit(value, 0)[0]
 
     def _visit(self, value: Any, depth: int) -> tuple[Any, int]:

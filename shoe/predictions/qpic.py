@@ -180,7 +180,7 @@ def _scores(hois: Sequence[dict[str, Any]]) -> NDArray[np.float64] | None:
         if any("score" in hoi for hoi in hois):
             raise ValueError
         return None
-    return fields.numbers([hoi["score"] for hoi in hois])
+    return fields.number_column([hoi["score"] for hoi in hois])
 
 
 def _records(source: Source) -> list[Any]:

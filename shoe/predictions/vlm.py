@@ -122,6 +122,7 @@ class _Columns:
         self._phrases: dict[str, tuple[str, str] | None] = {}
 
     def add(self, place: str, record: Any) -> None:
+        """Take a record, whatever it holds: an interaction, an image's list of them, or a raw reply."""
         found = self._roles(place, record)
         if not found and isinstance(record, dict):
             self._refuse(place, "image", "no known key", "this key")
@@ -138,6 +139,7 @@ class _Columns:
             self._add_item(place, image, found)
 
     def rows(self) -> Rows:
+        """Put together what was gathered; a file in which no phrase could be split is refused."""
         self._check_phrases()
         boxes = np.array(self._boxes, np.float64).reshape(-1, 8)
         words = np.array(self._words, np.int64).reshape(-1, 2)
