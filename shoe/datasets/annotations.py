@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.arrays import Indices
+from shoe.datasets.checks import triplet_name
 from shoe.datasets.classes import HoiClasses
 from shoe.errors import InputError, quote
 from shoe.interactions import Interactions
@@ -47,12 +48,6 @@ class Annotations:
     left_out: tuple[str, ...] = ()
 
 
-def triplet_name(images: Sequence[str], image: Indices, row: int) -> str:
-    """Name a triplet in a message: its image, and its place there, counted from 0."""
-    place = row - int(np.searchsorted(image, image[row]))
-    return f"image {quote(images[image[row]])}: triplet {place}"
-
-
 def in_words_of(classes: HoiClasses, annotations: Annotations, path: str | Path) -> Interactions:
     """Turn what a file says into a valid table whose vocabularies are those of a class list.
 
@@ -68,7 +63,7 @@ def in_words_of(classes: HoiClasses, annotations: Annotations, path: str | Path)
         row = int(np.argmax(foreign))
         found = f"{quote(classes.verbs[verb[row]])} with {quote(classes.objects[object_[row]])}"
         expected = f"one of the {len(classes)} classes of {classes.name}"
-        raise InputError(path, record=triplet_name(a.images, a.image, row), found=found, expected=expected)
+        raise InputError(path, record=triplet_name((a.images, a.image), row), found=found, expected=expected)
     return Interactions.from_columns(
         images=a.images,
         image=a.image,
@@ -82,36 +77,6 @@ def in_words_of(classes: HoiClasses, annotations: Annotations, path: str | Path)
         frame=a.frames,
         source=path,
     )
-
-
-def check_range(
-    path: str | Path,
-    annotations_of: tuple[Sequence[str], Indices],
-    field: str,
-    index: Indices,
-    size: int,
-    first: int = 0,
-) -> None:
-    """Raise for the first triplet whose index is not ``first`` to ``first + size - 1``.
-
-    Args:
-        path: the file.
-        annotations_of: image names, and the index of each triplet's image.
-        field: the index's name in the file.
-        index: (n,) as the file has it.
-        size: how many values there are.
-        first: where the file starts counting.
-    """
-    bad = (index < first) | (index >= first + size)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise InputError(
-            path,
-            record=triplet_name(*annotations_of, row),
-            field=field,
-            found=str(index[row]),
-            expected=f"{first} to {first + size - 1}",
-        )
 
 
 def _renumbered(
@@ -130,7 +95,7 @@ def _renumbered(
         near = get_close_matches(word, known, n=1)
         raise InputError(
             path,
-            record=triplet_name(a.images, a.image, row),
+            record=triplet_name((a.images, a.image), row),
             field=part,
             found=quote(word),
             expected=f"one of the dataset's {len(known)} {part}s",

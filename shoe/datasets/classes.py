@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.arrays import Indices
 from shoe.errors import InputError, quote, unknown_name
 from shoe.files import read_bytes
 
@@ -103,6 +104,19 @@ def coco_categories() -> dict[int, str]:
     text = (files("shoe.datasets") / "data" / "coco_categories.tsv").read_text("utf-8")
     rows = [line.split("\t") for line in text.splitlines()[1:]]
     return {int(number): name for name, number in rows}
+
+
+def coco_objects(classes: HoiClasses) -> Indices:
+    """(80,) index into ``classes.objects`` of each object in COCO's contiguous order."""
+    position = {word: i for i, word in enumerate(classes.objects)}
+    return np.array([position[word] for word in coco_categories().values()], np.int64)
+
+
+def coco_ids(classes: HoiClasses) -> Indices:
+    """(91,) index into ``classes.objects`` of each COCO category id; -1 for the ids that COCO does not use."""
+    table = np.full(max(coco_categories()) + 1, -1, np.int64)
+    table[list(coco_categories())] = coco_objects(classes)
+    return table
 
 
 def _parse(text: str, name: str, source: str | Path) -> HoiClasses:

@@ -5,6 +5,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from shoe.datasets import fields
+from shoe.datasets.checks import check_boxes, check_range
 from shoe.errors import InputError, quote
 from shoe.predictions.names import image_name
 from shoe.predictions.rows import Rows
@@ -51,17 +52,10 @@ def read_hoidet(source: Source) -> Rows:
     counts = np.array([len(boxes) for boxes in box_lists], np.int64)
     first = (np.cumsum(counts) - counts)[image]
     classes = source.classes
-    limits = (
-        ("h_idx", human, counts[image], "the index of one of the image's boxes, from 0"),
-        ("o_idx", target, counts[image], "the index of one of the image's boxes, from 0"),
-        ("hoi_class", hoi, np.full(len(hoi), len(classes)), f"0 to {len(classes) - 1}"),
-    )
-    for field, index, limit, expected in limits:
-        wrong = (index < 0) | (index >= limit)
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            place = f"image {quote(images[image[row]])}: triplet {row - int(np.searchsorted(image, image[row]))}"
-            raise InputError(source.path, record=place, field=field, found=str(index[row]), expected=expected)
+    place_of = (images, image)
+    check_boxes(source.path, place_of, "h_idx", human, counts)
+    check_boxes(source.path, place_of, "o_idx", target, counts)
+    check_range(source.path, place_of, "hoi_class", hoi, len(classes))
     return Rows(
         images=images,
         image=image,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.arrays import Indices
-from shoe.datasets.classes import HoiClasses, coco_categories
+from shoe.datasets.classes import HoiClasses
 from shoe.errors import InputError, quote
 from shoe.interactions import Interactions
 
@@ -52,19 +52,6 @@ def without_ending(source: str | Path, images: Sequence[str]) -> list[str]:
             expected = "a name like HICO_test2015_00000001.jpg"
             raise InputError(source, field="image", found=quote(name), expected=expected)
     return [name.removesuffix(".jpg") for name in images]
-
-
-def coco_objects(classes: HoiClasses) -> Indices:
-    """(80,) index into ``classes.objects`` of each object in COCO's contiguous order."""
-    position = {word: i for i, word in enumerate(classes.objects)}
-    return np.array([position[word] for word in coco_categories().values()], np.int64)
-
-
-def coco_ids(classes: HoiClasses) -> Indices:
-    """(91,) index into ``classes.objects`` of each COCO category id; -1 for the ids that COCO does not use."""
-    table = np.full(max(coco_categories()) + 1, -1, np.int64)
-    table[list(coco_categories())] = coco_objects(classes)
-    return table
 
 
 def labels_of(table: Interactions, classes: HoiClasses, path: str | Path, form: str) -> tuple[Indices, Indices]:

@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 
 from shoe.arrays import Indices
 from shoe.datasets import fields
+from shoe.datasets.checks import check_boxes, check_range, objects_of
+from shoe.datasets.classes import coco_ids, coco_objects
 from shoe.errors import InputError, quote
-from shoe.predictions.names import coco_ids, coco_objects, image_name
+from shoe.predictions.names import image_name
 from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source
 
@@ -70,8 +72,8 @@ def read_qpic(source: Source) -> Rows:
         InputError: naming the image and field that break the form.
     """
     columns = _Columns(source, _QPIC)
-    objects = _lookup(columns, coco_objects(source.classes), "0 to 79, objects in COCO's order")
-    return columns.rows(columns.verb(len(source.classes.verbs)), objects[columns.target])
+    objects = columns.objects(coco_objects(source.classes), "0 to 79, objects in COCO's order")
+    return columns.rows(columns.verb(len(source.classes.verbs)), objects)
 
 
 def read_gen_vlkt(source: Source) -> Rows:
@@ -84,8 +86,8 @@ def read_gen_vlkt(source: Source) -> Rows:
 def read_ppdm(source: Source) -> Rows:
     """Read predictions of PPDM; errors as :func:`read_qpic`."""
     columns = _Columns(source, _PPDM)
-    objects = _lookup(columns, coco_ids(source.classes), "one of COCO's 80 category ids, between 1 and 90")
-    return columns.rows(columns.verb(len(source.classes.verbs)), objects[columns.target])
+    objects = columns.objects(coco_ids(source.classes), "one of COCO's 80 category ids, between 1 and 90")
+    return columns.rows(columns.verb(len(source.classes.verbs)), objects)
 
 
 class _Columns:
@@ -111,19 +113,23 @@ class _Columns:
         self.counts = np.fromiter(map(len, box_lists), np.int64, len(box_lists))
         lengths = np.fromiter(map(len, hoi_lists), np.int64, len(hoi_lists))
         self.image = np.repeat(np.arange(len(records)), lengths)
-        self._starts = np.cumsum(lengths) - lengths
         first = (np.cumsum(self.counts) - self.counts)[self.image]
         for field, index in (("subject_id", self.human), ("object_id", self.target)):
-            self._check_index(field, index)
+            check_boxes(source.path, (self.images, self.image), field, index, self.counts)
             index += first
 
     def verb(self, count: int) -> Indices:
         """(n,) triplet ids, from 0."""
-        first = self.dialect.first_id
-        index = self.id - first
-        what = f"{first} to {count + first - 1}: {self.dialect.name} ids count from {first}"
-        self._refuse((index < 0) | (index >= count), "category_id", self.id, what)
-        return index
+        first, name = self.dialect.first_id, self.dialect.name
+        meaning = f": {name} ids count from {first}"
+        check_range(self.source.path, (self.images, self.image), "category_id", self.id, count, first, meaning)
+        return self.id - first
+
+    def objects(self, table: Indices, expected: str) -> Indices:
+        """(n,) object of each triplet, by the category of its object box."""
+        category = self.category if self.category is not None else np.zeros(0, np.int64)
+        expected = f"{expected} ({self.dialect.name} ids)"
+        return objects_of(self.source.path, self.images, self.counts, category, table, expected)[self.target]
 
     def rows(self, verb: Indices, target: Indices) -> Rows:
         """Put the columns together."""
@@ -138,40 +144,6 @@ class _Columns:
             object=target,
             score=self.score,
         )
-
-    def box_place(self, box: int) -> str:
-        image = int(np.searchsorted(np.cumsum(self.counts), box, side="right"))
-        return f"image {quote(self.images[image])}: box {box - int(self.counts[:image].sum())}"
-
-    def _check_index(self, field: str, index: Indices) -> None:
-        wrong = (index < 0) | (index >= self.counts[self.image])
-        if wrong.any():
-            boxes = int(self.counts[self.image[int(np.argmax(wrong))]])
-            self._refuse(wrong, field, index, f"the index of one of the image's {boxes} boxes, from 0")
-
-    def _refuse(self, wrong: NDArray[np.bool_], field: str, values: Indices, expected: str) -> None:
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            image = self.image[row]
-            place = f"image {quote(self.images[image])}: triplet {row - int(self._starts[image])}"
-            raise InputError(self.source.path, record=place, field=field, found=str(values[row]), expected=expected)
-
-
-def _lookup(columns: _Columns, table: Indices, expected: str) -> Indices:
-    """(boxes,) object of each box."""
-    category = columns.category if columns.category is not None else np.zeros(0, np.int64)
-    inside = (category >= 0) & (category < len(table))
-    found = np.where(inside, table[np.where(inside, category, 0)], -1)
-    if (found < 0).any():
-        box = int(np.argmax(found < 0))
-        raise InputError(
-            columns.source.path,
-            record=columns.box_place(box),
-            field="category_id",
-            found=str(category[box]),
-            expected=f"{expected} ({columns.dialect.name} ids)",
-        )
-    return found
 
 
 def _scores(hois: Sequence[dict[str, Any]]) -> NDArray[np.float64] | None:

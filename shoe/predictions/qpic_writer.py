@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from shoe.datasets.classes import HoiClasses
+from shoe.datasets.classes import HoiClasses, coco_objects
 from shoe.files import replacing
 from shoe.interactions import Interactions
-from shoe.predictions.names import coco_objects, labels_of
+from shoe.predictions.names import labels_of
 
 _PERSON = 0
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.datasets import fields
-from shoe.datasets.annotations import Annotations, check_range, triplet_name
+from shoe.datasets.annotations import Annotations
+from shoe.datasets.checks import PlaceOf, check_range, triplet_name
 from shoe.errors import InputError, quote
 from shoe.frames import Frame
 
@@ -86,7 +87,7 @@ def _counts(annotation: Sequence[dict[str, Any]]) -> list[int]:
 
 def _check_agreement(
     path: str | Path,
-    place: tuple[Sequence[str], NDArray[np.int64]],
+    place: PlaceOf,
     classes: NDArray[np.int64],
     triplets: NDArray[np.int64],
 ) -> None:
@@ -100,7 +101,7 @@ def _check_agreement(
         hoi, object_, verb = triplets[row]
         expected = "the object and verb that correspondence gives this hoi"
         found = f"{hoi} with object {object_} and verb {verb}"
-        raise InputError(path, record=triplet_name(*place, row), field="hoi", found=found, expected=expected)
+        raise InputError(path, record=triplet_name(place, row), field="hoi", found=found, expected=expected)
 
 
 def _explain(document: dict[str, Any], path: str | Path) -> NoReturn:

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.datasets import fields
-from shoe.datasets.annotations import Annotations, check_range, triplet_name
-from shoe.datasets.classes import HoiClasses, coco_categories
+from shoe.datasets.annotations import Annotations
+from shoe.datasets.checks import check_boxes, check_range, objects_of, triplet_name
+from shoe.datasets.classes import HoiClasses, coco_ids
 from shoe.errors import InputError, quote
 from shoe.frames import Frame
 
@@ -62,11 +63,11 @@ def read_ppdm(records: list[Any], path: str | Path, numbering: HoiClasses) -> An
     kept = usable[image]
     image, human, target, verb, hoi = (column[kept] for column in (image, human, target, verb, hoi))
     first = (np.cumsum(counts) - counts)[image]
-    objects = list(coco_categories().values())
-    object_ = _objects(path, images, counts, category)[first + target]
+    known = "one of COCO's 80 category ids, between 1 and 90"
+    object_ = objects_of(path, images, counts, category, coco_ids(numbering), known)[first + target]
     check_range(path, (images, image), "category_id", verb, len(numbering.verbs), first=1)
     verb -= 1
-    _check_hoi(path, images, image, hoi, numbering, verb, [objects[i] for i in object_])
+    _check_hoi(path, images, image, hoi, numbering, verb, object_)
     return Annotations(
         form=FORM,
         images=[name for name, good in zip(images, usable, strict=True) if good],
@@ -74,7 +75,7 @@ def read_ppdm(records: list[Any], path: str | Path, numbering: HoiClasses) -> An
         human_boxes=corners[first + human],
         object_boxes=corners[first + target],
         verbs=numbering.verbs,
-        objects=objects,
+        objects=numbering.objects,
         verb=verb,
         object=object_,
         frames=np.where(is_test, Frame.PIXELS_1, Frame.PIXELS_0).astype(np.uint8)[usable],
@@ -96,40 +97,9 @@ def _usable_images(
     for field, index in (("subject_id", human), ("object_id", target)):
         outside = index >= counts[image]
         wrong = (index < 0) | (outside & is_test[image])
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            boxes = int(counts[image[row]])
-            raise InputError(
-                path,
-                record=triplet_name(images, image, row),
-                field=field,
-                found=str(index[row]),
-                expected=f"the index of one of the image's {boxes} boxes, from 0",
-                hint="triplets without object are V-COCO's" if index[row] == -1 else None,
-            )
+        check_boxes(path, (images, image), field, index, counts, wrong)
         usable[image[outside]] = False
     return usable
-
-
-def _objects(
-    path: str | Path, images: Sequence[str], counts: NDArray[np.int64], category: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """(boxes,) place of each box's category in COCO's contiguous order."""
-    known = np.full(max(coco_categories()) + 1, -1, np.int64)
-    known[list(coco_categories())] = np.arange(len(coco_categories()))
-    inside = (category >= 0) & (category < len(known))
-    contiguous = np.where(inside, known[np.where(inside, category, 0)], -1)
-    if (contiguous < 0).any():
-        box = int(np.argmax(contiguous < 0))
-        image = int(np.searchsorted(np.cumsum(counts), box, side="right"))
-        raise InputError(
-            path,
-            record=f"image {quote(images[image])}: box {box - int(counts[:image].sum())}",
-            field="category_id",
-            found=str(category[box]),
-            expected="one of COCO's 80 category ids, between 1 and 90",
-        )
-    return contiguous
 
 
 def _check_hoi(
@@ -139,22 +109,20 @@ def _check_hoi(
     hoi: NDArray[np.int64],
     numbering: HoiClasses,
     verb: NDArray[np.int64],
-    object_words: Sequence[str],
+    object_: NDArray[np.int64],
 ) -> None:
     """Training triplets name their class a second time; both have to agree. 0 stands for a triplet that does not."""
-    position = {word: i for i, word in enumerate(numbering.objects)}
-    stated = numbering.of[verb, [position[word] for word in object_words]] + 1 if len(verb) else hoi
+    stated = numbering.of[verb, object_] + 1
     wrong = (hoi != 0) & (hoi != stated)
     if wrong.any():
         row = int(np.argmax(wrong))
+        words = f"{quote(numbering.verbs[verb[row]])} with {quote(numbering.objects[object_[row]])}"
         raise InputError(
             path,
-            record=triplet_name(images, image, row),
+            record=triplet_name((images, image), row),
             field="hoi_category_id",
             found=str(hoi[row]),
-            expected=f"{stated[row]}, which is {quote(numbering.verbs[verb[row]])} with {quote(object_words[row])}"
-            if stated[row]
-            else f"a class; {quote(numbering.verbs[verb[row]])} with {quote(object_words[row])} is none",
+            expected=f"{stated[row]}, which is {words}" if stated[row] else f"a class; {words} is none",
         )
 
 
