@@ -14,6 +14,7 @@ from shoe.frames import BoxSpace, shifted
 from shoe.interactions import Interactions
 from shoe.iou import Overlap
 from shoe.iou import iou as overlap_of
+from shoe.ragged import blocks, expand
 
 _CANDIDATES_AT_ONCE = 1 << 19
 
@@ -79,13 +80,8 @@ def _keys(table: Interactions, words: list[NDArray[np.int32]]) -> NDArray[np.flo
 
 def _earlier_rows(offsets: Indices) -> Iterator[tuple[Indices, Indices]]:
     """Every row with every earlier row of its image, a bounded number at a time."""
-    counts = np.diff(offsets)
-    rank = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
-    total = np.concatenate([[0], np.cumsum(rank)])
-    start = 0
-    while start < len(rank):
-        stop = max(start + 1, int(np.searchsorted(total, total[start] + _CANDIDATES_AT_ONCE, side="right")) - 1)
-        row = np.repeat(np.arange(start, stop), rank[start:stop])
-        place = np.arange(len(row)) - np.repeat(total[start:stop] - total[start], rank[start:stop])
-        yield row, row - np.repeat(rank[start:stop], rank[start:stop]) + place
-        start = stop
+    first = np.repeat(offsets[:-1], np.diff(offsets))
+    earlier = np.arange(len(first)) - first
+    for start, stop in blocks(earlier, _CANDIDATES_AT_ONCE):
+        row, before = expand(first[start:stop], earlier[start:stop])
+        yield start + row, before
