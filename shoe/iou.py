@@ -1,4 +1,4 @@
-"""Overlap of boxes, under each convention of the field (protocols.md 0.2, 0.3)."""
+"""Overlap of boxes, under each convention of the field (docs/protocols.md 0.2, 0.3)."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -24,7 +24,7 @@ _LARGEST_BITMAP = 1 << 24
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Meaning:
-    """HOI similarity sigma of K classes to any pair of predicted words (protocols.md 10.1).
+    """HOI similarity sigma of K classes to any pair of predicted words (docs/protocols.md 10.1).
 
     Attributes:
         verbs: similarity of verb senses to the predicted verb words.

@@ -1,4 +1,4 @@
-"""The named protocols: sets of choices, with their source in protocols.md."""
+"""The named protocols: sets of choices, with their source in docs/protocols.md."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ STRICT = {
         ),
     )
 }
-"""Exact-label protocols of HICO-DET (protocols.md 0.3)."""
+"""Exact-label protocols of HICO-DET (docs/protocols.md 0.3)."""
 
 SEMANTIC = {
     options.protocol: options
@@ -60,7 +60,7 @@ SEMANTIC = {
         SemanticOptions(protocol="shoe-literal", fp_scope="image", ties="input", repeats="matched"),
     )
 }
-"""SHOE: the decided defaults of protocols.md 10.5, and the pseudo-code to the letter."""
+"""SHOE: the decided defaults of docs/protocols.md 10.5, and the pseudo-code to the letter."""
 
 ABOUT = {
     "hico-det": "official Matlab script, default setting (1)",
@@ -74,4 +74,4 @@ ABOUT = {
     "shoe": "SHOE with the decided defaults (10.5)",
     "shoe-literal": "SHOE's pseudo-code to the letter (10.2, 10.3)",
 }
-"""One line a protocol, with its section in protocols.md."""
+"""One line a protocol, with its section in docs/protocols.md."""

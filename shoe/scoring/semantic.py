@@ -76,7 +76,7 @@ class SemanticResult:
 
 
 def semantic_score(task: Task, meaning: Meaning, options: SemanticOptions) -> SemanticResult:
-    """Score predictions by meaning. Scores must be in 0..1 (protocols.md A6)."""
+    """Score predictions by meaning. Scores must be in 0..1 (docs/protocols.md A6)."""
     scorer = _Scorer(task, meaning, options)
     rows = scorer.rows
     for_map = rows if options.map_tau is None else rows[task.predictions.score[rows] >= options.map_tau]

@@ -44,7 +44,7 @@ class StrictResult:
 
 
 def strict_score(task: Task, options: StrictOptions) -> StrictResult:
-    """Score predictions under one protocol (protocols.md 1 to 3, 5, 8.5)."""
+    """Score predictions under one protocol (docs/protocols.md 1 to 3, 5, 8.5)."""
     truth, classes = task.truth, task.truth.classes
     counted = ~classes.no_interaction if options.no_interaction == "exclude" else np.ones(len(classes), bool)
     truths = np.where(counted, truth.triplets_per_class, 0)
