@@ -29,6 +29,8 @@ def read_bytes(path: str | Path) -> bytes:
         data = Path(path).read_bytes()
     except FileNotFoundError:
         raise InputError(path, found="no such file", expected="a file", hint=_nearest_sibling(Path(path))) from None
+    except IsADirectoryError:
+        raise InputError(path, found="a folder", expected="a file that can be read") from None
     except (OSError, ValueError) as error:
         found = getattr(error, "strerror", None) or str(error)
         raise InputError(path, found=found, expected="a file that can be read") from None

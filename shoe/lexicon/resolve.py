@@ -1,6 +1,6 @@
 """From a predicted word to the WordNet synsets that it may mean, each with the reason.
 
-The rules are SHOE's (sections 2 and 4 of its paper), with the choices that it leaves open: the whole expression first,
+The rules are SHOE's (section 4 of its paper's supplement), with the choices that it leaves open: the whole expression first,
 then for objects the pooled senses of its nouns, for verbs the head verb without its particle.
 """
 

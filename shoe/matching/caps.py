@@ -21,8 +21,8 @@ def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, revers
 def best_with_first_copies(image: NDArray[np.integer], score: Floats, most: int) -> Indices:
     """Cut as GEN-VLKT's evaluator does: each kept value takes the first row of its image with that value.
 
-    So of equal scores one row is taken several times and the others are lost (docs/protocols.md 2.3). The rows come in the
-    order of images, best scores first.
+    So of equal scores one row is taken several times and the others are lost (docs/protocols.md 2.3). The rows come in
+    the order of images, best scores first.
     """
     order = np.lexsort((np.arange(len(image)), -score, image))
     sizes = np.bincount(image, minlength=1)

@@ -1,4 +1,4 @@
-"""Exact-label matching: a prediction belongs to its best ground truth of its class, or to none (docs/protocols.md 1-3)."""
+"""Exact labels: a prediction belongs to its best ground truth of its class, or to none (docs/protocols.md 1-3)."""
 
 from __future__ import annotations
 

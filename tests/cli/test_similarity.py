@@ -97,7 +97,7 @@ def test_wordnet_measures(name: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["hors", "pony"], "unknown verb or object of hico-det 'hors' .did you mean horse"),
+        (["hors", "pony"], "unknown verb or object of hico-det 'hors'; nearest: horse"),
         (["train", "bus"], "'train' is a verb and an object of hico-det: say --pos"),
         (["ride.v.01", "pony", "--pos", "object"], "'ride.v.01' is the sense of a verb, expected an object"),
         (["ride", "pony", "--pos", "noun"], "unknown part of speech 'noun'"),
