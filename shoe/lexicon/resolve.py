@@ -1,7 +1,7 @@
 """From a predicted word to the WordNet synsets that it may mean, each with the reason.
 
-The rules are SHOE's (section 4 of its paper's supplement), with the choices that it leaves open: the whole expression first,
-then for objects the pooled senses of its nouns, for verbs the head verb without its particle.
+The rules are SHOE's (section 4 of its paper's supplement), with the choices that it leaves open: the whole expression
+first, then for objects the pooled senses of its nouns, for verbs the head verb without its particle.
 """
 
 from __future__ import annotations

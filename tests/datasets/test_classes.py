@@ -90,7 +90,7 @@ def test_a_class_table_that_is_no_text_is_refused(tmp_path: Path) -> None:
         read_classes(tmp_path / "classes.tsv", "mine")
     with pytest.raises(InputError, match=r"found no such file, expected a file \(did you mean classes.tsv\?\)"):
         read_classes(tmp_path / "class.tsv", "mine")
-    with pytest.raises(InputError, match="found Is a directory"):
+    with pytest.raises(InputError, match="found a folder"):
         read_classes(tmp_path, "mine")
 
 
