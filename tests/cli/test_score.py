@@ -1,0 +1,443 @@
+"""``shoe score`` as a user runs it: a process with its output, its exit code and its files."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.scoring.protocols import STRICT
+from shoe.scoring.signature import Signature
+from shoe.shipped import shipped
+from tests.datasets.forms import write_mat
+
+VLM, DETECTOR = PREDICTIONS["free text"], PREDICTIONS["detector"]
+COMMAND = [sys.executable, "-c", "from shoe.cli import main; main()", "score"]
+IMAGE = "HICO_test2015_00000025.jpg"
+RECORD: dict[str, Any] = {
+    "image": IMAGE,
+    "human_box": [8, 166, 165, 472],
+    "object_box": [134, 0, 406, 480],
+    "verb": "ride",
+    "object": "horse",
+    "score": 0.5,
+}
+
+
+def run(*arguments: str | Path, truth: Path = TRUTH) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, *map(str, arguments), "--ground-truth", str(truth)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def as_json(*arguments: str | Path, truth: Path = TRUTH) -> dict[str, Any]:
+    done = run(*arguments, "--json", "-", truth=truth)
+    assert (done.returncode, done.stderr) == (0, "")
+    found: dict[str, Any] = orjson.loads(done.stdout)
+    return found
+
+
+def signed(report: dict[str, Any]) -> dict[str, str]:
+    return dict(Signature.parse(report["signature"]).items)
+
+
+def refused(done: subprocess.CompletedProcess[str], *says: str) -> None:
+    """Assert one line on stderr, exit code 2, and nothing else."""
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith("shoe: ")
+    assert done.stderr.endswith("\n")
+    for part in says:
+        assert part in done.stderr
+
+
+@pytest.fixture(scope="module")
+def usual() -> dict[str, Any]:
+    return as_json(VLM)
+
+
+def test_default_output_has_both_tables_and_a_signature(usual: dict[str, Any]) -> None:
+    done = run(VLM)
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line.split()}
+    strict, semantic = usual["strict"], usual["semantic"]
+    figures = [strict["map"], strict["map_rare"], strict["map_non_rare"], strict["max_recall"]]
+    assert rows["hico-det"][:-1] == [f"{100 * figure:.2f}" for figure in figures]
+    names = ("map", "map_without_no_interaction", "mf1", "gt_miss_rate", "prediction_miss_rate")
+    assert rows["shoe"] == [*(f"{100 * semantic[name]:.2f}" for name in names), str(semantic["classes"])]
+    assert rows["signature"] == [Signature.parse(usual["signature"]).short()]
+
+
+def test_all_protocols_are_shown_each_with_its_signature() -> None:
+    done = run(VLM, "--protocol", "all", "--protocol", "hico-det")
+    title, *lines = done.stdout.splitlines()
+    assert title.startswith("hico-det · test2015 · 200 images")
+    shown = [line.split()[0] for line in lines if line.split()]
+    assert [name for name in shown if name in (*STRICT, "shoe")] == [*STRICT, "shoe"]
+    found = as_json(VLM, "--protocol", "all")["protocols"]
+    assert [result["protocol"] for result in found] == list(STRICT)
+    assert [signed(result)["strict.protocol"] for result in found] == list(STRICT)
+
+
+def test_json_to_standard_output_is_all_of_it_and_to_a_file_is_whole(tmp_path: Path) -> None:
+    to_stdout = run(VLM, "--json", "-")
+    assert orjson.loads(to_stdout.stdout)["predictions"] == 383
+    to_file = run(VLM, "--json", tmp_path / "report.json")
+    assert (to_file.returncode, to_file.stderr) == (0, "")
+    assert "SHOE-mAP" in to_file.stdout
+    assert (tmp_path / "report.json").read_text() == to_stdout.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
+
+
+def documented_keys() -> set[str]:
+    """The keys that the help text names, as paths: "semantic.map", "resolution.verbs.words"."""
+    shown = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, timeout=60).stdout
+    text = re.search(r"JSON keys:\s(.*?)\.\s+Fractions", shown, re.DOTALL)
+    assert text is not None
+    tokens = re.findall(r"\w+|[{};]", re.sub(r"where\s+several\s+are\s+asked\s+for", "", text[1]))
+    paths = set(_paths(iter(tokens)))
+    below = {path.removeprefix("strict.") for path in paths if path.startswith("strict.")}
+    return paths - {"protocols.strict"} | {f"protocols.{name}" for name in below}
+
+
+def _paths(tokens: Iterator[str], prefix: str = "") -> Iterator[str]:
+    """Names; braces hold what is below each of the names before them, back to a semicolon or brace."""
+    names: list[str] = []
+    for token in tokens:
+        if token == "}":
+            break
+        if token == "{":
+            below = list(_paths(tokens))
+            yield from (f"{prefix}{name}.{path}" for name in names for path in below)
+        if token in "{;":
+            names = []
+            continue
+        names.append(token)
+        yield prefix + token
+
+
+def keys_of(value: Any, documented: set[str], prefix: str = "") -> Iterator[str]:
+    """All keys of a report as paths; what is below a key without documented keys below is free."""
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, dict):
+            for key, inner in each.items():
+                yield prefix + key
+                if any(path.startswith(f"{prefix}{key}.") for path in documented):
+                    yield from keys_of(inner, documented, f"{prefix}{key}.")
+
+
+def test_the_help_text_names_every_key_of_the_json_and_no_other(tmp_path: Path) -> None:
+    documented = documented_keys()
+    assert {"semantic.mf1", "protocols.signature", "protocols.map", "resolution.objects.words", "notes"} <= documented
+    outside = write(tmp_path / "outside.jsonl", [RECORD | {"score": 1.5}])
+    rich = [as_json(VLM, "--protocol", "all"), as_json(outside)]
+    assert set().union(*(keys_of(report, documented) for report in rich)) == documented
+
+
+def write(path: Path, records: list[dict[str, Any]]) -> Path:
+    path.write_bytes(b"".join(orjson.dumps(record) + b"\n" for record in records))
+    return path
+
+
+def test_subset(usual: dict[str, Any]) -> None:
+    found = as_json(VLM, "--subset", "single-pair")
+    assert found["split"] == signed(found)["split"] == "test2015/single-pair"
+    assert found["images"] < usual["images"]
+    assert found["semantic"]["map"] != usual["semantic"]["map"]
+    assert signed(found)["truth-sha"] != signed(usual)["truth-sha"]
+
+
+def test_class_table(tmp_path: Path, usual: dict[str, Any]) -> None:
+    """With rare and non-rare exchanged, so are the two means."""
+    packaged = (resources.files("shoe.datasets") / "data" / "hico_det_classes.tsv").read_text("utf-8")
+    header, *rows = packaged.splitlines()
+    flag = header.split("\t").index("rare")
+    cells = [row.split("\t") for row in rows]
+    values = sorted({row[flag] for row in cells})
+    assert len(values) == 2
+    for row in cells:
+        row[flag] = values[1 - values.index(row[flag])]
+    (tmp_path / "classes.tsv").write_text("\n".join([header, *("\t".join(row) for row in cells)]) + "\n")
+    found = as_json(VLM, "--classes", tmp_path / "classes.tsv")
+    assert found["strict"]["map_rare"] == usual["strict"]["map_non_rare"]
+    assert found["strict"]["map_non_rare"] == usual["strict"]["map_rare"]
+    assert found["strict"]["map"] == usual["strict"]["map"]
+    assert signed(found)["class-list-sha"] != signed(usual)["class-list-sha"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "moved", "kept"), [("theta=0.4", "semantic", "strict"), ("strict.threshold=0.9", "strict", "semantic")]
+)
+def test_options_change_their_part_and_their_field(usual: dict[str, Any], setting: str, moved: str, kept: str) -> None:
+    found = as_json(VLM, "--option", setting)
+    assert found[moved]["map"] != usual[moved]["map"]
+    assert found[kept]["map"] == usual[kept]["map"]
+    name, _, value = setting.partition("=")
+    assert signed(found) == signed(usual) | {name: value}
+
+
+def test_boxes(tmp_path: Path, usual: dict[str, Any]) -> None:
+    """The same boxes in another convention give the same figures, and a signature that names it."""
+    records = [orjson.loads(line) for line in VLM.read_bytes().splitlines()]
+    for record in records:
+        for box in ("human_box", "object_box"):
+            x1, y1, x2, y2 = record[box]
+            record[box] = [x1, y1, x2 - x1, y2 - y1]
+    path = write(tmp_path / "xywh.jsonl", records)
+    found = as_json(path, "--boxes", "xywh")
+    assert signed(found) == signed(usual) | {"boxes": "xywh"}
+    assert found["semantic"] == usual["semantic"]
+    assert found["strict"] == usual["strict"]
+    assert "name it: --boxes xyxy" in run(VLM, "--boxes", "xywh").stdout
+
+
+def test_similarity(usual: dict[str, Any]) -> None:
+    found = as_json(VLM, "--similarity", "identity")
+    assert found["semantic"]["map"] < usual["semantic"]["map"]
+    assert found["strict"] == usual["strict"]
+    (changed,) = {k for k in signed(usual) if signed(found)[k] != signed(usual)[k]} - {"map-sha"}
+    assert (changed, signed(found)["map"]) == ("map", "identity")
+
+
+def test_format_and_dataset_may_be_said(usual: dict[str, Any]) -> None:
+    assert as_json(VLM, "--format", "vlm", "--dataset", "hico-det", "--split", "test2015") == usual
+
+
+def test_image_labels(tmp_path: Path) -> None:
+    """Without labels images show the object of their boxes; by labels that name all classes, every image does."""
+    names = sorted(set(orjson.loads(TRUTH.read_bytes())["filenames"]))
+    cells = np.empty((len(names), 1), object)
+    cells[:, 0] = names
+    path = write_mat(tmp_path / "anno.mat", anno_test=np.ones((600, len(names))), list_test=cells)
+    arguments = (DETECTOR, "-p", "hico-det", "-p", "hico-det-known-object")
+    by_boxes, by_labels = as_json(*arguments), as_json(*arguments, "--image-labels", path)
+    assert signed(by_boxes["protocols"][1])["strict.known-object"] == "boxes"
+    assert signed(by_labels["protocols"][1])["strict.known-object"] == "labels"
+    plain, known = by_labels["protocols"]
+    assert known["map"] == plain["map"] == by_boxes["protocols"][0]["map"]
+    assert by_boxes["protocols"][1]["map"] > plain["map"]
+
+
+CSV = "image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object,score\n"
+ROW = f"{IMAGE},8,166,165,472,134,0,406,480,ride,horse,0.5\n"
+QPIC: dict[str, Any] = {
+    "filename": IMAGE,
+    "predictions": [{"bbox": [8, 9, 50, 60], "category_id": 0}, {"bbox": [8, 9, 50, 60], "category_id": 17}],
+    "hoi_prediction": [{"subject_id": 0, "object_id": 1, "category_id": 76, "score": 0.81}],
+}
+
+
+class Evil:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, ("made-by-the-pickle",)
+
+
+def qpic(**changes: Any) -> bytes:
+    return orjson.dumps([QPIC | changes])
+
+
+def record(**changes: Any) -> bytes:
+    return orjson.dumps(RECORD) + b"\n" + orjson.dumps(RECORD | changes)
+
+
+def hoi(**changes: Any) -> bytes:
+    return qpic(hoi_prediction=[QPIC["hoi_prediction"][0] | changes])
+
+
+def hoi_without(key: str) -> bytes:
+    return qpic(hoi_prediction=[{k: v for k, v in QPIC["hoi_prediction"][0].items() if k != key}])
+
+
+BAD_PREDICTIONS: dict[str, tuple[bytes, list[str]]] = {
+    "no format": (b"hello, this is prose", ["found text that begins with 'hello", "qpic", "jsonl", "parquet"]),
+    "empty": (b"", ["found an empty file"]),
+    "ground truth": (TRUTH.read_bytes(), ["found ground truth, not predictions"]),
+    "truncated JSON": (DETECTOR.read_bytes()[:5000], ["line 4, column 1397", "expected JSON"]),
+    "truncated JSON Lines": (VLM.read_bytes()[:300], ["line 3", "expected JSON"]),
+    "truncated CSV": ((CSV + ROW + ROW[:40]).encode(), ["line 3", "expected 12"]),
+    "wrong nesting": (orjson.dumps([[QPIC]]), ["found "]),
+    "missing key": (hoi_without("object_id"), [IMAGE, "triplet 0: object_id"]),
+    "object for list": (qpic(predictions={}), [IMAGE, "predictions: found an object", "expected a list"]),
+    "list for object": (qpic(hoi_prediction=[[1]]), [IMAGE, "expected an object"]),
+    "NaN in JSON": (qpic().replace(b"[8,", b"[NaN,"), ["NaN"]),
+    "NaN in CSV": ((CSV + ROW + ROW.replace("406", "nan")).encode(), ["line 3", "ox2", "nan"]),
+    "infinite box": (
+        (CSV + ROW + ROW.replace("406", "inf")).encode(),
+        ["record 1", IMAGE, "object box: found [134, 0, inf, 480]"],
+    ),
+    "x1 >= x2": (
+        record(human_box=[165, 166, 8, 472]),
+        ["triplet 1", IMAGE, "human box: found [165, 166, 8, 472]", "--boxes"],
+    ),
+    "y1 >= y2": (
+        record(object_box=[8, 166, 165, 166]),
+        ["triplet 1", IMAGE, "object box: found [8, 166, 165, 166]", "--boxes"],
+    ),
+    "no finite score": ((CSV + ROW + ROW.replace("0.5", "inf")).encode(), ["record 1", IMAGE, "score: found inf"]),
+    "no score but text": (record(score="high"), ["line 2: score: found 'high'"]),
+    "unknown category": (
+        qpic(predictions=[QPIC["predictions"][0] | {"category_id": 91}, QPIC["predictions"][1]]),
+        [IMAGE, "category_id: found 91", "0 to 79"],
+    ),
+    "unknown verb": (hoi(category_id=117), [IMAGE, "category_id: found 117", "0 to 116"]),
+    "unknown class": (
+        orjson.dumps({IMAGE: [{"hoi_id": 601, "sub_bbox": [0, 0, 5, 5], "obj_bbox": [0, 0, 5, 5], "score": 1}]}),
+        ["hoi_id: found 601", "1 to 600"],
+    ),
+    "index of no box": (hoi(object_id=2), [IMAGE, "object_id: found 2"]),
+    "pickle that acts": (pickle.dumps([QPIC, Evil()]), ["mkdir"]),
+    "all images unknown": (orjson.dumps(RECORD | {"image": "a.jpg"}), ["'a.jpg'", "HICO_test2015_"]),
+    "one image under two names": ((CSV + ROW + ROW.replace(".jpg", ".png")).encode(), [f"'{IMAGE}'", "25.png'"]),
+    "hostile name": (record(image="\x1b[31m\u202e", human_box=[1, 1, 0, 0]), ["triplet 1"]),
+}
+
+
+@pytest.mark.parametrize("name", BAD_PREDICTIONS)
+def test_bad_predictions_get_one_line_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    content, says = BAD_PREDICTIONS[name]
+    Path("bad").write_bytes(content)
+    done = run("bad", "--json", "report.json")
+    refused(done, *says)
+    assert [path.name for path in tmp_path.iterdir()] == ["bad"]
+    assert done.stderr.rstrip("\n").isprintable()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--protocol", "hico-dett"], ["unknown protocol 'hico-dett'", "did you mean hico-det?"]),
+        (["--option", "thetta=0.5"], ["unknown option 'thetta'", "theta"]),
+        (["--option", "theta=2"], ["option theta: found '2', expected 0 to 1"]),
+        (["--option", "assign=greedy"], ["option assign: found 'greedy'", "greedy-gt"]),
+        (["--option", "theta"], ["expected NAME=VALUE"]),
+        (["--protocol", "shoe", "--option", "strict.cap=5"], ["option strict.cap=5: found no strict protocol"]),
+        (["--protocol", "shoe", "--protocol", "shoe-literal"], ["expected one semantic protocol a run"]),
+        (["--option", "strict.known-object=labels"], ["expected --image-labels"]),
+        (["--similarity", "hico-dt"], ["unknown similarity 'hico-dt'", "hico-det"]),
+        (["--format", "qpik"], ["unknown format 'qpik'", "did you mean qpic?"]),
+        (["--format", "csv"], ["the format csv"]),
+        (["--boxes", "xywhh"], ["unknown box convention 'xywhh'", "did you mean xywh?"]),
+        (["--dataset", "hico"], ["unknown dataset 'hico'", "did you mean hico-det?"]),
+        (["--subset", "single-pairs"], ["unknown subset 'single-pairs'", "did you mean single-pair?"]),
+        (["--split", "train2015"], ["no images of the split 'train2015'"]),
+        (["--classes", "nowhere"], ["nowhere: found no such file"]),
+        (["--classes", "."], ["found a folder"]),
+        (["--classes", str(TRUTH)], ["truth.json", "line 1"]),
+        (["--image-labels", "nowhere"], ["nowhere: found no such file"]),
+        (["--image-labels", str(TRUTH)], ["found no Matlab file"]),
+        (["--ground-truth", "nowhere"], ["nowhere: found no such file"]),
+        (["--ground-truth", "."], ["found a folder"]),
+        (["--ground-truth", str(VLM)], ["vlm.jsonl"]),
+        (["--json", "nowhere/report.json"], ["nowhere/report.json"]),
+        (["--json", "."], ["."]),
+    ],
+    ids=" ".join,
+)
+def test_bad_options_get_one_line_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    output = [] if "--json" in arguments else ["--json", "report.json"]
+    command = [*COMMAND, str(VLM), "--ground-truth", str(TRUTH), *output, *arguments]
+    refused(subprocess.run(command, capture_output=True, text=True, timeout=60), *says)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["nowhere.json", "."])
+def test_predictions_that_are_no_file_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused(run(path), f"{path}: found")
+
+
+def test_a_broken_ground_truth_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "truth.json"
+    path.write_bytes(TRUTH.read_bytes()[:3000])
+    refused(run(VLM, truth=path), "truth.json", "line 1, column", "expected JSON")
+
+
+def test_a_broken_map_and_class_table_are_refused_with_their_line(tmp_path: Path) -> None:
+    source, folder = shipped("similarity_maps") / "hico-det", tmp_path / "mine"
+    folder.mkdir()
+    for file in source.iterdir():
+        lines = file.read_text().splitlines(keepends=True)
+        if file.name == "verbs.tsv":
+            lines[4] = lines[4].rsplit("\t", 3)[0] + "\t9\t9\t9\n"
+        (folder / file.name).write_text("".join(lines))
+    refused(run(VLM, "--similarity", folder), "verbs.tsv", "line 5", "9")
+    (folder / "map.json").write_text("{")
+    refused(run(VLM, "--similarity", folder), "map.json", "expected a JSON object")
+    (tmp_path / "classes.tsv").write_text("verb\tobject\tgerund\tverb_synset\tobject_synset\trare\nride\thorse\n")
+    refused(run(VLM, "--classes", tmp_path / "classes.tsv"), "classes.tsv", "line 2")
+
+
+def test_a_missing_extra_is_named_with_its_command(tmp_path: Path) -> None:
+    (tmp_path / "predictions.parquet").write_bytes(b"PAR1" + bytes(64) + b"PAR1")
+    without = "import sys; sys.modules['pyarrow'] = None; from shoe.cli import main; main()"
+    command = [sys.executable, "-c", without, "score", str(tmp_path / "predictions.parquet"), "-g", str(TRUTH)]
+    refused(subprocess.run(command, capture_output=True, text=True, timeout=60), "pip install 'shoe[parquet]'")
+
+
+def test_a_score_beyond_1_leaves_the_strict_figures(tmp_path: Path) -> None:
+    found = as_json(write(tmp_path / "p.jsonl", [RECORD | {"score": 1.5}]))
+    assert "semantic" not in found
+    assert "1.5" in found["absent"]["semantic"]
+    assert found["strict"]["map"] == 0
+    assert run(tmp_path / "p.jsonl").returncode == 0
+
+
+def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
+    phrase = {k: v for k, v in RECORD.items() if k not in ("verb", "object")} | {"phrase": "on top of ship"}
+    odd = [RECORD, phrase, RECORD | {"verb": "xqzt"}, RECORD | {"image": "HICO_test2015_99999999.jpg"}]
+    found = as_json(write(tmp_path / "p.jsonl", odd))
+    assert found["profile"]["unknown_images"] == 1
+    assert "xqzt" in found["resolution"]["verbs"]["unresolved"]
+    shown = run(tmp_path / "p.jsonl").stdout
+    for part in ("'on top of ship'", '"xqzt"', "HICO_test2015_99999999.jpg"):
+        assert part in shown
+
+
+def test_an_old_report_survives_a_run_that_fails(tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_text("old")
+    refused(run(VLM, "--protocol", "foo", "--json", tmp_path / "report.json"))
+    assert (tmp_path / "report.json").read_text() == "old"
+
+
+def test_interruption_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
+    many = tmp_path / "many.csv"
+    rows = (f"{IMAGE},8,166,165,{472 + i % 7},134,0,406,480,ride,horse,0.{i}\n" for i in range(400_000))
+    many.write_text(CSV + "".join(rows))
+    # Background jobs of some shells ignore SIGINT, and children inherit that; a terminal's do not.
+    code = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from shoe.cli import main
+print("ready", flush=True)
+main()
+"""
+    command = [sys.executable, "-c", code, "score", str(many), "-g", str(TRUTH), "-p", "all", "--json", "report.json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        shown, said = process.communicate(timeout=60)
+    assert (process.returncode, shown) == (130, "")
+    assert "Traceback" not in said
+    assert [path.name for path in tmp_path.iterdir()] == ["many.csv"]
