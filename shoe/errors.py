@@ -69,8 +69,7 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> OptionError:
     """Build the error for a name that does not exist: the nearest valid ones, and the list of all if it is short."""
     names = sorted(known)
     nearest = get_close_matches(name, names, n=3)
-    if len(names) > _MOST_NAMES_LISTED:
-        listed = f"nearest: {', '.join(nearest)}" if nearest else f"{len(names)} are known"
-        return OptionError(f"unknown {what} {quote(name)}; {listed}")
+    if len(names) > _MOST_NAMES_LISTED and nearest:
+        return OptionError(f"unknown {what} {quote(name)}; nearest: {', '.join(nearest)}")
     meant = f" (did you mean {nearest[0]}?)" if nearest else ""
     return OptionError(f"unknown {what} {quote(name)}{meant}; known: {', '.join(names)}")

@@ -94,7 +94,7 @@ def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
         replacing(tmp_path / "none" / "a"),
     ):
         pass
-    with pytest.raises(InputError, match="found a folder"), replacing(tmp_path / "folder"):
+    with pytest.raises(InputError, match="found Is a directory"), replacing(tmp_path / "folder"):
         pass
     with pytest.raises(InputError, match="found Not a directory"), replacing(tmp_path / "file" / "a"):
         pass

@@ -101,6 +101,9 @@ class SimilarityMap:
     def values(self, part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.float64]:
         """Look up C class senses against S senses; see :class:`~shoe.similarity.base.Similarity`."""
         table, words = self.tables[part], lexicon()
+        once = np.array(sorted(set(synsets.tolist())), np.int32)
+        if len(once) < len(synsets):
+            return self.values(part, class_synsets, once)[:, np.searchsorted(once, synsets)]
         found = np.full((len(class_synsets), len(synsets)), np.nan)
         blocks = [(c, table.classes[name]) for c, name in enumerate(class_synsets) if name in table.classes]
         if blocks and len(synsets):

@@ -211,15 +211,7 @@ def test_real_similarities_agree_with_the_oracle(options: dict[str, str]) -> Non
 
 @pytest.mark.parametrize(
     "options",
-    [
-        pytest.param(
-            o,
-            marks=[pytest.mark.xfail(reason="a map answers NaN for a sense asked for twice")]
-            if "direction" in o
-            else [],
-        )
-        for o in SETTINGS
-    ],
+    SETTINGS,
     ids=named,
 )
 def test_the_scorer_uses_these_similarities_for_every_class_and_word(options: dict[str, str]) -> None:

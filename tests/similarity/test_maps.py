@@ -234,3 +234,11 @@ def test_load_similarity(tmp_path: Path) -> None:
         "wup",
     ]
     assert load_similarity(write(tmp_path)).name == load_similarity(str(tmp_path)).name == "toy"
+
+
+def test_a_sense_asked_for_twice_is_answered_twice() -> None:
+    shipped = SimilarityMap.load("hico-det")
+    sit, stand = lexicon().synset("sit.v.01"), lexicon().synset("stand.v.01")
+    values = shipped.values("verb", ["sit.v.01"], np.array([sit, stand, sit, stand], np.int32))
+    np.testing.assert_array_equal(values[:, :2], values[:, 2:])
+    assert values[0, 0] == 1
