@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shoe.datasets.classes import classes_of
-from shoe.errors import InputError, OptionError, quote
+from shoe.errors import InputError, OptionError
 from shoe.interactions import Interactions
 from shoe.native import read_native, write_native
 from shoe.predictions.boxes import Convention, parse_convention
 from shoe.predictions.formats import FORMATS, NATIVE, Format, format_named, writable, zero_based
-from shoe.predictions.hoidet import is_detection_cache
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.rows import to_table
 from shoe.predictions.source import Source, collection_paused, open_source
+from shoe.predictions.unknown import unknown_form
 
 __all__ = ["ReadNotes", "read_predictions", "read_predictions_with_notes", "write_predictions"]
 
@@ -120,20 +120,4 @@ def _recognised(source: Source) -> Format:
     for form in FORMATS.values():
         if source.kind in form.kinds and form.sniff(source):
             return form
-    raise InputError(source.path, found=_described(source), expected=f"one of: {', '.join([*FORMATS, NATIVE])}")
-
-
-def _described(source: Source) -> str:
-    """Say what a file of no known form looks like."""
-    if source.kind == "document":
-        keys = source.first
-        if is_detection_cache(source):
-            return "object detections (boxes, labels, scores) without interactions"
-        if "annotation" in keys or "hoi_annotation" in keys:
-            return "ground truth, not predictions"
-        if keys:
-            return f"objects with the keys {', '.join(map(quote, list(keys)[:8]))}"
-        return f"a document that is {type(source.document).__name__}"
-    if source.kind == "text":
-        return f"text that begins with {quote(source.data[:24].decode('utf-8', 'replace'))}"
-    return f"a {source.kind} without official detections"
+    raise unknown_form(source, [*FORMATS, NATIVE])

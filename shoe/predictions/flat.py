@@ -1,8 +1,8 @@
 """Flat columns: one row per triplet, as CSV, JSON Lines or Parquet.
 
-Columns: image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb, object; perhaps score; perhaps width and height of the
-image. A row may have none of these three: no key, null, or an empty field. Other columns are left alone. Images without
-triplets cannot be written in this form.
+Columns: image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb, object; perhaps score, or another name of it; perhaps
+width and height of the image. A row may have none of these three: no key, null, or an empty field. Other columns are
+not read, and the notes name them. Images without triplets cannot be written in this form.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,12 @@ from shoe.datasets.classes import HoiClasses
 from shoe.errors import InputError, MissingExtraError, quote
 from shoe.files import replacing
 from shoe.interactions import Interactions
-from shoe.predictions.names import image_name
+from shoe.predictions.names import SCORE_NAMES, image_name
 from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source
 
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
-_COLUMNS = ["image", *_CORNERS, "verb", "object"]
+COLUMNS = ["image", *_CORNERS, "verb", "object"]
 _OPTIONAL = ["score", "width", "height"]
 _LARGEST_CELL = 1 << 20
 
@@ -40,12 +41,12 @@ def is_csv(source: Source) -> bool:
     """Tell whether a text file's first line names the columns."""
     first = source.data[:4096].split(b"\n", 1)[0]
     names = {name.strip(b' "\r').lower() for name in first.split(b",")}
-    return source.kind == "text" and {column.encode() for column in _COLUMNS} <= names
+    return source.kind == "text" and {column.encode() for column in COLUMNS} <= names
 
 
 def is_flat_lines(source: Source) -> bool:
     """Tell whether a document's first record has the columns as keys."""
-    return set(_COLUMNS) <= set(source.first)
+    return set(COLUMNS) <= set(source.first)
 
 
 def is_parquet(source: Source) -> bool:
@@ -80,9 +81,11 @@ def read_csv(source: Source) -> Rows:
             place, found = f"line {line}", f"{len(row)} fields"
             raise InputError(source.path, record=place, found=found, expected=f"{len(header)}, as in the header")
     source.lines = lines or [1]
-    columns: Columns = dict.fromkeys(header, ())
+    wanted = _wanted(source, header)
+    columns: Columns = dict.fromkeys(wanted, ())
     if rows:
-        columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+        values = list(zip(*rows, strict=True))
+        columns = {name: values[header.index(given)] for name, given in wanted.items()}
     return _rows(source, columns, _from_text, absent="")
 
 
@@ -92,11 +95,12 @@ def read_flat_lines(source: Source) -> Rows:
     if not records and source.document != []:
         raise InputError(source.path, found=fields.shown(source.document), expected="one object per triplet")
     try:
-        columns: Columns = {name: [record[name] for record in records] for name in _COLUMNS}
-        columns |= {name: [record.get(name) for record in records] for name in _OPTIONAL}
+        columns: Columns = {name: [record[name] for record in records] for name in COLUMNS}
+        given = _wanted(source, list(dict.fromkeys(chain.from_iterable(records))))
+        columns |= {name: [record.get(given[name]) for record in records] for name in _OPTIONAL if name in given}
     except (TypeError, KeyError, AttributeError):
         for number, record in enumerate(records):
-            for name in _COLUMNS:
+            for name in COLUMNS:
                 fields.take(source.path, source.place(number), record, name, object)
         fields.unexplained(source.path, "one object per triplet")
     return _rows(source, columns, fields.number_column, absent=None)
@@ -116,10 +120,10 @@ def read_parquet(source: Source) -> Rows:
         raise MissingExtraError("Parquet", "parquet") from None
     try:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source.data))
-        wanted = [name for name in [*_COLUMNS, *_OPTIONAL] if name in file.schema_arrow.names]
-        table = file.read(columns=wanted, use_threads=False)
+        wanted = _wanted(source, file.schema_arrow.names)
+        table = file.read(columns=list(wanted.values()), use_threads=False)
         table.validate(full=True)
-        columns: Columns = {name: table.column(name).to_pylist() for name in wanted}
+        columns: Columns = {name: table.column(given).to_pylist() for name, given in wanted.items()}
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
         found = f"damaged Parquet data ({type(error).__name__})"
         raise InputError(source.path, found=found, expected="a Parquet file with flat columns") from None
@@ -155,18 +159,35 @@ def write_parquet(table: Interactions, path: str | Path, classes: HoiClasses) ->
         raise MissingExtraError("Parquet", "parquet") from None
     types = {
         name: pyarrow.string() if name in ("image", "verb", "object") else pyarrow.float64()
-        for name in [*_COLUMNS, *_OPTIONAL]
+        for name in [*COLUMNS, *_OPTIONAL]
     }
     columns = {name: pyarrow.array(values, types[name]) for name, values in _columns(table).items()}
     with replacing(path) as stream:
         pyarrow.parquet.write_table(pyarrow.table(columns), stream)
 
 
+def _wanted(source: Source, given: Sequence[str]) -> dict[str, str]:
+    """What the columns that are read are called in the file; the notes get the others.
+
+    Raises:
+        InputError: for a column that is read and given twice.
+    """
+    names = {name: name for name in [*COLUMNS, "width", "height"] if name in given}
+    score = next((name for name in SCORE_NAMES if name in given), None)
+    if score is not None:
+        names["score"] = score
+    for name in names.values():
+        if given.count(name) > 1:
+            raise InputError(source.path, field=name, found=f"{given.count(name)} columns of this name", expected="one")
+    source.notes.columns_unread = [name for name in given if name not in names.values()]
+    return names
+
+
 def _rows(source: Source, columns: Columns, as_numbers: AsNumbers, absent: str | None) -> Rows:
     """Put the columns together; ``absent`` is what stands where a row has no value of an optional column."""
-    missing = [name for name in _COLUMNS if name not in columns]
+    missing = [name for name in COLUMNS if name not in columns]
     if missing:
-        known = ", ".join(map(quote, list(columns)[:12]))
+        known = ", ".join(map(quote, [*columns, *source.notes.columns_unread][:12]))
         raise InputError(source.path, field=missing[0], found=f"only {known}", expected="this column")
 
     def number(name: str, rows: Sequence[int]) -> Floats:
@@ -200,6 +221,7 @@ def _rows(source: Source, columns: Columns, as_numbers: AsNumbers, absent: str |
         object=object_,
         score=optional("score"),
         sizes=_sizes(source, images, image, size),
+        place=source.place,
     )
 
 

@@ -32,7 +32,7 @@ class Format:
         sniff: tells whether an opened file has this form.
         read: reads it.
         write: writes it; None where only reading is supported.
-        suffix: the file ending that means this form and no other, if there is one.
+        suffix: the file ending that stands for this form where one is written, if there is one.
         boxes: name of its box convention.
     """
 
@@ -63,7 +63,7 @@ FORMATS = {
         Format("mllms", "mllms-zs-hoi: JSON with hoi_id, sub_bbox, obj_bbox", _DOCUMENT, mllms.is_mllms,
                mllms.read_mllms, mllms.write_mllms),
         Format("jsonl", "flat columns as JSON Lines", _DOCUMENT, flat.is_flat_lines, flat.read_flat_lines,
-               flat.write_flat_lines),
+               flat.write_flat_lines, ".jsonl"),
         Format("vlm", "free text of vision-language models: JSON Lines or JSON", _DOCUMENT, vlm.is_vlm, vlm.read_vlm,
                write_vlm),
         Format("csv", "flat columns as CSV", ("text",), flat.is_csv, flat.read_csv, flat.write_csv, ".csv"),
@@ -100,10 +100,10 @@ def writable(name: str) -> str:
 
 
 def format_of_name(path: Path) -> str:
-    """Name the format that a file's ending means.
+    """Name the format that a file's ending stands for where one is written.
 
     Raises:
-        OptionError: where the ending means none, or more than one.
+        OptionError: where the ending stands for none.
     """
     suffixes = {NATIVE_SUFFIX: NATIVE, **{form.suffix: form.name for form in FORMATS.values() if form.suffix}}
     if path.suffix.lower() not in suffixes:

@@ -19,6 +19,8 @@ from shoe.interactions import Interactions
 _HICO_STEM = re.compile(r"HICO_(?:test|train)2015_\d{8}")
 _LARGEST_ID = 10**8
 
+SCORE_NAMES = ("score", "confidence", "conf", "probability", "prob")
+
 
 def image_name(value: Any) -> str:
     """Turn what a file calls an image into its name: no folders, and numbers in the form of HICO-DET's test set.

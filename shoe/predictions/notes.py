@@ -21,8 +21,10 @@ class ReadNotes:
         replies: raw model replies read.
         replies_mended: replies that were no clean JSON, from which complete items were kept all the same.
         replies_empty: replies without any JSON.
-        items_cut: incomplete items of replies that were left out.
+        items_cut: items of replies that were left out, by cause: the field that could not be read, or "incomplete".
+        first_cut: the first of them: its record, the field, what was found and what was expected.
         boxes_cut: items of replies left out because a box has no area.
+        columns_unread: columns of a flat file that were not read.
         words_clipped: words longer than 200 characters, cut to that length.
         columns_by_truth: columns of a Matlab file, other than the test set's, taken for the ground truth's images.
     """
@@ -36,8 +38,10 @@ class ReadNotes:
     replies: int = 0
     replies_mended: int = 0
     replies_empty: int = 0
-    items_cut: int = 0
+    items_cut: dict[str, int] = field(default_factory=dict)
+    first_cut: str = ""
     boxes_cut: int = 0
+    columns_unread: list[str] = field(default_factory=list)
     words_clipped: int = 0
     columns_by_truth: int = 0
 
@@ -64,13 +68,19 @@ class ReadNotes:
                 f"no verb and object found in {sum(self.unparsed.values()):,} phrases, which match nothing: {shown}"
                 + (", ..." if len(self.unparsed) > _EXAMPLES else "")
             )
-        if self.replies_mended or self.items_cut or self.boxes_cut:
-            lines.append(
-                f"{self.replies_mended:,} of {self.replies:,} replies were no clean JSON; "
-                f"left out: {self.items_cut:,} incomplete items, {self.boxes_cut:,} with a box without area"
-            )
+        if self.replies_mended:
+            lines.append(f"{self.replies_mended:,} of {self.replies:,} replies were no clean JSON")
+        if self.items_cut:
+            causes = ", ".join(f"{cause} {count:,}" for cause, count in self.items_cut.items())
+            lines.append(f"{sum(self.items_cut.values()):,} items left out ({causes}); first: {self.first_cut}")
+        if self.boxes_cut:
+            lines.append(f"{self.boxes_cut:,} items left out because a box has no area")
         if self.replies_empty:
             lines.append(f"{self.replies_empty:,} of {self.replies:,} replies hold no JSON: no predictions there")
+        if self.columns_unread:
+            shown = ", ".join(quote(name) for name in self.columns_unread[:_EXAMPLES])
+            more = ", ..." if len(self.columns_unread) > _EXAMPLES else ""
+            lines.append(f"{len(self.columns_unread):,} columns not read: {shown}{more}")
         if self.words_clipped:
             lines.append(f"{self.words_clipped:,} words were longer than 200 characters and cut to that")
         if self.columns_by_truth:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from shoe.predictions.source import Source
 
 LONGEST_WORD = 200
 _LONGEST_NAME = 1000
+_FEW = 0.25  # below this share, boxes without area are mistakes of the file, and not another convention
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Rows:
         score: (n,) confidence; NaN, or no array at all, where the file gives none.
         sizes: (m, 2) width and height as the file says; 0 where it does not.
         loose: (n,) triplets that come from a raw model reply, which may hold boxes without area.
+        place: names the record of a triplet, given its row, where the file has one for each.
     """
 
     images: Sequence[str]
@@ -45,6 +47,7 @@ class Rows:
     score: Floats | None
     sizes: Floats | None = None
     loose: NDArray[np.bool_] | None = None
+    place: Callable[[int], str] | None = None
 
 
 def to_table(rows: Rows, source: Source, convention: Convention) -> Interactions:
@@ -137,6 +140,7 @@ def _without_flat_boxes(rows: Rows, source: Source, convention: Convention) -> R
         return rows
     source.notes.boxes_cut = int(flat.sum())
     keep = ~flat
+    place, kept = rows.place, np.flatnonzero(keep)
     return replace(
         rows,
         image=rows.image[keep],
@@ -146,6 +150,7 @@ def _without_flat_boxes(rows: Rows, source: Source, convention: Convention) -> R
         object=rows.object[keep],
         score=None if rows.score is None else rows.score[keep],
         loose=None,
+        place=None if place is None else lambda row: place(int(kept[row])),
     )
 
 
@@ -169,14 +174,15 @@ def _explain_boxes(rows: Rows, source: Source, convention: Convention) -> None:
         return
     place = int(np.argmax(flat))
     row, part = place % len(rows.verb), "human box" if place < len(rows.verb) else "object box"
-    hint = f"{int(flat.sum()):,} of {len(boxes):,} boxes are so"
-    if convention == Convention():
+    count = int(flat.sum())
+    hint = f"{count:,} of {len(boxes):,} boxes {'is' if count == 1 else 'are'} so"
+    if convention == Convention() and count >= _FEW * len(boxes):
         names = valid_conventions(boxes)
         hint += f"; all have an area as {' or as '.join(names)}: name it with --boxes" if names else ""
     numbers = ", ".join(f"{x:g}" for x in boxes[place])
     raise InputError(
         source.path,
-        record=f"triplet {row} (image {quote(rows.images[rows.image[row]])})",
+        record=f"{rows.place(row) if rows.place else f'triplet {row}'} (image {quote(rows.images[rows.image[row]])})",
         field=part,
         found=f"[{numbers}]",
         expected=f"x1 < x2 and y1 < y2, with boxes as {convention}",

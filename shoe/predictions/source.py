@@ -21,6 +21,7 @@ from shoe.predictions.pickles import is_pickle, load_plain
 
 Kind = Literal["document", "text", "matlab", "parquet", "npz", "folder"]
 _BOM = b"\xef\xbb\xbf"
+_BOM_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(slots=True)
@@ -88,6 +89,9 @@ def open_source(path: str | Path, classes: HoiClasses, sizes: Mapping[str, tuple
         source.kind, source.data = "matlab", data
     elif is_pickle(data):
         source.document = load_plain(path, data)
+    elif data.startswith(_BOM_16) or b"\0\0" in (data[:4:2], data[1:4:2]):
+        hint = "save the file as UTF-8"
+        raise InputError(path, found="text in UTF-16", expected="text in UTF-8", hint=hint)
     elif is_literal(start):
         source.document = parse_literal(path, data.decode("utf-8", "replace"))
     elif start[:1] in (b"[", b"{") or (start[:1] == b'"' and is_literal(start[1:])):

@@ -3,45 +3,48 @@
 JSON Lines or a JSON list. A record is one interaction (``image``, ``human_box``, ``object_box``, perhaps ``score``, and
 either ``verb`` and ``object`` or one ``phrase``), or an image with its list of ``interactions``, or an image with the
 model's raw ``response``; also an object with one key per image. Keys have many names in practice; what is read as what
-is in :data:`_KEYS`. Phrases are split into verb and object by the lexicon.
+is in :mod:`shoe.predictions.vlm_keys`. Phrases are split into verb and object by the lexicon.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass
+from math import isfinite
 from typing import Any, NoReturn
 
 import numpy as np
 
 from shoe.datasets import fields
-from shoe.errors import InputError, quote
+from shoe.errors import InputError, printable, quote
 from shoe.predictions.names import image_name
 from shoe.predictions.replies import items_of
 from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source
+from shoe.predictions.vlm_keys import BOX_KEYS, WORD_KEYS, role
 
-# Role of a key, after lower case, "_" for "-" and " ", "box" for "bbox" and "bounding_box", and without "_2d".
-_KEYS = {
-    "image": ("image", "image_id", "image_name", "image_path", "img", "img_id", "img_path", "file", "file_name",
-              "filename"),
-    "human_box": ("human_box", "person_box", "subject_box", "sub_box", "subj_box", "h_box", "box_human", "box_person",
-                  "human", "person", "subject"),
-    "object_box": ("object_box", "obj_box", "o_box", "box_object", "target_box"),
-    "object": ("object", "object_name", "object_label", "object_category", "object_class", "obj", "noun", "target"),
-    "verb": ("verb", "action", "predicate", "relation", "relationship"),
-    "phrase": ("phrase", "interaction", "hoi", "text", "description", "caption", "triplet"),
-    "score": ("score", "confidence", "conf", "probability", "prob"),
-    "items": ("interactions", "hois", "triplets", "relations", "relationships"),
-    "response": ("response", "reply", "output", "answer", "completion", "content", "raw", "raw_response"),
-    "width": ("width", "image_width", "img_width"),
-    "height": ("height", "image_height", "img_height"),
-}  # fmt: skip
-_ROLES = {key: role for role, keys in _KEYS.items() for key in keys}
-_BOX_KEYS = ("box", "coordinates")
-_WORD_KEYS = ("label", "name", "category", "class")
 _CORNERS = ("x1", "y1", "x2", "y2")
 
 Record = dict[str, Any]
+
+
+@dataclass(eq=False)
+class _UnreadableError(Exception):
+    """A record that breaks the form: where, and the parts of the message."""
+
+    place: str
+    field: str | None
+    found: str
+    expected: str
+
+    def __str__(self) -> str:
+        where = [self.place, self.field] if self.field else [self.place]
+        return printable(f"{': '.join(where)}: found {self.found}, expected {self.expected}", longest=300)
+
+    def for_user(self, source: Source, hint: str | None = None) -> InputError:
+        """The error that the user reads."""
+        return InputError(
+            source.path, record=self.place, field=self.field, found=self.found, expected=self.expected, hint=hint
+        )
 
 
 def is_vlm(source: Source) -> bool:
@@ -58,16 +61,6 @@ def _is_record(record: Record) -> bool:
     return "image" in roles and ("items" in roles or "response" in roles or "human_box" in roles)
 
 
-@lru_cache(4096)
-def role(key: Any) -> str | None:
-    """Return what a key means, None if nothing known."""
-    if not isinstance(key, str):
-        return None
-    plain = key.strip().lower().replace("-", "_").replace(" ", "_").replace("bounding_box", "box")
-    plain = plain.replace("bbox", "box").removesuffix("_2d")
-    return _ROLES.get(plain, plain if plain in _BOX_KEYS or plain in _WORD_KEYS else None)
-
-
 def read_vlm(source: Source) -> Rows:
     """Read free text.
 
@@ -77,8 +70,11 @@ def read_vlm(source: Source) -> Rows:
         InputError: naming the record and field that break the form, or the first phrase if none could be split.
     """
     columns = _Columns(source)
-    for number, record in enumerate(_records(source)):
-        columns.add(source.place(number), record)
+    try:
+        for number, record in enumerate(_records(source)):
+            columns.add(number, record)
+    except _UnreadableError as error:
+        raise error.for_user(source) from None
     return columns.rows()
 
 
@@ -119,10 +115,15 @@ class _Columns:
         self._words: list[tuple[int, int]] = []
         self._score: list[float] = []
         self._loose: list[bool] = []
+        self._record: list[int] = []
+        self._item: list[int] = []
+        self._first_cut: _UnreadableError | None = None
+        self._first_empty: _UnreadableError | None = None
         self._phrases: dict[str, tuple[str, str] | None] = {}
 
-    def add(self, place: str, record: Any) -> None:
+    def add(self, number: int, record: Any) -> None:
         """Take a record, whatever it holds: an interaction, an image's list of them, or a raw reply."""
+        place = self._source.place(number)
         found = self._roles(place, record)
         if not found and isinstance(record, dict):
             self._refuse(place, "image", "no known key", "this key")
@@ -133,13 +134,17 @@ class _Columns:
                 self._refuse(place, "interactions", fields.shown(items), "a list")
             for i, item in enumerate(items):
                 self._add_item(f"{place}: interaction {i}", image, self._roles(f"{place}: interaction {i}", item))
+                self._item.append(i)
         elif "response" in found:
             self._add_reply(place, image, found["response"])
         else:
             self._add_item(place, image, found)
+            self._item.append(-1)
+        self._record += [number] * (len(self._image) - len(self._record))
 
     def rows(self) -> Rows:
-        """Put together what was gathered; a file in which no phrase could be split is refused."""
+        """Put together what was gathered; a file whose replies or phrases are all of no use is refused."""
+        self._check_replies()
         self._check_phrases()
         boxes = np.array(self._boxes, np.float64).reshape(-1, 8)
         words = np.array(self._words, np.int64).reshape(-1, 2)
@@ -156,7 +161,13 @@ class _Columns:
             score=score,
             sizes=np.array(self._sizes, np.float64).reshape(-1, 2),
             loose=np.array(self._loose, bool) if any(self._loose) else None,
+            place=self._place,
         )
+
+    def _place(self, row: int) -> str:
+        record, item = self._source.place(self._record[row]), self._item[row]
+        kind = "item" if self._loose[row] else "interaction"
+        return record if item < 0 else f"{record}, {kind} {item}"
 
     def _roles(self, place: str, record: Any) -> Record:
         """A record's values by role; of several keys with one role, the one named like it counts, else the first."""
@@ -166,11 +177,12 @@ class _Columns:
         for key, value in record.items():
             name = role(key)
             # The same key is a box where it holds one, and a word where it holds text.
-            if name == "object" and not isinstance(value, str):
+            if name == "object" and isinstance(value, list | dict):
                 name = "object_box"
-            elif name == "human_box" and isinstance(value, str):
+            elif name == "human_box" and isinstance(value, str) and "box" not in key.lower():
                 name = None
-            if name is not None and (name not in found or key == name):
+            known = name in found and found[name] is not None
+            if name is not None and (not known or (key == name and value is not None)):
                 found[name] = value
         return found
 
@@ -182,7 +194,7 @@ class _Columns:
         except ValueError:
             self._refuse(place, "image", fields.shown(found["image"]), "a file name, or the number of a test image")
         size = (0.0, 0.0)
-        if "width" in found and "height" in found:
+        if found.get("width") is not None and found.get("height") is not None:
             size = self._size(place, found["width"], found["height"])
         index = self._images.setdefault(name, len(self._images))
         if index == len(self._sizes):
@@ -202,11 +214,11 @@ class _Columns:
     def _add_item(self, place: str, image: int, found: Record, *, loose: bool = False) -> None:
         human, target = self._box(place, found, "human_box"), self._box(place, found, "object_box")
         verb, object_ = self._item_words(place, found)
-        score = found.get("score")
+        score = np.nan if found.get("score") is None else _number(found["score"])
         if score is None:
+            if not loose:
+                self._refuse(place, "score", fields.shown(found["score"]), "a number")
             score = np.nan
-        elif type(score) not in (int, float):
-            self._refuse(place, "score", fields.shown(score), "a number")
         pair = (self._verbs.setdefault(verb, len(self._verbs)), self._objects.setdefault(object_, len(self._objects)))
         self._image.append(image)
         self._boxes.append(human + target)
@@ -217,17 +229,28 @@ class _Columns:
     def _add_reply(self, place: str, image: int, text: Any) -> None:
         if not isinstance(text, str):
             self._refuse(place, "response", fields.shown(text), "text")
+        items_form = "a list of items with human_box, object_box, verb and object"
         notes = self._source.notes
         reply = items_of(text, lambda key: role(key) == "items", lambda key: role(key) == "human_box")
         notes.replies += 1
         notes.replies_mended += reply.mended
         notes.replies_empty += reply.empty
-        notes.items_cut += reply.cut
+        if reply.empty:
+            self._first_empty = self._first_empty or _UnreadableError(place, "response", quote(text), items_form)
         for i, item in enumerate(reply.items):
             try:
-                self._add_item(place, image, self._roles(f"{place}: item {i}", item), loose=True)
-            except InputError:
-                notes.items_cut += 1
+                self._add_item(f"{place}, item {i}", image, self._roles(f"{place}, item {i}", item), loose=True)
+                self._item.append(i)
+            except _UnreadableError as error:
+                self._cut(error, error.field or "item")
+        if reply.cut:
+            self._cut(_UnreadableError(place, "response", "an incomplete item", items_form), "incomplete", reply.cut)
+
+    def _cut(self, error: _UnreadableError, cause: str, count: int = 1) -> None:
+        notes = self._source.notes
+        notes.items_cut[cause] = notes.items_cut.get(cause, 0) + count
+        if self._first_cut is None:
+            self._first_cut, notes.first_cut = error, str(error)
 
     def _box(self, place: str, found: Record, part: str) -> list[float]:
         if part not in found:
@@ -235,20 +258,21 @@ class _Columns:
         value = found[part]
         if isinstance(value, dict):
             value = next(
-                (v for key, v in value.items() if role(key) in _BOX_KEYS),
+                (v for key, v in value.items() if role(key) in BOX_KEYS),
                 [value[c] for c in _CORNERS] if all(c in value for c in _CORNERS) else value,
             )
         if isinstance(value, list) and value and all(isinstance(v, list) for v in value):
             value = [x for v in value for x in v]
-        if not isinstance(value, list) or len(value) != 4 or not {type(x) for x in value} <= {int, float}:
+        numbers = [_number(x) for x in value] if isinstance(value, list) and len(value) == 4 else [None]
+        if None in numbers:
             self._refuse(place, part, fields.shown(found[part]), "four numbers")
-        return [float(x) for x in value]
+        return [float(x) for x in numbers if x is not None]
 
     def _item_words(self, place: str, found: Record) -> tuple[str, str]:
         verb, phrase, object_ = found.get("verb"), found.get("phrase"), found.get("object")
         target = found.get("object_box")
         if object_ is None and isinstance(target, dict):
-            object_ = next((v for k, v in target.items() if role(k) in _WORD_KEYS), None)
+            object_ = next((v for k, v in target.items() if role(k) in WORD_KEYS), None)
         for field, value in (("verb", verb), ("phrase", phrase), ("object", object_)):
             if value is not None and not isinstance(value, str):
                 self._refuse(place, field, fields.shown(value), "text")
@@ -256,7 +280,9 @@ class _Columns:
             return verb, object_
         text = phrase if phrase is not None else verb
         if text is None:
-            self._refuse(place, "phrase", "no such key", "a phrase, or a verb and an object")
+            field = "verb" if "verb" in found and "phrase" not in found else "phrase"
+            what = fields.shown(None) if field in found else "no such key"
+            self._refuse(place, field, what, "a phrase, or a verb and an object")
         parsed = self._parsed(text)
         if object_ is not None:
             return (parsed[0] if parsed else text), object_
@@ -270,6 +296,17 @@ class _Columns:
             self._phrases[text] = _split(text)
         return self._phrases[text]
 
+    def _check_replies(self) -> None:
+        notes = self._source.notes
+        if self._image or not notes.replies:
+            return
+        if self._first_cut is not None:
+            count = sum(notes.items_cut.values())
+            hint = f"none of the {count:,} items can be read" if count > 1 else "no other item can be read"
+            raise self._first_cut.for_user(self._source, hint)
+        if self._first_empty is not None and notes.replies_empty == notes.replies:
+            raise self._first_empty.for_user(self._source, "no reply holds JSON")
+
     def _check_phrases(self) -> None:
         unparsed = self._source.notes.unparsed
         if unparsed and sum(unparsed.values()) == len(self._image):
@@ -277,7 +314,18 @@ class _Columns:
             raise InputError(self._source.path, field="phrase", found=quote(next(iter(unparsed))), expected=expected)
 
     def _refuse(self, place: str, field: str | None, found: str, expected: str) -> NoReturn:
-        raise InputError(self._source.path, record=place, field=field, found=found, expected=expected)
+        raise _UnreadableError(place, field, found, expected)
+
+
+def _number(value: Any) -> float | None:
+    """A number, also one that a model wrote as text; None for anything else."""
+    if type(value) is str:
+        try:
+            number = float(value)
+        except ValueError:
+            return None
+        return number if isfinite(number) and "_" not in value else None
+    return value if type(value) in (int, float) else None
 
 
 def _split(text: str) -> tuple[str, str] | None:

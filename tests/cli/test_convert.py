@@ -15,7 +15,7 @@ from tests.predictions import samples
 app = typer.Typer()
 app.command()(convert)
 
-ENDINGS = {"csv": "out.csv", "parquet": "out.parquet", "native": "out.npz"}
+ENDINGS = {"csv": "out.csv", "parquet": "out.parquet", "native": "out.npz", "jsonl": "out.jsonl"}
 VLM = {"image": "HICO_test2015_00000025.jpg", "verb": "ride", "object": "horse"}
 
 
@@ -95,6 +95,15 @@ def test_an_open_word_that_the_target_cannot_hold_leaves_the_old_file(tmp_path: 
         run(source, out, "--to", "qpic")
     assert out.read_bytes() == b"old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "out.json"]
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".JSONL"])
+def test_json_lines_are_flat_columns_unless_said_otherwise(tmp_path: Path, ending: str) -> None:
+    out = tmp_path / f"out{ending}"
+    assert run(samples.FOLDER / "flat.csv", out).stderr.splitlines()[-1] == f"{out}: written as jsonl"
+    assert set(orjson.loads(out.read_bytes().splitlines()[0])) >= {"image", "hx1", "oy2", "verb", "object"}
+    run(samples.FOLDER / "flat.csv", out, "--to", "vlm")
+    assert "human_box" in orjson.loads(out.read_bytes().splitlines()[0])
 
 
 def test_a_file_may_be_converted_in_place(tmp_path: Path) -> None:

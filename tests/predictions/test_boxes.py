@@ -90,7 +90,7 @@ def test_the_frame_goes_with_the_convention(tmp_path: Path) -> None:
     path.write_bytes(orjson.dumps([record]))
     assert read_predictions(path, boxes="pixels-0").frames.tolist() == [Frame.PIXELS_0]
     assert read_predictions(path, boxes="pixels-1").frames.tolist() == [Frame.PIXELS_1]
-    with pytest.raises(InputError, match=r"1 of 2 boxes are so; all have an area as .*pixels-0: name it with --boxes"):
+    with pytest.raises(InputError, match=r"1 of 2 boxes is so; all have an area as .*pixels-0: name it with --boxes"):
         read_predictions(path)
 
 
@@ -126,3 +126,47 @@ def test_the_layouts_that_fit_do(numbers: list[float]) -> None:
         convention = parse_convention(name)
         corners = convention.converted(box, SIZE)
         assert (corners[:, :2] <= corners[:, 2:]).all()
+
+
+def _many(path: Path, bad: int, of: int) -> Path:
+    good = {"image": "a.jpg", "human_box": [1, 2, 30, 40], "object_box": [1, 2, 30, 40], "verb": "v", "object": "o"}
+    records = [good] * (of - bad) + [good | {"human_box": [30, 2, 20, 40]}] * bad
+    path.write_bytes(b"\n".join(map(orjson.dumps, records)))
+    return path
+
+
+def test_few_boxes_without_area_are_no_reason_for_another_convention(tmp_path: Path) -> None:
+    path = _many(tmp_path / "v.jsonl", bad=1, of=621)
+    with pytest.raises(InputError, match=r"line 621 \(image 'a.jpg'\): human box: .* \(1 of 1,242 boxes is so\)"):
+        read_predictions(path)
+    with pytest.raises(InputError, match=r"\(5 of 22 boxes are so\)"):
+        read_predictions(_many(path, bad=5, of=11))
+    with pytest.raises(InputError, match=r"\(5 of 20 boxes are so; all have an area as xywh or as cxcywh: name it"):
+        read_predictions(_many(path, bad=5, of=10))
+
+
+def test_a_box_is_named_by_the_record_that_it_stands_in(tmp_path: Path) -> None:
+    box, flat = [1, 2, 30, 40], [1, 2, 1, 40]
+    good = {"human_box": box, "object_box": box, "verb": "v", "object": "o"}
+    bad, path = good | {"object_box": flat}, tmp_path / "v"
+    records = [{"image": "a", "interactions": [good, bad]}, {"image": "a", "interactions": [good]}]
+    path.write_bytes(b"\n\n".join(map(orjson.dumps, reversed(records))))
+    with pytest.raises(InputError, match=r"line 3, interaction 1 \(image 'a'\): object box"):
+        read_predictions(path)
+    reply = {"image": "a", "response": orjson.dumps([good | {"human_box": "x"}, bad, bad]).decode()}
+    path.write_bytes(orjson.dumps([reply]))
+    with pytest.raises(InputError, match=r"record 0, item 1 \(image 'a'\): object box"):
+        read_predictions(path)
+    path.write_text("image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object\n\na,1,2,1,4,1,2,3,4,v,o\n")
+    with pytest.raises(InputError, match=r"line 3 \(image 'a'\): human box"):
+        read_predictions(path)
+
+
+def test_a_record_keeps_its_name_when_items_before_it_are_left_out(tmp_path: Path) -> None:
+    good = {"human_box": [1, 2, 30, 40], "object_box": [1, 2, 30, 40], "verb": "v", "object": "o"}
+    reply = {"image": "a", "response": orjson.dumps([good | {"human_box": [5, 5, 5, 5]}, good]).decode()}
+    lines = [reply, {"image": "a", **good}, {"image": "a", **good, "object_box": [9, 9, 1, 1]}]
+    path = tmp_path / "v"
+    path.write_bytes(b"\n".join(map(orjson.dumps, lines)))
+    with pytest.raises(InputError, match=r"line 3 \(image 'a'\): object box"):
+        read_predictions(path)

@@ -76,3 +76,34 @@ def test_two_sizes_of_one_image_are_refused(tmp_path: Path, form: str, place: st
 def test_a_score_that_is_no_number_is_named_by_its_row(tmp_path: Path, form: str, place: str) -> None:
     with pytest.raises(InputError, match=f"{place}: found 'high', expected a number"):
         read(tmp_path, form, [ROW, ROW | {"score": 0.5}, ROW | {"score": "high"}])
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["confidence", "conf", "probability", "prob"])
+def test_a_score_has_many_names(tmp_path: Path, form: str, name: str) -> None:
+    table, notes = read(tmp_path, form, [ROW | {name: 0.25}])
+    assert table.score.tolist() == [0.25]
+    assert notes.lines() == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_columns_that_are_not_read_are_named(tmp_path: Path, form: str) -> None:
+    table, notes = read(
+        tmp_path, form, [ROW | {"prob": 0.5, "score": 0.25}, ROW | {"prob": 0.5, "score": 0.5, "id": 1}]
+    )
+    assert table.score.tolist() == [0.25, 0.5]
+    assert notes.columns_unread == ["prob", "id"]
+    assert notes.lines() == ["2 columns not read: 'prob', 'id'"]
+
+
+@pytest.mark.parametrize("name", ["score", "hx1", "Verb"])
+def test_a_column_given_twice_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "flat"
+    header, values = [*ROW, "score", name], [*ROW.values(), 1, 1]
+    path.write_text(",".join(header) + "\n" + ",".join(map(str, values)) + "\n")
+    with pytest.raises(InputError, match=f"{name.lower()}: found 2 columns of this name, expected one"):
+        read_predictions_with_notes(path)
+    columns = [pyarrow.array([value]) for value in values]
+    pyarrow.parquet.write_table(pyarrow.Table.from_arrays(columns, [name.lower() for name in header]), path)
+    with pytest.raises(InputError, match=f"{name.lower()}: found 2 columns of this name, expected one"):
+        read_predictions_with_notes(path)

@@ -196,13 +196,83 @@ REPLY = orjson.dumps({"interactions": [{**BOXES, **WORDS, "confidence": 0.5}] * 
     ],
 )
 def test_replies_keep_every_complete_item(tmp_path: Path, reply: str, kept: int, facts: dict[str, int]) -> None:
-    table, notes = read(tmp_path, [{"image": "a.jpg", "response": reply}])
-    assert told(table) == [("a.jpg", "ride", "horse", 0.5)] * kept
-    assert table.images == ("a.jpg",)
-    counted = ("replies_mended", "replies_empty", "items_cut", "boxes_cut")
-    assert {name: getattr(notes, name) for name in counted} == dict.fromkeys(counted, 0) | facts
-    assert notes.replies == 1
-    assert len(notes.lines()) == (1 if facts else 0)
+    table, notes = read(tmp_path, [{"image": "a.jpg", "response": reply}, {"image": "b.jpg", "response": REPLY}])
+    assert told(table) == [("a.jpg", "ride", "horse", 0.5)] * kept + [("b.jpg", "ride", "horse", 0.5)] * 3
+    assert table.images == ("a.jpg", "b.jpg")
+    counted = {name: getattr(notes, name) for name in ("replies_mended", "replies_empty", "boxes_cut")}
+    counted["items_cut"] = sum(notes.items_cut.values())
+    assert counted == dict.fromkeys(counted, 0) | facts
+    assert notes.replies == 2
+    assert len(notes.lines()) == len(facts)
+
+
+def replied(items: Any) -> dict[str, str]:
+    return {"image": "a.jpg", "response": orjson.dumps(items).decode()}
+
+
+@pytest.mark.parametrize(
+    ("score", "read_as"),
+    [("0.8", 0.8), (" 1e-1 ", 0.1), (0.8, 0.8), ("high", 1), ("nan", 1), ("1_0", 1), (None, 1), ([0.8], 1), (True, 1)],
+)
+def test_a_reply_may_hold_its_score_as_text(tmp_path: Path, score: Any, read_as: float) -> None:
+    table, notes = read(tmp_path, [replied([{**BOXES, **WORDS, "confidence": score}])])
+    assert told(table) == [("a.jpg", "ride", "horse", read_as)]
+    assert notes.scores_defaulted == (read_as == 1)
+    assert notes.items_cut == {}
+
+
+@pytest.mark.parametrize(
+    "box", [list(map(str, HUMAN)), dict(zip(("x1", "y1", "x2", "y2"), map(str, HUMAN), strict=True))]
+)
+def test_numbers_of_a_box_may_be_text(tmp_path: Path, box: Any) -> None:
+    item = {**BOXES, **WORDS, "human_box": box, "score": "0.5"}
+    for record in ({"image": "a.jpg", **item}, replied([item])):
+        table, notes = read(tmp_path, [record])
+        assert table.human_boxes.tolist() == [HUMAN]
+        assert table.score.tolist() == [0.5]
+        assert notes.lines() == []
+
+
+def test_a_null_is_no_value_where_another_key_has_one(tmp_path: Path) -> None:
+    record = {"image": "a.jpg", "object": None, "obj_box": TARGET, "person_box": HUMAN, "human_box": None}
+    table, _ = read(tmp_path, [record | {"phrase": "riding a horse", "width": None, "height": None}])
+    assert told(table) == [("a.jpg", "riding", "horse", 1)]
+    assert table.human_boxes.tolist() == [HUMAN]
+
+
+def test_what_is_left_out_of_replies_is_counted_by_cause_and_the_first_is_shown(tmp_path: Path) -> None:
+    good = {**BOXES, **WORDS, "score": 1}
+    bad = [good | {"human_box": "1,2,3,4"}, good | {"human_box": [1, 2]}, good | {"verb": 7}, 5]
+    content = b"\n".join(map(orjson.dumps, [replied([good]), replied([good, *bad])]))
+    table, notes = read(tmp_path, content)
+    assert len(table) == 2
+    assert notes.items_cut == {"human_box": 2, "verb": 1, "incomplete": 1}
+    assert notes.lines() == [
+        "4 items left out (human_box 2, verb 1, incomplete 1); "
+        "first: line 2, item 1: human_box: found '1,2,3,4', expected four numbers"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("replies", "message"),
+    [
+        (
+            [[], [{**BOXES, **WORDS, "human_box": "left"}, {**BOXES, **WORDS, "human_box": "top"}]],
+            r"record 1, item 0: human_box: found 'left', expected four numbers \(none of the 2 items can be read\)",
+        ),
+        ([[7]], r"record 0: response: found an incomplete item, expected a list of items with human_box"),
+        (["Nobody.", "No."], r"record 0: response: found '\"Nobody.\"', expected a list .* \(no reply holds JSON\)"),
+    ],
+)
+def test_replies_of_which_nothing_can_be_read_are_refused(tmp_path: Path, replies: list[Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read(tmp_path, [replied(reply) for reply in replies])
+
+
+def test_replies_without_interactions_are_predictions_of_none(tmp_path: Path) -> None:
+    table, notes = read(tmp_path, [replied([]), replied({"interactions": []})])
+    assert len(table) == 0
+    assert notes.lines() == []
 
 
 def test_replies_whose_boxes_are_mostly_without_area_are_refused(tmp_path: Path) -> None:
