@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.arrays import Floats, Indices
+from shoe.columns import check_boxes, check_scores
 from shoe.errors import InputError, quote
+from shoe.frames import Frame
 from shoe.image_names import image_index
 from shoe.interactions import Interactions
 from shoe.predictions.boxes import Convention, ordered, valid_conventions
@@ -92,6 +95,7 @@ def to_table(rows: Rows, source: Source, convention: Convention) -> Interactions
         )
     except InputError:
         _explain_boxes(rows, source, convention)
+        _explain_numbers(rows, source, convention)
         raise
     notes.boxes, notes.images, notes.triplets = str(convention), len(table.images), len(table)
     return table
@@ -164,6 +168,22 @@ def _clipped(words: Sequence[str], index: Indices, source: Source) -> tuple[list
     return list(place), np.array(renumbered, np.int64)[index]
 
 
+def _place(rows: Rows, row: int) -> str:
+    """Name a triplet in a message: its record in the file where it has one of its own, and its image."""
+    record = f"triplet {row}" if rows.place is None else rows.place(row)
+    return f"{record} (image {quote(rows.images[rows.image[row]])})"
+
+
+def _explain_numbers(rows: Rows, source: Source, convention: Convention) -> None:
+    """Raise the error of the first box or score that is not finite or too large; return if there is none."""
+    name = partial(_place, rows)
+    pixels = np.full(len(rows.verb), convention.frame != Frame.CONTINUOUS)
+    check_boxes(source.path, "human box", rows.human_boxes, pixels, name)
+    check_boxes(source.path, "object box", rows.object_boxes, pixels, name)
+    if rows.score is not None:
+        check_scores(source.path, np.where(np.isnan(rows.score), 1.0, rows.score), name)
+
+
 def _explain_boxes(rows: Rows, source: Source, convention: Convention) -> None:
     """Raise the error of the first box without area, with what would make all boxes valid; return if all have one."""
     boxes = np.concatenate([rows.human_boxes, rows.object_boxes])
@@ -182,7 +202,7 @@ def _explain_boxes(rows: Rows, source: Source, convention: Convention) -> None:
     numbers = ", ".join(f"{x:g}" for x in boxes[place])
     raise InputError(
         source.path,
-        record=f"{rows.place(row) if rows.place else f'triplet {row}'} (image {quote(rows.images[rows.image[row]])})",
+        record=_place(rows, row),
         field=part,
         found=f"[{numbers}]",
         expected=f"x1 < x2 and y1 < y2, with boxes as {convention}",

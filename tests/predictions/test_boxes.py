@@ -162,6 +162,15 @@ def test_a_box_is_named_by_the_record_that_it_stands_in(tmp_path: Path) -> None:
         read_predictions(path)
 
 
+@pytest.mark.parametrize(("old", "field"), [("1,2,3,4,", "human box"), ("5,6,7,8,", "object box"), ("0.5", "score")])
+def test_an_infinite_number_is_named_by_the_line_that_it_stands_in(tmp_path: Path, old: str, field: str) -> None:
+    row, path = "a,1,2,3,4,5,6,7,8,v,o,0.5\n", tmp_path / "v.csv"
+    infinite = row.replace(old, "1,2,inf,4," if "," in old else "inf")
+    path.write_text("image,hx1,hy1,hx2,hy2,ox1,oy1,ox2,oy2,verb,object,score\n" + row + infinite)
+    with pytest.raises(InputError, match=rf"line 3 \(image 'a'\): {field}: found .*inf.*expected .*finite"):
+        read_predictions(path)
+
+
 def test_a_record_keeps_its_name_when_items_before_it_are_left_out(tmp_path: Path) -> None:
     good = {"human_box": [1, 2, 30, 40], "object_box": [1, 2, 30, 40], "verb": "v", "object": "o"}
     reply = {"image": "a", "response": orjson.dumps([good | {"human_box": [5, 5, 5, 5]}, good]).decode()}
