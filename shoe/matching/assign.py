@@ -68,12 +68,15 @@ def _in_turns(chooser: Indices, chosen: Indices, turn: Indices, sigma: Floats, p
     for begin, end in zip((ends - sizes)[sizes > 0], ends[sizes > 0], strict=True):
         starts = np.flatnonzero(first_of_each(chooser[begin:end]))
         segment = np.repeat(np.arange(len(starts)), np.diff(starts, append=end - begin))
-        open_ = free[chosen[begin:end]]
-        for value in (sigma[begin:end], preference[begin:end]):
-            highest = np.maximum.reduceat(np.where(open_, value, -np.inf), starts)
-            open_ &= value == highest[segment]
-        winners = np.flatnonzero(open_)
-        winners = winners[first_of_each(segment[winners])] + begin
+        value = np.where(free[chosen[begin:end]], sigma[begin:end], -np.inf)
+        alike = np.flatnonzero((value == np.maximum.reduceat(value, starts)[segment]) & (value > -np.inf))
+        segment, value = segment[alike], preference[begin:end][alike]
+        starts = np.flatnonzero(first_of_each(segment))
+        if len(starts) == 0:
+            continue
+        preferred = np.repeat(np.maximum.reduceat(value, starts), np.diff(starts, append=len(alike)))
+        winners = alike[value == preferred]
+        winners = winners[first_of_each(segment[value == preferred])] + begin
         free[chosen[winners]] = False
         picked.append(order[winners])
     return np.sort(np.concatenate(picked))

@@ -109,8 +109,8 @@ class Meaning:
     def sigma(self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]) -> Floats:
         """Similarity of classes to predicted words, element by element (arguments broadcast), 0..1."""
         return combine(
-            self.verbs.values[self.verb_row[hoi], verb],
-            self.objects.values[self.object_row[hoi], object_],
+            _looked_up(self.verbs.values, self.verb_row[hoi], verb),
+            _looked_up(self.objects.values, self.object_row[hoi], object_),
             self.how,
             self.weight,
         )
@@ -195,3 +195,8 @@ def _senses(synsets: Sequence[str], words: Sequence[str]) -> tuple[list[tuple[st
 def _first_sense(word: str, part: Part) -> str:
     candidates = resolve(word, part).candidates
     return candidates[0].name if candidates else ""
+
+
+def _looked_up(table: Floats, row: Indices, column: NDArray[np.integer]) -> Floats:
+    """Elements of a table; one flat index is twice as fast as a pair of them."""
+    return table.ravel().take(row * np.int64(table.shape[1]) + column)

@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -177,9 +178,10 @@ def write_map(
         stream.write(orjson.dumps(about | prose, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
 
 
-def shipped_maps() -> list[str]:
+@cache
+def shipped_maps() -> tuple[str, ...]:
     """Return the names of the maps that come with shoe."""
-    return sorted(path.parent.name for path in shipped("similarity_maps").glob(f"*/{ABOUT}"))
+    return tuple(sorted(path.parent.name for path in shipped("similarity_maps").glob(f"*/{ABOUT}")))
 
 
 def is_map(name_or_folder: str | Path) -> bool:
