@@ -48,7 +48,7 @@ def _near_keys(keys: Sequence[object]) -> str | None:
     missing = [column for column in COLUMNS if column not in names]
     if 2 * len(missing) <= len(COLUMNS):
         return f"jsonl needs {', '.join(COLUMNS)}; not found: {', '.join(missing)}"
-    if meant := _meant([name for name in names if role(name) is None]):
+    if meant := _meant([name for name in names if role(name) is None], [*ROLES, *COLUMNS]):
         return meant
     roles = {role(name) for name in names}
     absent = [name for name in _VLM if name not in roles]
@@ -57,11 +57,11 @@ def _near_keys(keys: Sequence[object]) -> str | None:
     return f"vlm needs {', '.join(_VLM)} and words; not found: {', '.join(absent)}"
 
 
-def _meant(names: Sequence[str]) -> str | None:
+def _meant(names: Sequence[str], known: Sequence[str]) -> str | None:
     """Name what the first names were meant to be, e.g. "did you mean human_box for 'humanbox'?"."""
     pairs = []
     for name in names:
-        near = get_close_matches(printable(name.lower()), [*ROLES, *COLUMNS], n=1, cutoff=_NEAR)
+        near = get_close_matches(printable(name.lower()), known, n=1, cutoff=_NEAR)
         if near:
             pairs.append(f"{near[0]} for {quote(name)}")
     return f"did you mean {', '.join(pairs[:3])}?" if pairs else None
@@ -70,13 +70,14 @@ def _meant(names: Sequence[str]) -> str | None:
 def _flat_text(source: Source) -> InputError | None:
     """The error for a table whose separator or columns are others; None if the text is not like one."""
     first = source.data[:4096].decode("utf-8", "replace").split("\n", 1)[0].strip()
+    is_named_csv = source.path.suffix.lower() == ".csv"
     for separator, shown in _SEPARATORS.items():
-        if set(_cells(first, separator)) & set(COLUMNS) and separator in first:
+        is_like_csv = set(_cells(first, separator)) & set(COLUMNS) or (is_named_csv and "," not in first)
+        if separator in first and is_like_csv:
             found, hint = f"fields separated by {shown}", "write it with commas"
             return InputError(source.path, record="line 1", found=found, expected="CSV with commas", hint=hint)
     names = _cells(first, ",")
-    is_table = len(names) > 1 and source.path.suffix.lower() == ".csv"
-    if not is_table and len(set(names) & set(COLUMNS)) < 2:
+    if not (is_named_csv and len(names) > 1) and len(set(names) & set(COLUMNS)) < 2:
         return None
     missing = [column for column in COLUMNS if column not in names]
     return InputError(
@@ -84,7 +85,7 @@ def _flat_text(source: Source) -> InputError | None:
         record="line 1",
         found=f"the columns {', '.join(map(quote, names[:_MOST_SHOWN]))}",
         expected=f"CSV with {', '.join(COLUMNS)}; not found: {', '.join(missing)}",
-        hint=_meant([name for name in names if name not in COLUMNS]),
+        hint=_meant([name for name in names if name not in COLUMNS], missing),
     )
 
 

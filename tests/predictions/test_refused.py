@@ -137,6 +137,22 @@ def test_a_broken_file_gets_one_line_that_says_where(tmp_path: Path, content: An
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("file,h_x1,action", "found the columns 'file', 'h_x1', 'action', expected CSV with image, hx1"),
+        ("file,h_x1,action", "ox2, oy2, verb, object (did you mean hx1 for 'h_x1'?)"),
+        ("file;h_x1", "line 1: found fields separated by ';'"),
+        ("prose", "found text that begins with 'prose"),
+    ],
+)
+def test_a_file_named_csv_hears_what_csv_needs(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "predictions.csv"
+    path.write_text(f"{line}\n1\n")
+    with pytest.raises(InputError, match=re.escape(message)):
+        read_predictions(path)
+
+
 def test_ids_of_the_other_base_are_named(tmp_path: Path) -> None:
     record = changed(QPIC, "predictions", 1, "category_id", 90)
     path = tmp_path / "q.json"
