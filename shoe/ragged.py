@@ -32,6 +32,11 @@ def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
     yield from zip(starts, [*starts[1:], len(count)], strict=True)
 
 
+def places(count: Indices) -> Indices:
+    """(total,) place of each element in its group, from 0; groups stand one after the other."""
+    return np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+
+
 def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> NDArray[np.bool_]:
     """Mark the first element of each run of equal values."""
     mark = np.ones(len(sorted_groups), bool)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.ragged import blocks, expand, first_of_each
+from shoe.ragged import blocks, expand, first_of_each, places
 
 counts = st.lists(st.integers(0, 9), max_size=12)
 
@@ -25,6 +25,11 @@ def test_blocks_cover_all_elements_once_and_stay_small(sizes: list[int], most: i
     assert len(covered) == len(set(covered))
     assert sum(sizes[i] for i in covered) == sum(sizes)
     assert all(sum(sizes[start:end]) <= most + max(sizes) for start, end in found)
+
+
+@given(counts)
+def test_places_count_up_in_each_group(sizes: list[int]) -> None:
+    assert places(np.array(sizes, np.int64)).tolist() == [k for size in sizes for k in range(size)]
 
 
 def test_first_of_each_run() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.arrays import Floats, Indices
-from shoe.ragged import first_of_each
+from shoe.ragged import first_of_each, places
 
 
 def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:
@@ -14,8 +14,7 @@ def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, revers
         return np.arange(len(group))
     row = np.arange(len(group))
     order = np.lexsort((-row if reverse_ties else row, -score, group))
-    place = row - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.sort(order[place < most])
+    return np.sort(order[places(sizes) < most])
 
 
 def best_with_first_copies(image: NDArray[np.integer], score: Floats, most: int) -> Indices:
@@ -25,9 +24,7 @@ def best_with_first_copies(image: NDArray[np.integer], score: Floats, most: int)
     the order of images, best scores first.
     """
     order = np.lexsort((np.arange(len(image)), -score, image))
-    sizes = np.bincount(image, minlength=1)
-    place = np.arange(len(image)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     new = first_of_each(image[order]) | first_of_each(score[order])
     first_copy = order[np.flatnonzero(new)[np.cumsum(new) - 1]] if len(order) else order
-    rows: Indices = first_copy[place < most]
+    rows: Indices = first_copy[places(np.bincount(image, minlength=1)) < most]
     return rows

@@ -16,7 +16,7 @@ from shoe.matching.nms import pair_nms
 from shoe.matching.repeats import repeated
 from shoe.matching.spatial import Candidates, candidates
 from shoe.matching.task import Boxes, Task
-from shoe.ragged import distinct
+from shoe.ragged import distinct, places
 from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS, Interpolation
 from shoe.scoring.options import SemanticOptions
 from shoe.scoring.ranking import ClassScores, Ties, class_scores, mean_over
@@ -300,6 +300,5 @@ def _confident(task: Task, rows: Indices, options: SemanticOptions) -> Indices:
     group = task.image[rows] if options.tau_by == "image" else np.zeros(len(rows), np.int32)
     order = np.lexsort((rows, -score, group))
     sizes = np.bincount(group, minlength=1)
-    place = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     kept = np.ceil(options.tau * sizes - _ROUNDING).astype(np.int64)
-    return np.sort(rows[order[place < np.repeat(kept, sizes)]])
+    return np.sort(rows[order[places(sizes) < np.repeat(kept, sizes)]])

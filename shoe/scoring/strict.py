@@ -119,10 +119,9 @@ def _images_in_play(task: Task, options: StrictOptions, truths: Indices) -> Mask
 
 def _object_in_image(truth: GroundTruth, known_by: str) -> Mask:
     """(objects, m) whether an image shows an object, by its image-level labels or by its boxes."""
+    shown = np.zeros((len(truth.classes.objects), len(truth.interactions.images)), bool)
     if known_by == "labels" and truth.image_labels is not None:
-        shown = np.zeros((len(truth.classes.objects), len(truth.interactions.images)), bool)
         np.logical_or.at(shown, truth.classes.object, truth.image_labels)
         return shown
-    shown = np.zeros((len(truth.classes.objects), len(truth.interactions.images)), bool)
     shown[truth.interactions.object, truth.interactions.image] = True
     return shown
