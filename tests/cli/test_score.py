@@ -276,17 +276,17 @@ BAD_PREDICTIONS: dict[str, tuple[bytes, list[str]]] = {
     "NaN in CSV": ((CSV + ROW + ROW.replace("406", "nan")).encode(), ["line 3", "ox2", "nan"]),
     "infinite box": (
         (CSV + ROW + ROW.replace("406", "inf")).encode(),
-        ["record 1", IMAGE, "object box: found [134, 0, inf, 480]"],
+        ["line 3", IMAGE, "object box: found [134, 0, inf, 480]"],
     ),
     "x1 >= x2": (
         record(human_box=[165, 166, 8, 472]),
-        ["triplet 1", IMAGE, "human box: found [165, 166, 8, 472]", "--boxes"],
+        ["line 2", IMAGE, "human box: found [165, 166, 8, 472]", "--boxes"],
     ),
     "y1 >= y2": (
         record(object_box=[8, 166, 165, 166]),
-        ["triplet 1", IMAGE, "object box: found [8, 166, 165, 166]", "--boxes"],
+        ["line 2", IMAGE, "object box: found [8, 166, 165, 166]", "--boxes"],
     ),
-    "no finite score": ((CSV + ROW + ROW.replace("0.5", "inf")).encode(), ["record 1", IMAGE, "score: found inf"]),
+    "no finite score": ((CSV + ROW + ROW.replace("0.5", "inf")).encode(), ["line 3", IMAGE, "score: found inf"]),
     "no score but text": (record(score="high"), ["line 2: score: found 'high'"]),
     "unknown category": (
         qpic(predictions=[QPIC["predictions"][0] | {"category_id": 91}, QPIC["predictions"][1]]),
@@ -301,7 +301,7 @@ BAD_PREDICTIONS: dict[str, tuple[bytes, list[str]]] = {
     "pickle that acts": (pickle.dumps([QPIC, Evil()]), ["mkdir"]),
     "all images unknown": (orjson.dumps(RECORD | {"image": "a.jpg"}), ["'a.jpg'", "HICO_test2015_"]),
     "one image under two names": ((CSV + ROW + ROW.replace(".jpg", ".png")).encode(), [f"'{IMAGE}'", "25.png'"]),
-    "hostile name": (record(image="\x1b[31m\u202e", human_box=[1, 1, 0, 0]), ["triplet 1"]),
+    "hostile name": (record(image="\x1b[31m\u202e", human_box=[1, 1, 0, 0]), ["line 2"]),
 }
 
 
