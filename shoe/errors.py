@@ -7,7 +7,6 @@ ShoeError
 """
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from pathlib import Path
 
 _LONGEST_QUOTE = 80
@@ -65,10 +64,17 @@ def printable(text: str, longest: int = _LONGEST_QUOTE) -> str:
     return clean if len(clean) <= longest else clean[: longest - 1] + "…"
 
 
+def near(name: str, known: Iterable[str], most: int = 1, likeness: float = 0.6) -> list[str]:
+    """The known names most like a misspelt one, best first; none if none is alike enough (0 to 1)."""
+    from difflib import get_close_matches
+
+    return get_close_matches(name, list(known), n=most, cutoff=likeness)
+
+
 def unknown_name(what: str, name: str, known: Iterable[str]) -> OptionError:
     """Build the error for a name that does not exist: the nearest valid ones, and the list of all if it is short."""
     names = sorted(known)
-    nearest = get_close_matches(name, names, n=3)
+    nearest = near(name, names, most=3)
     if len(names) > _MOST_NAMES_LISTED and nearest:
         return OptionError(f"unknown {what} {quote(name)}; nearest: {', '.join(nearest)}")
     meant = f" (did you mean {nearest[0]}?)" if nearest else ""

@@ -5,13 +5,12 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any
 
 import orjson
 
-from shoe.errors import InputError, quote
+from shoe.errors import InputError, near, quote
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP, _ZLIB = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS
@@ -96,10 +95,10 @@ def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
 
 def _nearest_sibling(path: Path) -> str | None:
     try:
-        near = get_close_matches(path.name, [entry.name for entry in path.parent.iterdir()], n=1)
+        alike = near(path.name, (entry.name for entry in path.parent.iterdir()))
     except OSError:
         return None
-    return f"did you mean {near[0]}?" if near else None
+    return f"did you mean {alike[0]}?" if alike else None
 
 
 @contextmanager

@@ -5,7 +5,6 @@ Every form of ground truth is read into :class:`Annotations`; what holds for all
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from shoe.arrays import Indices
 from shoe.datasets.checks import triplet_name
 from shoe.datasets.classes import HoiClasses
-from shoe.errors import InputError, quote
+from shoe.errors import InputError, near, quote
 from shoe.interactions import Interactions
 
 
@@ -92,13 +91,13 @@ def _renumbered(
     if bad.any():
         row = int(np.argmax(bad))
         word = words[index[row]]
-        near = get_close_matches(word, known, n=1)
+        alike = near(word, known)
         raise InputError(
             path,
             record=triplet_name((a.images, a.image), row),
             field=part,
             found=quote(word),
             expected=f"one of the dataset's {len(known)} {part}s",
-            hint=f"did you mean {near[0]}?" if near else None,
+            hint=f"did you mean {alike[0]}?" if alike else None,
         )
     return moved

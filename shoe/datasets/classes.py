@@ -8,17 +8,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.arrays import Indices
-from shoe.errors import InputError, quote, unknown_name
+from shoe.errors import InputError, near, quote, unknown_name
 from shoe.files import read_bytes
+
+_DATA = Path(__file__).parent / "data"
 
 _COLUMNS = ["verb", "object", "gerund", "verb_synset", "object_synset", "rare"]
 _TABLES = {"hico-det": "hico_det_classes.tsv"}
@@ -76,7 +76,7 @@ def classes_of(dataset: str) -> HoiClasses:
     """
     if dataset not in _TABLES:
         raise unknown_name("dataset", dataset, _TABLES)
-    resource = files("shoe.datasets") / "data" / _TABLES[dataset]
+    resource = _DATA / _TABLES[dataset]
     return _parse(resource.read_text("utf-8"), dataset, source=_TABLES[dataset])
 
 
@@ -101,7 +101,7 @@ def read_classes(path: str | Path, name: str) -> HoiClasses:
 @cache
 def coco_categories() -> dict[int, str]:
     """COCO category id (1 to 90) to object name, in COCO's contiguous order (0 to 79)."""
-    text = (files("shoe.datasets") / "data" / "coco_categories.tsv").read_text("utf-8")
+    text = (_DATA / "coco_categories.tsv").read_text("utf-8")
     rows = [line.split("\t") for line in text.splitlines()[1:]]
     return {int(number): name for name, number in rows}
 
@@ -177,12 +177,12 @@ def _check_synsets(rows: Sequence[Sequence[str]], source: str | Path) -> None:
         for number, row in enumerate(rows, start=2):
             synset = lexicon().synset(row[column])
             if row[column] and (synset < 0 or lexicon().pos(synset) != pos):
-                near = get_close_matches(row[column], known, n=1)
+                alike = near(row[column], known)
                 raise InputError(
                     source,
                     record=f"line {number}",
                     field=_COLUMNS[column],
                     found=quote(row[column]),
                     expected=f"a {'verb' if pos == 'v' else 'noun'} of WordNet 3.0, as {known[0]}, or nothing",
-                    hint=f"did you mean {near[0]}?" if near else None,
+                    hint=f"did you mean {alike[0]}?" if alike else None,
                 )

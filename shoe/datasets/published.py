@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import orjson
+
+_DATA = Path(__file__).parent / "data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,6 @@ def compare(dataset: str, split: str, counts: Mapping[str, int]) -> Comparison |
 
 @cache
 def _published() -> dict[str, dict[str, Any]]:
-    data = (files("shoe.datasets") / "data" / "published_counts.json").read_bytes()
+    data = (_DATA / "published_counts.json").read_bytes()
     published: dict[str, dict[str, Any]] = orjson.loads(data)
     return published

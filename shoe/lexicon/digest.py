@@ -2,9 +2,11 @@
 
 import hashlib
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from shoe.lexicon.store import lexicon
+
+_DATA = Path(__file__).parent / "data"
 
 
 @cache
@@ -12,5 +14,5 @@ def lexicon_digest() -> str:
     """8 hex digits of the compiled lexicon and of the tables beside it."""
     digest = hashlib.sha256(lexicon().digest.encode())
     for name in ("aliases.tsv", "spellings.tsv", "word_classes.txt"):
-        digest.update((files("shoe.lexicon") / "data" / name).read_bytes())
+        digest.update((_DATA / name).read_bytes())
     return digest.hexdigest()[:8]

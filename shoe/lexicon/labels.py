@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +31,20 @@ def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDA
     Returns:
         (W,) index of the label, -1 where the word is none. A label as written comes before another's inflection.
     """
+    known = _known(tuple(labels), part)
+    return np.array([_match(word, known, part) for word in words], np.int32)
+
+
+@lru_cache(maxsize=16)
+def _known(labels: tuple[str, ...], part: Part) -> dict[str, int]:
+    """Every form of every label, and which label it is."""
     known: dict[str, int] = {}
     for number, label in enumerate(labels):
         known.setdefault(_joined(text.tokens(text.plain(label))), number)
     for number, label in enumerate(labels):
         for form in _forms(text.tokens(text.plain(label)), part):
             known.setdefault(form, number)
-    return np.array([_match(word, known, part) for word in words], np.int32)
+    return known
 
 
 def _match(word: str, known: dict[str, int], part: Part) -> int:

@@ -5,7 +5,6 @@ CDN and GEN-VLKT write their results as JSON text that holds ``str(...)`` of a d
 between them is rewritten by a few substitutions over everything at once, and the JSON parser does the rest.
 """
 
-import ast
 import re
 import warnings
 from pathlib import Path
@@ -71,7 +70,9 @@ def parse_literal(path: str | Path, text: str) -> Any:
 
 def _as_json(literal: str) -> str:
     """Turn one string literal into JSON; nothing but a string literal gets here."""
+    from ast import literal_eval
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about escapes that Python does not know
-        value = ast.literal_eval(literal.replace("\n", "\\n").replace("\r", "\\r"))
+        value = literal_eval(literal.replace("\n", "\\n").replace("\r", "\\r"))
     return orjson.dumps(value).decode()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoe.arrays import Indices
 from shoe.datasets.classes import HoiClasses
-from shoe.errors import InputError, quote
+from shoe.errors import InputError, near, quote
 from shoe.interactions import Interactions
 
 _HICO_STEM = re.compile(r"HICO_(?:test|train)2015_\d{8}")
@@ -98,14 +97,14 @@ def _labels(
             label_of[i] = _same_label(words[i], labels, "verb" if part == "verb" else "object")
         if label_of[i] < 0:
             row = int(np.argmax(index == i))
-            near = get_close_matches(words[i], labels, n=1)
+            alike = near(words[i], labels)
             raise InputError(
                 path,
                 record=f"triplet {row}",
                 field=part,
                 found=quote(words[i]),
                 expected=f"one of the dataset's {len(labels)} {part}s, which is all that the format {form} can hold",
-                hint=f"did you mean {near[0]}?" if near else None,
+                hint=f"did you mean {alike[0]}?" if alike else None,
             )
     return label_of[index]
 

@@ -26,11 +26,6 @@ _DAMAGE = (
 _EXPECTED = "a pickle of plain lists, dicts, numbers, text and NumPy arrays"
 
 
-def is_pickle(data: bytes) -> bool:
-    """Tell whether a file starts like a pickle of protocol 2 to 5."""
-    return len(data) > 2 and data[0] == 0x80 and 2 <= data[1] <= 5
-
-
 def load_plain(path: str | Path, data: bytes) -> Any:
     """Read a pickle into lists, dicts, numbers, text, True, False and None.
 

@@ -17,7 +17,6 @@ from shoe.errors import InputError
 from shoe.files import parse_json, read_bytes
 from shoe.predictions.literals import is_literal, parse_literal
 from shoe.predictions.notes import ReadNotes
-from shoe.predictions.pickles import is_pickle, load_plain
 
 Kind = Literal["document", "text", "matlab", "parquet", "npz", "folder"]
 _BOM = b"\xef\xbb\xbf"
@@ -87,7 +86,9 @@ def open_source(path: str | Path, classes: HoiClasses, sizes: Mapping[str, tuple
         source.kind, source.data = "parquet", data
     elif is_matlab(data):
         source.kind, source.data = "matlab", data
-    elif is_pickle(data):
+    elif _is_pickle(data):
+        from shoe.predictions.pickles import load_plain
+
         source.document = load_plain(path, data)
     elif data.startswith(_BOM_16) or b"\0\0" in (data[:4:2], data[1:4:2]):
         hint = "save the file as UTF-8"
@@ -155,3 +156,8 @@ def _parse_lines(source: Source, data: bytes) -> None:
         whole = False
     if not whole:
         source.document = [parse_json(source.path, line, number) for number, line in numbered]
+
+
+def _is_pickle(data: bytes) -> bool:
+    """Tell whether a file starts like a pickle of protocol 2 to 5."""
+    return len(data) > 2 and data[0] == 0x80 and 2 <= data[1] <= 5

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
-from shoe.errors import InputError, printable, quote
+from shoe.errors import InputError, near, printable, quote
 from shoe.predictions.flat import COLUMNS
 from shoe.predictions.hoidet import is_detection_cache
 from shoe.predictions.source import Source
@@ -61,9 +60,9 @@ def _meant(names: Sequence[str], known: Sequence[str]) -> str | None:
     """Name what the first names were meant to be, e.g. "did you mean human_box for 'humanbox'?"."""
     pairs = []
     for name in names:
-        near = get_close_matches(printable(name.lower()), known, n=1, cutoff=_NEAR)
-        if near:
-            pairs.append(f"{near[0]} for {quote(name)}")
+        alike = near(printable(name.lower()), known, likeness=_NEAR)
+        if alike:
+            pairs.append(f"{alike[0]} for {quote(name)}")
     return f"did you mean {', '.join(pairs[:3])}?" if pairs else None
 
 

@@ -37,12 +37,12 @@ class ClassScores:
     """Average precision per class; K classes.
 
     Attributes:
-        ap: (K,) values in 0..1; 0 where a class has no truths (the caller leaves it out).
+        ap: (K,) values in 0..1; 0 where a class has no truths, which is not looked at.
         worst, best: (K,) AP in the worst and the best order of tied entries (``Ties.EXPECTED``; else equal to ``ap``).
         error: (K,) standard error of ``ap`` from drawn orders; 0 where exact.
         recall: (K,) credit of the whole list by truths, 0..1.
         entries: (K,) number of entries.
-        tied: number of entries that share class and score with another entry.
+        tied: number of entries that share class and score with another entry, in classes with truths.
     """
 
     ap: Floats
@@ -83,12 +83,12 @@ def class_scores(
     ap, worst, best, error, recall = np.zeros((5, classes))
     tied = 0
     certain: list[tuple[int, Floats, Floats]] = []
-    for k in np.flatnonzero(entries).tolist():
+    for k in np.flatnonzero((entries > 0) & (truths > 0)).tolist():
         part = slice(ends[k] - entries[k], ends[k])
         ascending = np.sort(score[part])
         tied += _number_tied(ascending)
         positive = np.flatnonzero(credit[part])
-        if truths[k] == 0 or len(positive) == 0:
+        if len(positive) == 0:
             continue
         gained, gains = score[part][positive], credit[part][positive]
         recall[k] = gains.sum() / truths[k]

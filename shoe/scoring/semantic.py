@@ -233,7 +233,8 @@ class _Scorer:
         """Algorithm 1, lines 32-40, over matched (score, sigma), missed (0, 0) and charged (score, 0) entries."""
         options, score = self.options, self.task.predictions.score
         matched = np.flatnonzero(matches.prediction >= 0)
-        counts = matches.charged >= 0
+        # A charge on a class without ground truth costs nothing: its average precision is 0, or not in the mean.
+        counts = np.append(self.truths > 0, False)[matches.charged]
         false, category = matches.unmatched[counts], matches.charged[counts]
         missed = self.truth_rows[matches.prediction[self.truth_rows] < 0]
         if options.missed == "drop" or not (score[matches.prediction[matched]] <= 0).any():
