@@ -1,7 +1,6 @@
 """Files whole: read at once, gzip or not; written so that nobody ever sees half of one."""
 
 import os
-import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -111,6 +110,8 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     Raises:
         InputError: if the folder or file cannot be written to, or the disk is full.
     """
+    import tempfile
+
     target = Path(path)
     try:
         if target.absolute().parts[1:2] in (("dev",), ("proc",)) or (target.exists() and not target.is_file()):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoe.arrays import Floats, Indices
 
@@ -82,10 +83,9 @@ class TiedList:
         Args:
             list_number: seeds the draw, so that the errors of different lists are independent.
         """
-        rng = np.random.default_rng([_SEED, list_number])
         places = []
-        for group in self.groups:
-            drawn = _distinct_places(rng, group.size, len(group.credit))
+        for number, group in enumerate(self.groups):
+            drawn = _distinct_places((list_number << 16) + number, group.size, len(group.credit))
             places.append(np.stack([drawn, group.size - 1 - drawn], axis=1).reshape(2 * _PAIRS, -1))
         return self._matrix(places)
 
@@ -108,16 +108,28 @@ class TiedList:
         return np.take_along_axis(rank, order, axis=1), credit[order]
 
 
-def _distinct_places(rng: np.random.Generator, size: int, members: int) -> Indices:
+def _distinct_places(stream: int, size: int, members: int) -> Indices:
     """(_PAIRS, members) places of a group, all orders of all choices equally likely."""
     if members * members > 2 * size:
-        shuffled = rng.permuted(np.tile(np.arange(size), (_PAIRS, 1)), axis=1)
-        return shuffled[:, :members]
+        return np.argsort(_random(stream, (_PAIRS, size)), axis=1)[:, :members]
     # Floyd's way to choose a few of many: a place that is taken already gives way to the last one not yet allowed.
+    numbers = _random(stream, (_PAIRS, 2 * members))
     chosen = np.empty((_PAIRS, members), np.int64)
     for member in range(members):
         last = size - members + member
-        place = rng.integers(0, last + 1, _PAIRS)
+        place = (numbers[:, member] % np.uint64(last + 1)).astype(np.int64)
         taken = (chosen[:, :member] == place[:, None]).any(axis=1)
         chosen[:, member] = np.where(taken, last, place)
-    return rng.permuted(chosen, axis=1)
+    return np.take_along_axis(chosen, np.argsort(numbers[:, members:], axis=1), axis=1)
+
+
+def _random(stream: int, shape: tuple[int, int]) -> NDArray[np.uint64]:
+    """Random 64-bit numbers of a stream: SplitMix64 over a counter.
+
+    A figure must not change with NumPy's generators, which may differ from one version to the next.
+    """
+    start = np.uint64((_SEED + (stream << 32)) % 2**64)
+    z = (start + np.arange(shape[0] * shape[1], dtype=np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (z ^ (z >> np.uint64(31))).reshape(shape)
