@@ -19,7 +19,6 @@ LONGEST_PHRASE = 500
 """Characters; what is longer is no phrase."""
 
 _PERSONS = text.WORD_CLASSES["persons"]
-_BE = text.WORD_CLASSES["be"]
 _SKIPPED = text.AUXILIARIES | text.FILLERS
 _BOUNDARIES = (text.PREPOSITIONS | text.PARTICLES | text.CONJUNCTIONS | text.AUXILIARIES | {","}) - {"of"}
 _NO_INTERACTION = "no_interaction"

@@ -7,21 +7,11 @@ from typing import Any
 
 import pytest
 
-from shoe.errors import MissingExtraError
 from shoe.lexicon.expressions import bases
 from shoe.lexicon.morphology import undoubled
 from shoe.lexicon.store import Pos, lexicon
-from shoe.lexicon.wordnet import wordnet
 
 PARTS: tuple[Pos, Pos] = ("n", "v")
-
-
-@pytest.fixture(scope="module")
-def reader() -> Any:
-    try:
-        return wordnet("this test")
-    except MissingExtraError as missing:
-        pytest.skip(str(missing))
 
 
 def inflected(lemma: str, pos: Pos) -> list[str]:

@@ -8,19 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shoe.errors import MissingExtraError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
-from shoe.lexicon.wordnet import wordnet
 from shoe.similarity.wordnet import MEASURES, WordNetSimilarity
-
-
-@pytest.fixture(scope="module")
-def reader() -> Any:
-    try:
-        return wordnet("this test")
-    except MissingExtraError as missing:
-        pytest.skip(str(missing))
 
 
 def ids(*names: str) -> NDArray[np.int32]:
