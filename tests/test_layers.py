@@ -13,6 +13,7 @@ STAGES = (
     "datasets",
     "predictions",
     "similarity",
+    "raters",  # the offline job: it writes maps, and scoring reads them
     "matching",
     "scoring metric",
     "report",

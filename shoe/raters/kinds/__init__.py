@@ -1,0 +1,1 @@
+"""One file for each kind of rater: what its settings are, and how it answers questions."""
