@@ -66,6 +66,14 @@ class Recorder(Protocol):
         """Reserve one request in the budget; False when the budget has no room for it: ask nothing more then."""
         ...
 
+    def remember(self, event: Mapping[str, Any]) -> None:
+        """Keep something that is no answer and must outlive the process, durably: the id of a batch that was started."""
+        ...
+
+    def remembered(self) -> list[Mapping[str, Any]]:
+        """Return all events of this rater, oldest first, those of earlier runs included."""
+        ...
+
     @property
     def stopping(self) -> bool:
         """Whether the job is to end: finish what is in flight, start nothing."""
