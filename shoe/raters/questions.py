@@ -67,7 +67,7 @@ class Recorder(Protocol):
         ...
 
     def remember(self, event: Mapping[str, Any]) -> None:
-        """Keep something that is no answer and must outlive the process, durably: the id of a batch that was started."""
+        """Keep something that is no answer and must outlive the process, durably: the id of a started batch."""
         ...
 
     def remembered(self) -> list[Mapping[str, Any]]:
