@@ -1,0 +1,96 @@
+"""How far two sets of numbers about the same pairs agree. What cannot be measured is None, never NaN."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shoe.arrays import Floats
+from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
+
+_LEVELS = HIGHEST + 1
+
+
+@dataclass(frozen=True, slots=True)
+class RaterAgreement:
+    """Two raters of one map, on the n pairs that both rated.
+
+    Attributes:
+        first, second: their columns, ``first`` the lower.
+        pairs: n.
+        exact: share of equal ratings.
+        pearson: correlation of the ratings.
+        kappa: quadratic weighted kappa.
+    """
+
+    first: int
+    second: int
+    pairs: int
+    exact: float | None
+    pearson: float | None
+    kappa: float | None
+
+
+def rater_agreements(ratings: Ratings) -> list[RaterAgreement]:
+    """Compare every two raters of an (n, R) table of ratings, in the order of the columns."""
+    found = []
+    for first, second in combinations(range(ratings.shape[1]), 2):
+        both = (ratings[:, [first, second]] != MISSING).all(axis=1)
+        a, b = ratings[both, first], ratings[both, second]
+        found.append(
+            RaterAgreement(
+                first=first,
+                second=second,
+                pairs=len(a),
+                exact=float((a == b).mean()) if len(a) else None,
+                pearson=pearson(a, b),
+                kappa=quadratic_weighted_kappa(a, b),
+            )
+        )
+    return found
+
+
+def quadratic_weighted_kappa(a: Ratings, b: Ratings) -> float | None:
+    """Cohen's kappa with squared distances: 1 - observed / expected disagreement (SHOE supplement, section 5.3).
+
+    Args:
+        a: (n,) ratings 0..4.
+        b: (n,) ratings of the same pairs.
+
+    Returns:
+        At most 1; None where chance alone leaves no room for disagreement: without ratings, or all of them equal.
+
+    Example:
+        >>> quadratic_weighted_kappa(np.array([0, 4], np.int8), np.array([0, 4], np.int8))
+        1.0
+    """
+    if not len(a):
+        return None
+    share_a, share_b = (np.bincount(x, minlength=_LEVELS) / len(x) for x in (a, b))
+    squared = np.subtract.outer(np.arange(_LEVELS), np.arange(_LEVELS)) ** 2
+    expected = float(share_a @ squared @ share_b)
+    observed = float((np.subtract(a, b, dtype=np.float64) ** 2).mean())
+    return 1 - observed / expected if expected else None
+
+
+def pearson(a: ArrayLike, b: ArrayLike) -> float | None:
+    """Pearson's correlation; None for fewer than two values, or where one side has but one value."""
+    x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return None
+    return float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
+
+
+def spearman(a: ArrayLike, b: ArrayLike) -> float | None:
+    """Spearman's rank correlation, equal values sharing their mean rank; None as for :func:`pearson`."""
+    from scipy.stats import rankdata
+
+    return pearson(rankdata(a), rankdata(b))
+
+
+def closeness(a: Floats, b: Floats) -> float | None:
+    """Agreement as a share: 1 - mean absolute difference of (n,) values 0..1; None without any (protocols, A29)."""
+    return 1 - float(np.abs(a - b).mean()) if len(a) else None
