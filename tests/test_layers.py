@@ -16,6 +16,7 @@ STAGES = (
     "raters",  # the offline job: it writes maps, and scoring reads them
     "matching",
     "scoring metric",
+    "diagnosis",
     "maps",
     "report",
     "demo",

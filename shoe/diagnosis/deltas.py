@@ -1,0 +1,105 @@
+"""mAP of a state, fast: predictions are ranked once, and a fix only moves or removes some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from shoe.arrays import Floats, Indices
+from shoe.diagnosis.fixes import State
+from shoe.diagnosis.scope import Scope
+from shoe.ragged import expand
+from shoe.scoring.average_precision import average_precision
+from shoe.scoring.options import StrictOptions
+from shoe.scoring.ranking import mean_over
+
+
+class Means(NamedTuple):
+    """Means over classes, or differences of such, as fractions; None where there is no class to average."""
+
+    map: float | None
+    map_rare: float | None
+    map_non_rare: float | None
+
+    def minus(self, other: Means) -> Means:
+        """The differences; None where either is."""
+        return Means(*(None if a is None or b is None else a - b for a, b in zip(self, other, strict=True)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranking:
+    """All predictions that are of a class, by class and then by descending score.
+
+    Attributes:
+        scope, options: what is ranked, and how classes are averaged.
+        rank: (p,) place of each prediction in the order of all.
+        order: (r,) the predictions, ranked.
+        keys: (r,) class and rank of each as one number, ascending.
+        starts: (K + 1,) where each class begins.
+    """
+
+    scope: Scope
+    options: StrictOptions
+    rank: Indices
+    order: Indices
+    keys: Indices
+    starts: Indices
+
+    @classmethod
+    def of(cls, scope: Scope, options: StrictOptions, rank: Indices) -> Ranking:
+        """Rank the predictions of a scope."""
+        classes = len(scope.task.truth.classes)
+        by_rank = np.empty(len(rank), np.int64)
+        by_rank[rank] = np.arange(len(rank))
+        by_rank = by_rank[scope.hoi[by_rank] >= 0]
+        order = by_rank[np.argsort(scope.hoi[by_rank].astype(np.uint16), kind="stable")]
+        hoi = scope.hoi[order].astype(np.int64)
+        return cls(
+            scope, options, rank, order, hoi * len(rank) + rank[order], np.searchsorted(hoi, np.arange(classes + 1))
+        )
+
+    def means(self, state: State) -> Means:
+        """Score a state (protocols.md 8.5; IJCV paper 2.3)."""
+        scope, options, classes = self.scope, self.options, self.scope.task.truth.classes
+        false = state.kept.copy()
+        false[state.owners] = False
+        false_before = np.concatenate([[0], np.cumsum(false[self.order], dtype=np.int32)])
+        false_per_class = np.diff(false_before[self.starts])
+
+        found = np.flatnonzero(state.found_by >= 0)
+        keys = np.sort(scope.truth_hoi[found] * np.int64(len(self.rank)) + self.rank[state.found_by[found]])
+        hoi = keys // max(len(self.rank), 1)
+        true_per_class = np.bincount(hoi, minlength=len(classes))
+        first = np.cumsum(true_per_class) - true_per_class
+        place = np.arange(len(keys)) - first[hoi] + 1
+        ranks = place + false_before[np.searchsorted(self.keys, keys)] - false_before[self.starts[hoi]]
+
+        truths = np.bincount(scope.truth_hoi[state.counted], minlength=len(classes))
+        ap = np.zeros(len(classes))
+        for k, lists in _padded(ranks, first, true_per_class):
+            ap[k] = average_precision(lists, np.isfinite(lists).astype(np.float64), truths[k], options.ap, 0.0)
+        in_mean = truths > 0
+        entries = false_per_class + true_per_class
+        if options.zero_tp == "skip":
+            in_mean = in_mean & ((entries == 0) | (true_per_class > 0))
+        in_parts = in_mean & (entries > 0) if options.unpredicted == "full-only" else in_mean
+        return Means(
+            mean_over(ap, in_mean), mean_over(ap, in_parts & classes.rare), mean_over(ap, in_parts & ~classes.rare)
+        )
+
+
+def _padded(ranks: Indices, first: Indices, count: Indices) -> Iterator[tuple[Indices, Floats]]:
+    """Lists of about one length together: their classes, and their ranks as a matrix that ends in infinities."""
+    longest = count.max(initial=0)
+    shorter = 0
+    while shorter < longest:
+        limit = max(8, 4 * shorter)
+        k = np.flatnonzero((count > shorter) & (count <= limit))
+        which, place = expand(np.zeros(len(k), np.int64), count[k])
+        lists = np.full((len(k), count[k].max(initial=0)), np.inf)
+        lists[which, place] = ranks[first[k][which] + place]
+        yield k, lists
+        shorter = limit

@@ -1,0 +1,79 @@
+"""From overlaps to types: who is true, who comes too late, and what is wrong with the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.arrays import Floats, Indices
+from shoe.diagnosis.flow import HICO_DET_FLOW, NO_PART, decide
+from shoe.diagnosis.overlaps import Overlaps
+from shoe.diagnosis.scope import Scope
+from shoe.matching.assign import assign
+from shoe.matching.spatial import Candidates
+from shoe.ragged import first_of_each
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walk:
+    """The error analysis before anything is mended.
+
+    Attributes:
+        types: (p,) ``ErrorType`` of each prediction.
+        target: (p,) the truth that a true positive or a duplicate is about; -1 for other types.
+        found_by: (t,) the true positive of each truth; -1 where it has none.
+    """
+
+    types: NDArray[np.int8]
+    target: Indices
+    found_by: Indices
+
+
+def descending(score: Floats) -> Indices:
+    """(p,) place of each prediction in the order of descending scores, from 0; of equals the first comes first."""
+    rank = np.empty(len(score), np.int64)
+    rank[np.argsort(-score, kind="stable")] = np.arange(len(score))
+    return rank
+
+
+def walk(scope: Scope, pairs: Overlaps, rank: Indices, *, second_choice: bool) -> Walk:
+    """Give each prediction its type (IJCV paper, Figure 2; protocols.md 8.2).
+
+    The walk goes by descending score. A prediction is about the truth of its class with the largest pair IoU (the first
+    of equals); with ``second_choice``, about the best one that no better-scored prediction has taken.
+    """
+    same = np.flatnonzero(pairs.pair & (scope.hoi[pairs.prediction] == scope.truth_hoi[pairs.truth]))
+    prediction, truth, pair_iou = pairs.prediction[same], pairs.truth[same], pairs.iou[same]
+    best = np.lexsort((truth, -pair_iou, prediction))
+    best = best[first_of_each(prediction[best])]
+    target = np.full(len(scope.prediction), NO_PART, np.int64)
+    target[prediction[best]] = truth[best]
+
+    if second_choice:
+        # Truths of one class and image are one contest; contests do not touch each other.
+        contest = scope.truth_image * np.int64(len(scope.task.truth.classes)) + scope.truth_hoi
+        place = np.zeros(len(contest), np.int64)
+        order = -rank[prediction].astype(np.float64)
+        candidates = Candidates(truth, prediction, pair_iou)
+        won = assign(candidates, pair_iou, np.zeros(len(same)), contest, place, order, "confidence")
+    else:
+        won = best[np.lexsort((rank[prediction[best]], truth[best]))]
+        won = won[first_of_each(truth[won])]
+    target[prediction[won]] = truth[won]
+    found_by = np.full(len(scope.truth), NO_PART, np.int64)
+    found_by[truth[won]] = prediction[won]
+
+    nobody = np.zeros(len(target), bool)
+    first, in_pair = nobody.copy(), nobody.copy()
+    first[prediction[won]] = True
+    in_pair[pairs.prediction[pairs.pair]] = True
+    facts = {
+        "triplet": target >= 0,
+        "first": first,
+        "pair": in_pair,
+        "human": pairs.human_correct,
+        "object": pairs.object_correct,
+    }
+    return Walk(decide(facts, HICO_DET_FLOW), target, found_by)
