@@ -3,6 +3,7 @@
 import typer
 
 from shoe.cli import convert, dataset, demo, resolve, score, similarity
+from shoe.cli.map import app as map_app
 
 app = typer.Typer(
     help="Score human-object interaction predictions: strictly, semantically, and signed.",
@@ -17,6 +18,7 @@ app.command("resolve")(resolve.resolve)
 app.command("similarity")(similarity.similarity)
 app.command("demo")(demo.demo)
 app.add_typer(dataset.app, name="dataset")
+app.add_typer(map_app, name="map")
 
 
 @app.callback(epilog="shoe --version prints the version.")

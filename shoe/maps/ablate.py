@@ -1,0 +1,149 @@
+"""A map taken apart by its raters: what each subset of them would have made of it (SHOE supplement, section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from shoe.errors import OptionError
+from shoe.lexicon.expressions import Part
+from shoe.maps.agreement import RaterAgreement, rater_agreements
+from shoe.maps.effect import semantic_of, under
+from shoe.maps.human import HumanAgreement, HumanComparison, HumanRatings, Kind
+from shoe.maps.rows import with_raters
+from shoe.scoring.score import Report
+from shoe.similarity import SimilarityMap
+from shoe.similarity.ensemble import MISSING
+
+MOST_RATERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Subset:
+    """Some raters of a map.
+
+    Attributes:
+        raters: their columns, ascending.
+        rated: per part of speech, the pairs that at least one of them rated.
+        map, mf1: SHOE-mAP and SHOE-mF1 under them; None where nothing was scored, or cannot be.
+        human: per kind of human ratings, how far they agree with them.
+    """
+
+    raters: tuple[int, ...]
+    rated: dict[Part, int]
+    map: float | None
+    mf1: float | None
+    human: dict[Kind, HumanAgreement]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Some subsets' figures: n of them, mean, standard deviation (n - 1; None for one), lowest and highest."""
+
+    subsets: int
+    mean: float
+    deviation: float | None
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ablation:
+    """All subsets of a map's raters.
+
+    Attributes:
+        similarity: the map.
+        correlations: of every two raters, per part of speech.
+        subsets: by size, then by the map's order of raters; the last is the whole map.
+        report: the score under the whole map; None where nothing was scored.
+        human: what people said, per kind.
+    """
+
+    similarity: SimilarityMap
+    correlations: dict[Part, list[RaterAgreement]]
+    subsets: list[Subset]
+    report: Report | None
+    human: dict[Kind, HumanRatings]
+
+    @property
+    def sizes(self) -> range:
+        """The sizes of subsets."""
+        return range(1, len(self.similarity.raters) + 1)
+
+    def spread(self, figure: Callable[[Subset], float | None], size: int | None = None) -> Spread | None:
+        """How a figure varies over the subsets of one size, or over all; None where none of them has it.
+
+        Args:
+            figure: picks it, as ``lambda subset: subset.map``.
+            size: raters in the subsets.
+        """
+        return spread_of(figure(subset) for subset in self.subsets if size in (None, len(subset.raters)))
+
+
+def spread_of(figures: Iterable[float | None]) -> Spread | None:
+    """Mean, sample standard deviation (as in the paper's Table 1), lowest and highest of those that exist."""
+    values = np.array([value for value in figures if value is not None], np.float64)
+    if not len(values):
+        return None
+    deviation = float(values.std(ddof=1)) if len(values) > 1 else None
+    return Spread(len(values), float(values.mean()), deviation, float(values.min()), float(values.max()))
+
+
+def subsets_of(raters: int) -> list[tuple[int, ...]]:
+    """All non-empty subsets of the columns of R raters, by size.
+
+    Raises:
+        OptionError: for more than 10 raters, whose subsets nobody would read.
+    """
+    if raters > MOST_RATERS:
+        found = f"{raters} raters, whose subsets are {2**raters - 1:,}"
+        raise OptionError(f"map ablate: found {found}, expected at most {MOST_RATERS} raters")
+    return [chosen for size in range(1, raters + 1) for chosen in combinations(range(raters), size)]
+
+
+def ablate(
+    similarity: SimilarityMap,
+    report: Report | None = None,
+    human: Sequence[HumanRatings] = (),
+    track: Callable[[list[tuple[int, ...]]], Iterable[tuple[int, ...]]] = iter,
+) -> Ablation:
+    """Measure every subset of a map's raters.
+
+    Args:
+        similarity: the map.
+        report: a score under the whole map, to be repeated under each subset.
+        human: human ratings to compare each subset with.
+        track: wraps the list of subsets to show progress.
+
+    Raises:
+        OptionError: for more than 10 raters.
+    """
+    subsets = subsets_of(len(similarity.raters))
+    comparisons = [HumanComparison(ratings, similarity) for ratings in human]
+    return Ablation(
+        similarity=similarity,
+        correlations={part: rater_agreements(table.ratings) for part, table in similarity.tables.items()},
+        subsets=[_subset(similarity, chosen, report, comparisons) for chosen in track(subsets)],
+        report=report,
+        human={ratings.kind: ratings for ratings in human},
+    )
+
+
+def _subset(
+    similarity: SimilarityMap,
+    chosen: tuple[int, ...],
+    report: Report | None,
+    comparisons: Sequence[HumanComparison],
+) -> Subset:
+    fewer = with_raters(similarity, chosen)
+    semantic = semantic_of(under(report, fewer)) if report else None
+    return Subset(
+        raters=chosen,
+        rated={part: int((table.ratings != MISSING).any(axis=1).sum()) for part, table in fewer.tables.items()},
+        map=semantic.map if semantic else None,
+        mf1=semantic.mf1 if semantic else None,
+        human={comparison.human.kind: comparison.of(chosen) for comparison in comparisons},
+    )

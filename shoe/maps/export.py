@@ -1,0 +1,88 @@
+"""A map in forms that other tools read: dense arrays, or one long table."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from shoe.errors import OptionError, quote
+from shoe.files import replacing
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import lexicon
+from shoe.maps.rows import names_of, values_of
+from shoe.similarity import SimilarityMap
+from shoe.similarity.ensemble import MISSING
+
+
+def export(similarity: SimilarityMap, target: Path) -> None:
+    """Write a map, in the form that the target's ending names: .npz, .csv or .tsv; whole or not at all.
+
+    Raises:
+        OptionError: for another ending.
+        InputError: if the file cannot be written.
+    """
+    writers: dict[str, Callable[[SimilarityMap, IO[bytes]], None]] = {
+        ".npz": _write_dense,
+        ".csv": lambda of, stream: _write_long(of, stream, ","),
+        ".tsv": lambda of, stream: _write_long(of, stream, "\t"),
+    }
+    ending = target.suffix.lower()
+    if ending not in writers:
+        raise OptionError(f"OUT: found {quote(target.name)}, expected a name that ends in {', '.join(writers)}")
+    with replacing(target) as stream:
+        writers[ending](similarity, stream)
+
+
+def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
+    """One part of speech as C classes x S synsets, R raters.
+
+    Returns:
+        ``classes`` (C,) and ``synsets`` (S,) names, sorted, the classes among the synsets; ``values`` (C, S) 0..1 as
+        scoring looks them up, 1 for a sense and itself, NaN for what nobody rated; ``ratings`` (C, S, R) int8, 0..4 or
+        -1 for what the rater has not rated.
+    """
+    table = similarity.tables[part]
+    pairs = names_of(table)
+    classes = sorted({class_synset for class_synset, _ in pairs})
+    synsets = sorted({synset for _, synset in pairs} | set(classes))
+    row, column = ({name: place for place, name in enumerate(names)} for names in (classes, synsets))
+    at = [row[class_synset] for class_synset, _ in pairs], [column[synset] for _, synset in pairs]
+    ratings = np.full((len(classes), len(synsets), len(similarity.raters)), MISSING, np.int8)
+    ratings[at] = table.ratings
+    numbers = np.array([lexicon().synset(synset) for synset in synsets], np.int32)
+    return {
+        "classes": np.array(classes, np.str_),
+        "synsets": np.array(synsets, np.str_),
+        "values": similarity.values(part, classes, numbers),
+        "ratings": ratings,
+    }
+
+
+def _write_dense(similarity: SimilarityMap, stream: IO[bytes]) -> None:
+    arrays = {f"{part}_{name}": array for part in similarity.tables for name, array in dense(similarity, part).items()}
+    about = {
+        "raters": np.array([rater.name for rater in similarity.raters], np.str_),
+        "name": np.array(similarity.name),
+        "dataset": np.array(similarity.dataset),
+        "digest": np.array(similarity.digest),
+        "ensemble": np.array(similarity.ensemble),
+    }
+    np.savez_compressed(stream, allow_pickle=False, **about, **arrays)
+
+
+def _write_long(similarity: SimilarityMap, stream: IO[bytes], delimiter: str) -> None:
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(["part", "class_synset", "synset", "value", *(rater.name for rater in similarity.raters)])
+    for part, table in similarity.tables.items():
+        values = ["" if np.isnan(value) else str(value) for value in values_of(similarity, part).tolist()]
+        ratings = (["" if rating == MISSING else rating for rating in row] for row in table.ratings.tolist())
+        rows = zip(names_of(table), values, ratings, strict=True)
+        writer.writerows([part, *names, value, *given] for names, value, given in rows)
+    text.flush()
+    text.detach()

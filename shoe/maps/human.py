@@ -1,0 +1,164 @@
+"""Human ratings of similarity, and how far the raters of a map agree with them (protocols, A29)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from shoe.arrays import Floats, Indices
+from shoe.errors import InputError, quote
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import lexicon
+from shoe.maps.agreement import closeness, pearson, spearman
+from shoe.maps.columns import part_of
+from shoe.maps.delimited import delimited_rows
+from shoe.scoring.options import SemanticOptions
+from shoe.similarity import SimilarityMap, combine
+from shoe.similarity.ensemble import HIGHEST, ensemble_values
+
+Kind = Literal["verbs", "objects", "interactions"]
+
+_PAIR = ["class_synset", "synset", "rating"]
+_INTERACTION = ["verb_a", "object_a", "verb_b", "object_b", "rating"]
+_PART_OF_COLUMN: dict[str, Part] = {"verb_a": "verb", "verb_b": "verb", "object_a": "object", "object_b": "object"}
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HumanRatings:
+    """What people said about N pairs of senses, or of whole interactions.
+
+    Attributes:
+        kind: what was rated.
+        pairs: per part of speech that plays a part, the N pairs of senses (that of the class, that of the other).
+        values: (N,) mean rating 0..4 over the lines of each pair, divided by 4.
+        lines: ratings in all.
+    """
+
+    kind: Kind
+    pairs: dict[Part, list[Pair]]
+    values: Floats
+    lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class HumanAgreement:
+    """A map beside people, on the pairs that the map has a value for.
+
+    Attributes:
+        pairs: their number.
+        agreement: 1 - mean absolute difference of values 0..1.
+        pearson, spearman: correlations.
+    """
+
+    pairs: int
+    agreement: float | None
+    pearson: float | None
+    spearman: float | None
+
+
+def read_human_ratings(path: Path) -> list[HumanRatings]:
+    """Read human ratings: of pairs of senses, verbs apart from objects, or of whole interactions.
+
+    The header, between tabs or commas, is ``class_synset synset rating`` or ``verb_a object_a verb_b object_b rating``;
+    senses are WordNet names (ride.v.01), ratings 0 to 4. Several lines for a pair are several people's: their mean is
+    taken. ``a`` is the side of the class.
+
+    Raises:
+        InputError: naming the file, line and field of what breaks the form.
+    """
+    header, *rows = delimited_rows(path)
+    if header not in (_PAIR, _INTERACTION):
+        expected = f"{' '.join(_PAIR)} or {' '.join(_INTERACTION)}, between tabs or commas"
+        raise InputError(path, record="line 1", found=quote(" ".join(header)), expected=expected)
+    ratings: dict[tuple[str, ...], list[float]] = {}
+    for number, row in enumerate(rows, start=2):
+        names = [_sense(path, number, column, name) for column, name in zip(header[:-1], row[:-1], strict=True)]
+        if header == _PAIR and part_of(names[0]) != part_of(names[1]):
+            expected = f"a {part_of(names[0])}, as {names[0]} is"
+            raise InputError(path, record=f"line {number}", field="synset", found=quote(row[1]), expected=expected)
+        ratings.setdefault(tuple(names), []).append(_rating(path, number, row[-1]))
+    if header == _INTERACTION:
+        return [_gathered("interactions", ratings, {"verb": (0, 2), "object": (1, 3)})]
+    kinds: tuple[tuple[Kind, Part], ...] = (("verbs", "verb"), ("objects", "object"))
+    of_parts = [(kind, part, {n: r for n, r in ratings.items() if part_of(n[0]) == part}) for kind, part in kinds]
+    return [_gathered(kind, of_part, {part: (0, 1)}) for kind, part, of_part in of_parts if of_part]
+
+
+class HumanComparison:
+    """People's ratings beside a map's, looked up once and then compared under any of its raters."""
+
+    def __init__(self, human: HumanRatings, similarity: SimilarityMap) -> None:
+        self.human = human
+        self._similarity = similarity
+        self._rows = {part: _rows(similarity, part, pairs) for part, pairs in human.pairs.items()}
+
+    def of(self, columns: Sequence[int]) -> HumanAgreement:
+        """Compare people with the ensemble of some raters; a pair that none of them rated is left out."""
+        options = SemanticOptions()
+        found = {part: self._values(part, columns) for part in self._rows}
+        if self.human.kind == "interactions":
+            values = combine(found["verb"], found["object"], options.combine, options.weight)
+        else:
+            (values,) = found.values()
+        known = ~np.isnan(values)
+        ours, theirs = values[known], self.human.values[known]
+        return HumanAgreement(
+            pairs=int(known.sum()),
+            agreement=closeness(ours, theirs),
+            pearson=pearson(ours, theirs),
+            spearman=spearman(ours, theirs),
+        )
+
+    def _values(self, part: Part, columns: Sequence[int]) -> Floats:
+        rows = self._rows[part]
+        values = np.full(len(rows), np.nan)
+        known = rows >= 0
+        ratings = self._similarity.tables[part].ratings[rows[known]][:, list(columns)]
+        values[known] = ensemble_values(ratings, self._similarity.ensemble)
+        same = np.array([a == b for a, b in self.human.pairs[part]], bool)
+        values[same] = 1
+        return values
+
+
+def _rows(similarity: SimilarityMap, part: Part, pairs: Sequence[Pair]) -> Indices:
+    return np.array([similarity.tables[part].row(*pair) for pair in pairs], np.int64)
+
+
+def _gathered(
+    kind: Kind, ratings: dict[tuple[str, ...], list[float]], places: dict[Part, tuple[int, int]]
+) -> HumanRatings:
+    return HumanRatings(
+        kind=kind,
+        pairs={part: [(names[a], names[b]) for names in ratings] for part, (a, b) in places.items()},
+        values=np.array([np.mean(given) for given in ratings.values()], np.float64) / HIGHEST,
+        lines=sum(map(len, ratings.values())),
+    )
+
+
+def _sense(path: Path, number: int, column: str, name: str) -> str:
+    """WordNet's own name of a sense; any of its names is taken."""
+    synset = lexicon().synset(name)
+    proper = lexicon().name(synset) if synset >= 0 else ""
+    wanted = _PART_OF_COLUMN.get(column)
+    if not proper or (wanted and part_of(proper) != wanted):
+        example = "horse.n.01" if wanted == "object" else "ride.v.01"
+        expected = f"the name of a WordNet 3.0 {'noun' if wanted == 'object' else wanted or 'synset'}, as {example}"
+        raise InputError(path, record=f"line {number}", field=column, found=quote(name), expected=expected)
+    return proper
+
+
+def _rating(path: Path, number: int, field: str) -> float:
+    try:
+        rating = float(field)
+    except ValueError:
+        rating = np.nan
+    if not 0 <= rating <= HIGHEST:
+        expected = f"a number 0 to {HIGHEST}"
+        raise InputError(path, record=f"line {number}", field="rating", found=quote(field), expected=expected)
+    return rating
