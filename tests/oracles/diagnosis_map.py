@@ -1,0 +1,108 @@
+"""mAP after the oracles of Diag-HOI, and what each of them gains; decisions in ``diagnosis``."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TypedDict
+
+from shoe.datasets.classes import HoiClasses
+from tests.oracles.average_precision import eleven_point
+from tests.oracles.diagnosis import ERROR_TYPES, Diagnosed
+from tests.oracles.diagnosis_fixes import (
+    ORACLES,
+    PROGRESSIVE,
+    Choose,
+    State,
+    best_case,
+    false_negative,
+    missed_truths,
+    unfixed,
+)
+
+
+class MapFigures(TypedDict):
+    """None where there is nothing to measure; ``ap`` has one entry per class of the dataset."""
+
+    map: float | None
+    map_rare: float | None
+    map_non_rare: float | None
+    ap: list[float | None]
+
+
+def oracle_map(
+    images: Sequence[Diagnosed], classes: HoiClasses, oracle: str | None = None, choose: Choose = best_case
+) -> MapFigures:
+    """MAP after one oracle alone (Eq. 2's mAP_o); before any for None.
+
+    Args:
+        images: from ``diagnosed``.
+        classes: the dataset's classes.
+        oracle: a name of ``ORACLES``.
+        choose: what to do where the papers choose at random; images are asked in order, predictions by rank.
+    """
+    states = [unfixed(image) for image in images]
+    if oracle is not None:
+        for state in states:
+            ORACLES[oracle](state, choose)
+    return _figures(states, classes)
+
+
+def progressive_maps(
+    images: Sequence[Diagnosed],
+    classes: HoiClasses,
+    choose: Choose = best_case,
+    order: Sequence[str] = PROGRESSIVE,
+) -> list[MapFigures]:
+    """MAP after each of the oracles, each applied to what the ones before it left (Eq. 5); the last step of all is 1.
+
+    ``missed_gt`` leaves out every truth still without a true positive (19), so it belongs at the end.
+    """
+    states = [unfixed(image) for image in images]
+    found = []
+    for name in order:
+        for state in states:
+            fix = false_negative if name == "missed_gt" else ORACLES[name]
+            fix(state, choose)
+        found.append(_figures(states, classes))
+    return found
+
+
+def counts(images: Iterable[Diagnosed], choose: Choose = best_case) -> dict[str, int]:
+    """Predictions of each type; missed truths; all false positives and negatives."""
+    images = list(images)
+    types = Counter(p.type for image in images for p in image.predictions)
+    found: dict[str, int] = {kind: types[kind] for kind in ERROR_TYPES}
+    found["missed_gt"] = len(missed_truths(images, choose))
+    found["false_positive"] = sum(types.values()) - types["true_positive"]
+    found["false_negative"] = sum(len(image.truth) for image in images) - types["true_positive"]
+    return found
+
+
+def _figures(states: Sequence[State], classes: HoiClasses) -> MapFigures:
+    """8.5, with the variants of decision 17."""
+    truths = [0] * len(classes)
+    ranked: dict[int, list[tuple[float, int]]] = {}
+    for state in states:
+        for place, truth in enumerate(state.image.truth):
+            if place not in state.left_out:
+                truths[truth.hoi] += 1
+        for entry in state.entries:
+            ranked.setdefault(entry.hoi, []).append((entry.source.score, int(entry.type == "true_positive")))
+
+    skip_in_vain = any(state.image.variant == "released" for state in states)
+    ap: list[float | None] = [None] * len(classes)
+    rare: list[float] = []
+    non_rare: list[float] = []
+    for k, number in enumerate(truths):
+        hits = [hit for _, hit in sorted(ranked.get(k, []), key=lambda each: -each[0])]
+        if number == 0 or (skip_in_vain and hits and not any(hits)):
+            continue
+        value = eleven_point(hits, number, "arange")
+        ap[k] = value
+        if hits:
+            (rare if classes.rare[k] else non_rare).append(value)
+    present = [value for value in ap if value is not None]
+    return {"map": _mean(present), "map_rare": _mean(rare), "map_non_rare": _mean(non_rare), "ap": ap}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

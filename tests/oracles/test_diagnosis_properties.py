@@ -1,0 +1,76 @@
+"""What holds of the diagnosis of any scene."""
+
+from dataclasses import replace
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.oracles.crowds import crowds
+from tests.oracles.diagnosis import ERROR_TYPES, VARIANTS, Variant, diagnosed, matches
+from tests.oracles.diagnosis_fixes import ORACLES, best_case
+from tests.oracles.diagnosis_map import MapFigures, counts, oracle_map, progressive_maps
+from tests.oracles.model import ImageScene
+from tests.oracles.scenes import small_classes
+from tests.oracles.strict import StrictFigures, strict
+
+CLASSES = small_classes()
+
+
+def means(figures: MapFigures | StrictFigures) -> tuple[float | None, float | None, float | None]:
+    return figures["map"], figures["map_rare"], figures["map_non_rare"]
+
+
+@given(crowds(), st.sampled_from(VARIANTS), st.booleans())
+def test_types_partition_predictions_and_true_positives_are_one_to_one(
+    found: list[ImageScene], variant: Variant, no_interaction: bool
+) -> None:
+    images = diagnosed(found, CLASSES, variant, no_interaction)
+    number = counts(images)
+    assert sum(number[kind] for kind in ERROR_TYPES) == sum(len(image.predictions) for image in images)
+    matched = [row for row in matches(images).values() if row is not None]
+    assert number["true_positive"] == len(matched)
+
+
+@given(crowds())
+def test_before_any_fix_the_release_is_the_strict_protocol(found: list[ImageScene]) -> None:
+    expected = strict(found, CLASSES, "diag")
+    before = oracle_map(diagnosed(found, CLASSES, "released"), CLASSES)
+    assert before["ap"] == expected["ap"]
+    assert means(before) == means(expected)
+
+
+@given(crowds())
+def test_before_any_fix_the_paper_differs_by_its_threshold_and_counts_classes_tried_in_vain(
+    found: list[ImageScene],
+) -> None:
+    """With the threshold of the release it is the strict protocol without bugs."""
+    images = diagnosed(found, CLASSES, "released")
+    before = oracle_map([replace(image, variant="paper") for image in images], CLASSES)
+    expected = strict(found, CLASSES, "diag", bugs=False)
+    assert before["ap"] == expected["ap"]
+    assert means(before) == means(expected)
+
+
+@given(crowds(), st.sampled_from(VARIANTS), st.integers(0, 3))
+def test_no_oracle_lowers_the_ap_of_a_class(found: list[ImageScene], variant: Variant, seed: int) -> None:
+    """Nor the full mean of the paper; the release's falls where a class is no longer, or not yet, skipped."""
+    choose = Random(seed).choice if seed else best_case
+    images = diagnosed(found, CLASSES, variant)
+    before = oracle_map(images, CLASSES)
+    for oracle in ORACLES:
+        after = oracle_map(images, CLASSES, oracle, choose)
+        for a, b in zip(before["ap"], after["ap"], strict=True):
+            assert a is None or b is None or a <= b + 1e-12
+        if variant == "paper" and before["map"] is not None and after["map"] is not None:
+            assert before["map"] <= after["map"] + 1e-12
+
+
+@given(crowds(), st.sampled_from(VARIANTS), st.booleans(), st.integers(0, 3))
+def test_all_errors_fixed_one_after_the_other_leave_a_perfect_detector(
+    found: list[ImageScene], variant: Variant, no_interaction: bool, seed: int
+) -> None:
+    choose = Random(seed).choice if seed else best_case
+    images = diagnosed(found, CLASSES, variant, no_interaction)
+    ap = progressive_maps(images, CLASSES, choose)[-1]["ap"]
+    assert {value for value in ap if value is not None} <= {1}
