@@ -1,0 +1,222 @@
+"""Hand-worked examples that pin the oracle of pair localisation, negative pairs and interaction mAP."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoe
+from tests.oracles.average_precision import all_points
+from tests.oracles.crowds import crowds
+from tests.oracles.diagnosis import VARIANTS, Variant
+from tests.oracles.diagnosis_pairs import (
+    Pair,
+    action_scores,
+    interaction_map,
+    negative_ap,
+    pair_localisation,
+    pairs_of,
+)
+from tests.oracles.model import ImageScene, Triplet, from_tables
+from tests.oracles.test_diagnosis import CLASSES, H1, H2, NOWHERE, NOWHERE_ELSE, O1, O2, image
+
+RIDE = Triplet(H1, O1, "ride", "horse")
+BESIDE = (0.0, 0.0, 19.0, 17.0)
+"""Overlaps H1 by nine tenths."""
+
+
+def found(scene: ImageScene, **options: Any) -> tuple[float | None, float | None]:
+    figures = pair_localisation([scene], **options)
+    return figures["recall"], figures["precision"]
+
+
+# Pair localisation: multiplicity (8.6.10, 8.7)
+
+
+def test_several_truths_on_one_prediction() -> None:
+    """One visible pair that rides and holds, its boxes drawn twice; one prediction; and a pair elsewhere."""
+    truth = [RIDE, Triplet(BESIDE, O1, "hold", "horse"), Triplet(H2, O2, "feed", "horse")]
+    scene = image(truth, [RIDE])
+    assert found(scene) == (2 / 3, 1)
+    assert found(scene, recall="one-to-one") == (1 / 3, 1)
+    assert found(scene, pairs="merged") == (1 / 2, 1)
+    assert found(scene, precision="gt-count") == (2 / 3, 2)
+    assert found(scene, precision="one-to-one") == (2 / 3, 1)
+
+
+def test_several_predictions_on_one_truth() -> None:
+    scene = image([RIDE], [Triplet(BESIDE, O1, "ride", "horse", 0.1), RIDE, Triplet(NOWHERE, O1, "ride", "horse")])
+    for precision in ("first-match", "one-to-one", "gt-count"):
+        assert found(scene, precision=precision) == (1, 1 / 3)
+
+
+def test_first_match_by_index_and_largest_one_to_one_differ() -> None:
+    """Both predictions are on both truths; the first is the first match of both, yet each truth can have its own."""
+    truth = [RIDE, Triplet(BESIDE, O1, "hold", "horse")]
+    scene = image(truth, [Triplet(BESIDE, O1, "ride", "horse", 0.1), RIDE])
+    assert found(scene) == (1, 1 / 2)
+    assert found(scene, recall="one-to-one", precision="one-to-one") == (1, 1)
+
+
+def test_one_to_one_sends_the_first_elsewhere() -> None:
+    """The first truth is on both predictions, the second on the first alone."""
+    high, middle, low = (0.0, 0.0, 19.0, 11.0), (0.0, 4.0, 19.0, 15.0), (0.0, 8.0, 19.0, 19.0)
+    truth = [Triplet(middle, O1, "ride", "horse"), Triplet((0.0, -4.0, 19.0, 7.0), O1, "ride", "horse")]
+    scene = image(truth, [Triplet(high, O1, "ride", "horse"), Triplet(low, O1, "ride", "horse")])
+    assert found(scene, recall="one-to-one") == (1, 1 / 2)
+
+
+def test_pairs_are_told_apart_by_boxes_and_object_and_not_by_verb() -> None:
+    truth = [RIDE, Triplet(H1, O1, "hold", "horse"), Triplet(H1, O1, "ride", "bicycle")]
+    for pairs in ("index", "merged"):
+        figures = pair_localisation([image(truth, truth)], pairs=pairs)
+        assert (figures["truths"], figures["predictions"], figures["per_image"]) == (2, 2, 2)
+        assert found(image(truth, [RIDE]), pairs=pairs) == (1 / 2, 1)
+
+
+def test_merging_is_greedy_in_file_order() -> None:
+    """Of three boxes in a row each is on the next alone: the middle one joins the first, the last stands apart."""
+    rows = [Triplet((0.0, y, 19.0, y + 11), O1, "ride", "horse") for y in (0.0, 4.0, 8.0)]
+    assert pair_localisation([image(rows, [])], pairs="merged")["truths"] == 2
+    assert pair_localisation([image([rows[1], rows[0], rows[2]], [])], pairs="merged")["truths"] == 1
+
+
+def test_humans_and_objects_alone() -> None:
+    truth = [RIDE, Triplet(BESIDE, O2, "ride", "horse"), Triplet(H2, NOWHERE, "ride", "horse")]
+    predictions = [Triplet(H1, NOWHERE_ELSE, "ride", "horse"), Triplet(NOWHERE, O1, "ride", "horse")]
+    predictions.append(Triplet(NOWHERE, O2, "ride", "bicycle"))
+    figures = pair_localisation([image(truth, predictions)])
+    assert (figures["recall"], figures["human_recall"], figures["object_recall"]) == (0, 2 / 3, 1 / 3)
+    figures = pair_localisation([image(truth, predictions)], pairs="merged")
+    assert (figures["recall"], figures["human_recall"], figures["object_recall"]) == (0, 1 / 2, 1 / 3)
+
+
+def test_images_count_by_their_truth() -> None:
+    idle = image([Triplet(H1, O1, "no_interaction", "horse")], [RIDE], "b.jpg")
+    scenes = [image([RIDE], [RIDE]), idle, image([], [RIDE], "c.jpg"), image([RIDE], [], "d.jpg")]
+    figures = pair_localisation(scenes)
+    assert (figures["recall"], figures["precision"], figures["per_image"]) == (1 / 2, 1, 1 / 2)
+    figures = pair_localisation(scenes, no_interaction=True)
+    assert (figures["recall"], figures["precision"], figures["per_image"]) == (2 / 3, 1, 2 / 3)
+    figures = pair_localisation(scenes, {"a.jpg": [Pair(H1, O1, "horse"), Pair(H1, O1, "horse")]})
+    assert (figures["recall"], figures["precision"], figures["per_image"]) == (1 / 2, 1 / 2, 1)
+
+
+# Negative AP (8.8)
+
+
+def negatives(*pairs: tuple[bool, float]) -> tuple[float | None, float | None]:
+    """AP, and capped AP, of pairs that are on the truth or not, with their best verb's score."""
+    predicted = [Pair(H1 if on else NOWHERE, O1, "horse", {"ride": p, "hold": p / 2}) for on, p in pairs]
+    figures = negative_ap([image([RIDE], [])], {"a.jpg": predicted})
+    return figures["all_points"], figures["diag"]
+
+
+def test_a_perfect_ranking_of_negative_pairs_is_capped() -> None:
+    assert negatives((True, 0.9), (False, 0.2), (False, 0.1)) == pytest.approx((1, 101 / 110))
+
+
+def test_a_ranking_of_negative_pairs() -> None:
+    # 1 - p ranks negative, positive pair, negative: precision 1, 1/2, 2/3 at recalls 1/2, 1/2, 1.
+    # Thresholds 0 to 0.50 are 51, 0.51 to 1 are 50.
+    expected = (1 + 2 / 3) / 2, (51 + 50 * 2 / 3) / 110
+    assert negatives((False, 0.1), (True, 0.2), (False, 0.3)) == pytest.approx(expected)
+
+
+def test_no_negative_pair_has_no_ap() -> None:
+    assert negatives((True, 0.9)) == (None, None)
+
+
+def test_no_interaction_is_no_actual_interaction() -> None:
+    idle = Pair(NOWHERE, O1, "horse", {"no_interaction": 0.9, "ride": 0.1})
+    figures = negative_ap([image([RIDE], [])], {"a.jpg": [Pair(H1, O1, "horse", {"ride": 0.5}), idle]})
+    assert figures["all_points"] == 1
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from((0.0, 0.25, 0.5, 0.75))), max_size=12))
+def test_all_points_is_that_of_the_other_oracle_without_its_epsilon(pairs: Sequence[tuple[bool, float]]) -> None:
+    labels = [int(not on) for on, _ in sorted(pairs, key=lambda pair: pair[1])]
+    value, _ = negatives(*pairs)
+    assert value == (pytest.approx(all_points(labels, sum(labels)), abs=1e-6) if sum(labels) else None)
+
+
+# Interaction mAP (8.9)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_interaction_map_leaves_localisation_out(variant: Variant) -> None:
+    truth = [RIDE, Triplet(H1, O1, "feed", "horse"), Triplet(H2, O2, "ride", "horse"), Triplet(H2, O2, "walk", "horse")]
+    predictions = [
+        Triplet(NOWHERE, O1, "ride", "horse", 0.9),
+        Triplet(H1, O1, "ride", "horse", 0.8),
+        Triplet(H1, O1, "walk", "horse", 0.7),
+        Triplet(BESIDE, O1, "ride", "horse", 0.6),
+    ]
+    figures = interaction_map([image(truth, predictions)], CLASSES, {"a.jpg": [1.0, 0.2, 0.9, 0.5]}, variant)
+    # ride: 0.9 leaves by its boxes, as does the truth on H2. The true positive is 0.8, by the full score, and comes
+    # after its duplicate by the interaction score. feed: nothing to rank. walk: its truth is localised nowhere.
+    assert figures == {"map": 0.25, "ap": {"ride": 0.5, "feed": 0, "walk": None}}
+
+
+@pytest.mark.parametrize(("variant", "ride", "hold"), [("paper", 1, 0), ("released", 6 / 11, None)])
+def test_interaction_map_where_the_release_differs(variant: Variant, ride: float, hold: float | None) -> None:
+    """It keeps truths of images without predictions, and skips verbs that were tried in vain."""
+    near = Triplet(H1, O1, "hold", "horse")
+    scenes = [
+        image([RIDE, Triplet(H2, O2, "hold", "horse")], [RIDE, near, Triplet(H2, O2, "feed", "horse")]),
+        image([RIDE], [], "b.jpg"),
+    ]
+    figures = interaction_map(scenes, CLASSES, {"a.jpg": [1, 1, 1]}, variant)
+    assert figures["ap"] == {"ride": pytest.approx(ride), "hold": hold}
+
+
+def test_interaction_scores_come_from_pairs() -> None:
+    pairs = [Pair(H1, O1, "horse", {"ride": 0.25, "hold": 0.5}), Pair(H1, O1, "bicycle", {"ride": 0.75})]
+    scene = image([], [RIDE, Triplet(H1, O1, "ride", "bicycle"), Triplet(H1, O1, "hold", "horse")])
+    assert action_scores(scene, pairs) == [0.25, 0.75, 0.5]
+    with pytest.raises(KeyError):
+        action_scores(scene, pairs[:1])
+
+
+# Properties
+
+
+@given(crowds(), st.sampled_from(("index", "merged")))
+def test_options_are_ordered(scenes: list[ImageScene], pairs: Any) -> None:
+    any_first = pair_localisation(scenes, pairs=pairs)
+    own = pair_localisation(scenes, pairs=pairs, recall="one-to-one", precision="one-to-one")
+    by_truth = pair_localisation(scenes, pairs=pairs, precision="gt-count")
+    if any_first["recall"] is not None and own["recall"] is not None:
+        assert (
+            own["recall"]
+            <= any_first["recall"]
+            <= min(any_first["human_recall"] or 0, any_first["object_recall"] or 0) + 1
+        )
+    if any_first["precision"] is not None and own["precision"] is not None and by_truth["precision"] is not None:
+        assert any_first["precision"] <= own["precision"] <= min(1, by_truth["precision"])
+
+
+@given(crowds(), st.sampled_from(VARIANTS), st.booleans())
+def test_interaction_map_is_perfect_for_the_truth_itself(
+    scenes: list[ImageScene], variant: Variant, no_interaction: bool
+) -> None:
+    for scene in scenes:
+        wide = [t for t in scene.truth if all(b[0] < b[2] and b[1] < b[3] for b in (t.human_box, t.object_box))]
+        scene.truth = scene.predictions = list(dict.fromkeys(wide))
+    scores = {scene.name: [1.0] * len(scene.predictions) for scene in scenes}
+    figures = interaction_map(scenes, CLASSES, scores, variant, no_interaction)
+    assert set(figures["ap"].values()) <= {1}
+    assert all(len(pairs_of(scene)) <= len(scene.truth) for scene in scenes)
+
+
+@pytest.mark.real_data
+def test_real_pairs(shared_data: Path) -> None:
+    """Counts of protocols.md 8, 8.7 and 15."""
+    truth = shoe.read_ground_truth(str(shared_data / "hico_det" / "instances_test2015.json"), dataset="hico-det")
+    scenes = from_tables(truth, truth.interactions)
+    assert pair_localisation(scenes, {}, no_interaction=True)["truths"] == 33_405
+    assert pair_localisation(scenes, {}, pairs="merged", no_interaction=True)["truths"] == 22_012
+    assert pair_localisation(scenes, {})["truths"] == 29_110
