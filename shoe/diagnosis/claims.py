@@ -5,27 +5,25 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Indices, Mask
+from shoe.arrays import Floats, Indices, Ints, Mask
 from shoe.diagnosis.fixes import Claims, State
 from shoe.diagnosis.flow import NO_PART, ErrorType
 from shoe.diagnosis.overlaps import Overlaps
 from shoe.diagnosis.scope import Scope
 from shoe.matching.assign import assign
 from shoe.matching.spatial import Candidates
-from shoe.ragged import first_of_each
+from shoe.ragged import first_of_each, places
 from shoe.scoring.tied_orders import _random
 
 FIXABLE = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX, ErrorType.ASSOCIATION, ErrorType.INTERACTION)
 """The types whose oracle fixes; the others' removes."""
 
 
-def possible(scope: Scope, pairs: Overlaps, types: NDArray[np.int8], type_: ErrorType) -> tuple[Indices, Indices]:
+def possible(pairs: Overlaps, types: NDArray[np.int8], type_: ErrorType) -> tuple[Indices, Indices]:
     """List the truths that errors of a type could be about: predictions, ascending, and their truths, ascending.
 
     They are those that share what the prediction has right: the object box of a human box error, the human box of an
-    object box error, both boxes of an interaction error. An association error has to change one box, and perhaps its
-    verb: where some truth needs no change of the verb, only such truths are possible ("the minimal changes", IJCV paper
-    3.2.1). Other types have none.
+    object box error, either box of an association error, both of an interaction error (IJCV paper 3.2.1, 3.2.2).
     """
     shares: Mask = {
         ErrorType.HUMAN_BOX: pairs.object,
@@ -34,55 +32,97 @@ def possible(scope: Scope, pairs: Overlaps, types: NDArray[np.int8], type_: Erro
         ErrorType.INTERACTION: pairs.pair,
     }[type_]
     chosen = np.flatnonzero(shares & (types == type_)[pairs.prediction])
-    prediction, truth = pairs.prediction[chosen], pairs.truth[chosen]
-    if type_ is ErrorType.ASSOCIATION:
-        same_verb = scope.verb[prediction] == scope.truth_verb[truth]
-        has_same_verb = np.zeros(len(types), bool)
-        has_same_verb[prediction[same_verb]] = True
-        least = same_verb | ~has_same_verb[prediction]
-        prediction, truth = prediction[least], truth[least]
-    return prediction, truth
+    return pairs.prediction[chosen], pairs.truth[chosen]
 
 
-def drawn(scope: Scope, pairs: Overlaps, types: NDArray[np.int8], seed: int) -> Claims:
-    """Each error picks one of its possible truths at random, whoever else has it (IJCV paper 3.2.1).
+def own_picks(scope: Scope, pairs: Overlaps, types: NDArray[np.int8], rank: Indices, choice: str, seed: int) -> Claims:
+    """Let each error pick one of the truths that it could be about, as the papers say.
 
-    The pick hangs on the seed and the prediction's row in its table alone.
+    Errors pick in the order of descending scores, each among all its truths, whoever finds them already. Association
+    errors have two more rules ("the minimal changes", "each pair is fixed only once", IJCV paper 3.2.1): truths at
+    which an error has aimed before, of this oracle or an earlier one of the progression, are out; and where a truth is
+    left that needs no change of the verb, so are those that need one.
+
+    Args:
+        scope: what is diagnosed.
+        pairs: its overlaps.
+        types: (p,) ``ErrorType`` of each prediction.
+        rank: (p,) its place in the order of descending scores.
+        choice: ``seeded``: any truth, with equal chances. ``best``: one without a true positive, else the one whose
+            true positive comes last in the order of scores; of several without, the first in the file.
+        seed: for ``seeded``; a pick hangs on it and on the prediction's row in its table.
     """
-    numbers = _random(seed, (len(scope.task.predictions), 1))[scope.prediction, 0]
-
-    def picks(type_: ErrorType) -> tuple[Indices, Indices]:
-        prediction, truth = possible(scope, pairs, types, type_)
-        start = np.flatnonzero(first_of_each(prediction))
-        count = np.diff(start, append=len(prediction))
-        chooser = prediction[start]
-        pick = (numbers[chooser] % count.astype(np.uint64)).astype(np.int64)
-        return chooser, truth[start + pick]
-
-    picked = {type_: picks(type_) for type_ in FIXABLE}
-    return lambda _, type_: picked[type_]
-
-
-def best_case(scope: Scope, pairs: Overlaps, types: NDArray[np.int8], rank: Indices) -> Claims:
-    """Errors pick in the order of descending scores, each what gains most at its turn.
-
-    That is a truth without a true positive, else one whose true positive has a lower score; not one that an error
-    before it has picked; of equally good ones the first in the file.
-    """
-    place = np.zeros(len(scope.truth), np.int64)
+    lists = {type_: possible(pairs, types, type_) for type_ in FIXABLE}
+    numbers = None
+    if choice == "seeded":
+        numbers = _random(seed, (len(scope.task.predictions), 1))[scope.prediction, 0]
 
     def claims(state: State, type_: ErrorType) -> tuple[Indices, Indices]:
-        prediction, truth = possible(scope, pairs, types, type_)
-        former = state.found_by[truth]
-        useful = (former < 0) | (rank[prediction] < rank[former])
-        prediction, truth = prediction[useful], truth[useful]
-        gain = np.where(state.found_by[truth] < 0, 1.0, 0.0)
-        candidates = Candidates(truth, prediction, gain)
-        order = -rank[prediction].astype(np.float64)
-        won = assign(candidates, gain, np.zeros(len(gain)), scope.truth_image, place, order, "confidence")
-        return prediction[won], truth[won]
+        prediction, truth = lists[type_]
+        same_verb = scope.verb[prediction] == scope.truth_verb[truth] if type_ is ErrorType.ASSOCIATION else None
+        if numbers is not None and same_verb is None:
+            turn = np.zeros(len(prediction), np.int64)  # a draw waits for no other
+        else:
+            turn = _turns(scope.image, rank, prediction)
+        picked = _picks(prediction, truth, same_verb, turn, rank, state, numbers)
+        return prediction[picked], truth[picked]
 
     return claims
+
+
+def _turns(image: Ints, rank: Indices, prediction: Indices) -> Indices:
+    """(c,) when each pair's prediction picks: 0 for the best-scored of its image."""
+    chooser = prediction[first_of_each(prediction)]
+    order = np.lexsort((rank[chooser], image[chooser]))
+    turn = np.zeros(len(image), np.int64)
+    turn[chooser[order]] = places(np.bincount(image[chooser], minlength=1))
+    return turn[prediction]
+
+
+def _picks(
+    prediction: Indices,
+    truth: Indices,
+    same_verb: Mask | None,
+    turn: Indices,
+    rank: Indices,
+    state: State,
+    numbers: NDArray[np.uint64] | None,
+) -> Indices:
+    """Indices of the pairs that are picked; the predictions of one turn pick at once."""
+    holder = np.where(state.found_by >= 0, rank[state.found_by], len(rank)) if len(rank) else state.found_by
+    aimed = state.aimed.copy()
+    order = np.argsort(turn, kind="stable")
+    ends = np.cumsum(np.bincount(turn))
+    picked: list[Indices] = [np.zeros(0, np.int64)]
+    for begin, end in zip([0, *ends[:-1]], ends, strict=False):
+        now = order[begin:end]
+        if same_verb is not None:
+            now = now[~aimed[truth[now]]]
+            now = now[_least_changed(prediction[now], same_verb[now])]
+        start = np.flatnonzero(first_of_each(prediction[now]))
+        if len(start) == 0:
+            continue
+        size = np.diff(start, append=len(now))
+        if numbers is None:
+            last = holder[truth[now]]
+            alike = np.flatnonzero(last == np.repeat(np.maximum.reduceat(last, start), size))
+            chosen = now[alike[first_of_each(prediction[now[alike]])]]
+        else:
+            chosen = now[start + (numbers[prediction[now[start]]] % size.astype(np.uint64)).astype(np.int64)]
+        picked.append(chosen)
+        holder[truth[chosen]] = np.minimum(holder[truth[chosen]], rank[prediction[chosen]])
+        aimed[truth[chosen]] = True
+    return np.concatenate(picked)
+
+
+def _least_changed(prediction: Indices, same_verb: Mask) -> Mask:
+    """Which pairs keep the verb, or are of a prediction that has no pair which does."""
+    start = np.flatnonzero(first_of_each(prediction))
+    if len(start) == 0:
+        return same_verb
+    none = np.repeat(~np.logical_or.reduceat(same_verb, start), np.diff(start, append=len(prediction)))
+    least: Mask = same_verb | none
+    return least
 
 
 def shared_map(scope: Scope, pairs: Overlaps, types: NDArray[np.int8], rank: Indices, found_by: Indices) -> Indices:
@@ -92,20 +132,18 @@ def shared_map(scope: Scope, pairs: Overlaps, types: NDArray[np.int8], rank: Ind
     taken, has a higher score than the truth's own true positive, and shares the truth's human box - or, if its human
     box is correct nowhere, the truth's object box (protocols.md 8.4).
     """
-    human = pairs.human_correct[pairs.prediction]
     former = found_by[pairs.truth]
     free = np.flatnonzero(
-        np.where(human, pairs.human, pairs.object)
+        np.where(pairs.human_correct[pairs.prediction], pairs.human, pairs.object)
         & (types[pairs.prediction] != ErrorType.TRUE_POSITIVE)
         & ((former < 0) | (rank[pairs.prediction] < rank[former]))
     )
     free = free[np.argsort(pairs.truth[free], kind="stable")]
     prediction, truth = pairs.prediction[free], pairs.truth[free]
-    first = np.searchsorted(scope.truth_image, scope.truth_image)
-    place = np.arange(len(first)) - first
+    place = np.arange(len(found_by)) - np.searchsorted(scope.truth_image, scope.truth_image)
     equal = np.zeros(len(free))
     candidates = Candidates(truth, prediction, equal)
-    preference = -rank[prediction].astype(np.float64)
+    preference: Floats = -rank[prediction].astype(np.float64)
     won = assign(candidates, equal, preference, scope.truth_image, place, equal, "greedy-gt")
     owner = np.full(len(found_by), NO_PART, np.int64)
     owner[truth[won]] = prediction[won]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoe.arrays import Indices, Mask
 from shoe.datasets.truth import GroundTruth
-from shoe.diagnosis.claims import FIXABLE, best_case, by_map, drawn, shared_map
+from shoe.diagnosis.claims import FIXABLE, by_map, own_picks, shared_map
 from shoe.diagnosis.deltas import Means, Ranking
 from shoe.diagnosis.fixes import FIXES, GROUPED, MISSED_GT, Case, State, untouched
 from shoe.diagnosis.flow import NO_PART, ErrorType, TruthStatus
@@ -129,21 +129,20 @@ def diagnose(
     facts = {"frame": _frame_names(predictions)}
     if notes is not None:
         facts |= {"boxes": notes.boxes, "scores": notes.scores}
+    return diagnose_task(task, rules, choice, seed, facts)
 
-    options = rules.strict
-    scope = Scope.of(task, rules)
+
+def diagnose_task(task: Task, variant: Variant, choice: str, seed: int, facts: dict[str, str]) -> Diagnosis:
+    """Diagnose under any variant; see :func:`diagnose`."""
+    options = variant.strict
+    scope = Scope.of(task, options.no_interaction)
     rule = OverlapRule(options.overlap, options.threshold, options.threshold_at == ">=")
     pairs = overlaps(scope, options.space, rule)
-    rank = descending(predictions.score[scope.prediction])
-    walked = walk(scope, pairs, rank, second_choice=rules.second_choice)
+    rank = descending(task.predictions.score[scope.prediction])
+    walked = walk(scope, pairs, rank)
     types, found_by = walked.types, walked.found_by
-    owner = shared_map(scope, pairs, types, rank, found_by) if rules.shared_map else None
-    if owner is not None:
-        claims = by_map(owner, types)
-    elif choice == "best":
-        claims = best_case(scope, pairs, types, rank)
-    else:
-        claims = drawn(scope, pairs, types, seed)
+    owner = shared_map(scope, pairs, types, rank, found_by) if variant.shared_map else None
+    claims = own_picks(scope, pairs, types, rank, choice, seed) if owner is None else by_map(owner, types)
 
     case = Case(types, rank, claims)
     before = untouched(found_by, len(types))
@@ -152,10 +151,12 @@ def diagnose(
     for oracle in (*FIXES[1:], MISSED_GT):
         sequence.append(oracle.apply(sequence[-1], case))
     fixed_by = sequence[-1].found_by
-    missed = fixed_by < 0 if owner is None else (found_by < 0) & (owner < 0)
-    # The toolbox's oracle does not see the images without predictions.
-    seen = np.bincount(scope.image, minlength=scope.images) > 0 if rules.shared_map else np.ones(scope.images, bool)
-    states[MISSED_GT.name] = replace(before, counted=~(missed & seen[scope.truth_image]))
+    missed, unseen = fixed_by < 0, np.zeros(len(found_by), bool)
+    if owner is not None:
+        missed = (found_by < 0) & (owner < 0)
+        # The toolbox's oracle does not look at images without predictions.
+        unseen = (np.bincount(scope.image, minlength=scope.images) == 0)[scope.truth_image]
+    states[MISSED_GT.name] = replace(before, counted=~missed | unseen)
 
     ranking = Ranking.of(scope, options, rank)
     means = ranking.means(before)
@@ -164,13 +165,13 @@ def diagnose(
 
     target = walked.target.copy()
     for type_ in FIXABLE:
-        prediction, truth_place = claims(before, type_)
-        target[prediction] = truth_place
+        prediction, truth = claims(before, type_)
+        target[prediction] = truth
     status = np.select([found_by >= 0, missed], [TruthStatus.FOUND, TruthStatus.MISSED], TruthStatus.COVERED)
-    n, t = len(predictions), len(truth.interactions)
+    n, t = len(task.predictions), len(task.truth.interactions)
     return Diagnosis(
         task=task,
-        variant=rules,
+        variant=variant,
         choice=choice,
         seed=seed,
         facts=facts,

@@ -21,11 +21,13 @@ class State:
         kept: (p,) whether a prediction is still there.
         found_by: (t,) the true positive of each truth, original or fixed; -1 where it has none.
         counted: (t,) whether a truth still counts.
+        aimed: (t,) whether a fix was aimed at a truth, with or without success.
     """
 
     kept: Mask
     found_by: Indices
     counted: Mask
+    aimed: Mask
 
     @property
     def owners(self) -> Indices:
@@ -76,6 +78,8 @@ def _fix(type_: ErrorType) -> Callable[[State, Case], State]:
 
     def apply(state: State, case: Case) -> State:
         prediction, truth = case.claims(state, type_)
+        aimed = state.aimed.copy()
+        aimed[truth] = True
         best = np.lexsort((case.rank[prediction], truth))
         best = best[first_of_each(truth[best])]
         prediction, truth = prediction[best], truth[best]
@@ -87,7 +91,7 @@ def _fix(type_: ErrorType) -> Callable[[State, Case], State]:
         kept = state.kept & (case.types != type_)
         kept[former[former >= 0]] = False
         kept[found_by[found_by >= 0]] = True
-        return replace(state, kept=kept, found_by=found_by)
+        return replace(state, kept=kept, found_by=found_by, aimed=aimed)
 
     return apply
 
@@ -136,4 +140,5 @@ GROUPED = (
 
 def untouched(found_by: Indices, predictions: int) -> State:
     """The state before any fix."""
-    return State(np.ones(predictions, bool), found_by, np.ones(len(found_by), bool))
+    truths = len(found_by)
+    return State(np.ones(predictions, bool), found_by, np.ones(truths, bool), np.zeros(truths, bool))

@@ -8,7 +8,6 @@ import numpy as np
 
 from shoe.arrays import Indices, Ints
 from shoe.datasets.classes import NO_INTERACTION
-from shoe.diagnosis.variants import Variant
 from shoe.matching.task import Task
 
 
@@ -46,10 +45,15 @@ class Scope:
         return len(self.task.truth.interactions.images)
 
     @classmethod
-    def of(cls, task: Task, variant: Variant) -> Scope:
-        """Leave out what a variant leaves out (protocols.md 8.1)."""
+    def of(cls, task: Task, no_interaction: str) -> Scope:
+        """Leave out images without ground truth, and what says that a person does nothing (protocols.md 8.1).
+
+        Args:
+            task: both tables.
+            no_interaction: ``exclude``, with its boxes and the images that have nothing else, or ``keep``.
+        """
         table, classes = task.truth.interactions, task.truth.classes
-        exclude = variant.strict.no_interaction == "exclude"
+        exclude = no_interaction == "exclude"
         hoi = task.truth.hoi
         truth = np.flatnonzero(~classes.no_interaction[hoi]) if exclude else np.arange(len(table))
         truth_image = table.image[truth]
@@ -58,13 +62,8 @@ class Scope:
         # An unknown image is number -1: the last, which is not annotated.
         rows = np.flatnonzero(np.append(annotated, False)[task.image])
         verb = task.verb_label[task.predictions.verb[rows]]
-        if not variant.outside_classes:
-            with_truth = np.bincount(hoi[truth], minlength=len(classes)) > 0
-            keep = np.append(with_truth, False)[task.hoi[rows]]
-        else:
-            idle = [exclude and name == NO_INTERACTION for name in (*classes.verbs, "")]
-            keep = ~np.array(idle)[verb]
-        rows, verb = rows[keep], verb[keep]
+        idle = np.array([exclude and name == NO_INTERACTION for name in (*classes.verbs, "")])
+        rows, verb = rows[~idle[verb]], verb[~idle[verb]]
         image = task.image[rows]
         if (np.diff(image) < 0).any():
             by_image = np.argsort(image, kind="stable")

@@ -3,13 +3,13 @@
 Papers: "Diagnosing Human-object Interaction Detectors", first version (S0) and journal version (S1). Their differences
 from the code are listed in protocols.md 8.6; item by item, what the variants do:
 
-1. IoU: ``paper`` more than 0.5 everywhere, ``released`` at least 0.5.
+1. IoU: ``paper`` more than 0.5 everywhere (S1 2.3), ``released`` at least 0.5.
 2. One true positive a ground-truth *triplet* (S1 2.3, code) in both; S0's "pair" is not followed.
 3. Target of a fix: ``paper`` one of the possible ground truths, at random with a seed (S1 3.2.1) or the best case;
    ``released`` what the toolbox's one map says, whatever the choice.
-4. Possible targets: ``paper`` the ground truths that share what was right, and for an association error those of them
-   with the fewest changes (S1 3.2.1); ``released`` any that shares the human box, or, where that is correct nowhere,
-   the object box.
+4. Possible targets: ``paper`` the ground truths that share what was right; for an association error those of them with
+   the fewest changes, each only once (S1 3.2.1). ``released``: any that shares the human box, or, where that is correct
+   nowhere, the object box.
 5. In both every error of the mended type is gone afterwards: it has become a true positive or is removed. In ``paper``
    it is removed as the lower-scored duplicate of the true positive of its target, or because it has no target.
 6. ``paper``: an oracle looks at the errors of its type alone. ``released``: the map gives each ground truth at most one
@@ -23,14 +23,14 @@ from the code are listed in protocols.md 8.6; item by item, what the variants do
 
 Beyond that list:
 
-- A prediction whose best ground truth is taken: ``paper`` asks whether its pair matches *a* ground truth that no better
-  prediction has matched (S1 3.1.2, 3.1.3), so it takes its next best; ``released`` has no second choice (8.2).
 - mAP: ``paper`` integrates under the precision-recall curve and averages over all classes with ground truth (S1 2.3);
   ``released`` uses 11 points and leaves classes out as in 8.5. In both a class without any ground truth left is out.
-- Words that are no class: ``paper`` gives them a type, as the flow asks of every prediction; they are in no ranking.
-  ``released`` refuses such files (8.1); here those predictions have no part.
+- A prediction is about its best ground truth and has no second choice, in both: the papers do not speak of one (8.2).
+- Words that are no class get a type, as the flow asks of every prediction, but are in no ranking, in both: the toolbox
+  refuses such files (8.1).
 - Missed ground truth: ``paper`` what is without a true positive after all fixes (S1 3.2.3); ``released`` what has
-  neither a true positive nor a place in the map, and its oracle sees only images with predictions (8.5).
+  neither a true positive nor a place in the map, and its oracle sees only images with predictions (8.5). The last step
+  of the progression drops all that is without a true positive, in both, or it would not end at 100.
 - Without no_interaction, in both: such ground truths leave with their boxes, images that lose all leave, and so do
   predictions of the verb no_interaction (8.1).
 """
@@ -50,32 +50,19 @@ class Variant:
 
     Attributes:
         name: ``paper`` or ``released``.
-        strict: how boxes are compared and mAP is made; ``no_interaction`` is set by the caller.
-        second_choice: whether a prediction may take a ground truth other than its best one.
-        outside_classes: whether predictions that are no class with ground truth have a type.
+        strict: how boxes are compared, how mAP is made, and whether no_interaction takes part.
         shared_map: whether fixes follow the toolbox's one map, not each error's own targets.
     """
 
     name: str
     strict: StrictOptions
-    second_choice: bool
-    outside_classes: bool
     shared_map: bool
 
 
-_RELEASED = Variant(name="released", strict=STRICT["diag"], second_choice=False, outside_classes=False, shared_map=True)
-_PAPER = Variant(
-    name="paper",
-    strict=replace(
-        STRICT["diag"],
-        threshold_at=">",
-        ap=Interpolation.ALL_POINTS,
-        zero_tp="zero",
-        unpredicted="zero",
-    ),
-    second_choice=True,
-    outside_classes=True,
-    shared_map=False,
-)
-VARIANTS = {variant.name: variant for variant in (_PAPER, _RELEASED)}
+_BY_CODE = STRICT["diag"]
+_BY_TEXT = replace(_BY_CODE, threshold_at=">", ap=Interpolation.ALL_POINTS, zero_tp="zero", unpredicted="zero")
+VARIANTS = {
+    variant.name: variant
+    for variant in (Variant("paper", _BY_TEXT, shared_map=False), Variant("released", _BY_CODE, shared_map=True))
+}
 """By name."""

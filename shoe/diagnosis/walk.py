@@ -11,8 +11,6 @@ from shoe.arrays import Floats, Indices
 from shoe.diagnosis.flow import HICO_DET_FLOW, NO_PART, decide
 from shoe.diagnosis.overlaps import Overlaps
 from shoe.diagnosis.scope import Scope
-from shoe.matching.assign import assign
-from shoe.matching.spatial import Candidates
 from shoe.ragged import first_of_each
 
 
@@ -38,11 +36,11 @@ def descending(score: Floats) -> Indices:
     return rank
 
 
-def walk(scope: Scope, pairs: Overlaps, rank: Indices, *, second_choice: bool) -> Walk:
+def walk(scope: Scope, pairs: Overlaps, rank: Indices) -> Walk:
     """Give each prediction its type (IJCV paper, Figure 2; protocols.md 8.2).
 
-    The walk goes by descending score. A prediction is about the truth of its class with the largest pair IoU (the first
-    of equals); with ``second_choice``, about the best one that no better-scored prediction has taken.
+    A prediction is about the truth of its class with the largest pair IoU, the first of equals. Of all that are about
+    one truth the best-scored is its true positive, and there is no second choice.
     """
     same = np.flatnonzero(pairs.pair & (scope.hoi[pairs.prediction] == scope.truth_hoi[pairs.truth]))
     prediction, truth, pair_iou = pairs.prediction[same], pairs.truth[same], pairs.iou[same]
@@ -51,17 +49,8 @@ def walk(scope: Scope, pairs: Overlaps, rank: Indices, *, second_choice: bool) -
     target = np.full(len(scope.prediction), NO_PART, np.int64)
     target[prediction[best]] = truth[best]
 
-    if second_choice:
-        # Truths of one class and image are one contest; contests do not touch each other.
-        contest = scope.truth_image * np.int64(len(scope.task.truth.classes)) + scope.truth_hoi
-        place = np.zeros(len(contest), np.int64)
-        order = -rank[prediction].astype(np.float64)
-        candidates = Candidates(truth, prediction, pair_iou)
-        won = assign(candidates, pair_iou, np.zeros(len(same)), contest, place, order, "confidence")
-    else:
-        won = best[np.lexsort((rank[prediction[best]], truth[best]))]
-        won = won[first_of_each(truth[won])]
-    target[prediction[won]] = truth[won]
+    won = best[np.lexsort((rank[prediction[best]], truth[best]))]
+    won = won[first_of_each(truth[won])]
     found_by = np.full(len(scope.truth), NO_PART, np.int64)
     found_by[truth[won]] = prediction[won]
 
