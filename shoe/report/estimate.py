@@ -1,0 +1,111 @@
+"""An estimate of a rating run for people, in a table, and for programs, in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rich import box
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from shoe.errors import printable
+from shoe.raters.assumed import Range
+from shoe.raters.estimate import Estimate, RaterEstimate
+
+_LONGEST = 500
+
+
+def estimate_table(estimate: Estimate) -> Group:
+    """Lay an estimate out: what is planned, a row for each rater and for all, and what that rests on.
+
+    "~" marks what is likely; below it stands between what it will lie.
+    """
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("rater", overflow="fold")
+    for column in ("answered", "to ask", "requests", "tokens in", "out", f"cost {estimate.currency}", "hours"):
+        table.add_column(printable(column), justify="right", no_wrap=True)
+    for rater in estimate.raters:
+        table.add_row(
+            Text(printable(rater.name)),
+            _short(rater.answered),
+            _count(rater.pairs),
+            *(_count(value) for value in (rater.requests, rater.input_tokens, rater.output_tokens)),
+            _span(rater.cost, _money),
+            _span(rater.hours, _time),
+        )
+    if len(estimate.raters) > 1:
+        table.add_section()
+        table.add_row("all", *[""] * 5, _span(estimate.cost, _money), _span(estimate.hours, _time))
+    planned = ", ".join(
+        f"{estimate.rows[part]:,} {part} pairs ({count:,} to be asked)" for part, count in estimate.questions.items()
+    )
+    remarks = [Text(printable(f"- {line}", longest=_LONGEST)) for line in estimate.assumptions]
+    return Group(Text(f"planned: {planned}"), table, *remarks)
+
+
+def estimate_json(estimate: Estimate) -> dict[str, Any]:
+    """Lay an estimate out as JSON: ranges as {"low", "likely", "high"}; what does not exist is absent."""
+    return {
+        "rows": dict(estimate.rows),
+        "questions": dict(estimate.questions),
+        "currency": estimate.currency,
+        "raters": [_rater(rater) for rater in estimate.raters],
+        "cost": _bounds(estimate.cost),
+        "hours": _bounds(estimate.hours),
+        "assumptions": list(estimate.assumptions),
+    }
+
+
+def _rater(rater: RaterEstimate) -> dict[str, Any]:
+    quantities = {
+        "pairs": rater.pairs,
+        "requests": rater.requests,
+        "input_tokens": rater.input_tokens,
+        "output_tokens": rater.output_tokens,
+        "cost": rater.cost,
+        "hours": rater.hours,
+    }
+    found = {name: _bounds(value) for name, value in quantities.items() if value is not None}
+    return {"name": rater.name, "kind": rater.kind, "answered": rater.answered} | found
+
+
+def _bounds(value: Range) -> dict[str, float]:
+    return {"low": _rounded(value.low), "likely": _rounded(value.likely), "high": _rounded(value.high)}
+
+
+def _rounded(value: float, digits: int = 3) -> float:
+    """Whole numbers as they are; others to some digits that mean something."""
+    return value if value == int(value) else float(f"{value:.{digits}g}")
+
+
+def _count(value: Range | None) -> str:
+    if value is None:
+        return "–"
+    return f"{round(value.likely):,}" if value.low == value.high else f"~{_short(value.likely)}"
+
+
+def _short(count: float) -> str:
+    """Two digits that mean something, thousands as K and so on."""
+    rounded = float(f"{count:.2g}")
+    for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "K")):
+        if rounded >= size:
+            return f"{rounded / size:.2g}{unit}" if rounded < 100 * size else f"{rounded / size:.0f}{unit}"
+    return f"{rounded:.0f}"
+
+
+def _span(value: Range | None, shown: Callable[[float], str]) -> str:
+    """What is likely, and its bounds where they look different."""
+    if value is None:
+        return "–"
+    low, likely, high = shown(value.low), shown(value.likely), shown(value.high)
+    return likely if low == high else f"~{likely}\n{low}–{high}"
+
+
+def _money(amount: float) -> str:
+    return f"{amount:.2f}" if amount < 10 else f"{float(f'{amount:.2g}'):,.0f}"
+
+
+def _time(hours: float) -> str:
+    return f"{hours:.2f}" if hours < 1 else f"{hours:.1f}" if hours < 10 else f"{hours:,.0f}"
