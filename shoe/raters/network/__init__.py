@@ -1,0 +1,1 @@
+"""What raters behind an HTTP endpoint share: where it is, what it takes, what its errors mean, when to try again."""

@@ -1,0 +1,174 @@
+"""Many questions to a chat endpoint, as fast as it bears: each answer kept before it is read, each failure counted.
+
+One pass goes over the groups once. A group is taken from the iterator when there is a place for its request, so that
+memory does not grow with the number of pairs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
+from typing import Any
+
+from shoe.errors import ShoeError
+from shoe.raters.config import RaterConfig
+from shoe.raters.network.chat import Chat
+from shoe.raters.network.endpoint import Endpoint
+from shoe.raters.network.errors import NoResponseFormatError, Transient, answer
+from shoe.raters.network.limits import Gate
+from shoe.raters.network.retry import retrying
+from shoe.raters.network.transport import Transport
+from shoe.raters.questions import Group, Recorder
+
+GIVEN_UP_IN_A_ROW = 20
+"""Groups given up, or answered with no chat completion, in a row: then the endpoint is taken for broken."""
+_LOOK_FOR_A_STOP = 0.1
+_MOST_THREADS = 64
+
+
+class _NoMoreError(Exception):
+    """The pass is to end: a group is left as it is."""
+
+
+class Pass:
+    """One pass of one rater over its groups."""
+
+    def __init__(self, place: Endpoint, config: RaterConfig, chat: Chat, recorder: Recorder) -> None:
+        self._place = place
+        self._model = config.model
+        self._limits = limits = config.limits
+        self._chat = chat
+        self._structured: bool = config.settings["structured"]
+        self._recorder = recorder
+        self._gate = Gate(limits)
+        self._retrying = retrying(limits.tries, self._gate.sleep, lambda: self._gate.stopped)
+        self._failure: BaseException | None = None
+        self._given_up = 0
+        self._strange = 0
+        self._reached = False
+
+    def run(self, groups: Iterator[Group]) -> None:
+        """Ask all groups. What is in flight when the pass is to end is awaited and kept.
+
+        Raises:
+            ShoeError: when no further question makes sense.
+        """
+        asyncio.run(self._run(groups))
+        if self._failure is not None:
+            raise self._failure
+
+    async def _run(self, groups: Iterator[Group]) -> None:
+        watch = asyncio.create_task(self._watch())
+        self._threads = ThreadPoolExecutor(min(self._limits.concurrency, _MOST_THREADS), "shoe-answers")
+        with self._threads:
+            async with Transport(self._place, self._limits.timeout) as self._transport:
+                # Each takes one group at a time; a gate that opens slowly keeps most of them waiting.
+                await asyncio.gather(*(self._work(groups) for _ in range(self._limits.concurrency)))
+        watch.cancel()
+
+    async def _watch(self) -> None:
+        while not self._recorder.stopping:
+            await asyncio.sleep(_LOOK_FOR_A_STOP)
+        self._gate.stop()
+
+    def _end(self, failure: BaseException) -> None:
+        self._failure = self._failure or failure
+        self._gate.stop()
+
+    async def _work(self, groups: Iterator[Group]) -> None:
+        while await self._gate.enter():
+            try:
+                group = next(groups, None)
+                if group is None:
+                    self._gate.leave()
+                    return
+                await self._ask(group)
+            except _NoMoreError:
+                self._gate.stop()
+            except Exception as error:  # ends the pass; what others have in flight is still to be kept
+                self._end(error)
+
+    async def _ask(self, group: Group) -> None:
+        """Ask until there is an answer, and keep it. The place for the first attempt is taken."""
+        try:
+            raw: dict[str, Any] = await self._retrying.copy()(self._attempt, _Tries(group))
+        except Transient as last:
+            if not self._gate.stopped:
+                self._give_up(last)
+            return
+        self._given_up = 0
+        await self._keep(self._recorder.answer, group, raw)
+        self._strange = 0 if "choices" in raw or "error" in raw else self._strange + 1
+        if self._strange == GIVEN_UP_IN_A_ROW:
+            raise ShoeError(
+                f"{self._place}: {self._strange} answers in a row are no chat completions (is base_url right?)"
+            )
+
+    def _give_up(self, last: Transient) -> None:
+        self._given_up += 1
+        tries = f"{self._limits.tries} tries"
+        if not self._reached:
+            raise ShoeError(f"{self._place}: it does not answer after {tries}: {last}")
+        if self._given_up == GIVEN_UP_IN_A_ROW:
+            raise ShoeError(
+                f"{self._place}: {self._given_up} requests in a row failed after {tries} each, the last with {last}"
+            )
+
+    async def _attempt(self, asked: _Tries) -> dict[str, Any]:
+        asked.number += 1
+        if asked.number > 1 and not await self._gate.enter():
+            raise _NoMoreError
+        try:
+            while True:
+                structured = self._structured
+                try:
+                    return await self._exchange(asked.group, structured)
+                except NoResponseFormatError as error:
+                    await self._keep(self._recorder.failure, asked.group, "no response_format", str(error))
+                    if not structured:
+                        raise ShoeError(f"{self._place}: HTTP 400: {error}") from None
+                    self._structured = False
+        except Transient as failed:
+            await self._keep(self._recorder.failure, asked.group, failed.kind, failed.detail)
+            raise
+        finally:
+            self._gate.leave()
+
+    async def _exchange(self, group: Group, structured: bool) -> dict[str, Any]:
+        body = self._chat.body(group, structured)
+        expected = self._chat.most_tokens(group, body)
+        if not await self._gate.start(expected) or not self._recorder.may_ask(group):
+            raise _NoMoreError
+        sent_at = monotonic()
+        try:
+            reply = await self._transport.post(body, self._chat.once(group, structured))
+            self._reached = True
+            self._gate.heed(reply.headers)
+            raw = answer(self._place, self._model, *reply)
+        except Transient as failed:
+            if failed.overload:
+                self._gate.too_much(sent_at)
+            if failed.retry_after:
+                self._gate.pause(failed.retry_after)
+            raise
+        self._gate.went_well()
+        usage = raw.get("usage")
+        if isinstance(usage, dict) and isinstance(usage.get("total_tokens"), int):
+            self._gate.used(expected, usage["total_tokens"])
+        return raw
+
+    async def _keep(self, keep: Callable[..., None], *what: object) -> None:
+        """Wait for the disk in a thread, so that requests go on."""
+        await asyncio.get_running_loop().run_in_executor(self._threads, keep, *what)
+
+
+class _Tries:
+    """A group, and the attempts made for it."""
+
+    __slots__ = ("group", "number")
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self.number = 0
