@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.datasets.classes import classes_of
+from shoe.demo import PREDICTIONS
 from shoe.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
+from shoe.predictions import read_predictions
 from shoe.raters.neighbourhood import STEPS
 from shoe.raters.pairs import Plan
 from shoe.raters.planning import VERB_RULE, object_rule, plan_dataset, plan_needed, plan_pairs
@@ -49,6 +52,11 @@ def test_the_counts_that_the_documents_state(whole: dict[Part, Plan]) -> None:
         "verb": (853_349, 846_328),
         "object": (40_043, 36_883),
     }
+    needed = plan_needed(HICO, [read_predictions(PREDICTIONS["free text"])])
+    text = (Path(__file__).parents[2] / "docs" / "maps.md").read_text("utf-8")
+    for plan in whole.values():
+        assert f"| {len(plan.synset):,} | {len(plan):,} |" in text
+    assert " and ".join(f"{len(plan):,} {part}" for part, plan in needed.items()) in text
 
 
 @pytest.mark.parametrize(
