@@ -70,9 +70,7 @@ def read_columns(path: Path) -> Columns:
             raise InputError(path, record="line 1", field=f"column {place + 3}", found=quote(name), expected=expected)
     pairs = checked_pairs("".join("\t".join(row) + "\n" for row in rows).encode(), path, names)
     for number, pair in enumerate(pairs, start=2):
-        if part_of(pair[0]) != part_of(pair[1]):
-            expected = f"{'a verb' if part_of(pair[0]) == 'verb' else 'a noun'}, as {pair[0]} is"
-            raise InputError(path, record=f"line {number}", field="synset", found=quote(pair[1]), expected=expected)
+        check_one_part(path, number, *pair)
     return Columns(
         source=path,
         raters=tuple(Rater(name, f"table {printable(path.name)}") for name in names),
@@ -86,6 +84,17 @@ def part_of(synset: str) -> Part:
     return _PARTS[synset.rsplit(".", 2)[1]]
 
 
+def check_one_part(path: Path, number: int, class_synset: str, synset: str) -> None:
+    """See that both names on a line are verbs, or both are nouns.
+
+    Raises:
+        InputError: if not.
+    """
+    if part_of(synset) != part_of(class_synset):
+        expected = f"{'a verb' if part_of(class_synset) == 'verb' else 'a noun'}, as {class_synset} is"
+        raise InputError(path, record=f"line {number}", field="synset", found=quote(synset), expected=expected)
+
+
 def side_by_side(tables: Sequence[Columns]) -> tuple[list[Rater], dict[Part, Pairs]]:
     """Join tables into one: all their raters, in the order given, and all their pairs.
 
@@ -94,8 +103,10 @@ def side_by_side(tables: Sequence[Columns]) -> tuple[list[Rater], dict[Part, Pai
     Raises:
         InputError: if a rater rated a pair in two of them.
     """
-    raters = list({rater.name: rater for table in reversed(tables) for rater in reversed(table.raters)}.values())[::-1]
-    place = {rater.name: column for column, rater in enumerate(raters)}
+    named: dict[str, Rater] = {}
+    for rater in (rater for table in tables for rater in table.raters):
+        named.setdefault(rater.name, rater)
+    raters, place = list(named.values()), {name: column for column, name in enumerate(named)}
     joined: dict[Part, dict[tuple[str, str], list[int | None]]] = {"verb": {}, "object": {}}
     for table in tables:
         columns = [place[rater.name] for rater in table.raters]

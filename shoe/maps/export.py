@@ -77,7 +77,11 @@ def _write_dense(similarity: SimilarityMap, stream: IO[bytes]) -> None:
 
 def _write_long(similarity: SimilarityMap, stream: IO[bytes], delimiter: str) -> None:
     text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    if delimiter == "\t":
+        # Nothing is quoted, as in the map's own tables: no name holds a tab or a line end.
+        writer = csv.writer(text, delimiter="\t", quoting=csv.QUOTE_NONE, quotechar=None, lineterminator="\n")
+    else:
+        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow(["part", "class_synset", "synset", "value", *(rater.name for rater in similarity.raters)])
     for part, table in similarity.tables.items():
         values = ["" if np.isnan(value) else str(value) for value in values_of(similarity, part).tolist()]

@@ -14,7 +14,7 @@ from shoe.errors import InputError, quote
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.agreement import closeness, pearson, spearman
-from shoe.maps.columns import part_of
+from shoe.maps.columns import check_one_part, part_of
 from shoe.maps.delimited import delimited_rows
 from shoe.scoring.options import SemanticOptions
 from shoe.similarity import SimilarityMap, combine
@@ -79,9 +79,8 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
     ratings: dict[tuple[str, ...], list[float]] = {}
     for number, row in enumerate(rows, start=2):
         names = [_sense(path, number, column, name) for column, name in zip(header[:-1], row[:-1], strict=True)]
-        if header == _PAIR and part_of(names[0]) != part_of(names[1]):
-            expected = f"a {part_of(names[0])}, as {names[0]} is"
-            raise InputError(path, record=f"line {number}", field="synset", found=quote(row[1]), expected=expected)
+        if header == _PAIR:
+            check_one_part(path, number, names[0], names[1])
         ratings.setdefault(tuple(names), []).append(_rating(path, number, row[-1]))
     if header == _INTERACTION:
         return [_gathered("interactions", ratings, {"verb": (0, 2), "object": (1, 3)})]

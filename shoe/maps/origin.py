@@ -22,7 +22,7 @@ def origin_of(similarity: SimilarityMap) -> dict[str, Any]:
     """
     about = {name: value for name, value in similarity.about.items() if name not in _OF_THE_TABLES}
     try:
-        orjson.dumps(about)
+        orjson.dumps([[[[about]]]])  # as deep as it stands in anything that is made of it
     except orjson.JSONEncodeError:
         where = f"{ABOUT} of {similarity.name}"
         raise InputError(where, found="values nested hundreds deep", expected="prose, numbers and lists") from None

@@ -124,7 +124,13 @@ def _spread_dict(spread: Spread | None) -> dict[str, Any] | None:
     if spread is None:
         return None
     return present(
-        {"mean": spread.mean, "standard_deviation": spread.deviation, "lowest": spread.low, "highest": spread.high}
+        {
+            "subsets": spread.subsets,
+            "mean": spread.mean,
+            "standard_deviation": spread.deviation,
+            "lowest": spread.low,
+            "highest": spread.high,
+        }
     )
 
 

@@ -35,8 +35,9 @@ def ablate(
     JSON keys: name, digest, ensemble, raters; correlations {verbs, objects [{raters, pairs, pearson}]}; subsets
     [{raters, rated {verbs, objects}, map, mf1, human {verbs, objects, interactions {pairs, agreement, pearson,
     spearman}}}]; sizes [{size, subsets, map, mf1, human_agreement {verbs, objects, interactions}}] and all_subsets,
-    each figure as {mean, standard_deviation, lowest, highest}; signature (of the whole map's score); human {verbs,
-    objects, interactions {pairs, ratings}}. Fractions 0..1; what was not asked for or cannot be measured is left out.
+    each figure as {subsets, mean, standard_deviation, lowest, highest}; signature (of the whole map's score); human
+    {verbs, objects, interactions {pairs, ratings}}. Fractions 0..1; what was not asked for or cannot be measured is
+    left out.
     """
     from shoe.cli.map.evaluation import evaluated
     from shoe.cli.output import write_json

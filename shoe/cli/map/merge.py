@@ -10,7 +10,7 @@ import typer
 def merge(
     map: Annotated[str, typer.Argument(metavar="MAP", help="A shipped map's name, or a map's folder.")],
     others: Annotated[
-        list[str], typer.Argument(metavar="OTHER...", help="Maps, or tables of ratings (see shoe map import --help).")
+        list[str], typer.Argument(metavar="OTHER", help="Maps, or tables of ratings (see shoe map import --help).")
     ],
     out: Annotated[Path, typer.Option(metavar="DIR", help="New folder for the map that has them all.")],
 ) -> None:

@@ -1,0 +1,74 @@
+"""Every subset of a map's raters: what it is measured by, and the paper's statistics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.errors import OptionError
+from shoe.maps.ablate import ablate, spread_of, subsets_of
+from shoe.maps.effect import scored, semantic_of
+from shoe.maps.human import read_human_ratings
+from shoe.maps.rows import pairs_of
+from shoe.similarity import SimilarityMap
+from tests.maps.samples import made
+from tests.maps.test_human import PAIRS, written
+
+
+def test_subsets_by_size_then_by_raters() -> None:
+    assert subsets_of(3) == [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)]
+    assert len(subsets_of(10)) == 1023
+    with pytest.raises(OptionError, match="map ablate: found 11 raters, whose subsets are 2,047, expected at most 10"):
+        subsets_of(11)
+
+
+def test_mean_and_deviation_are_the_papers() -> None:
+    """SHOE supplement, Table 1: agreement of the five subsets of four raters, printed with 85.82 ± 0.42."""
+    of_four = spread_of([85.67, 85.86, 86.40, 85.91, 85.24])
+    assert of_four is not None
+    assert (round(of_four.mean, 2), round(of_four.deviation or 0, 2)) == (85.82, 0.42)
+    assert (of_four.subsets, of_four.low, of_four.high) == (5, 85.24, 86.40)
+    of_five = spread_of([85.73, None])
+    assert of_five is not None
+    assert (of_five.subsets, of_five.deviation) == (1, None)
+    assert spread_of([None]) is None
+
+
+def test_rows_say_on_how_many_pairs_they_rest(tmp_path: Path) -> None:
+    found = ablate(made(tmp_path / "a"))
+    assert {subset.raters: subset.rated for subset in found.subsets} == {
+        (0,): {"verb": 2, "object": 2},
+        (1,): {"verb": 3, "object": 1},
+        (0, 1): {"verb": 3, "object": 2},
+    }
+    assert [subset.map for subset in found.subsets] == [None, None, None]
+    assert found.correlations["verb"][0].pairs == 2
+    assert found.spread(lambda subset: subset.map) is None
+
+
+def test_each_subset_scores_as_a_map_that_it_alone_made(tmp_path: Path) -> None:
+    shipped = SimilarityMap.load("hico-det", "mean")
+    found = ablate(shipped, scored(PREDICTIONS["free text"], TRUTH, "hico-det", "hico-det"))
+    tables = [pairs_of(shipped.tables["verb"]), pairs_of(shipped.tables["object"])]
+    for subset in found.subsets[2:5]:
+        rows = {f"{a} {b}": [row[c] for c in subset.raters] for t in tables for (a, b), row in t.items()}
+        folder = tmp_path / "-".join(map(str, subset.raters))
+        made(folder, rows, [shipped.raters[column].name for column in subset.raters])
+        alone = semantic_of(scored(PREDICTIONS["free text"], TRUTH, str(folder), "hico-det"))
+        assert (subset.map, subset.mf1) == (alone.map, alone.mf1)
+    single = found.spread(lambda subset: subset.map, 1)
+    assert single is not None
+    assert single.low < single.high
+
+
+def test_people_are_compared_with_each_subset(tmp_path: Path) -> None:
+    found = ablate(made(tmp_path / "a"), human=read_human_ratings(written(tmp_path, PAIRS)))
+    agreements = {subset.raters: subset.human["verbs"] for subset in found.subsets}
+    assert {raters: agreement.pairs for raters, agreement in agreements.items()} == {(0,): 1, (1,): 2, (0, 1): 2}
+    figures = [agreement.agreement or 0 for agreement in agreements.values()]
+    assert figures == pytest.approx([0.875, 1 - (0.375 + 0.125) / 2, 0.8125])
+    by_size = found.spread(lambda subset: subset.human["verbs"].agreement, 1)
+    assert by_size is not None
+    assert by_size.mean == pytest.approx((0.875 + 0.75) / 2)

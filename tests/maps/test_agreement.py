@@ -1,0 +1,77 @@
+"""Agreement of raters: textbook values, scipy, and the matrix form of kappa that the paper writes down."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from shoe.maps.agreement import closeness, pearson, quadratic_weighted_kappa, rater_agreements, spearman
+
+_ratings = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30)
+
+
+def columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    a, b = np.array(pairs, np.int8).T
+    return a, b
+
+
+def kappa_of_matrices(a: np.ndarray, b: np.ndarray) -> float | None:
+    """SHOE supplement, 5.3: 1 - sum(w O) / sum(w E), w = (i - j)**2 / (k - 1)**2."""
+    observed, expected = np.zeros((5, 5)), np.zeros((5, 5))
+    for x, y in zip(a.tolist(), b.tolist(), strict=True):
+        observed[x, y] += 1
+    for i in range(5):
+        for j in range(5):
+            expected[i, j] = (a == i).sum() * (b == j).sum() / len(a)
+    weight = np.array([[(i - j) ** 2 / 16 for j in range(5)] for i in range(5)])
+    return 1 - (weight * observed).sum() / (weight * expected).sum() if (weight * expected).sum() else None
+
+
+@given(_ratings)
+def test_kappa_is_that_of_the_matrices(pairs: list[tuple[int, int]]) -> None:
+    a, b = columns(pairs)
+    expected = kappa_of_matrices(a, b)
+    assert quadratic_weighted_kappa(a, b) == (None if expected is None else pytest.approx(expected, abs=1e-12))
+
+
+def test_kappa_by_hand() -> None:
+    # Observed: (1 + 0 + 1 + 0) / 4. Expected: each of 0, 1, 2, 4 against three times 1 and once 4, over 16.
+    expected = (3 * (1 + 0 + 1 + 9) + (16 + 9 + 4 + 0)) / 16
+    a, b = columns([(0, 1), (1, 1), (2, 1), (4, 4)])
+    assert quadratic_weighted_kappa(a, b) == pytest.approx(1 - 0.5 / expected)
+
+
+def test_kappa_of_nothing_and_of_one_value() -> None:
+    nothing = np.zeros(0, np.int8)
+    assert quadratic_weighted_kappa(nothing, nothing) is None
+    assert quadratic_weighted_kappa(*columns([(2, 2), (2, 2)])) is None
+    assert quadratic_weighted_kappa(*columns([(0, 4), (4, 0)])) == -1
+
+
+@given(_ratings)
+def test_correlations_are_scipys(pairs: list[tuple[int, int]]) -> None:
+    a, b = columns(pairs)
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        assert (pearson(a, b), spearman(a, b)) == (None, None)
+    else:
+        assert pearson(a, b) == pytest.approx(stats.pearsonr(a, b).statistic, abs=1e-12)
+        assert spearman(a, b) == pytest.approx(stats.spearmanr(a, b).statistic, abs=1e-12)
+
+
+def test_closeness() -> None:
+    assert closeness(np.array([0.5, 1.0]), np.array([0.25, 1.0])) == 0.875
+    assert closeness(np.zeros(0), np.zeros(0)) is None
+
+
+def test_raters_are_compared_where_both_rated() -> None:
+    ratings = np.array([[3, 2, -1], [0, 0, -1], [-1, 1, -1], [4, 4, -1]], np.int8)
+    first, *others = rater_agreements(ratings)
+    assert (first.first, first.second, first.pairs, first.exact) == (0, 1, 3, 2 / 3)
+    assert first.pearson == pearson([3, 0, 4], [2, 0, 4])
+    assert first.kappa == quadratic_weighted_kappa(*columns([(3, 2), (0, 0), (4, 4)]))
+    assert [(found.first, found.second) for found in others] == [(0, 2), (1, 2)]
+    for found in others:
+        assert (found.pairs, found.exact, found.pearson, found.kappa) == (0, None, None, None)

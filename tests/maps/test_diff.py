@@ -1,0 +1,84 @@
+"""Two maps beside each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.maps.diff import Disagreement, compare, glosses_of, lemmas_of
+from shoe.maps.effect import class_moves, scored, semantic_of, under
+from shoe.maps.rows import with_raters
+from shoe.similarity import SimilarityMap
+from tests.maps.samples import made
+
+OTHER = {
+    "ride.v.01 straddle.v.01": (4,),
+    "ride.v.01 eat.v.01": (0,),
+    "ride.v.01 board.v.01": (4,),
+    "ride.v.01 catch.v.01": (1,),
+    "feed.v.01 ride.v.01": (2,),
+    "horse.n.01 pony.n.01": (None,),
+}
+
+
+def test_counts_correlations_and_largest_disagreements(tmp_path: Path) -> None:
+    parts = compare(made(tmp_path / "a"), made(tmp_path / "b", OTHER, ["three"]))
+    verbs = parts["verb"]
+    # Shared: straddle 0.625 and 1, eat 0 and 0, board 0.25 and 1. A pair that no rater rated is nobody's.
+    assert (verbs.shared, verbs.only_a, verbs.only_b) == (3, 0, 2)
+    assert verbs.mean_difference == pytest.approx((0.375 + 0.75) / 3)
+    assert verbs.pearson == pytest.approx(0.8029551, abs=1e-6)
+    assert verbs.spearman == pytest.approx(0.8660254, abs=1e-6)
+    assert verbs.largest == [
+        Disagreement("ride.v.01", "board.v.01", 0.25, 1),
+        Disagreement("ride.v.01", "straddle.v.01", 0.625, 1),
+    ]
+    objects = parts["object"]
+    assert (objects.shared, objects.only_a, objects.only_b, objects.largest) == (0, 2, 0, [])
+    assert (objects.pearson, objects.spearman, objects.mean_difference) == (None, None, None)
+
+
+def test_a_map_does_not_differ_from_itself() -> None:
+    shipped = SimilarityMap.load("hico-det")
+    for part, diff in compare(shipped, shipped).items():
+        assert (diff.shared, diff.only_a, diff.only_b) == (len(shipped.tables[part]), 0, 0)
+        assert (diff.mean_difference, diff.largest) == (0, [])
+        assert [diff.pearson, diff.spearman] == pytest.approx([1, 1])
+
+
+def test_lemmas_and_glosses(tmp_path: Path, reader: Any) -> None:
+    parts = compare(made(tmp_path / "a"), made(tmp_path / "b", OTHER, ["three"]))
+    assert lemmas_of("board.v.01") == "board, get on"
+    assert glosses_of(parts) == {
+        name: reader.synset(name).definition() for name in ("ride.v.01", "board.v.01", "straddle.v.01")
+    }
+    assert glosses_of(compare(made(tmp_path / "c"), made(tmp_path / "d"))) == {}
+
+
+def test_scores_under_two_maps() -> None:
+    shipped = SimilarityMap.load("hico-det", "mean")
+    first = scored(PREDICTIONS["free text"], TRUTH, "hico-det", "hico-det")
+    again = under(first, shipped)
+    assert (again.signature, semantic_of(again).map) == (first.signature, semantic_of(first).map)
+    assert class_moves(first, again) == []
+
+    nobody = replace(shipped, tables={p: replace(t, ratings=t.ratings * 0) for p, t in shipped.tables.items()})
+    zeros = under(first, nobody)
+    moves = class_moves(first, zeros)
+    assert semantic_of(zeros).map < semantic_of(first).map  # type: ignore[operator]
+    assert moves == sorted(moves, key=lambda move: -abs(move.b - move.a))
+    classes = first.truth.classes.labels
+    ap = semantic_of(first).ap
+    for move in moves:
+        assert move.a == ap[classes.index(move.label)]
+        assert move.ground_truths == first.truth.triplets_per_class[classes.index(move.label)]
+
+
+def test_another_map_is_another_signature() -> None:
+    first = scored(PREDICTIONS["free text"], TRUTH, "hico-det", "hico-det")
+    fewer = under(first, with_raters(SimilarityMap.load("hico-det", "mean"), [2]))
+    assert str(fewer.signature) != str(first.signature)

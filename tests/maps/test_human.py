@@ -1,0 +1,104 @@
+"""Human ratings: how they are read, what is refused, and agreement by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shoe.errors import InputError
+from shoe.maps.human import HumanAgreement, HumanComparison, read_human_ratings
+from tests.maps.samples import made
+
+PAIRS = """\
+class_synset,synset,rating
+ride.v.01,straddle.v.01,3
+ride.v.01,straddle.v.01,4
+ride.v.01,board.v.01,1.5
+horse.n.01,pony.n.01,4
+ride.v.01,catch.v.01,4
+"""
+INTERACTIONS = """\
+verb_a\tobject_a\tverb_b\tobject_b\trating
+ride.v.01\thorse.n.01\tstraddle.v.01\tpony.n.01\t3
+ride.v.01\thorse.n.01\teat.v.01\thorse.n.01\t1
+ride.v.01\thorse.n.01\tride.v.01\tdog.n.01\t2
+ride.v.01\thorse.n.01\tcatch.v.01\tdog.n.01\t0
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "study.csv"
+    path.write_text(text)
+    return path
+
+
+def test_pairs_are_averaged_and_verbs_kept_from_objects(tmp_path: Path) -> None:
+    verbs, objects = read_human_ratings(written(tmp_path, PAIRS))
+    assert (verbs.kind, verbs.lines, verbs.values.tolist()) == ("verbs", 4, [3.5 / 4, 1.5 / 4, 1])
+    assert verbs.pairs == {
+        "verb": [("ride.v.01", "straddle.v.01"), ("ride.v.01", "board.v.01"), ("ride.v.01", "catch.v.01")]
+    }
+    assert (objects.kind, objects.lines, objects.values.tolist()) == ("objects", 1, [1])
+
+
+def test_agreement_on_pairs_by_hand(tmp_path: Path) -> None:
+    similarity = made(tmp_path / "a")
+    verbs, objects = (HumanComparison(h, similarity) for h in read_human_ratings(written(tmp_path, PAIRS)))
+    # Values of the map: straddle 0.625, board 0.25; catch was never rated and takes no part.
+    found = verbs.of([0, 1])
+    assert found.pairs == 2
+    assert [found.agreement, found.pearson, found.spearman] == pytest.approx([1 - (0.25 + 0.125) / 2, 1, 1])
+    # The first rater alone: straddle 0.75, and no board.
+    assert verbs.of([0]) == HumanAgreement(1, 0.875, None, None)
+    assert objects.of([1]) == HumanAgreement(1, 0.75, None, None)
+
+
+def test_interactions_are_combined_as_scoring_does(tmp_path: Path) -> None:
+    (whole,) = read_human_ratings(written(tmp_path, INTERACTIONS))
+    comparison = HumanComparison(whole, made(tmp_path / "a"))
+    # Half the verb's and half the object's: (0.625 + 0.875) / 2, (0 + 1) / 2, (1 + 0.25) / 2; catch was never rated.
+    ours, theirs = [0.75, 0.5, 0.625], [0.75, 0.25, 0.5]
+    found = comparison.of([0, 1])
+    assert found.pairs == 3
+    assert found.agreement == pytest.approx(1 - sum(abs(a - b) for a, b in zip(ours, theirs, strict=True)) / 3)
+    assert found.spearman == pytest.approx(1)
+    # The second rater alone did not rate the dog.
+    assert comparison.of([1]).pairs == 2
+
+
+def test_any_name_of_a_sense_is_taken(tmp_path: Path) -> None:
+    (verbs,) = read_human_ratings(written(tmp_path, "class_synset,synset,rating\nride.v.01,mount.v.05,4\n"))
+    assert verbs.pairs["verb"] == [("ride.v.01", "hop_on.v.01")]
+
+
+PAIR, WHOLE = "class_synset,synset,rating", "verb_a,object_a,verb_b,object_b,rating"
+REFUSED = [
+    (PAIR, "ride.v.01,eat.v.01,5", r"study\.csv: line 2: rating: found '5', expected a number 0 to 4"),
+    (PAIR, "ride.v.01,eat.v.01,nan", r"line 2: rating: found 'nan'"),
+    (PAIR, "ride.v.01,eat.v.01,", r"line 2: rating: found ''"),
+    (PAIR, "ride,eat.v.01,1", r"line 2: class_synset: found 'ride', expected the name of a WordNet 3\.0 synset"),
+    (PAIR, "horse.n.01,eat.v.01,1", r"line 2: synset: found 'eat\.v\.01', expected a noun, as horse\.n\.01 is"),
+    (PAIR, "ride.v.01,eat.v.01", r"line 2: found 2 fields, expected 3"),
+    (
+        "class_synset,synset,score",
+        "ride.v.01,eat.v.01,1",
+        r"line 1: found 'class_synset synset score', expected class_s",
+    ),
+    (
+        WHOLE,
+        "ride.v.01,horse.n.01,pony.n.01,horse.n.01,1",
+        r"line 2: verb_b: found 'pony\.n\.01', expected .* 3\.0 verb",
+    ),
+    (
+        WHOLE,
+        "ride.v.01,eat.v.01,ride.v.01,horse.n.01,1",
+        r"line 2: object_a: found 'eat\.v\.01', expected .* 3\.0 noun",
+    ),
+]
+
+
+@pytest.mark.parametrize(("header", "row", "message"), REFUSED)
+def test_broken_files_are_refused(tmp_path: Path, header: str, row: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_human_ratings(written(tmp_path, f"{header}\n{row}\n"))

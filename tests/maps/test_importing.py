@@ -1,0 +1,141 @@
+"""Maps from tables of people and other tools: what is read, and every line that is refused."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoe.errors import InputError, OptionError
+from shoe.maps.importing import import_tables
+from shoe.similarity import SimilarityMap
+from shoe.similarity.maps import FILES
+from shoe.similarity.ratings import checked_pairs
+
+HEADER = "class_synset,synset,gpt,people\n"
+VERBS = HEADER + "ride.v.01,straddle.v.01,3,2\nride.v.01,eat.v.01,0,\n"
+
+
+def table(folder: Path, text: str | bytes, name: str = "ratings.csv") -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def imported(folder: Path, *tables: Path, **options: Any) -> SimilarityMap:
+    settings: dict[str, Any] = {"dataset": "hico-det", "models": {}, "prose": {}} | options
+    return import_tables(folder / "map", tables, **settings)
+
+
+def content(similarity: SimilarityMap) -> dict[tuple[str, str], list[int | None]]:
+    names = [rater.name for rater in similarity.raters]
+    tables = ((table.text, FILES[part]) for part, table in similarity.tables.items())
+    return {pair: row for text, file in tables for pair, row in checked_pairs(text, Path(file), names).items()}
+
+
+def test_verbs_and_objects_are_told_apart(tmp_path: Path) -> None:
+    found = imported(tmp_path, table(tmp_path, VERBS + "horse.n.01,pony.n.01,,4\n"), prose={"provenance": "by hand"})
+    assert [(rater.name, rater.model) for rater in found.raters] == [
+        ("gpt", "table ratings.csv"),
+        ("people", "table ratings.csv"),
+    ]
+    assert (len(found.tables["verb"]), len(found.tables["object"])) == (2, 1)
+    assert found.ratings("verb", "ride.v.01", "eat.v.01") == {"gpt": 0, "people": None}
+    assert found.ratings("object", "horse.n.01", "pony.n.01") == {"gpt": None, "people": 4}
+    assert (found.name, found.about["provenance"]) == ("map", "by hand")
+    (origin,) = found.about["tables"]
+    assert (origin["table"], origin["raters"], len(origin["sha256"])) == ("ratings.csv", ["gpt", "people"], 64)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        VERBS.replace(",", "\t").encode(),
+        VERBS.replace("\n", "\r\n").encode(),
+        b"\xef\xbb\xbf" + VERBS.encode(),
+        gzip.compress(VERBS.encode()),
+        VERBS.replace("gpt", '"gpt"').replace("eat.v.01", '"eat.v.01"').encode(),
+        ("part,class_synset,synset,value,gpt,people\n" + "verb,ride.v.01,straddle.v.01,0.625,3,2\n").encode()
+        + b"verb,ride.v.01,eat.v.01,0.0,0,\n",
+    ],
+    ids=["tabs", "windows", "byte order mark", "gzip", "quotes", "exported"],
+)
+def test_forms_that_mean_the_same(tmp_path: Path, text: bytes) -> None:
+    plain = imported(tmp_path / "a", table(tmp_path, VERBS, "plain.csv"))
+    assert content(imported(tmp_path / "b", table(tmp_path, text))) == content(plain)
+
+
+def test_tables_may_bring_raters_and_pairs(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        table(tmp_path, "class_synset,synset,a\nride.v.01,straddle.v.01,3\n", "1.csv"),
+        table(tmp_path, "class_synset,synset,b\nride.v.01,straddle.v.01,2\n", "2.csv"),
+        table(tmp_path, "class_synset,synset,a,c\nride.v.01,eat.v.01,0,1\nride.v.01,straddle.v.01,,4\n", "3.csv"),
+        models={"c": "model c"},
+    )
+    assert [rater.name for rater in found.raters] == ["a", "b", "c"]
+    assert [rater.model for rater in found.raters] == ["table 1.csv", "table 2.csv", "model c"]
+    assert content(found) == {("ride.v.01", "eat.v.01"): [0, None, 1], ("ride.v.01", "straddle.v.01"): [3, 2, 4]}
+
+
+REFUSED = [
+    ("ride.v.01,straddle.v.01,5,2", r"csv: line 2: gpt: found '5', expected a rating 0 to 4, or nothing"),
+    ("ride.v.01,straddle.v.01,3,2.5", r"csv: line 2: people: found '2\.5'"),
+    ("ride.v.01,straddle.v.01,3", r"csv: line 2: found 3 fields, expected 4, as in line 1"),
+    ("", r"csv: found 1 lines, expected a header and at least one line"),
+    ("ride.v.01,eat.v.01,1,1\n\n", r"csv: line 3: found 0 fields, expected 4"),
+    ("ride.v.01,ridden.v.01,3,2", r"csv: line 2: synset: found 'ridden\.v\.01', expected the name of a WordNet"),
+    ("ride,eat.v.01,3,2", r"csv: line 2: class_synset: found 'ride', expected the name of a WordNet"),
+    ("ride.v.01,eat.v.01,1,1\nride.v.01,pony.n.01,3,2", r"line 3: synset: found 'pony\.n\.01', expected a verb, as "),
+    ("horse.n.01,eat.v.01,3,2", r"line 2: synset: found 'eat\.v\.01', expected a noun, as horse\.n\.01 is"),
+    ("ride.v.01,eat.v.01,1,1\nride.v.01,eat.v.01,1,1", r"line 3: found ride\.v\.01 and eat\.v\.01 a second time"),
+    ('ride.v.01,"eat.v.01,1,1', r"line 2: found .*, expected fields separated by commas, quotes in pairs"),
+    ("ride.v.01,eat\t.v.01,1,1", r"line 2: found a tab in a field"),
+    ("ride.v.01,eat.v.01\xe9,1,1", r"line 2: found byte 0xc3, expected ASCII text"),
+]
+HEADERS = [
+    ("class_synset;synset;gpt", r"line 1: found 'class_synset;synset;gpt', expected class_synset synset RATER"),
+    ("synset,class_synset,gpt", r"line 1: found 'synset class_synset gpt'"),
+    ("class_synset,synset", r"line 1: found 'class_synset synset'"),
+    ("class_synset,synset,a,", r"line 1: column 4: found '', expected a rater's name"),
+    ("class_synset,synset,a,a", r"line 1: column 4: found 'a', expected a rater's name, each once"),
+    ("class_synset,synset,\x1b[31m", r"line 1: column 3: found '\\x1b"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [(HEADER + rows, message) for rows, message in REFUSED]
+    + [(f"{header}\n{'x,' * header.count(',')}x", message) for header, message in HEADERS],
+)
+def test_broken_tables_are_refused_and_leave_nothing(tmp_path: Path, text: str, message: str) -> None:
+    path = table(tmp_path, text)
+    with pytest.raises(InputError, match=message):
+        imported(tmp_path, path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"csv: found bytes that are not UTF-8"):
+        imported(tmp_path, table(tmp_path, b"\xff\xfec\0l\0"))
+
+
+def test_a_rater_rates_a_pair_once_in_all_tables(tmp_path: Path) -> None:
+    again = table(tmp_path, "class_synset,synset,gpt\nride.v.01,catch.v.01,1\nride.v.01,straddle.v.01,3\n", "b.csv")
+    with pytest.raises(InputError, match=r"b\.csv: line 3: gpt: found ride\.v\.01 and straddle\.v\.01 a second time"):
+        imported(tmp_path, table(tmp_path, VERBS), again)
+
+
+def test_a_model_needs_its_rater(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"model of rater 'gtp': found no column of that name, only 'gpt', 'people'"):
+        imported(tmp_path, table(tmp_path, VERBS), models={"gtp": "gpt-4.1"})
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    path = table(tmp_path, VERBS)
+    before = imported(tmp_path, path).digest
+    with pytest.raises(InputError, match=r"map: found something that is there already, expected the name of a new"):
+        imported(tmp_path, path)
+    assert SimilarityMap.load(tmp_path / "map").digest == before

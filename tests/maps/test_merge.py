@@ -1,0 +1,154 @@
+"""Maps put side by side: all raters, all pairs, nothing lost, and never half of it on disk."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoe.errors import InputError, OptionError
+from shoe.maps.merge import merge
+from shoe.similarity import SimilarityMap
+from tests.maps.samples import made
+from tests.maps.test_importing import content
+
+VERBS = ("ride.v.01", "straddle.v.01", "eat.v.01", "feed.v.01")
+OTHER = {"ride.v.01 straddle.v.01": (4,), "ride.v.01 catch.v.01": (1,), "horse.n.01 pony.n.01": (None,)}
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[str, str]:
+    made(tmp_path / "a", provenance="by one model", licence="CC0", method=["read", "rate"])
+    made(tmp_path / "b", OTHER, ["three"], provenance="by another")
+    return str(tmp_path / "a"), str(tmp_path / "b")
+
+
+def about(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "map.json").read_text())
+    return found
+
+
+def test_all_raters_and_all_pairs(tmp_path: Path, two: tuple[str, str]) -> None:
+    found = merge(tmp_path / "m", two)
+    assert [(rater.name, rater.model) for rater in found.raters] == [
+        ("one", "model of one"),
+        ("two", "model of two"),
+        ("three", "model of three"),
+    ]
+    assert content(found) == {
+        ("ride.v.01", "straddle.v.01"): [3, 2, 4],
+        ("ride.v.01", "board.v.01"): [None, 1, None],
+        ("ride.v.01", "eat.v.01"): [0, 0, None],
+        ("ride.v.01", "catch.v.01"): [None, None, 1],
+        ("feed.v.01", "ride.v.01"): [None, None, None],
+        ("horse.n.01", "pony.n.01"): [4, 3, None],
+        ("horse.n.01", "dog.n.01"): [1, None, None],
+    }
+    assert (found.name, found.dataset) == ("m", "hico-det")
+
+
+def test_what_each_map_says_of_itself_is_kept(tmp_path: Path, two: tuple[str, str]) -> None:
+    text = json.loads((tmp_path / "a" / "map.json").read_text())
+    text["raters"][1] |= {"refused": 7}
+    (tmp_path / "a" / "map.json").write_text(json.dumps(text))
+    merge(tmp_path / "m", two)
+    a, b = about(tmp_path / "m")["merged"]
+    assert (a["name"], a["provenance"], a["licence"], a["method"]) == ("a", "by one model", "CC0", ["read", "rate"])
+    assert a["raters"][1] == {"name": "two", "model": "model of two", "note": "", "refused": 7}
+    assert (b["provenance"], b["digest"]) == ("by another", SimilarityMap.load(two[1]).digest)
+
+
+def test_tables_are_raters_too(tmp_path: Path, two: tuple[str, str]) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text("class_synset,synset,ann\nride.v.01,straddle.v.01,1\nhorse.n.01,zebra.n.01,2\n")
+    found = merge(tmp_path / "m", [two[0], str(table)])
+    assert content(found)["ride.v.01", "straddle.v.01"] == [3, 2, 1]
+    assert content(found)["horse.n.01", "zebra.n.01"] == [None, None, 2]
+    assert found.about["merged"][1]["table"] == "people.csv"
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_neither_order_nor_steps_matter(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    folder = tmp_path_factory.mktemp("maps")
+    pairs = st.tuples(st.sampled_from(VERBS), st.sampled_from(VERBS)).map(" ".join)
+    sources = []
+    for number in range(3):
+        width = data.draw(st.integers(1, 2))
+        ratings = st.lists(st.none() | st.integers(0, 4), min_size=width, max_size=width)
+        rows = data.draw(st.dictionaries(pairs, ratings, max_size=6))
+        ensemble = data.draw(st.sampled_from(["mean", "median"]))
+        names = [f"rater {number}.{column}" for column in range(width)]
+        made(folder / str(number), rows, names, ensemble=ensemble, provenance=f"of {number}")
+        sources.append(str(folder / str(number)))
+    order = data.draw(st.permutations(sources))
+    at_once = merge(folder / "m", sources)
+    otherwise = merge(folder / "other" / "m", order)
+    merge(folder / "two", order[1:])
+    in_steps = merge(folder / "steps" / "m", [str(folder / "two"), order[0]])
+    for other in (otherwise, in_steps):
+        place = [[rater.name for rater in other.raters].index(rater.name) for rater in at_once.raters]
+        assert {pair: [row[i] for i in place] for pair, row in content(other).items()} == content(at_once)
+        assert other.about["merged"] == at_once.about["merged"]
+        assert other.ensemble == at_once.ensemble
+
+
+def test_what_somebody_adds_to_a_merged_map_is_kept_when_it_is_merged_again(
+    tmp_path: Path, two: tuple[str, str]
+) -> None:
+    merge(tmp_path / "m", two)
+    (tmp_path / "m" / "map.json").write_text(json.dumps(about(tmp_path / "m") | {"licence": "mine"}))
+    made(tmp_path / "c", OTHER, ["four"])
+    again = merge(tmp_path / "again", [str(tmp_path / "m"), str(tmp_path / "c")]).about["merged"]
+    assert sorted(entry["name"] for entry in again) == ["a", "b", "c", "m"]
+    assert [entry["licence"] for entry in again if entry["name"] == "m"] == ["mine"]
+
+
+def test_a_name_that_two_have_is_refused(tmp_path: Path, two: tuple[str, str]) -> None:
+    made(tmp_path / "c", OTHER, ["two"])
+    with pytest.raises(InputError, match=r"^c: found the rater 'two', expected another name, as a has a rater of that"):
+        merge(tmp_path / "m", [*two, str(tmp_path / "c")])
+    with pytest.raises(InputError, match="found the rater 'one', expected another name"):
+        merge(tmp_path / "m", [two[0], two[0]])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "c"]
+
+
+def test_maps_of_different_datasets_are_refused(tmp_path: Path, two: tuple[str, str]) -> None:
+    made(tmp_path / "c", OTHER, ["four"], dataset="v-coco")
+    with pytest.raises(InputError, match=r"c: dataset: found 'v-coco', expected 'hico-det', as of a"):
+        merge(tmp_path / "m", [*two, str(tmp_path / "c")])
+
+
+def test_what_is_no_map_is_refused(tmp_path: Path, two: tuple[str, str]) -> None:
+    with pytest.raises(OptionError, match=r"unknown similarity map 'hico-dat' .did you mean hico-det"):
+        merge(tmp_path / "m", [two[0], "hico-dat"])
+    with pytest.raises(InputError, match="a: found something that is there already"):
+        merge(tmp_path / "a", two)
+
+
+FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+from shoe.errors import InputError
+from shoe.maps.merge import merge
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    merge(Path(sys.argv[1]), ["hico-det", sys.argv[2]])
+except InputError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
+    made(tmp_path / "b", OTHER, ["three"])
+    command = [sys.executable, "-c", FULL_DISK, str(tmp_path / "m"), str(tmp_path / "b")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "File too large" in done.stdout, done
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]

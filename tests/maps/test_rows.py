@@ -1,0 +1,44 @@
+"""Rows of a map, and the map with fewer raters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shoe.maps.rows import names_of, pairs_of, values_of, with_raters
+from shoe.similarity import SimilarityMap
+from tests.maps.samples import ROWS, made
+
+
+def test_rows_are_what_was_written(tmp_path: Path) -> None:
+    similarity = made(tmp_path / "a")
+    found = pairs_of(similarity.tables["verb"]) | pairs_of(similarity.tables["object"])
+    assert {" ".join(pair): tuple(ratings) for pair, ratings in found.items()} == ROWS
+    values = dict(zip(names_of(similarity.tables["verb"]), values_of(similarity, "verb").tolist(), strict=True))
+    assert np.isnan(values.pop(("feed.v.01", "ride.v.01")))
+    assert values == {
+        ("ride.v.01", "board.v.01"): 0.25,
+        ("ride.v.01", "eat.v.01"): 0,
+        ("ride.v.01", "straddle.v.01"): 0.625,
+    }
+
+
+@pytest.mark.parametrize(("columns", "raters"), [([0], ["one"]), ([1], ["two"]), ([1, 0], ["two", "one"])])
+def test_a_map_with_fewer_raters_answers_as_one_that_they_alone_made(
+    tmp_path: Path, columns: list[int], raters: list[str]
+) -> None:
+    whole = made(tmp_path / "a")
+    alone = made(tmp_path / "b", {pair: [row[c] for c in columns] for pair, row in ROWS.items()}, raters)
+    fewer = with_raters(whole, columns)
+    for part in whole.tables:
+        np.testing.assert_array_equal(values_of(fewer, part), values_of(alone, part))
+        np.testing.assert_array_equal(fewer.tables[part].ratings, alone.tables[part].ratings)
+    assert fewer.ratings("verb", "ride.v.01", "board.v.01") == alone.ratings("verb", "ride.v.01", "board.v.01")
+    assert [rater.name for rater in fewer.raters] == raters
+
+
+def test_fewer_raters_have_another_digest() -> None:
+    whole = SimilarityMap.load("hico-det")
+    assert len({similarity.digest for similarity in (whole, *(with_raters(whole, [c]) for c in range(3)))}) == 4
