@@ -69,6 +69,7 @@ def print_ablation(ablation: Ablation, to: Console) -> None:
         say(to, f"{len(ablation.subsets) - _MOST_ROWS:,} more subsets: --json -")
     if _figures(ablation):
         to.print(_size_table(ablation))
+        say(to, "by number of raters: mean ± standard deviation (of a sample)")
     for title, figure in _figures(ablation):
         single, whole = ablation.spread(figure, 1), ablation.spread(figure)
         if single and whole:
@@ -135,8 +136,8 @@ def _spread_dict(spread: Spread | None) -> dict[str, Any] | None:
 
 
 def _correlation_table(ablation: Ablation) -> Table:
-    parts = list(ablation.correlations)
-    made = table("raters", "", right=tuple(c for part in parts for c in (f"{part} pairs rated by both", "Pearson")))
+    columns = tuple(column for part in ablation.correlations for column in (f"{part} pairs of both", "Pearson"))
+    made = table("raters", "", right=columns)
     raters = ablation.similarity.raters
     for found in zip(*ablation.correlations.values(), strict=True):
         figures = [text for each in found for text in (count(each.pairs), fixed(each.pearson))]
@@ -178,7 +179,7 @@ def _names(ablation: Ablation, subset: Subset) -> tuple[str, Text]:
 
 def _size_table(ablation: Ablation) -> Table:
     figures = _figures(ablation)
-    made = table("raters", right=("subsets", *(f"{title}: mean ± sd" for title, _ in figures)))
+    made = table("raters", right=("subsets", *(title for title, _ in figures)))
     for size in ablation.sizes:
         subsets = sum(len(subset.raters) == size for subset in ablation.subsets)
         cells = (_mean(ablation.spread(figure, size)) for _, figure in figures)

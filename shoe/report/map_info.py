@@ -39,7 +39,7 @@ def print_info(info: MapInfo, to: Console) -> None:
     """Print a description; every class of the dataset is in the JSON alone."""
     similarity = info.similarity
     say(to, heading(similarity), style="bold")
-    say(to, f"ensemble: {similarity.ensemble}, unless a command is told otherwise")
+    say(to, f"ensemble: {similarity.ensemble} by map.json; commands take the mean unless told otherwise")
     to.print(_rater_table(info))
     for rater, remarks in zip(similarity.raters, info.remarks, strict=True):
         say(to, ": ".join([rater.name, rater.model, *([str(rater.note)] if rater.note else [])]))
@@ -50,11 +50,14 @@ def print_info(info: MapInfo, to: Console) -> None:
     else:
         say(to, "")
     to.print(_coverage_table(info))
+    say(
+        to, f"covered: class senses of {similarity.dataset} with a rated synset; fewest to most: synsets rated with one"
+    )
     for part, of_part in info.parts.items():
         if of_part.coverage:
             fewest = sorted(of_part.coverage.items(), key=lambda item: item[1])[:_FEWEST]
             shown = ", ".join(f"{sense} {rated:,}" for sense, rated in fewest)
-            say(to, f"{part}s with the fewest rated synsets: {shown}")
+            say(to, f"{part}s with the fewest: {shown}")
     for line in prose_lines(info.provenance):
         say(to, line)
     for line in info.warnings:
@@ -121,16 +124,7 @@ def _agreement_table(info: MapInfo) -> Table:
 
 
 def _coverage_table(info: MapInfo) -> Table:
-    figures = (
-        "pairs",
-        "rated by any",
-        "class senses",
-        "covered",
-        "synsets rated with a class: fewest",
-        "median",
-        "most",
-    )
-    made = table("part", right=figures)
+    made = table("coverage", right=("pairs", "rated", "class senses", "covered", "fewest", "median", "most"))
     for part, of_part in info.parts.items():
         covered, spread = "–", ["–", "–", "–"]
         if of_part.coverage:
