@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.arrays import Floats, Indices, Ints, Mask
-from shoe.diagnosis.fixes import Claims, State
+from shoe.diagnosis.fixes import Aims, Claims, State
 from shoe.diagnosis.flow import NO_PART, ErrorType
+from shoe.diagnosis.order import Order, largest_of_each, runs
 from shoe.diagnosis.overlaps import Overlaps
 from shoe.diagnosis.scope import Scope
 from shoe.matching.assign import assign
@@ -35,103 +39,109 @@ def possible(pairs: Overlaps, types: NDArray[np.int8], type_: ErrorType) -> tupl
     return pairs.prediction[chosen], pairs.truth[chosen]
 
 
-def own_picks(scope: Scope, pairs: Overlaps, types: NDArray[np.int8], rank: Indices, choice: str, seed: int) -> Claims:
+def own_picks(scope: Scope, pairs: Overlaps, types: NDArray[np.int8], order: Order, choose: Choose) -> Claims:
     """Let each error pick one of the truths that it could be about, as the papers say.
 
     Errors pick in the order of descending scores, each among all its truths, whoever finds them already. Association
     errors have two more rules ("the minimal changes", "each pair is fixed only once", IJCV paper 3.2.1): truths at
     which an error has aimed before, of this oracle or an earlier one of the progression, are out; and where a truth is
     left that needs no change of the verb, so are those that need one.
-
-    Args:
-        scope: what is diagnosed.
-        pairs: its overlaps.
-        types: (p,) ``ErrorType`` of each prediction.
-        rank: (p,) its place in the order of descending scores.
-        choice: ``seeded``: any truth, with equal chances. ``best``: one without a true positive, else the one whose
-            true positive comes last in the order of scores; of several without, the first in the file.
-        seed: for ``seeded``; a pick hangs on it and on the prediction's row in its table.
     """
     lists = {type_: possible(pairs, types, type_) for type_ in FIXABLE}
-    numbers = None
-    if choice == "seeded":
-        numbers = _random(seed, (len(scope.task.predictions), 1))[scope.prediction, 0]
+    turns = {
+        type_: list(_turns(scope.image, order.rank, prediction))
+        for type_, (prediction, _) in lists.items()
+        if choose.looks or type_ is ErrorType.ASSOCIATION
+    }
+    loss = np.append(-scope.task.predictions.score[scope.prediction], np.inf)
 
-    def claims(state: State, type_: ErrorType) -> tuple[Indices, Indices]:
+    def claims(state: State, type_: ErrorType) -> Aims:
         prediction, truth = lists[type_]
-        same_verb = scope.verb[prediction] == scope.truth_verb[truth] if type_ is ErrorType.ASSOCIATION else None
-        if numbers is not None and same_verb is None:
-            turn = np.zeros(len(prediction), np.int64)  # a draw waits for no other
-        else:
-            turn = _turns(scope.image, rank, prediction)
-        picked = _picks(prediction, truth, same_verb, turn, rank, state, numbers)
+        gain = loss[state.found_by]
+        if type_ not in turns:
+            picked = choose.pick(prediction, gain[truth])
+            return prediction[picked], truth[picked]
+        same_verb = scope.verb[prediction] == scope.truth_verb[truth]
+        aimed = np.zeros(len(gain), bool)
+        for _, truths in state.aims:
+            aimed[truths] = True
+        chosen = [np.zeros(0, np.int64)]
+        for now in turns[type_]:
+            if type_ is ErrorType.ASSOCIATION:
+                now = now[~aimed[truth[now]]]
+                now = now[_least_changed(prediction[now], same_verb[now])]
+            now = now[choose.pick(prediction[now], gain[truth[now]])]
+            chosen.append(now)
+            gain[truth[now]] = np.minimum(gain[truth[now]], loss[prediction[now]])
+            aimed[truth[now]] = True
+        picked = np.concatenate(chosen)
         return prediction[picked], truth[picked]
 
     return claims
 
 
-def _turns(image: Ints, rank: Indices, prediction: Indices) -> Indices:
-    """(c,) when each pair's prediction picks: 0 for the best-scored of its image."""
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """How one of several possible truths is picked.
+
+    Attributes:
+        looks: whether a pick hangs on what better-scored predictions have picked.
+        pick: chooses one pair of each prediction. Arguments: (c,) predictions of pairs, equal ones together and then
+            in the order of truths; (c,) what a pair gains: the score of the truth's true positive with its sign
+            changed, infinity where it has none.
+    """
+
+    looks: bool
+    pick: Callable[[Indices, Floats], Indices]
+
+
+def seeded(scope: Scope, seed: int) -> Choose:
+    """Pick any truth, with equal chances; a pick hangs on the seed and the prediction's row in its table alone."""
+    numbers = _random(seed, (len(scope.task.predictions), 1))[scope.prediction, 0]
+
+    def pick(prediction: Indices, _: Floats) -> Indices:
+        start, size = runs(prediction)
+        place: Indices = start + (numbers[prediction[start]] % size.astype(np.uint64)).astype(np.int64)
+        return place
+
+    return Choose(looks=False, pick=pick)
+
+
+BEST = Choose(looks=True, pick=largest_of_each)
+"""Pick a truth without a true positive, else the one whose true positive scores least; the first of equals."""
+
+
+def _turns(image: Ints, rank: Indices, prediction: Indices) -> Iterator[Indices]:
+    """Yield the pairs whose prediction is the best-scored of its image, then those of the second best, and so on."""
     chooser = prediction[first_of_each(prediction)]
-    order = np.lexsort((rank[chooser], image[chooser]))
+    order = chooser[np.lexsort((rank[chooser], image[chooser]))]
     turn = np.zeros(len(image), np.int64)
-    turn[chooser[order]] = places(np.bincount(image[chooser], minlength=1))
-    return turn[prediction]
-
-
-def _picks(
-    prediction: Indices,
-    truth: Indices,
-    same_verb: Mask | None,
-    turn: Indices,
-    rank: Indices,
-    state: State,
-    numbers: NDArray[np.uint64] | None,
-) -> Indices:
-    """Indices of the pairs that are picked; the predictions of one turn pick at once."""
-    holder = np.where(state.found_by >= 0, rank[state.found_by], len(rank)) if len(rank) else state.found_by
-    aimed = state.aimed.copy()
-    order = np.argsort(turn, kind="stable")
-    ends = np.cumsum(np.bincount(turn))
-    picked: list[Indices] = [np.zeros(0, np.int64)]
-    for begin, end in zip([0, *ends[:-1]], ends, strict=False):
-        now = order[begin:end]
-        if same_verb is not None:
-            now = now[~aimed[truth[now]]]
-            now = now[_least_changed(prediction[now], same_verb[now])]
-        start = np.flatnonzero(first_of_each(prediction[now]))
-        if len(start) == 0:
-            continue
-        size = np.diff(start, append=len(now))
-        if numbers is None:
-            last = holder[truth[now]]
-            alike = np.flatnonzero(last == np.repeat(np.maximum.reduceat(last, start), size))
-            chosen = now[alike[first_of_each(prediction[now[alike]])]]
-        else:
-            chosen = now[start + (numbers[prediction[now[start]]] % size.astype(np.uint64)).astype(np.int64)]
-        picked.append(chosen)
-        holder[truth[chosen]] = np.minimum(holder[truth[chosen]], rank[prediction[chosen]])
-        aimed[truth[chosen]] = True
-    return np.concatenate(picked)
+    turn[order] = places(np.bincount(image[chooser], minlength=1))
+    turns = turn[prediction]
+    by_turn = np.argsort(turns.astype(np.uint16) if turns.max(initial=0) < 1 << 16 else turns, kind="stable")
+    end = 0
+    for size in np.bincount(turns).tolist():
+        begin, end = end, end + size
+        yield by_turn[begin:end]
 
 
 def _least_changed(prediction: Indices, same_verb: Mask) -> Mask:
     """Which pairs keep the verb, or are of a prediction that has no pair which does."""
-    start = np.flatnonzero(first_of_each(prediction))
+    start, size = runs(prediction)
     if len(start) == 0:
         return same_verb
-    none = np.repeat(~np.logical_or.reduceat(same_verb, start), np.diff(start, append=len(prediction)))
-    least: Mask = same_verb | none
+    least: Mask = same_verb | np.repeat(~np.logical_or.reduceat(same_verb, start), size)
     return least
 
 
-def shared_map(scope: Scope, pairs: Overlaps, types: NDArray[np.int8], rank: Indices, found_by: Indices) -> Indices:
+def shared_map(scope: Scope, pairs: Overlaps, types: NDArray[np.int8], order: Order, found_by: Indices) -> Indices:
     """Find the toolbox's best map: (t,) the prediction that could be each truth's, of any type; -1 where none.
 
     Truths take turns in the order of the file. Each takes the best-scored prediction that is no true positive, is not
     taken, has a higher score than the truth's own true positive, and shares the truth's human box - or, if its human
     box is correct nowhere, the truth's object box (protocols.md 8.4).
     """
+    rank = order.rank
     former = found_by[pairs.truth]
     free = np.flatnonzero(
         np.where(pairs.human_correct[pairs.prediction], pairs.human, pairs.object)
@@ -154,7 +164,7 @@ def by_map(owner: Indices, types: NDArray[np.int8]) -> Claims:
     """Each error becomes what the map says; one that the map does not name becomes nothing (protocols.md 8.4)."""
     truth = np.flatnonzero(owner >= 0)
 
-    def claims(_: State, type_: ErrorType) -> tuple[Indices, Indices]:
+    def claims(_: State, type_: ErrorType) -> Aims:
         ours = truth[types[owner[truth]] == type_]
         return owner[ours], ours
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from shoe.arrays import Floats, Indices
 from shoe.diagnosis.fixes import State
+from shoe.diagnosis.order import Order
 from shoe.diagnosis.scope import Scope
 from shoe.ragged import expand
 from shoe.scoring.average_precision import average_precision
@@ -35,43 +36,41 @@ class Ranking:
 
     Attributes:
         scope, options: what is ranked, and how classes are averaged.
-        rank: (p,) place of each prediction in the order of all.
-        order: (r,) the predictions, ranked.
+        order: all predictions by descending score, whatever their class.
+        ranked: (r,) the predictions that are of a class.
         keys: (r,) class and rank of each as one number, ascending.
         starts: (K + 1,) where each class begins.
     """
 
     scope: Scope
     options: StrictOptions
-    rank: Indices
-    order: Indices
+    order: Order
+    ranked: Indices
     keys: Indices
     starts: Indices
 
     @classmethod
-    def of(cls, scope: Scope, options: StrictOptions, rank: Indices) -> Ranking:
+    def of(cls, scope: Scope, options: StrictOptions, order: Order) -> Ranking:
         """Rank the predictions of a scope."""
-        classes = len(scope.task.truth.classes)
-        by_rank = np.empty(len(rank), np.int64)
-        by_rank[rank] = np.arange(len(rank))
-        by_rank = by_rank[scope.hoi[by_rank] >= 0]
-        order = by_rank[np.argsort(scope.hoi[by_rank].astype(np.uint16), kind="stable")]
-        hoi = scope.hoi[order].astype(np.int64)
-        return cls(
-            scope, options, rank, order, hoi * len(rank) + rank[order], np.searchsorted(hoi, np.arange(classes + 1))
-        )
+        by_score = order.by_rank[scope.hoi[order.by_rank] >= 0]
+        ranked = by_score[np.argsort(scope.hoi[by_score].astype(np.uint16), kind="stable")]
+        hoi = scope.hoi[ranked].astype(np.int64)
+        keys = hoi * len(order.rank) + order.rank[ranked]
+        starts = np.searchsorted(hoi, np.arange(len(scope.task.truth.classes) + 1))
+        return cls(scope, options, order, ranked, keys, starts)
 
     def means(self, state: State) -> Means:
         """Score a state (protocols.md 8.5; IJCV paper 2.3)."""
         scope, options, classes = self.scope, self.options, self.scope.task.truth.classes
         false = state.kept.copy()
         false[state.owners] = False
-        false_before = np.concatenate([[0], np.cumsum(false[self.order], dtype=np.int32)])
+        false_before = np.concatenate([[0], np.cumsum(false[self.ranked], dtype=np.int32)])
         false_per_class = np.diff(false_before[self.starts])
 
         found = np.flatnonzero(state.found_by >= 0)
-        keys = np.sort(scope.truth_hoi[found] * np.int64(len(self.rank)) + self.rank[state.found_by[found]])
-        hoi = keys // max(len(self.rank), 1)
+        rank = self.order.rank
+        keys = np.sort(scope.truth_hoi[found] * np.int64(len(rank)) + rank[state.found_by[found]])
+        hoi = keys // max(len(rank), 1)
         true_per_class = np.bincount(hoi, minlength=len(classes))
         first = np.cumsum(true_per_class) - true_per_class
         place = np.arange(len(keys)) - first[hoi] + 1

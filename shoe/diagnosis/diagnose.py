@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from shoe.arrays import Indices, Mask
 from shoe.datasets.truth import GroundTruth
-from shoe.diagnosis.claims import FIXABLE, by_map, own_picks, shared_map
+from shoe.diagnosis.claims import BEST, by_map, own_picks, seeded, shared_map
 from shoe.diagnosis.deltas import Means, Ranking
 from shoe.diagnosis.fixes import FIXES, GROUPED, MISSED_GT, Case, State, untouched
 from shoe.diagnosis.flow import NO_PART, ErrorType, TruthStatus
+from shoe.diagnosis.order import Order
 from shoe.diagnosis.overlaps import overlaps
 from shoe.diagnosis.scope import Scope
 from shoe.diagnosis.variants import VARIANTS, Variant
-from shoe.diagnosis.walk import descending, walk
+from shoe.diagnosis.walk import walk
 from shoe.errors import OptionError, unknown_name
 from shoe.interactions import Interactions
 from shoe.iou import OverlapRule
@@ -138,13 +139,14 @@ def diagnose_task(task: Task, variant: Variant, choice: str, seed: int, facts: d
     scope = Scope.of(task, options.no_interaction)
     rule = OverlapRule(options.overlap, options.threshold, options.threshold_at == ">=")
     pairs = overlaps(scope, options.space, rule)
-    rank = descending(task.predictions.score[scope.prediction])
-    walked = walk(scope, pairs, rank)
+    order = Order.of(task.predictions.score[scope.prediction])
+    walked = walk(scope, pairs, order)
     types, found_by = walked.types, walked.found_by
-    owner = shared_map(scope, pairs, types, rank, found_by) if variant.shared_map else None
-    claims = own_picks(scope, pairs, types, rank, choice, seed) if owner is None else by_map(owner, types)
+    owner = shared_map(scope, pairs, types, order, found_by) if variant.shared_map else None
+    choose = BEST if choice == "best" else seeded(scope, seed)
+    claims = own_picks(scope, pairs, types, order, choose) if owner is None else by_map(owner, types)
 
-    case = Case(types, rank, claims)
+    case = Case(types, order, claims)
     before = untouched(found_by, len(types))
     states = {oracle.name: oracle.apply(before, case) for oracle in (*FIXES, *GROUPED)}
     sequence = [states[FIXES[0].name]]
@@ -158,15 +160,15 @@ def diagnose_task(task: Task, variant: Variant, choice: str, seed: int, facts: d
         unseen = (np.bincount(scope.image, minlength=scope.images) == 0)[scope.truth_image]
     states[MISSED_GT.name] = replace(before, counted=~missed | unseen)
 
-    ranking = Ranking.of(scope, options, rank)
+    ranking = Ranking.of(scope, options, order)
     means = ranking.means(before)
     scored = {name: ranking.means(state) for name, state in states.items()}
     progress = [means, scored[FIXES[0].name], *(ranking.means(state) for state in sequence[1:])]
 
     target = walked.target.copy()
-    for type_ in FIXABLE:
-        prediction, truth = claims(before, type_)
-        target[prediction] = truth
+    for oracle in FIXES:
+        for prediction, truth in states[oracle.name].aims:
+            target[prediction] = truth
     status = np.select([found_by >= 0, missed], [TruthStatus.FOUND, TruthStatus.MISSED], TruthStatus.COVERED)
     n, t = len(task.predictions), len(task.truth.interactions)
     return Diagnosis(

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 
 from shoe.arrays import Indices, Mask
 from shoe.diagnosis.flow import ErrorType
-from shoe.ragged import first_of_each
+from shoe.diagnosis.order import Order
+
+Aims = tuple[Indices, Indices]
+"""Predictions, and the truth that each is to be the true positive of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,13 +24,13 @@ class State:
         kept: (p,) whether a prediction is still there.
         found_by: (t,) the true positive of each truth, original or fixed; -1 where it has none.
         counted: (t,) whether a truth still counts.
-        aimed: (t,) whether a fix was aimed at a truth, with or without success.
+        aims: what each fix so far made of which prediction, with or without success: predictions, and their truths.
     """
 
     kept: Mask
     found_by: Indices
     counted: Mask
-    aimed: Mask
+    aims: tuple[Aims, ...] = ()
 
     @property
     def owners(self) -> Indices:
@@ -35,8 +38,8 @@ class State:
         return self.found_by[self.found_by >= 0]
 
 
-Claims = Callable[[State, ErrorType], tuple[Indices, Indices]]
-"""What each error of a type would become: predictions, and the truth that each would be the true positive of."""
+Claims = Callable[[State, ErrorType], Aims]
+"""What an oracle makes of the errors of a type."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,12 +48,12 @@ class Case:
 
     Attributes:
         types: (p,) ``ErrorType`` of each prediction, decided once, before any fix.
-        rank: (p,) place of each prediction in the order of descending scores.
+        order: the predictions by descending score.
         claims: the targets of errors that can be fixed.
     """
 
     types: NDArray[np.int8]
-    rank: Indices
+    order: Order
     claims: Claims
 
 
@@ -77,21 +80,12 @@ def _fix(type_: ErrorType) -> Callable[[State, Case], State]:
     """
 
     def apply(state: State, case: Case) -> State:
-        prediction, truth = case.claims(state, type_)
-        aimed = state.aimed.copy()
-        aimed[truth] = True
-        best = np.lexsort((case.rank[prediction], truth))
-        best = best[first_of_each(truth[best])]
-        prediction, truth = prediction[best], truth[best]
-        former = state.found_by[truth]
-        better = (former < 0) | (case.rank[prediction] < case.rank[former])
-        prediction, truth, former = prediction[better], truth[better], former[better]
-        found_by = state.found_by.copy()
-        found_by[truth] = prediction
+        prediction, truth = aims = case.claims(state, type_)
+        found_by = case.order.best_of(prediction, truth, state.found_by)
         kept = state.kept & (case.types != type_)
-        kept[former[former >= 0]] = False
+        kept[state.owners] = False
         kept[found_by[found_by >= 0]] = True
-        return replace(state, kept=kept, found_by=found_by, aimed=aimed)
+        return replace(state, kept=kept, found_by=found_by, aims=(*state.aims, aims))
 
     return apply
 
@@ -141,4 +135,4 @@ GROUPED = (
 def untouched(found_by: Indices, predictions: int) -> State:
     """The state before any fix."""
     truths = len(found_by)
-    return State(np.ones(predictions, bool), found_by, np.ones(truths, bool), np.zeros(truths, bool))
+    return State(np.ones(predictions, bool), found_by, np.ones(truths, bool))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices
+from shoe.arrays import Indices
 from shoe.diagnosis.flow import HICO_DET_FLOW, NO_PART, decide
+from shoe.diagnosis.order import Order, largest_of_each
 from shoe.diagnosis.overlaps import Overlaps
 from shoe.diagnosis.scope import Scope
-from shoe.ragged import first_of_each
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,14 +29,7 @@ class Walk:
     found_by: Indices
 
 
-def descending(score: Floats) -> Indices:
-    """(p,) place of each prediction in the order of descending scores, from 0; of equals the first comes first."""
-    rank = np.empty(len(score), np.int64)
-    rank[np.argsort(-score, kind="stable")] = np.arange(len(score))
-    return rank
-
-
-def walk(scope: Scope, pairs: Overlaps, rank: Indices) -> Walk:
+def walk(scope: Scope, pairs: Overlaps, order: Order) -> Walk:
     """Give each prediction its type (IJCV paper, Figure 2; protocols.md 8.2).
 
     A prediction is about the truth of its class with the largest pair IoU, the first of equals. Of all that are about
@@ -44,19 +37,15 @@ def walk(scope: Scope, pairs: Overlaps, rank: Indices) -> Walk:
     """
     same = np.flatnonzero(pairs.pair & (scope.hoi[pairs.prediction] == scope.truth_hoi[pairs.truth]))
     prediction, truth, pair_iou = pairs.prediction[same], pairs.truth[same], pairs.iou[same]
-    best = np.lexsort((truth, -pair_iou, prediction))
-    best = best[first_of_each(prediction[best])]
+    best = largest_of_each(prediction, pair_iou)
     target = np.full(len(scope.prediction), NO_PART, np.int64)
     target[prediction[best]] = truth[best]
-
-    won = best[np.lexsort((rank[prediction[best]], truth[best]))]
-    won = won[first_of_each(truth[won])]
-    found_by = np.full(len(scope.truth), NO_PART, np.int64)
-    found_by[truth[won]] = prediction[won]
+    nowhere = np.full(len(scope.truth), NO_PART, np.int64)
+    found_by = order.best_of(prediction[best], truth[best], nowhere)
 
     nobody = np.zeros(len(target), bool)
     first, in_pair = nobody.copy(), nobody.copy()
-    first[prediction[won]] = True
+    first[found_by[found_by >= 0]] = True
     in_pair[pairs.prediction[pairs.pair]] = True
     facts = {
         "triplet": target >= 0,
