@@ -35,12 +35,14 @@ class Question:
         part: "verb" or "object".
         first: the sense whose name comes first in the alphabet.
         second: the other.
+        asking: 1, or 2 where the answer to the first asking held no rating; the same for all of a group.
     """
 
     key: bytes
     part: Part
     first: Sense
     second: Sense
+    asking: int = 1
 
 
 Group = Sequence[Question]

@@ -219,9 +219,7 @@ def _sampling(table: _Table) -> Mapping[str, Any]:
     """Parameters for the endpoint as they are; only what JSON has."""
     for name, value in table.content.items():
         if not _is_json(value):
-            raise table.place.error(
-                name, _shown(value), "what JSON has: no date, no infinity, no number of more than 63 bits"
-            )
+            raise table.place.error(name, _shown(value), "what JSON has (no date, no infinity, no more than 63 bits)")
     return table.content
 
 
