@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import orjson
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from tests.raters.server_batches import Batches
 from tests.raters.server_plan import NEVER_ARRIVES, NEVER_REACHED, Plan, Reader, completion
@@ -54,13 +55,22 @@ class Endpoint:
         self._in_a_row: Counter[tuple[object, ...]] = Counter()
 
     def app(self) -> web.Application:
-        app = web.Application(client_max_size=2**30)
+        app = web.Application(client_max_size=2**30, middlewares=[self.authorized])
         app.router.add_post("/v1/chat/completions", self.chat)
         app.router.add_get("/stats", self.stats)
-        app.router.add_post("/elsewhere/chat/completions", self.elsewhere)
+        for path in ("chat/completions", "files"):
+            app.router.add_post(f"/elsewhere/{path}", self.elsewhere)
         app.router.add_post("/page/chat/completions", self.page)
         self.batches.add_to(app.router)
         return app
+
+    @web.middleware
+    async def authorized(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        given = request.headers.get("Authorization", "none")
+        if self.plan.key and request.path != "/stats" and given != f"Bearer {self.plan.key}":
+            self.counts["unauthorized"] += 1
+            return error(401, f"Incorrect API key provided: {given}", "invalid_api_key")
+        return await handler(request)
 
     async def stats(self, request: web.Request) -> web.Response:
         return web.json_response(self.counted())
@@ -91,9 +101,6 @@ class Endpoint:
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         plan = self.plan
-        if plan.key and request.headers.get("Authorization") != f"Bearer {plan.key}":
-            given = request.headers.get("Authorization", "none")
-            return error(401, f"Incorrect API key provided: {given}", "invalid_api_key")
         body = orjson.loads(await request.read())
         if plan.models and body["model"] not in plan.models:
             return error(404, f"The model {body['model']} does not exist", "model_not_found")

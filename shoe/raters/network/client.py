@@ -18,7 +18,7 @@ from shoe.raters.network.chat import Chat
 from shoe.raters.network.endpoint import Endpoint
 from shoe.raters.network.errors import NoResponseFormatError, Transient, answer
 from shoe.raters.network.limits import Gate
-from shoe.raters.network.retry import retrying
+from shoe.raters.network.retry import retrying_async
 from shoe.raters.network.transport import Transport
 from shoe.raters.questions import Group, Recorder
 
@@ -43,7 +43,7 @@ class Pass:
         self._structured: bool = config.settings["structured"]
         self._recorder = recorder
         self._gate = Gate(limits)
-        self._retrying = retrying(limits.tries, self._gate.sleep, lambda: self._gate.stopped)
+        self._retrying = retrying_async(limits.tries, self._gate.sleep, lambda: self._gate.stopped)
         self._failure: BaseException | None = None
         self._given_up = 0
         self._strange = 0
@@ -92,12 +92,16 @@ class Pass:
 
     async def _ask(self, group: Group) -> None:
         """Ask until there is an answer, and keep it. The place for the first attempt is taken."""
+        asked = _Asked(group)
         try:
-            raw: dict[str, Any] = await self._retrying.copy()(self._attempt, _Tries(group))
+            raw: dict[str, Any] = await self._retrying.copy()(self._attempt, asked)
         except Transient as last:
             if not self._gate.stopped:
                 self._give_up(last)
             return
+        finally:
+            if asked.inside:
+                self._gate.leave()
         self._given_up = 0
         await self._keep(self._recorder.answer, group, raw)
         self._strange = 0 if "choices" in raw or "error" in raw else self._strange + 1
@@ -116,25 +120,33 @@ class Pass:
                 f"{self._place}: {self._given_up} requests in a row failed after {tries} each, the last with {last}"
             )
 
-    async def _attempt(self, asked: _Tries) -> dict[str, Any]:
-        asked.number += 1
-        if asked.number > 1 and not await self._gate.enter():
+    async def _attempt(self, asked: _Asked) -> dict[str, Any]:
+        asked.inside = asked.inside or await self._gate.enter()
+        if not asked.inside:
             raise _NoMoreError
         try:
-            while True:
-                structured = self._structured
-                try:
-                    return await self._exchange(asked.group, structured)
-                except NoResponseFormatError as error:
-                    await self._keep(self._recorder.failure, asked.group, "no response_format", str(error))
-                    if not structured:
-                        raise ShoeError(f"{self._place}: HTTP 400: {error}") from None
-                    self._structured = False
+            raw = await self._answer(asked.group)
         except Transient as failed:
             await self._keep(self._recorder.failure, asked.group, failed.kind, failed.detail)
+            # Until the endpoint was reached for the first time, one request alone finds out whether it can be.
+            if self._reached:
+                asked.inside = False
+                self._gate.leave()
             raise
-        finally:
-            self._gate.leave()
+        asked.inside = False
+        self._gate.leave()
+        return raw
+
+    async def _answer(self, group: Group) -> dict[str, Any]:
+        while True:
+            structured = self._structured
+            try:
+                return await self._exchange(group, structured)
+            except NoResponseFormatError as error:
+                await self._keep(self._recorder.failure, group, "no response_format", str(error))
+                if not structured:
+                    raise ShoeError(f"{self._place}: HTTP 400: {error}") from None
+                self._structured = False
 
     async def _exchange(self, group: Group, structured: bool) -> dict[str, Any]:
         body = self._chat.body(group, structured)
@@ -164,11 +176,11 @@ class Pass:
         await asyncio.get_running_loop().run_in_executor(self._threads, keep, *what)
 
 
-class _Tries:
-    """A group, and the attempts made for it."""
+class _Asked:
+    """A group, and whether it has a place among the requests in flight."""
 
-    __slots__ = ("group", "number")
+    __slots__ = ("group", "inside")
 
     def __init__(self, group: Group) -> None:
         self.group = group
-        self.number = 0
+        self.inside = True
