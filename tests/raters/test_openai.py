@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from threading import Thread
 from typing import Any
 
@@ -347,6 +348,19 @@ def test_other_repeats_are_other_requests() -> None:
         for repeat in (1, 2):
             backend.rate(in_groups(questions(30, repeat)), Memory())
         assert all_at_once(server.stats()) == {2: 30}
+
+
+def test_a_second_asking_is_another_request_that_says_what_form_is_expected() -> None:
+    with Server() as server:
+        seen = _Bodies(server)
+        _, backend = rater(server.url)
+        first = questions(1)
+        for asking in (1, 2):
+            backend.rate(in_groups([replace(question, asking=asking) for question in first]), Memory())
+        assert all_at_once(server.stats()) == {2: 1}
+    before, after = (body["messages"][-1]["content"] for body in seen.bodies)
+    assert after.startswith(before)
+    assert "JSON and nothing else" in after.removeprefix(before)
 
 
 def test_a_proxy_is_used_if_the_computer_has_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from threading import Thread
 from time import sleep
 from typing import Any
@@ -177,6 +178,22 @@ def test_a_batch_is_joined_though_the_plan_has_changed_meanwhile(clean: dict[byt
         backend.rate(in_groups([more[-1], *more[:-1]], 4), second)
         assert answered(second) == {question.key for question in more}
         assert times(server) == {1}
+
+
+def test_a_second_asking_is_not_given_the_first_ones_answer() -> None:
+    first = Dies(4, before=True)
+    with Server(Plan(rates={"chatter": 0.5})) as server:
+        with pytest.raises(Killed):
+            rated(server, first)
+        config, backend = rater(server.url, "openai-batch")
+        unread = {key for key, state in ratings(config, backend, first).items() if state == State.UNPARSED_ONCE}
+        second = Memory()
+        second.events = list(first.events)
+        again = [replace(question, asking=2) for question in questions(COUNT) if question.key in unread]
+        backend.rate(in_groups(again), second)
+        found = ratings(config, backend, second)
+    assert found.keys() == unread
+    assert min(found.values()) >= 0
 
 
 def test_a_batch_of_another_process_is_left_to_it() -> None:

@@ -2,7 +2,7 @@
 
 What is remembered of a batch, in this order, so that it is begun once and read whole:
 
-- ``{"event": "prepared", "digest", "requests": [[custom_id, keys in hexadecimal], ...]}`` before anything is sent;
+- ``{"event": "prepared", "digest", "requests": [[custom_id, asking, keys], ...]}`` before anything is sent;
 - ``{"event": "uploaded", "digest", "file"}``;
 - ``{"event": "started", "digest", "batch"}``;
 - ``{"event": "ended", "digest"}`` after its last answer was kept.
@@ -29,23 +29,32 @@ from shoe.raters.questions import KEY_BYTES, Group, Question, Recorder
 _START, _BETWEEN, _END = b'{"custom_id":"', b'","method":"POST","url":"/v1/chat/completions","body":', b"}\n"
 
 
+Name = tuple[bytes, int]
+"""Of a question: its key, and which asking it is."""
+
+
+def name_of(question: Question) -> Name:
+    """Key and asking of a question."""
+    return question.key, question.asking
+
+
 @dataclass(slots=True)
 class Started:
     """One batch that is under way, or may be.
 
     Attributes:
         digest: of its requests' lines.
-        requests: per custom id the keys of its questions, in the order in which they are asked.
+        requests: per custom id its questions, in the order in which they are asked.
         file: id of the upload, if known.
         batch: its own id, if known.
-        found: those of its questions that this run asks for, by key.
+        found: those of its questions that this run asks for.
     """
 
     digest: str
-    requests: dict[str, list[bytes]]
+    requests: dict[str, list[Name]]
     file: str | None = None
     batch: str | None = None
-    found: dict[bytes, Question] = field(default_factory=dict)
+    found: dict[Name, Question] = field(default_factory=dict)
 
     @property
     def found_all(self) -> bool:
@@ -54,8 +63,8 @@ class Started:
 
     def group(self, custom_id: str) -> Group | None:
         """The questions of one request; None if this run does not ask for all of them."""
-        keys = self.requests[custom_id]
-        return [self.found[key] for key in keys] if all(key in self.found for key in keys) else None
+        names = self.requests[custom_id]
+        return [self.found[name] for name in names] if all(name in self.found for name in names) else None
 
 
 class Supply:
@@ -65,7 +74,7 @@ class Supply:
         self._groups = groups
         self._waiting: deque[Group] = deque()
         self._again: deque[Group] = deque()
-        self._batch_of: dict[bytes, Started] = {}
+        self._batch_of: dict[Name, Started] = {}
 
     def take(self, *, again: bool) -> Group | None:
         """The next group to be asked; those that are asked again, if at all, after the others."""
@@ -82,13 +91,13 @@ class Supply:
 
     def hold(self, started: Started) -> None:
         """Leave out the questions of a batch from now on; they are told to it."""
-        self._batch_of.update((key, started) for keys in started.requests.values() for key in keys)
+        self._batch_of.update((name, started) for names in started.requests.values() for name in names)
 
     def release(self, started: Started) -> None:
         """Leave them out no more."""
-        for keys in started.requests.values():
-            for key in keys:
-                del self._batch_of[key]
+        for names in started.requests.values():
+            for name in names:
+                del self._batch_of[name]
 
     def find(self, enough: Callable[[], bool]) -> None:
         """Go on through the groups until the batches were told of enough of their questions."""
@@ -99,8 +108,8 @@ class Supply:
         for group in self._groups:
             rest: list[Question] = []
             for question in group:
-                if started := self._batch_of.get(question.key):
-                    started.found[question.key] = question
+                if started := self._batch_of.get(name_of(question)):
+                    started.found[name_of(question)] = question
                 else:
                     rest.append(question)
             if rest:
@@ -128,8 +137,8 @@ class Batch:
         return (
             Started(
                 digest=hashlib.blake2b(content, digest_size=16).hexdigest(),
-                requests={name: [question.key for question in group] for name, group in self.groups.items()},
-                found={question.key: question for group in self.groups.values() for question in group},
+                requests={custom_id: list(map(name_of, group)) for custom_id, group in self.groups.items()},
+                found={name_of(question): question for group in self.groups.values() for question in group},
             ),
             content,
         )
@@ -143,7 +152,10 @@ def line(chat: Chat, group: Group, structured: bool) -> tuple[str, bytes]:
 
 def prepared(started: Started) -> Mapping[str, Any]:
     """What is remembered before a batch is sent."""
-    requests = [[name, b"".join(keys).hex()] for name, keys in started.requests.items()]
+    requests = [
+        [custom_id, names[0][1], b"".join(key for key, _ in names).hex()]
+        for custom_id, names in started.requests.items()
+    ]
     return {"event": "prepared", "digest": started.digest, "requests": requests}
 
 
@@ -165,7 +177,7 @@ class Past:
     def _follow(self, event: Mapping[str, Any]) -> None:
         match event:
             case {"event": "prepared", "digest": digest, "requests": requests}:
-                self.open[digest] = Started(digest, {name: _keys(keys) for name, keys in requests})
+                self.open[digest] = Started(digest, {name: _names(keys, asking) for name, asking, keys in requests})
             case {"event": "uploaded", "digest": digest, "file": file} if digest in self.open:
                 self.open[digest].file = file
             case {"event": "started", "digest": digest, "batch": batch} if digest in self.open:
@@ -195,6 +207,6 @@ def result_of(place: Endpoint, model: str, text: bytes) -> tuple[str, Result]:
         return name, failed
 
 
-def _keys(text: str) -> list[bytes]:
-    joined = bytes.fromhex(text)
-    return [joined[start : start + KEY_BYTES] for start in range(0, len(joined), KEY_BYTES)]
+def _names(keys: str, asking: int) -> list[Name]:
+    joined = bytes.fromhex(keys)
+    return [(joined[start : start + KEY_BYTES], asking) for start in range(0, len(joined), KEY_BYTES)]

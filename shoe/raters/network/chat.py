@@ -41,24 +41,19 @@ class Chat:
     def body(self, group: Group, structured: bool) -> bytes:
         """JSON of a request; a ``response_format`` among the sampling parameters has its place."""
         rendered = self._prompts.render(group, several=self._several)
-        user = rendered.user if ask_of(group) == 1 else f"{rendered.user}\n\n{SECOND_TIME}"
+        user = rendered.user if group[0].asking == 1 else f"{rendered.user}\n\n{SECOND_TIME}"
         messages = [{"role": "system", "content": rendered.system}, {"role": "user", "content": user}]
         extra = self._format | self._sampling if structured else self._sampling
         return orjson.dumps({"model": self._model, "messages": messages, **extra})
 
     def once(self, group: Group, structured: bool) -> str:
         """32 hex digits for a request: questions, which asking of them it is, and form."""
-        what = b"".join(question.key for question in group) + bytes([ask_of(group), structured])
+        what = b"".join(question.key for question in group) + bytes([group[0].asking, structured])
         return hashlib.blake2b(what, digest_size=16).hexdigest()
 
     def most_tokens(self, group: Group, body: bytes) -> float:
         """About how many tokens a request may take, question and answer together."""
         return len(body) / _CHARS_PER_TOKEN + (self._answer_tokens or _ANSWER_TOKENS_PER_PAIR * len(group))
-
-
-def ask_of(group: Group) -> int:
-    """Which asking of its questions a group is for, from 1."""
-    return 1
 
 
 def _response_format(several: bool) -> dict[str, Any]:
