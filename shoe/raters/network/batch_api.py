@@ -80,7 +80,7 @@ class BatchApi:
         lost: list[bool] = []
 
         def create() -> str:
-            if lost and (found := self._find(digest, others)):
+            if lost and (found := self._begun(others).get(digest)):
                 return found
             lost.append(True)
             return self._client.batches.create(
@@ -92,21 +92,24 @@ class BatchApi:
 
         return self._call(create)
 
-    def find(self, digest: str, others: Collection[str]) -> str | None:
-        """Look for a batch with these requests among the newest; None also where the endpoint lists none."""
-        return self._call(lambda: self._find(digest, others))
+    def begun(self, others: Collection[str]) -> dict[str, str]:
+        """Ids of the newest batches by the digest that they are marked with; none where the endpoint lists none."""
+        return self._call(lambda: self._begun(others))
 
-    def _find(self, digest: str, others: Collection[str]) -> str | None:
+    def _begun(self, others: Collection[str]) -> dict[str, str]:
         import openai
 
         try:
-            for batch in islice(self._client.batches.list(limit=100), _MOST_LISTED):
-                if (batch.metadata or {}).get(_MARK) == digest and batch.id not in others:
-                    return batch.id
+            newest = list(islice(self._client.batches.list(limit=100), _MOST_LISTED))
         except openai.APIStatusError as error:
             if error.status_code not in (404, 405, 501):
                 raise
-        return None
+            return {}
+        return {
+            batch.metadata[_MARK]: batch.id
+            for batch in reversed(newest)
+            if batch.metadata and _MARK in batch.metadata and batch.id not in others
+        }
 
     def look(self, batch: str) -> Batch | None:
         """How a batch stands; None if the endpoint does not know it any more."""

@@ -72,14 +72,15 @@ class BatchPass:
 
     def _resume(self) -> None:
         """Take up the batches of earlier runs of which this run asks anything."""
-        for started in self._past.open.values():
-            if started.batch is None:
-                started.batch = self._api.find(started.digest, self._past.ended)
-                if started.batch is None:
-                    continue
+        unsure = [started for started in self._past.open.values() if started.batch is None]
+        begun = self._api.begun(self._past.ended) if unsure else {}
+        for started in unsure:
+            started.batch = begun.get(started.digest)
+            if started.batch is not None:
                 self._recorder.remember({"event": "started", "digest": started.digest, "batch": started.batch})
+        self._running = [started for started in self._past.open.values() if started.batch is not None]
+        for started in self._running:
             self._supply.hold(started)
-            self._running.append(started)
         self._supply.find(lambda: all(started.found for started in self._running))
         for started in [one for one in self._running if not one.found]:  # answered since, or another process's
             self._leave(started)
@@ -133,8 +134,7 @@ class BatchPass:
         hopeless = self._keep_answers(started, batch, missing) if batch is not None else None
         self._recorder.remember({"event": "ended", "digest": started.digest})
         self._past.end(started)
-        self._running.remove(started)
-        self._supply.release(started)
+        self._leave(started)
         for name, why in missing.items():
             if group := started.group(name):
                 self._ask_later(name, group, why)

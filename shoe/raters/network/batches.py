@@ -97,7 +97,7 @@ class Supply:
         """Leave them out no more."""
         for names in started.requests.values():
             for name in names:
-                del self._batch_of[name]
+                self._batch_of.pop(name, None)
 
     def find(self, enough: Callable[[], bool]) -> None:
         """Go on through the groups until the batches were told of enough of their questions."""
