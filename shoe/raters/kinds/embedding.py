@@ -19,7 +19,7 @@ from shoe.lexicon.expressions import Part
 from shoe.raters import local
 from shoe.raters.config import RaterConfig
 from shoe.raters.kinds import Setting
-from shoe.raters.prompts import Prompts
+from shoe.raters.prompts import Prompts, ids_of
 from shoe.raters.questions import Backend, Group, Recorder, Sense
 from shoe.similarity.ensemble import HIGHEST
 
@@ -82,11 +82,13 @@ class _Embedding:
             cosines = np.einsum("ij,ij->i", vectors[first], vectors[second]).round(_DIGITS) + 0.0  # no -0
             each = iter(cosines.tolist())
             for group in some:
-                recorder.answer(group, {"cosines": list(islice(each, len(group)))})
+                ids = ids_of([question.key for question in group])
+                recorder.answer(group, {"cosines": dict(zip(ids, each, strict=False))})
 
     def parse(self, part: Part, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Read the ratings of a group, in the order of its questions."""
-        ratings: list[int] = np.searchsorted(self._thresholds, raw["cosines"], side="right").tolist()
+        """Read the ratings of a group by the thresholds that are set now."""
+        cosines = [raw["cosines"][name] for name in ids]
+        ratings: list[int] = np.searchsorted(self._thresholds, cosines, side="right").tolist()
         return ratings
 
 
