@@ -1,0 +1,243 @@
+"""Pair localisation: which pairs of a person and an object are found, whatever is said of what the one does.
+
+Pairs come before interactions are classified (IJCV paper 4.1): from a file of pairs, or as the distinct pairs of
+triplets. Boxes are compared as the toolbox compares them, with an IoU of at least 0.5, since the papers name no
+threshold for pairs. Multiplicity is a choice (:class:`PairRules`; protocols.md 8.7).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.arrays import Floats, Indices, Mask
+from shoe.datasets.truth import GroundTruth
+from shoe.diagnosis.overlaps import Overlaps, overlaps
+from shoe.diagnosis.scope import Scope
+from shoe.errors import unknown_name
+from shoe.iou import OverlapRule, iou
+from shoe.matching.task import Boxes, Task
+from shoe.predictions.equal_rows import as_bits, first_equal
+from shoe.predictions.pair_scores import Pairs
+from shoe.ragged import expand, first_of_each, places
+from shoe.scoring.protocols import STRICT
+from shoe.scoring.score import _check_images
+
+_BY_TOOLBOX = STRICT["diag"]
+_RULE = OverlapRule(_BY_TOOLBOX.overlap, _BY_TOOLBOX.threshold, _BY_TOOLBOX.threshold_at == ">=")
+
+CHOICES = {
+    "pairs": ("index", "merged"),
+    "recall": ("any", "one-to-one"),
+    "precision": ("first-match", "one-to-one", "gt-count"),
+}
+"""The values of each rule, the toolbox's first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairRules:
+    """How pairs are counted (protocols.md 8.7); the defaults are the toolbox's for HICO-DET.
+
+    Attributes:
+        pairs: when two pairs of the ground truth are one. ``index``: same boxes and object. ``merged``: in the order of
+            the file a pair joins the first one kept that it overlaps; HICO-DET draws boxes anew for each label, which
+            makes 33,405 pairs of 22,012 visible ones.
+        recall: what is found. ``any``: a true pair on which some prediction is, be it on others too. ``one-to-one``:
+            as many true pairs as can have a prediction of their own (IJCV paper 4.1 counts one of several on one
+            prediction, and does not say which).
+        precision: what is right. ``first-match``: predictions that are the first in the file on some true pair.
+            ``one-to-one``: as in recall. ``gt-count``: true pairs found (the toolbox on V-COCO), which may exceed 1.
+    """
+
+    pairs: str = "index"
+    recall: str = "any"
+    precision: str = "first-match"
+
+    def __post_init__(self) -> None:
+        """Refuse unknown values.
+
+        Raises:
+            OptionError: naming the nearest valid value.
+        """
+        for name, values in CHOICES.items():
+            if getattr(self, name) not in values:
+                raise unknown_name(f"rule for {name}", getattr(self, name), values)
+
+
+@dataclass(frozen=True, slots=True)
+class PairFigures:
+    """Shares in 0..1 (``precision`` may exceed 1, see ``PairRules``); None where there is nothing to measure.
+
+    Attributes:
+        recall, precision: of pairs (IJCV paper 4.1).
+        per_image: predicted pairs an image.
+        human_recall, object_recall: boxes of people, and of objects with their label, on which some predicted box is,
+            whatever pair it is of (IJCV paper 6.7).
+        truths, predictions, images: numbers of true pairs, predicted pairs, and images with ground truth.
+    """
+
+    recall: float | None
+    precision: float | None
+    per_image: float | None
+    human_recall: float | None
+    object_recall: float | None
+    truths: int
+    predictions: int
+    images: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Localised:
+    """Predicted pairs laid over the ground truth, once for all figures; p pairs and t triplets of it that count.
+
+    Attributes:
+        pairs: what was predicted, on all images.
+        rules: how pairs are counted.
+        scope: the pairs on images that count, and the triplets of the ground truth.
+        overlaps: which of them share which box.
+        true_pairs, true_humans, true_objects: (t,) triplets that stand for a pair, a person, an object of their own.
+    """
+
+    pairs: Pairs
+    rules: PairRules
+    scope: Scope
+    overlaps: Overlaps
+    true_pairs: Mask
+    true_humans: Mask
+    true_objects: Mask
+
+
+def localise(
+    pairs: Pairs, truth: GroundTruth, rules: PairRules | None = None, no_interaction: str = "exclude"
+) -> Localised:
+    """Find the pairs of the ground truth that predicted pairs are on.
+
+    Args:
+        pairs: predicted pairs, with or without scores.
+        truth: what is so.
+        rules: how pairs are counted; as the toolbox does if absent.
+        no_interaction: whether pairs that only do nothing are looked for: ``exclude`` or ``keep``.
+
+    Raises:
+        InputError: when pairs and ground truth have no image in common.
+    """
+    rules = rules or PairRules()
+    task = Task(pairs.table, truth)
+    _check_images(task)
+    scope = Scope.of(task, no_interaction)
+    boxes = Boxes(truth.interactions, _BY_TOOLBOX.space)
+    humans, objects = boxes.human(scope.truth), boxes.object(scope.truth)
+    person = np.zeros(len(humans), np.int64)
+    alone = _standing_alone if rules.pairs == "index" else _kept_apart
+    return Localised(
+        pairs=pairs,
+        rules=rules,
+        scope=scope,
+        overlaps=overlaps(scope, _BY_TOOLBOX.space, _RULE),
+        true_pairs=alone(scope.truth_image, scope.truth_object, humans, objects),
+        true_humans=alone(scope.truth_image, person, humans),
+        true_objects=alone(scope.truth_image, scope.truth_object, objects),
+    )
+
+
+def pair_figures(localised: Localised, place: Indices | None = None) -> PairFigures:
+    """Measure pair localisation (IJCV paper 4.1, 6.7; protocols.md 8.7).
+
+    Args:
+        localised: pairs over the ground truth.
+        place: (n,) place of each row of the pairs in a file that has only some of them, -1 for those that are gone; all
+            of them in their order if absent.
+    """
+    scope, hits, rules = localised.scope, localised.overlaps, localised.rules
+    row = scope.prediction
+    place = row if place is None else place[row]
+    left = place >= 0
+    there = left[hits.prediction]
+
+    on = there & hits.human & hits.object & localised.true_pairs[hits.truth]
+    prediction, truth = hits.prediction[on], hits.truth[on]
+    nowhere = np.iinfo(np.int64).max
+    first = np.full(len(scope.truth), nowhere)
+    np.minimum.at(first, truth, place[prediction])
+    found = first[first < nowhere]
+    firsts = int(first_of_each(np.sort(found)).sum())
+    own = _largest_one_to_one(truth, prediction) if "one-to-one" in (rules.recall, rules.precision) else 0
+    right = {"first-match": firsts, "one-to-one": own, "gt-count": len(found)}[rules.precision]
+
+    images = int(first_of_each(scope.truth_image).sum())
+    truths, predictions = int(localised.true_pairs.sum()), int(left.sum())
+    return PairFigures(
+        recall=_share(own if rules.recall == "one-to-one" else len(found), truths),
+        precision=_share(right, predictions),
+        per_image=_share(predictions, images),
+        human_recall=_share_found(hits.truth[there & hits.human], localised.true_humans),
+        object_recall=_share_found(hits.truth[there & hits.object], localised.true_objects),
+        truths=truths,
+        predictions=predictions,
+        images=images,
+    )
+
+
+def kept_one_by_one(later: Indices, earlier: Indices, place: Indices) -> Mask:
+    """Go through groups from their first element on, and keep what is not close to one that was kept before it.
+
+    Args:
+        later: (c,) element of each pair of close ones of a group.
+        earlier: (c,) the other one, which comes before it.
+        place: (n,) place of each element in its group, from 0.
+
+    Returns:
+        (n,) which elements are kept.
+    """
+    by_place = np.argsort(place[later], kind="stable")
+    later, earlier = later[by_place], earlier[by_place]
+    kept = np.ones(len(place), bool)
+    end = 0
+    for size in np.bincount(place[later]).tolist():
+        begin, end = end, end + size
+        kept[later[begin:end][kept[earlier[begin:end]]]] = False
+    return kept
+
+
+def _standing_alone(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
+    """(t,) the first of triplets of one image that have the same label and boxes."""
+    columns = [*as_bits(image), *as_bits(label), *(bits for each in boxes for bits in as_bits(each))]
+    alone: Mask = first_equal(columns) == np.arange(len(image))
+    return alone
+
+
+def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
+    """(t,) triplets that overlap none which was kept before them, of their image and label, in all boxes."""
+    count = np.bincount(image)
+    place = places(count)
+    first = np.arange(len(image)) - place
+    later, earlier = expand(first, place)
+    same = label[later] == label[earlier]
+    later, earlier = later[same], earlier[same]
+    for each in boxes:
+        close = _RULE.holds(iou(each[later], each[earlier], _RULE.overlap))
+        later, earlier = later[close], earlier[close]
+    return kept_one_by_one(later, earlier, place)
+
+
+def _largest_one_to_one(truth: Indices, prediction: Indices) -> int:
+    """How many truths can each have a prediction of their own."""
+    if len(truth) == 0:
+        return 0
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    graph = csr_array((np.ones(len(truth), np.int8), (truth, prediction)))
+    return int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
+
+
+def _share_found(found: Indices, counted: Mask) -> float | None:
+    seen = np.zeros(len(counted), bool)
+    seen[found] = True
+    return _share(int((seen & counted).sum()), int(counted.sum()))
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,179 @@
+"""The fast figures of pairs against their slow twin, by hand, and on real annotations."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoe
+from shoe.arrays import Floats
+from shoe.datasets.truth import GroundTruth
+from shoe.diagnosis.pairs import CHOICES, PairFigures, PairRules, localise, pair_figures
+from shoe.errors import InputError, OptionError
+from shoe.frames import Frame
+from shoe.interactions import Interactions
+from shoe.predictions.pair_scores import Pairs, pairs_of
+from tests.oracles.crowds import crowds
+from tests.oracles.diagnosis_pairs import pair_localisation
+from tests.oracles.diagnosis_pairs import pairs_of as slow_pairs_of
+from tests.oracles.model import ImageScene, Triplet, from_tables, to_tables
+from tests.oracles.scenes import random_scenes, small_classes
+from tests.oracles.test_diagnosis import H1, H2, NOWHERE, O1, O2, image
+from tests.oracles.test_diagnosis_pairs import BESIDE, RIDE
+
+CLASSES = small_classes()
+RULES = st.builds(PairRules, **{name: st.sampled_from(values) for name, values in CHOICES.items()})
+EVERY_RULE = [
+    PairRules(pairs, recall, precision)
+    for pairs in CHOICES["pairs"]
+    for recall in CHOICES["recall"]
+    for precision in CHOICES["precision"]
+]
+
+
+def tables(scenes: list[ImageScene]) -> tuple[GroundTruth, Interactions]:
+    """Tables of scenes; images that the truth does not list are left out where there would be no other.
+
+    Raw numbers are compared, whatever they mean; as pixels, boxes of one pixel are valid too.
+    """
+    is_any_known = any(scene.known and scene.predictions for scene in scenes)
+    chosen = [replace(s, prediction_frame=Frame.PIXELS_1) for s in scenes if s.known or is_any_known]
+    return to_tables(chosen, CLASSES)
+
+
+def agree(scenes: list[ImageScene], rules: PairRules, keep: bool) -> None:
+    truth, predictions = tables(scenes)
+    fast = asdict(pair_figures(localise(pairs_of(predictions), truth, rules, "keep" if keep else "exclude")))
+    slow = pair_localisation(scenes, None, **asdict(rules), no_interaction=keep)
+    assert {name: fast[name] for name in slow} == slow
+
+
+def figures(truth: list[Triplet], predictions: list[Triplet], rules: PairRules | None = None) -> PairFigures:
+    table, predicted = tables([image(truth, predictions)])
+    return pair_figures(localise(pairs_of(predicted), table, rules))
+
+
+@given(crowds(), RULES, st.booleans())
+def test_small(scenes: list[ImageScene], rules: PairRules, keep: bool) -> None:
+    agree(scenes, rules, keep)
+
+
+@pytest.mark.parametrize("rules", EVERY_RULE, ids=str)
+def test_many(rules: PairRules) -> None:
+    agree(random_scenes(np.random.default_rng(5), 40, n_predictions=60, open_words=True), rules, keep=False)
+
+
+def test_pairs_of_a_file_count_each_time_they_are_given() -> None:
+    truth, predictions = tables([image([RIDE], [RIDE, replace(RIDE, verb="hold"), replace(RIDE, score=0.5)])])
+    own = pairs_of(predictions)
+    assert pair_figures(localise(own, truth)).predictions == 1
+    twice = Pairs(predictions.select(np.array([0, 1])))
+    assert pair_figures(localise(twice, truth)).precision == 1 / 2
+
+
+def test_one_pair_that_three_labels_draw_anew() -> None:
+    """A visible pair rides, holds and feeds; one prediction is on it, another on the object alone."""
+    truth = [RIDE, Triplet(BESIDE, O1, "hold", "horse"), Triplet((1.0, 0.0, 19.0, 19.0), O1, "feed", "horse")]
+    predictions = [RIDE, Triplet(H2, O1, "ride", "horse")]
+    expected = {"index": (1, 1 / 2, 3), "merged": (1, 1 / 2, 1)}
+    for pairs, (recall, precision, number) in expected.items():
+        found = figures(truth, predictions, PairRules(pairs))
+        assert (found.recall, found.precision, found.truths) == (recall, precision, number)
+    found = figures(truth, predictions, PairRules(recall="one-to-one", precision="gt-count"))
+    assert (found.recall, found.precision) == (1 / 3, 3 / 2)
+
+
+def test_people_and_objects_are_found_in_any_pair() -> None:
+    """Both boxes of the truth are found, but in two pairs; the other person is found nowhere."""
+    truth = [RIDE, Triplet(H2, O2, "feed", "horse")]
+    found = figures(truth, [Triplet(H1, NOWHERE, "ride", "horse"), Triplet(NOWHERE, O1, "ride", "horse")])
+    assert (found.recall, found.human_recall, found.object_recall) == (0, 1 / 2, 1 / 2)
+
+
+def test_nothing_to_measure_is_none() -> None:
+    found = figures([Triplet(H1, O1, "no_interaction", "horse")], [RIDE])
+    assert (found.recall, found.precision, found.per_image, found.human_recall, found.object_recall) == (None,) * 5
+    assert (found.truths, found.predictions, found.images) == (0, 0, 0)
+
+
+@given(crowds())
+def test_pairs_are_those_of_the_oracle_in_its_order(scenes: list[ImageScene]) -> None:
+    _, predictions = tables(scenes)
+    table = pairs_of(predictions).table
+    rows = zip(table.human_boxes.tolist(), table.object_boxes.tolist(), table.object.tolist(), strict=True)
+    found = [(tuple(human), tuple(target), table.objects[word]) for human, target, word in rows]
+    named = {scene.name: scene for scene in scenes}
+    slow = [(p.human_box, p.object_box, p.object) for name in table.images for p in slow_pairs_of(named[name])]
+    assert found == slow
+
+
+@given(crowds(), RULES, st.integers(0, 2**16))
+def test_figures_of_some_triplets_are_those_of_a_file_of_them(
+    scenes: list[ImageScene], rules: PairRules, seed: int
+) -> None:
+    truth, predictions = tables(scenes)
+    kept = np.random.default_rng(seed).random(len(predictions)) < 0.6
+    pairs = pairs_of(predictions)
+    assert pairs.of_triplet is not None
+    rows = np.flatnonzero(kept)[::-1]
+    place = np.full(len(pairs.table), -1)
+    place[pairs.of_triplet[rows]] = rows
+    alone = pair_figures(localise(pairs_of(predictions.select(kept)), truth, rules))
+    assert pair_figures(localise(pairs, truth, rules), place) == alone
+
+
+def test_unknown_rules_and_images_are_refused() -> None:
+    with pytest.raises(OptionError, match=r"unknown rule for recall 'one-to-two'.*did you mean one-to-one"):
+        PairRules(recall="one-to-two")
+    truth, predictions = tables([image([RIDE], [RIDE])])
+    with pytest.raises(InputError, match="names of the ground truth's images"):
+        localise(pairs_of(replace(predictions, images=("other.jpg",))), truth)
+
+
+@pytest.mark.real_data
+def test_real_counts(shared_data: Path) -> None:
+    """Counts of protocols.md 8 and 8.7; the truth finds itself."""
+    truth = shoe.read_ground_truth(str(shared_data / "hico_det" / "instances_test2015.json"), dataset="hico-det")
+    pairs = pairs_of(truth.interactions)
+    for rules, choice, truths, images in (
+        (PairRules("index"), "keep", 33_405, 9_546),
+        (PairRules("merged"), "keep", 22_012, 9_546),
+        (PairRules("index"), "exclude", 29_110, 8_528),
+    ):
+        found = pair_figures(localise(pairs, truth, rules, choice))
+        assert (found.truths, found.images) == (truths, images)
+        assert min(x or 0 for x in (found.recall, found.human_recall, found.object_recall)) > 0.9995
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("rules", [PairRules(), PairRules("merged", "one-to-one", "one-to-one")], ids=str)
+def test_on_real_truth(shared_data: Path, rules: PairRules) -> None:
+    """Moved and crossed copies of real annotations of 300 images."""
+    whole = shoe.read_ground_truth(str(shared_data / "hico_det" / "instances_test2015.json"), dataset="hico-det")
+    truth = replace(whole, interactions=whole.interactions.select_images(np.arange(300)))
+    rng = np.random.default_rng(1)
+    table = truth.interactions
+    rows = np.sort(rng.integers(0, len(table), 4 * len(table)))
+    move = rng.normal(0, 12, (len(rows), 4)).round(2)
+    predictions = Interactions.from_columns(
+        images=table.images,
+        image=table.image[rows],
+        human_boxes=_in_order(table.human_boxes[rows] + move),
+        object_boxes=_in_order(table.object_boxes[rows] + move[:, ::-1]),
+        verb=table.verb[rows],
+        object=table.object[rows],
+        verbs=table.verbs,
+        objects=table.objects,
+        score=rng.random(len(rows)),
+    )
+    fast = asdict(pair_figures(localise(pairs_of(predictions), truth, rules)))
+    slow = pair_localisation(from_tables(truth, predictions), None, **asdict(rules))
+    assert {name: fast[name] for name in slow} == slow
+
+
+def _in_order(boxes: Floats) -> Floats:
+    low, high = np.minimum(boxes[:, :2], boxes[:, 2:]), np.maximum(boxes[:, :2], boxes[:, 2:])
+    return np.concatenate([low, high + 1], axis=1)
