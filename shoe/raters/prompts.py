@@ -147,6 +147,15 @@ class Prompts:
         pairs = [_of_senses("", question.first, question.second) for question in group]
         return self.of(group[0].part).fill(pairs, ids_of([q.key for q in group]), several=several)
 
+    def length(self, group: Group, *, several: bool) -> int:
+        """Return at least as many characters as :meth:`render` would give, without rendering."""
+        prompt = self.of(group[0].part)
+        frame = len(prompt.several.template) if several else len(prompt.one.template)
+        each = len(prompt.pair.template) if several else 0
+        senses = (sense for question in group for sense in (question.first, question.second))
+        words = sum(len(sense.gloss) + sum(map(len, sense.lemmas)) + 2 * len(sense.lemmas) for sense in senses)
+        return len(prompt.instructions) + frame + each * len(group) + words
+
     def render_interactions(self, pairs: Sequence[tuple[Interaction, Interaction]], *, several: bool) -> Rendered:
         """Ask for pairs of whole interactions; as :meth:`render`."""
         fields = [

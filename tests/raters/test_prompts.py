@@ -47,6 +47,14 @@ def test_several_pairs_are_asked_for_by_id(several: int) -> None:
     assert rendered.user.count(STRADDLE.gloss) == several
 
 
+@pytest.mark.parametrize(("count", "several"), [(1, False), (1, True), (20, True)])
+def test_the_length_is_known_without_rendering(count: int, several: bool) -> None:
+    group = [question(n) for n in range(count)]
+    rendered = PROMPTS.render(group, several=several)
+    exact = len(rendered.system) + len(rendered.user)
+    assert exact <= PROMPTS.length(group, several=several) <= 1.2 * exact
+
+
 def test_the_instructions_give_each_step_its_meaning_and_are_the_same_for_all_pairs() -> None:
     for prompt in (PROMPTS.verb, PROMPTS.object, PROMPTS.interaction):
         for rating in range(5):
