@@ -59,6 +59,7 @@ class Prompt:
         digest: 16 hex digits of ``text``.
         instructions: the section of this name.
         one, several, pair: likewise, ready to be filled in.
+        frames: characters of ``one``, ``several`` and ``pair`` without what is filled in; of an id, the most.
     """
 
     text: str
@@ -67,6 +68,7 @@ class Prompt:
     one: Template
     several: Template
     pair: Template
+    frames: tuple[int, int, int]
 
     @classmethod
     def read(cls, path: Path, fields: Sequence[str]) -> Prompt:
@@ -88,17 +90,20 @@ class Prompt:
         if sorted(names) != sorted(_SECTIONS) or before.strip():
             found = f"the sections {', '.join(names) or 'none'}" if not before.strip() else quote(before.strip()[:40])
             raise InputError(path, found=found, expected="the sections " + ", ".join(f"[{n}]" for n in _SECTIONS))
-        body = dict(zip(names, bodies, strict=True))
+        body = {name: text if name == "pair" else text.rstrip("\n") for name, text in zip(names, bodies, strict=True)}
         _check_fields(path, "one", body["one"], fields)
         _check_fields(path, "several", body["several"], ["pairs"])
         _check_fields(path, "pair", body["pair"], ["id", *fields])
+        blank = dict.fromkeys([*fields, "pairs"], "") | {"id": "100"}
+        one, several, pair = (Template(body[name]) for name in _SECTIONS[1:])
         return cls(
             text=text,
             digest=hashlib.sha256(text.encode()).hexdigest()[:16],
-            instructions=body["instructions"].rstrip("\n"),
-            one=Template(body["one"].rstrip("\n")),
-            several=Template(body["several"].rstrip("\n")),
-            pair=Template(body["pair"]),
+            instructions=body["instructions"],
+            one=one,
+            several=several,
+            pair=pair,
+            frames=(len(one.substitute(blank)), len(several.substitute(blank)), len(pair.substitute(blank))),
         )
 
     def fill(self, pairs: Sequence[Mapping[str, str]], ids: Sequence[str], *, several: bool) -> Rendered:
@@ -150,8 +155,7 @@ class Prompts:
     def length(self, group: Group, *, several: bool) -> int:
         """Return at least as many characters as :meth:`render` would give, without rendering."""
         prompt = self.of(group[0].part)
-        frame = len(prompt.several.template) if several else len(prompt.one.template)
-        each = len(prompt.pair.template) if several else 0
+        frame, each = (prompt.frames[1], prompt.frames[2]) if several else (prompt.frames[0], 0)
         senses = (sense for question in group for sense in (question.first, question.second))
         words = sum(len(sense.gloss) + sum(map(len, sense.lemmas)) + 2 * len(sense.lemmas) for sense in senses)
         return len(prompt.instructions) + frame + each * len(group) + words

@@ -10,7 +10,7 @@ from typing import Any
 
 from shoe.raters.budget import Budget
 from shoe.raters.config import RaterConfig
-from shoe.raters.costs import Usage, most_usage, usage_of
+from shoe.raters.costs import Usage, likely_usage, most_usage, usage_of
 from shoe.raters.kinds import kind_of
 from shoe.raters.ledger import Ledger, answer_line, event_line, failure_line
 from shoe.raters.ledger_writer import Writer
