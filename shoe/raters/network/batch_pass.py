@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 200_000_000
 _FIRST_LOOK, _LONGEST_BETWEEN_LOOKS, _LOOK_FOR_A_STOP = 0.5, 60.0, 0.1
-_THREADS = 32
-_KEPT_TOGETHER = 256
 _OVER = ("completed", "expired", "cancelled", "failed")
 _NO_FORMAT = "no response_format"
 _QUEUE_FULL = ("token_limit_exceeded", "request_limit_exceeded")
@@ -56,7 +53,7 @@ class BatchPass:
             ShoeError: when no further question makes sense.
         """
         self._supply = Supply(groups)
-        with self._api, ThreadPoolExecutor(_THREADS, "shoe-answers") as self._threads, suppress(StoppedError):
+        with self._api, suppress(StoppedError):
             self._resume()
             between = _FIRST_LOOK
             while not self._is_stopping():
@@ -160,34 +157,24 @@ class BatchPass:
             An error that no further try would mend, if any request met one.
         """
         hopeless: ShoeError | None = None
-        answers: list[tuple[Group, dict[str, Any]]] = []
         for name, result in self._results(batch):
             if name not in missing:
                 continue
             if isinstance(result, dict):
                 del missing[name]
                 if group := started.group(name):
-                    answers.append((group, result))
-                if len(answers) == _KEPT_TOGETHER:
-                    self._keep(answers)
+                    self._recorder.answer(group, result)
             elif isinstance(result, NoResponseFormatError):
                 missing[name] = _NO_FORMAT
             else:
                 missing[name] = result.kind if isinstance(result, Transient) else "error"
                 hopeless = hopeless or (result if isinstance(result, ShoeError) else None)
-        self._keep(answers)
         return hopeless
 
     def _results(self, batch: Seen) -> Iterator[tuple[str, Result]]:
         for file in filter(None, (batch.output_file_id, batch.error_file_id)):
             for text in self._api.lines(file):
                 yield result_of(self._place, self._config.model, text)
-
-    def _keep(self, answers: list[tuple[Group, dict[str, Any]]]) -> None:
-        """Keep answers side by side, so that they share the wait for the disk."""
-        for kept in [self._threads.submit(self._recorder.answer, *one) for one in answers]:
-            kept.result()
-        answers.clear()
 
     def _ask_later(self, name: str, group: Group, why: str) -> None:
         """Put a group without an answer among those to be asked, but for one that had all its tries."""

@@ -1,14 +1,14 @@
 """Many questions to a chat endpoint, as fast as it bears: each answer kept before it is read, each failure counted.
 
 One pass goes over the groups once. A group is taken from the iterator when there is a place for its request, so that
-memory does not grow with the number of pairs.
+memory does not grow with the number of pairs. The recorder is called in the loop itself: it hands a line to the
+operating system in microseconds, and another thread has the disk take it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from time import monotonic
 from typing import Any
 
@@ -25,7 +25,6 @@ from shoe.raters.questions import Group, Recorder
 GIVEN_UP_IN_A_ROW = 20
 """Groups given up, or answered with no chat completion, in a row: then the endpoint is taken for broken."""
 _LOOK_FOR_A_STOP = 0.1
-_MOST_THREADS = 64
 
 
 class _NoMoreError(Exception):
@@ -61,11 +60,9 @@ class Pass:
 
     async def _run(self, groups: Iterator[Group]) -> None:
         watch = asyncio.create_task(self._watch())
-        self._threads = ThreadPoolExecutor(min(self._limits.concurrency, _MOST_THREADS), "shoe-answers")
-        with self._threads:
-            async with Transport(self._place, self._limits.timeout) as self._transport:
-                # Each takes one group at a time; a gate that opens slowly keeps most of them waiting.
-                await asyncio.gather(*(self._work(groups) for _ in range(self._limits.concurrency)))
+        async with Transport(self._place, self._limits.timeout) as self._transport:
+            # Each takes one group at a time; a gate that opens slowly keeps most of them waiting.
+            await asyncio.gather(*(self._work(groups) for _ in range(self._limits.concurrency)))
         watch.cancel()
 
     async def _watch(self) -> None:
@@ -103,7 +100,7 @@ class Pass:
             if asked.inside:
                 self._gate.leave()
         self._given_up = 0
-        await self._keep(self._recorder.answer, group, raw)
+        self._recorder.answer(group, raw)
         self._strange = 0 if "choices" in raw or "error" in raw else self._strange + 1
         if self._strange == GIVEN_UP_IN_A_ROW:
             raise ShoeError(
@@ -127,7 +124,7 @@ class Pass:
         try:
             raw = await self._answer(asked.group)
         except Transient as failed:
-            await self._keep(self._recorder.failure, asked.group, failed.kind, failed.detail)
+            self._recorder.failure(asked.group, failed.kind, failed.detail)
             # Until the endpoint was reached for the first time, one request alone finds out whether it can be.
             if self._reached:
                 asked.inside = False
@@ -143,7 +140,7 @@ class Pass:
             try:
                 return await self._exchange(group, structured)
             except NoResponseFormatError as error:
-                await self._keep(self._recorder.failure, group, "no response_format", str(error))
+                self._recorder.failure(group, "no response_format", str(error))
                 if not structured:
                     raise ShoeError(f"{self._place}: HTTP 400: {error}") from None
                 self._structured = False
@@ -170,10 +167,6 @@ class Pass:
         if isinstance(usage, dict) and isinstance(usage.get("total_tokens"), int):
             self._gate.used(expected, usage["total_tokens"])
         return raw
-
-    async def _keep(self, keep: Callable[..., None], *what: object) -> None:
-        """Wait for the disk in a thread, so that requests go on."""
-        await asyncio.get_running_loop().run_in_executor(self._threads, keep, *what)
 
 
 class _Asked:
