@@ -208,7 +208,7 @@ def test_a_batch_of_another_process_is_left_to_it() -> None:
     assert second.events == first.events
 
 
-def test_a_stop_leaves_the_batch_to_go_on(clean: dict[bytes, int]) -> None:
+def test_a_stop_leaves_the_batch_to_go_on(clean: dict[bytes, int], caplog: pytest.LogCaptureFixture) -> None:
     first = Memory()
     with Server(Plan(batch_seconds=1.0)) as server:
         thread = Thread(target=rated, args=(server, first))
@@ -219,6 +219,8 @@ def test_a_stop_leaves_the_batch_to_go_on(clean: dict[bytes, int]) -> None:
         thread.join(5)
         assert not thread.is_alive()
         assert not first.answers
+        assert "batch-1: in_progress, 0 of 90 requests" in caplog.text
+        assert "batch-1 goes on at the endpoint with 90 requests: run the same command again" in caplog.text
         second = Memory()
         second.events = list(first.events)
         assert rated(server, second)[0] == clean

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,6 +23,7 @@ from shoe.raters.questions import Group, Recorder
 if TYPE_CHECKING:
     from openai.types import Batch as Seen
 
+_log = logging.getLogger(__name__)
 MOST_BYTES = 200_000_000
 _FIRST_LOOK, _LONGEST_BETWEEN_LOOKS, _LOOK_FOR_A_STOP = 0.5, 60.0, 0.1
 _OVER = ("completed", "expired", "cancelled", "failed")
@@ -43,6 +45,7 @@ class BatchPass:
         self._past = Past(recorder)
         self._running: list[Started] = []
         self._tries: Counter[str] = Counter()
+        self._said: dict[str, str] = {}
         self._budget_left = True
         self._queue_full = False
 
@@ -53,19 +56,25 @@ class BatchPass:
             ShoeError: when no further question makes sense.
         """
         self._supply = Supply(groups)
-        with self._api, suppress(StoppedError):
-            self._resume()
-            between = _FIRST_LOOK
-            while not self._is_stopping():
-                while len(self._running) < self._config.settings["batches"] and self._begin():
-                    pass
-                if not self._running:
-                    return
-                if any(self._look(started) for started in list(self._running)):
-                    between = _FIRST_LOOK
-                else:
-                    self._sleep(between)
-                    between = min(1.5 * between, _LONGEST_BETWEEN_LOOKS)
+        try:
+            with self._api, suppress(StoppedError):
+                self._resume()
+                self._go_on()
+        finally:
+            self._say_what_goes_on()
+
+    def _go_on(self) -> None:
+        between = _FIRST_LOOK
+        while not self._is_stopping():
+            while len(self._running) < self._config.settings["batches"] and self._begin():
+                pass
+            if not self._running:
+                return
+            if any(self._look(started) for started in list(self._running)):
+                between = _FIRST_LOOK
+            else:
+                self._sleep(between)
+                between = min(1.5 * between, _LONGEST_BETWEEN_LOOKS)
 
     def _resume(self) -> None:
         """Take up the batches of earlier runs of which this run asks anything."""
@@ -200,7 +209,24 @@ class BatchPass:
         self._structured = False
 
     def _progress(self, batch: Seen) -> None:
-        """Say how far a batch is."""
+        """Say how far a batch is, at each tenth of it."""
+        counts = batch.request_counts
+        done, total = (counts.completed + counts.failed, counts.total) if counts else (0, 0)
+        state = f"{batch.status} {10 * done // total if total else 0}"
+        if self._said.get(batch.id) != state:
+            self._said[batch.id] = state
+            _log.warning("%s: batch %s: %s, %d of %d requests", self._place, batch.id, batch.status, done, total)
+
+    def _say_what_goes_on(self) -> None:
+        if self._running:
+            requests = sum(len(started.requests) for started in self._running)
+            names = ", ".join(started.batch or "" for started in self._running)
+            _log.warning(
+                "%s: batch %s goes on at the endpoint with %d requests: run the same command again to fetch the answers",
+                self._place,
+                names,
+                requests,
+            )
 
     def _is_stopping(self) -> bool:
         return self._recorder.stopping
