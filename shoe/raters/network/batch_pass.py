@@ -218,15 +218,9 @@ class BatchPass:
             _log.warning("%s: batch %s: %s, %d of %d requests", self._place, batch.id, batch.status, done, total)
 
     def _say_what_goes_on(self) -> None:
-        if self._running:
-            requests = sum(len(started.requests) for started in self._running)
-            names = ", ".join(started.batch or "" for started in self._running)
-            _log.warning(
-                "%s: batch %s goes on at the endpoint with %d requests: run the same command again to fetch the answers",
-                self._place,
-                names,
-                requests,
-            )
+        for started in self._running:
+            goes_on = f"batch {started.batch} goes on at the endpoint with {len(started.requests)} requests"
+            _log.warning("%s: %s: run the same command again to fetch its answers", self._place, goes_on)
 
     def _is_stopping(self) -> bool:
         return self._recorder.stopping
