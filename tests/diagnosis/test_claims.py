@@ -1,0 +1,154 @@
+"""What errors become when they are mended."""
+
+import numpy as np
+import pytest
+
+from shoe.diagnosis.diagnose import diagnose
+from tests.diagnosis.pictures import AWAY, CLASSES, FAR_AWAY, O1, O2, P1, P2, P3, diagnosed, image, types
+from tests.oracles.model import Triplet, to_tables
+
+THREE = [Triplet(P1, O1, verb, "horse") for verb in ("ride", "hold", "feed")]
+"""One pair, three interactions."""
+
+
+def test_a_random_fix_hangs_on_the_seed_and_the_row() -> None:
+    scene = image(THREE, [Triplet(P1, O1, "kiss", "horse", 0.5)])
+    picks = [int(diagnosed(scene, seed=seed).target[0]) for seed in range(200)]
+    assert picks[:8] == [int(diagnosed(scene, seed=seed).target[0]) for seed in range(8)]
+    assert np.bincount(picks).min() > 40
+    later = image(THREE, [Triplet(AWAY, FAR_AWAY, "ride", "horse", 0.9), *scene.predictions])
+    assert [int(diagnosed(later, seed=seed).target[1]) for seed in range(20)] != picks[:20]
+
+
+def test_random_fixes_make_duplicates_of_which_the_best_stays() -> None:
+    """Ten errors on three truths: each truth picked keeps one, and no error is left."""
+    scene = image(THREE, [Triplet(P1, O1, "kiss", "horse", 1 - i / 20) for i in range(10)])
+    for seed in range(20):
+        found = diagnosed(scene, seed=seed)
+        first = {int(t): row for row, t in reversed(list(enumerate(found.target.tolist())))}
+        state = found.states["interaction"]
+        assert np.flatnonzero(state.kept).tolist() == sorted(first.values())
+        assert {t: int(row) for t, row in enumerate(state.found_by) if row >= 0} == first
+
+
+def test_a_better_fix_replaces_the_true_positive_and_a_worse_one_leaves() -> None:
+    for score, kept in ((0.9, [False, True]), (0.1, [True, False])):
+        scene = image(THREE[:1], [Triplet(P1, O1, "ride", "horse", 0.5), Triplet(AWAY, O1, "ride", "horse", score)])
+        found = diagnosed(scene)
+        assert types(found) == ["true_positive", "human_box"]
+        assert found.states["human_box"].kept.tolist() == kept
+
+
+def test_the_best_case_takes_what_is_free_then_what_scores_least() -> None:
+    scene = image(
+        THREE,
+        [
+            Triplet(P1, O1, "ride", "horse", 0.4),
+            Triplet(P1, O1, "hold", "horse", 0.3),
+            *(Triplet(P1, O1, "kiss", "horse", score) for score in (0.9, 0.8, 0.7, 0.6)),
+        ],
+    )
+    found = diagnosed(scene, choice="best")
+    assert found.target.tolist() == [0, 1, 2, 1, 0, 0]
+    assert found.states["interaction"].found_by.tolist() == [4, 3, 2]
+    again = diagnosed(scene, choice="best", seed=5)
+    assert found.deltas == again.deltas
+
+
+def test_the_human_box_oracle_looks_at_the_object_alone() -> None:
+    """Two people at one horse: either is a possible partner. The own verb is not preferred."""
+    truth = [Triplet(P1, O1, "ride", "horse"), Triplet(P2, O1, "feed", "horse"), Triplet(P3, O2, "ride", "horse")]
+    scene = image(truth, [Triplet(AWAY, O1, "feed", "horse", 0.5)])
+    assert {int(diagnosed(scene, seed=seed).target[0]) for seed in range(20)} == {0, 1}
+    assert diagnosed(scene, choice="best").target[0] == 0
+
+
+def test_the_object_box_oracle_looks_at_the_human_alone() -> None:
+    truth = [Triplet(P1, O1, "ride", "horse"), Triplet(P1, O2, "fly", "kite"), Triplet(P2, O2, "fly", "kite")]
+    scene = image(truth, [Triplet(P1, AWAY, "fly", "kite", 0.5)])
+    assert {int(diagnosed(scene, seed=seed).target[0]) for seed in range(20)} == {0, 1}
+
+
+def test_association_changes_as_little_as_it_can() -> None:
+    """P1 rides O2's horse: its own verb is kept where a truth has it."""
+    truth = [Triplet(P1, O1, "feed", "horse"), Triplet(P2, O2, "ride", "horse"), Triplet(P2, O2, "hold", "horse")]
+    crossed = Triplet(P1, O2, "ride", "horse", 0.5)
+    assert {int(diagnosed(image(truth, [crossed]), seed=seed).target[0]) for seed in range(20)} == {1}
+    other = Triplet(P1, O2, "kiss", "horse", 0.5)
+    assert {int(diagnosed(image(truth, [other]), seed=seed).target[0]) for seed in range(40)} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("choice", ["seeded", "best"])
+def test_association_fixes_each_truth_once(choice: str) -> None:
+    """Three errors, two truths: the third has nothing left. The second may not keep its verb any more."""
+    truth = [Triplet(P1, O1, "feed", "horse"), Triplet(P2, O2, "ride", "horse")]
+    scene = image(truth, [Triplet(P1, O2, "ride", "horse", score) for score in (0.9, 0.8, 0.7)])
+    found = diagnosed(scene, choice=choice)
+    assert found.target.tolist() == [1, 0, -1]
+    assert found.states["association"].kept.tolist() == [True, True, False]
+
+
+def test_association_leaves_alone_what_an_earlier_step_has_aimed_at() -> None:
+    truth = [Triplet(P1, O1, "feed", "horse"), Triplet(P2, O2, "ride", "horse")]
+    scene = image(
+        truth,
+        [Triplet(AWAY, O2, "ride", "horse", 0.2), Triplet(P1, O2, "ride", "horse", 0.9)],
+    )
+    found = diagnosed(scene)
+    assert types(found) == ["human_box", "association"]
+    assert found.states["association"].found_by.tolist() == [-1, 1]
+    assert found.fixed_by.tolist() == [1, 0]
+
+
+def test_the_map_of_the_toolbox() -> None:
+    """Truths choose in turn: by score, by human box, by object box only where the human is correct nowhere."""
+    truth = [Triplet(P1, O1, "ride", "horse"), Triplet(P1, O1, "hold", "horse"), Triplet(P2, O2, "feed", "horse")]
+    scene = image(
+        truth,
+        [
+            Triplet(P2, O1, "ride", "horse", 0.9),  # correct human of the third: no candidate of the first two
+            Triplet(AWAY, O1, "kiss", "horse", 0.8),
+            Triplet(P1, AWAY, "kiss", "horse", 0.7),
+            Triplet(P1, O1, "ride", "horse", 0.6),  # the true positive of the first
+            Triplet(P1, O1, "kiss", "horse", 0.5),
+        ],
+    )
+    found = diagnosed(scene, variant="released")
+    assert types(found) == ["association", "human_box", "object_box", "true_positive", "interaction"]
+    assert found.target.tolist() == [2, 0, 1, 0, -1]
+    assert found.fixed_by.tolist() == [1, 2, 0]
+    assert found.states["human_box"].kept.tolist() == [True, True, True, False, True]
+    assert found.states["interaction"].kept.tolist() == [True, True, True, True, False]
+    for choice in ("seeded", "best"):
+        assert diagnosed(scene, variant="released", choice=choice, seed=3).deltas == found.deltas
+
+
+def test_the_toolbox_gives_up_a_truth_that_its_map_gives_a_duplicate() -> None:
+    """No oracle finds the second truth, and it is not missed either; only the end of the progression drops it."""
+    truth = [Triplet(P1, O1, "ride", "horse"), Triplet(P1, O1, "hold", "horse")]
+    predictions = [Triplet(P1, O1, "ride", "horse", 0.9), Triplet(P1, O1, "ride", "horse", 0.8)]
+    found = diagnosed(image(truth, predictions), variant="released")
+    assert found.counts["missed_gt"] == 0
+    assert found.fixed_by.tolist() == [0, -1]
+    assert [step.means.map for step in found.progression[-2:]] == [0.5, 1]
+    assert diagnosed(image(truth, predictions)).counts["missed_gt"] == 1
+
+
+def test_the_toolbox_does_not_see_what_it_misses_where_nothing_is_predicted() -> None:
+    scenes = [
+        image([Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, "ride", "horse")]),
+        image([Triplet(P1, O1, "hold", "horse")], [Triplet(AWAY, FAR_AWAY, "kiss", "horse")], "b.jpg"),
+        image([Triplet(P1, O1, "feed", "horse")], [], "c.jpg"),
+    ]
+    released, paper = diagnosed(*scenes, variant="released"), diagnosed(*scenes)
+    assert released.counts["missed_gt"] == paper.counts["missed_gt"] == 2
+    assert released.states["missed_gt"].counted.tolist() == [True, False, True]
+    assert paper.states["missed_gt"].counted.tolist() == [True, False, False]
+
+
+def test_predictions_on_other_images_leave_the_draw_as_it_is() -> None:
+    """Rows of the table are counted, not rows that have a part."""
+    scene = image(THREE, [Triplet(P1, O1, "kiss", "horse", 0.5)] * 5)
+    truth, predictions = to_tables([scene], CLASSES)
+    alone = diagnose(predictions, truth, no_interaction="keep")
+    assert alone.target.tolist() == diagnose(predictions, truth).target.tolist()
