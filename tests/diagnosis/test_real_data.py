@@ -1,0 +1,57 @@
+"""The whole test set of HICO-DET, diagnosed against itself and with errors put into it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shoe.datasets.hico_det import read_ground_truth
+from shoe.datasets.truth import GroundTruth
+from shoe.diagnosis.diagnose import diagnose
+from shoe.scoring.score import score
+
+pytestmark = pytest.mark.real_data
+both_variants = pytest.mark.parametrize("variant", ["paper", "released"])
+
+
+@pytest.fixture(scope="module")
+def truth(shared_data: Path) -> GroundTruth:
+    return read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
+
+
+@both_variants
+@pytest.mark.parametrize(
+    ("no_interaction", "triplets", "images"), [("exclude", 29_110, 8_528), ("keep", 33_405, 9_546)]
+)
+def test_truth_predicts_itself(
+    truth: GroundTruth, variant: str, no_interaction: str, triplets: int, images: int
+) -> None:
+    """Counts of protocols.md 8 and 15."""
+    found = diagnose(truth.interactions, truth, variant=variant, no_interaction=no_interaction)
+    assert found.counts["true_positive"] == len(found.scope.truth) == triplets
+    assert len(np.unique(found.scope.truth_image)) == images
+    assert sum(found.counts.values()) == triplets
+    assert found.means == pytest.approx((1, 1, 1))
+
+
+@both_variants
+def test_each_error_that_was_put_in_is_found_and_mended(truth: GroundTruth, variant: str) -> None:
+    """Every fourth human and every fifth object stands aside; every seventh verb is another."""
+    table = truth.interactions
+    row = np.arange(len(table))
+    aside = np.array([1e5, 1e5, 1e5, 1e5])
+    humans = np.where((row % 4 == 0)[:, None], table.human_boxes + aside, table.human_boxes)
+    objects = np.where((row % 5 == 0)[:, None], table.object_boxes + aside, table.object_boxes)
+    verb = np.where(row % 7 == 0, (table.verb + 1) % len(table.verbs), table.verb).astype(np.int32)
+    predictions = replace(table, human_boxes=humans, object_boxes=objects, verb=verb, score=1 / (row + 2))
+    found = diagnose(predictions, truth, variant=variant, no_interaction="keep")
+    wrong_human, wrong_object = row % 4 == 0, row % 5 == 0
+    assert found.counts["human_box"] == (wrong_human & ~wrong_object).sum()
+    assert found.counts["object_box"] == (wrong_object & ~wrong_human).sum()
+    assert found.counts["both_boxes"] == (wrong_human & wrong_object).sum()
+    assert found.progression[-1].means.map == pytest.approx(1)
+    if variant == "released":
+        strict = score(predictions, truth, protocols=["diag"], options=["strict.no-interaction=keep"]).strict
+        assert strict is not None
+        assert found.means == (strict.map, strict.map_rare, strict.map_non_rare)
