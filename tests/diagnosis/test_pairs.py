@@ -154,11 +154,18 @@ def test_on_real_truth(shared_data: Path, rules: PairRules) -> None:
     """Moved and crossed copies of real annotations of 300 images."""
     whole = shoe.read_ground_truth(str(shared_data / "hico_det" / "instances_test2015.json"), dataset="hico-det")
     truth = replace(whole, interactions=whole.interactions.select_images(np.arange(300)))
+    predictions = moved_copies(truth.interactions, 4)
+    fast = asdict(pair_figures(localise(pairs_of(predictions), truth, rules)))
+    slow = pair_localisation(from_tables(truth, predictions), None, **asdict(rules))
+    assert {name: fast[name] for name in slow} == slow
+
+
+def moved_copies(table: Interactions, times: int) -> Interactions:
+    """Annotations drawn at random, so many times as many, with their boxes moved; scores are random."""
     rng = np.random.default_rng(1)
-    table = truth.interactions
-    rows = np.sort(rng.integers(0, len(table), 4 * len(table)))
+    rows = np.sort(rng.integers(0, len(table), times * len(table)))
     move = rng.normal(0, 12, (len(rows), 4)).round(2)
-    predictions = Interactions.from_columns(
+    return Interactions.from_columns(
         images=table.images,
         image=table.image[rows],
         human_boxes=_in_order(table.human_boxes[rows] + move),
@@ -169,9 +176,6 @@ def test_on_real_truth(shared_data: Path, rules: PairRules) -> None:
         objects=table.objects,
         score=rng.random(len(rows)),
     )
-    fast = asdict(pair_figures(localise(pairs_of(predictions), truth, rules)))
-    slow = pair_localisation(from_tables(truth, predictions), None, **asdict(rules))
-    assert {name: fast[name] for name in slow} == slow
 
 
 def _in_order(boxes: Floats) -> Floats:

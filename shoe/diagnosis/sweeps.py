@@ -1,0 +1,223 @@
+"""Curves: what stays of pair localisation and of mAP when pairs are thinned out, by overlap or by score.
+
+The papers ask so whether pairs are the bottleneck (IJCV paper 5.3, Tables 3 and 4; first version, Tables 5 and 6), each
+with one threshold that they do not name. Boxes are compared once for a whole curve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shoe.arrays import Floats, Indices, Mask
+from shoe.datasets.checks import triplet_name
+from shoe.diagnosis.deltas import Means, Ranking
+from shoe.diagnosis.diagnosis import Diagnosis
+from shoe.diagnosis.fixes import untouched
+from shoe.diagnosis.flow import NO_PART, ErrorType
+from shoe.diagnosis.order import Order
+from shoe.diagnosis.pairs import Localised, PairFigures, kept_one_by_one, pair_figures
+from shoe.errors import InputError, OptionError
+from shoe.interactions import Interactions
+from shoe.iou import Overlap, iou
+from shoe.predictions.pair_scores import Pairs, find_pairs
+from shoe.ragged import blocks, expand, first_of_each
+
+NMS_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
+"""Overlaps up to which a pair stays beside a better one; at 1 all stay."""
+SCORE_THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7)
+"""Scores from which on predictions stay; at 0 all stay."""
+_COMPARISONS_AT_ONCE = 1 << 17
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """The figures at one threshold.
+
+    Attributes:
+        threshold: which one.
+        pairs: of the pairs that are left.
+        means: mAP of the triplets that are left, under the variant of the diagnosis; None without one.
+    """
+
+    threshold: float
+    pairs: PairFigures
+    means: Means | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A curve.
+
+    Attributes:
+        by: what thins out: ``nms``; ``detection``, the score of a pair's detection; or ``score``, that of a triplet,
+            in which the interaction has its part.
+        points: in the order of the thresholds asked for.
+    """
+
+    by: str
+    points: tuple[SweepPoint, ...]
+
+
+def nms_sweep(
+    localised: Localised, thresholds: Sequence[float] = NMS_THRESHOLDS, diagnosis: Diagnosis | None = None
+) -> Sweep:
+    """Suppress pairs that lie on better ones, at several overlaps.
+
+    Overlap is human IoU times the root of object IoU, as in CDN (protocols.md 2.2, ``shoe.matching.nms``). Where pairs
+    come from triplets, triplets of one verb and object suppress each other, as detectors that do it do, and pairs are
+    those of the triplets that are left; mAP is then that of the option ``strict.nms``. Pairs of a file of their own
+    suppress each other within an object, by the scores of their detection (without these, the first ones stay).
+
+    Args:
+        localised: pairs over the ground truth.
+        thresholds: overlaps up to which a pair stays, 0 to 1.
+        diagnosis: of triplets of the same model, for their mAP.
+
+    Raises:
+        OptionError: for a threshold out of range.
+    """
+    for threshold in thresholds:
+        if not 0 <= threshold <= 1:
+            raise OptionError(f"NMS threshold: found {threshold:g}, expected 0 to 1")
+    lowest = min(thresholds, default=1.0)
+    return _sweep("nms", localised, thresholds, diagnosis, lambda table: _Suppression(table, lowest).kept)
+
+
+def score_sweep(
+    localised: Localised, thresholds: Sequence[float] = SCORE_THRESHOLDS, diagnosis: Diagnosis | None = None
+) -> Sweep:
+    """Keep what a detector is sure enough of, at several thresholds.
+
+    Pairs of a file of their own stay by the lower score of their two detections, and triplets with them. Triplets alone
+    do not tell what detection adds to their score, so they stay by the whole of it, and pairs with them.
+
+    Args:
+        localised: pairs over the ground truth; those of a file with scores of detection.
+        thresholds: scores from which on a pair stays.
+        diagnosis: of triplets of the same model, for their mAP.
+
+    Raises:
+        InputError: for pairs of a file without scores of detection, or a triplet whose pair is not among the pairs.
+    """
+    pairs = localised.pairs
+    if pairs.triplets is not None:
+        return _sweep("score", localised, thresholds, diagnosis, lambda table: _from(table.score))
+    if not pairs.detected:
+        found, expected = "pairs without scores of detection", "h_score and o_score of each pair"
+        raise InputError("pairs", found=found, expected=expected)
+
+    def of_detection(table: Interactions) -> Callable[[float], Mask]:
+        if table is pairs.table or diagnosis is None:
+            return _from(table.score)
+        return _from(_detection_of(pairs, table, diagnosis.scope.prediction))
+
+    return _sweep("detection", localised, thresholds, diagnosis, of_detection)
+
+
+def _from(score: Floats) -> Callable[[float], Mask]:
+    return lambda threshold: score >= threshold
+
+
+def _detection_of(pairs: Pairs, triplets: Interactions, rows: Indices) -> Floats:
+    """(triplets,) score of the detection of each; NaN where there is no such pair, which only rows without part may."""
+    pair = find_pairs(pairs, triplets)
+    lost = rows[pair[rows] < 0]
+    if len(lost):
+        place = triplet_name((triplets.images, triplets.image.astype(np.int64)), int(lost[0]))
+        found, expected = "no pair with exactly its boxes and object", "all pairs of the triplets"
+        raise InputError("pairs", record=place, found=found, expected=expected)
+    return np.append(pairs.table.score, np.nan)[pair]
+
+
+Thinned = Callable[[Interactions], Callable[[float], Mask]]
+"""Prepares a table, and then tells (n,) which of its rows stay at a threshold."""
+
+
+def _sweep(
+    by: str, localised: Localised, thresholds: Sequence[float], diagnosis: Diagnosis | None, thinned: Thinned
+) -> Sweep:
+    pairs = localised.pairs
+    table = pairs.table if pairs.triplets is None else pairs.triplets
+    kept = thinned(table)
+    kept_triplets, scored = kept, None
+    if diagnosis is not None:
+        scored = _Scored(diagnosis)
+        if diagnosis.task.predictions is not table:
+            kept_triplets = thinned(diagnosis.task.predictions)
+    points = []
+    for threshold in thresholds:
+        mask = kept(threshold)
+        figures = pair_figures(localised, _places(pairs, mask))
+        means = None
+        if scored is not None:
+            means = scored.means(mask if kept_triplets is kept else kept_triplets(threshold))
+        points.append(SweepPoint(threshold, figures, means))
+    return Sweep(by, tuple(points))
+
+
+def _places(pairs: Pairs, kept: Mask) -> Indices:
+    """(pairs,) first row that is left of each, of triplets where pairs come from them; -1 where none is."""
+    rows = np.flatnonzero(kept)
+    place = np.full(len(pairs.table), -1, np.int64)
+    if pairs.of_triplet is None:
+        place[rows] = rows
+    else:
+        place[pairs.of_triplet[rows[::-1]]] = rows[::-1]  # what is written last stays
+    return place
+
+
+class _Scored:
+    """MAP of some of a diagnosis's predictions: what each is about does not hang on the others."""
+
+    def __init__(self, diagnosis: Diagnosis) -> None:
+        self.scope = scope = diagnosis.scope
+        types = diagnosis.types[scope.prediction]
+        self.right = np.flatnonzero((types == ErrorType.TRUE_POSITIVE) | (types == ErrorType.DUPLICATE))
+        self.truth = np.searchsorted(scope.truth, diagnosis.target[scope.prediction[self.right]])
+        self.order = Order.of(diagnosis.task.predictions.score[scope.prediction])
+        self.ranking = Ranking.of(scope, diagnosis.variant.strict, self.order)
+
+    def means(self, kept_rows: Mask) -> Means:
+        """Score the rows of the predictions that are left."""
+        kept = kept_rows[self.scope.prediction]
+        left = kept[self.right]
+        nobody = np.full(len(self.scope.truth), NO_PART, np.int64)
+        found_by = self.order.best_of(self.right[left], self.truth[left], nobody)
+        return self.ranking.means(replace(untouched(found_by, len(kept)), kept=kept))
+
+
+class _Suppression:
+    """Pair-wise NMS of a table, prepared for all thresholds from a lowest on."""
+
+    def __init__(self, table: Interactions, lowest: float) -> None:
+        words = table.verb * np.int64(len(table.objects)) + table.object
+        group = table.image * np.int64(len(table.verbs) * len(table.objects)) + words
+        self.rows = rows = np.lexsort((-table.score, group))
+        start = np.flatnonzero(first_of_each(group[rows]))
+        first = np.repeat(start, np.diff(start, append=len(rows)))
+        self.place = np.arange(len(rows)) - first
+        humans, objects = table.human_boxes[rows], table.object_boxes[rows]
+        none = np.zeros(0, np.int64)
+        found: list[tuple[Indices, Indices, Floats]] = [(none, none, np.zeros(0))]
+        for begin, end in blocks(self.place, _COMPARISONS_AT_ONCE):
+            later, earlier = expand(first[begin:end], self.place[begin:end])
+            later += begin
+            overlap = iou(humans[later], humans[earlier], Overlap.PIXELS)
+            close = np.flatnonzero(overlap > lowest)
+            later, earlier = later[close], earlier[close]
+            overlap = overlap[close] * np.sqrt(iou(objects[later], objects[earlier], Overlap.PIXELS))
+            close = np.flatnonzero(overlap > lowest)
+            found.append((later[close], earlier[close], overlap[close]))
+        later, earlier, overlap = (np.concatenate(column) for column in zip(*found, strict=True))
+        by_place = np.argsort(self.place[later].astype(np.uint16), kind="stable")  # so that no threshold has to sort
+        self.later, self.earlier, self.overlap = later[by_place], earlier[by_place], overlap[by_place]
+
+    def kept(self, threshold: float) -> Mask:
+        """(n,) which rows of the table stay."""
+        close = self.overlap > threshold
+        kept = np.zeros(len(self.rows), bool)
+        kept[self.rows[kept_one_by_one(self.later[close], self.earlier[close], self.place)]] = True
+        return kept

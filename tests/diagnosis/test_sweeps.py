@@ -1,0 +1,167 @@
+"""Each point of a curve is what the slow twin says of a file that holds only what is left."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoe
+from shoe.arrays import Mask
+from shoe.diagnosis.diagnose import diagnose
+from shoe.diagnosis.pairs import PairRules, localise, pair_figures
+from shoe.diagnosis.sweeps import NMS_THRESHOLDS, SCORE_THRESHOLDS, Sweep, nms_sweep, score_sweep
+from shoe.errors import InputError, OptionError
+from shoe.frames import Frame
+from shoe.interactions import Interactions
+from shoe.matching.nms import pair_nms
+from shoe.predictions.pair_scores import Pairs, pairs_of
+from shoe.scoring.protocols import STRICT
+from shoe.scoring.strict import strict_score
+from tests.diagnosis.test_against_oracle import as_the_oracle_averages, assert_same, each_variant
+from tests.diagnosis.test_pairs import CLASSES, RULES, moved_copies, tables
+from tests.oracles.crowds import crowds
+from tests.oracles.diagnosis import Variant, diagnosed
+from tests.oracles.diagnosis_map import oracle_map
+from tests.oracles.diagnosis_pairs import pair_localisation
+from tests.oracles.model import ImageScene, Triplet
+from tests.oracles.scenes import random_scenes
+from tests.oracles.test_diagnosis import H2, NOWHERE, O1, O2, image
+from tests.oracles.test_diagnosis_pairs import BESIDE, RIDE
+from tests.scoring.compare import close, task_of
+
+OVERLAPS = (1.0, 0.75, 0.5, 0.3, 0.0)
+SCORES = (0.0, 0.25, 0.5, 0.9, 2.0)
+
+
+def left_of(scenes: list[ImageScene], table: Interactions, kept: Mask) -> list[ImageScene]:
+    """Scenes with only some rows of the table of their predictions."""
+    rows = {name: slice(*table.offsets[i : i + 2]) for i, name in enumerate(table.images)}
+    return [
+        replace(s, predictions=[p for p, k in zip(s.predictions, kept[rows[s.name]], strict=True) if k])
+        if s.name in rows
+        else s
+        for s in scenes
+    ]
+
+
+def agree(scenes: list[ImageScene], sweep: Sweep, kept: Sequence[Mask], rules: PairRules, name: Variant) -> None:
+    _, table = tables(scenes)
+    for point, mask in zip(sweep.points, kept, strict=True):
+        left = left_of(scenes, table, mask)
+        slow = pair_localisation(left, None, **asdict(rules))
+        fast = asdict(point.pairs)
+        assert {field: fast[field] for field in slow} == slow
+        assert point.means is not None
+        assert_same(point.means, oracle_map(diagnosed(left, CLASSES, name), CLASSES))
+
+
+def check(scenes: list[ImageScene], rules: PairRules, name: Variant) -> None:
+    scenes = [replace(scene, prediction_frame=Frame.PIXELS_1) for scene in scenes if scene.known]
+    task = task_of(scenes, CLASSES)
+    table = task.predictions
+    diagnosis = as_the_oracle_averages(task, name, None, keep=False)
+    localised = localise(pairs_of(table), task.truth, rules)
+    rows = np.arange(len(table))
+    by_overlap = [np.isin(rows, pair_nms(table, rows, t)) for t in OVERLAPS]
+    agree(scenes, nms_sweep(localised, OVERLAPS, diagnosis), by_overlap, rules, name)
+    by_score = score_sweep(localised, SCORES, diagnosis)
+    assert by_score.by == "score"
+    agree(scenes, by_score, [table.score >= t for t in SCORES], rules, name)
+
+
+@each_variant
+@given(crowds(), RULES)
+def test_small(name: Variant, scenes: list[ImageScene], rules: PairRules) -> None:
+    check(scenes, rules, name)
+
+
+@each_variant
+def test_many(name: Variant) -> None:
+    check(random_scenes(np.random.default_rng(8), 15, n_predictions=60, decimals=1, open_words=True), PairRules(), name)
+
+
+@given(crowds(), RULES, st.integers(0, 2**16))
+def test_pairs_of_a_file_go_by_their_own_scores_and_take_triplets_along(
+    scenes: list[ImageScene], rules: PairRules, seed: int
+) -> None:
+    scenes = [replace(scene, prediction_frame=Frame.PIXELS_1) for scene in scenes if scene.known]
+    task = task_of(scenes, CLASSES)
+    own = pairs_of(task.predictions)
+    assert own.of_triplet is not None
+    score = np.random.default_rng(seed).choice([0.25, 0.5, 0.75], len(own.table))
+    pairs = Pairs(replace(own.table, score=score), detected=True)
+    localised = localise(pairs, task.truth, rules)
+    diagnosis = as_the_oracle_averages(task, "paper", None, keep=False)
+
+    sweep = score_sweep(localised, (0.0, 0.5, 0.75, 1.0), diagnosis)
+    assert sweep.by == "detection"
+    kept = [(score >= point.threshold)[own.of_triplet] for point in sweep.points]
+    agree(scenes, sweep, kept, rules, "paper")
+
+    by_overlap = nms_sweep(localised, OVERLAPS, diagnosis)
+    for point in by_overlap.points:
+        rows = np.arange(len(task.predictions))
+        stay = np.isin(rows, pair_nms(task.predictions, rows, point.threshold))
+        assert point.means is not None
+        assert_same(point.means, oracle_map(diagnosed(left_of(scenes, task.predictions, stay), CLASSES), CLASSES))
+        pair_rows = pair_nms(pairs.table, np.arange(len(score)), point.threshold)
+        alone = Pairs(pairs.table.select(pair_rows))
+        assert point.pairs == pair_figures(localise(alone, task.truth, rules))
+
+
+def test_a_worked_curve() -> None:
+    """A pair, a nearly equal one that is less sure, and one elsewhere that is hardly sure."""
+    far = Triplet(H2, NOWHERE, "ride", "horse", 0.1)
+    scene = image(
+        [RIDE, Triplet(H2, O2, "hold", "horse")],
+        [replace(RIDE, score=0.8), Triplet(BESIDE, O1, "ride", "horse", 0.6), far],
+    )
+    truth, predictions = tables([scene])
+    localised = localise(pairs_of(predictions), truth)
+    found = [
+        (p.pairs.per_image, p.pairs.recall, p.pairs.precision, p.means) for p in nms_sweep(localised, (1, 0.5)).points
+    ]
+    assert found == [(3, 1 / 2, 1 / 3, None), (2, 1 / 2, 1 / 2, None)]
+    points = score_sweep(localised, (0, 0.5, 0.7, 0.9), diagnose(predictions, truth)).points
+    assert [p.pairs.per_image for p in points] == [3, 2, 1, 0]
+    assert [p.pairs.precision for p in points] == [1 / 3, 1 / 2, 1, None]
+    assert [p.means.map for p in points if p.means] == [1 / 2, 1 / 2, 1 / 2, 0]
+
+
+def test_what_cannot_be_swept_is_refused() -> None:
+    truth, predictions = tables([image([RIDE], [RIDE, Triplet(BESIDE, O1, "hold", "horse")])])
+    localised = localise(pairs_of(predictions), truth)
+    with pytest.raises(OptionError, match=r"NMS threshold: found 1\.5, expected 0 to 1"):
+        nms_sweep(localised, (0.5, 1.5))
+    bare = Pairs(localised.pairs.table)
+    with pytest.raises(InputError, match="found pairs without scores of detection, expected h_score and o_score"):
+        score_sweep(localise(bare, truth))
+    first = Pairs(bare.table.select(np.array([0])), detected=True)
+    with pytest.raises(InputError, match=r"image '.*': triplet 1: found no pair with exactly its boxes and object"):
+        score_sweep(localise(first, truth), (0.5,), diagnose(predictions, truth))
+
+
+@pytest.mark.real_data
+def test_on_real_truth(shared_data: Path) -> None:
+    """mAP of a curve is that of a protocol with the same NMS; without thinning it is the diagnosis's own."""
+    whole = shoe.read_ground_truth(str(shared_data / "hico_det" / "instances_test2015.json"), dataset="hico-det")
+    truth = replace(whole, interactions=whole.interactions.select_images(np.arange(400)))
+    predictions = moved_copies(truth.interactions, 4)
+    diagnosis = diagnose(predictions, truth, variant="released")
+    localised = localise(pairs_of(predictions), truth)
+    by_overlap = nms_sweep(localised, NMS_THRESHOLDS, diagnosis)
+    by_score = score_sweep(localised, SCORE_THRESHOLDS, diagnosis)
+    assert by_overlap.points[0].pairs == by_score.points[0].pairs == pair_figures(localised)
+    assert by_overlap.points[0].means == by_score.points[0].means == diagnosis.means
+    for point in by_overlap.points:
+        strict = strict_score(diagnosis.task, replace(STRICT["diag"], nms=point.threshold))
+        assert point.means is not None
+        assert close(point.means.map, strict.map)
+    for points in (by_overlap.points, by_score.points):
+        numbers = [point.pairs.predictions for point in points]
+        assert numbers == sorted(numbers, reverse=True)
+        assert numbers[-1] < 0.8 * numbers[0]
