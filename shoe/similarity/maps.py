@@ -25,7 +25,7 @@ from shoe.lexicon.store import lexicon
 from shoe.shipped import shipped
 from shoe.similarity.ensemble import HIGHEST, check_ensemble, ensemble_values
 from shoe.similarity.names import keys_of
-from shoe.similarity.ratings import Pairs, RatingTable, format_table, read_table
+from shoe.similarity.ratings import PairColumns, Pairs, RatingTable, format_table, read_table
 
 VERSION = 1
 FILES: dict[Part, str] = {"verb": "verbs.tsv", "object": "objects.tsv"}
@@ -34,11 +34,15 @@ ABOUT = "map.json"
 
 @dataclass(frozen=True, slots=True)
 class Rater:
-    """Who rated: the column's name, the model (or person, or tool) behind it, and what a reader should know."""
+    """Who rated: the column's name, the model (or person, or tool) behind it, and what a reader should know.
+
+    ``details`` is what else map.json says of it, as JSON has it: how it was asked, and how often it refused.
+    """
 
     name: str
     model: str
     note: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +140,7 @@ def write_map(
     name: str,
     dataset: str,
     raters: Sequence[Rater],
-    pairs: Mapping[Part, Pairs],
+    pairs: Mapping[Part, Pairs | PairColumns],
     ensemble: str = "mean",
     **prose: Any,
 ) -> None:
@@ -149,7 +153,7 @@ def write_map(
         name: the map's name.
         dataset: whose classes were rated.
         raters: R raters, in the order of the ratings.
-        pairs: per part of speech, {(class synset, synset): R ratings 0..4 or None}.
+        pairs: per part of speech, {(class synset, synset): R ratings 0..4 or None}, or the same as columns.
         ensemble: what :meth:`SimilarityMap.load` uses unless told otherwise.
         prose: what else map.json should say: provenance, sources, licence.
     """
@@ -162,20 +166,23 @@ def write_map(
         "dataset": dataset,
         "scale": [0, HIGHEST],
         "ensemble": check_ensemble(ensemble),
-        "raters": [{"name": r.name, "model": r.model, "note": r.note} for r in raters],
+        "raters": [{"name": r.name, "model": r.model, "note": r.note, **r.details} for r in raters],
     }
     for part, file in FILES.items():
         text = format_table(pairs[part], columns)
         with replacing(folder / file) as stream:
             stream.write(text)
-        about[f"{part}s"] = {
-            "class_synsets": len({class_synset for class_synset, _ in pairs[part]}),
-            "pairs": len(pairs[part]),
-            "non_zero": sum(any(ratings) for ratings in pairs[part].values()),
-            "sha256": hashlib.sha256(text).hexdigest(),
-        }
+        about[f"{part}s"] = {**_counts(pairs[part]), "sha256": hashlib.sha256(text).hexdigest()}
     with replacing(folder / ABOUT) as stream:
         stream.write(orjson.dumps(about | prose, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def _counts(pairs: Pairs | PairColumns) -> dict[str, int]:
+    if isinstance(pairs, PairColumns):
+        classes, non_zero = len(np.unique(pairs.class_synset)), int((pairs.ratings > 0).any(axis=1).sum())
+    else:
+        classes, non_zero = len({names[0] for names in pairs}), sum(any(ratings) for ratings in pairs.values())
+    return {"class_synsets": classes, "pairs": len(pairs), "non_zero": non_zero}
 
 
 @cache

@@ -27,9 +27,28 @@ from shoe.similarity.names import Keys, keys_in
 
 _NAMES = ("class_synset", "synset")
 _TAB, _NEWLINE, _ZERO, _LAST = (ord(character) for character in "\t\n0~")
+_DIGITS_AT_ONCE = 12
 _DIGITS = frozenset(map(str, range(HIGHEST + 1)))
 
 Pairs = Mapping[tuple[str, str], Sequence[int | None]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairColumns:
+    """m rated pairs as columns: a million of them take a tenth of the time and memory that ``Pairs`` take.
+
+    Attributes:
+        class_synset, synset: (m,) numbers of the two senses in the compiled lexicon, sorted by both names.
+        ratings: (m, R) 0..4; -1 where the rater has not rated the pair.
+    """
+
+    class_synset: NDArray[np.int32]
+    synset: NDArray[np.int32]
+    ratings: Ratings
+
+    def __len__(self) -> int:
+        """Number of pairs."""
+        return len(self.ratings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,13 +135,37 @@ def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> 
     return table
 
 
-def format_table(pairs: Pairs, raters: Sequence[str]) -> bytes:
-    """Write pairs as a table: {(class synset, synset): R ratings or None}."""
+def format_table(pairs: Pairs | PairColumns, raters: Sequence[str]) -> bytes:
+    """Write pairs as a table: {(class synset, synset): R ratings or None}, or the same as columns."""
+    if isinstance(pairs, PairColumns):
+        return _header(raters) + _format_columns(pairs)
     rows = [
         "\t".join((*names, *("" if rating is None else str(rating) for rating in ratings)))
         for names, ratings in sorted(pairs.items())
     ]
     return _header(raters) + "".join(f"{row}\n" for row in rows).encode()
+
+
+def _format_columns(pairs: PairColumns) -> bytes:
+    """Put the text of each distinct sense and of each distinct row of ratings together."""
+    senses = np.unique(np.concatenate([pairs.class_synset, pairs.synset])).tolist()
+    name = {sense: lexicon().name(sense) for sense in senses}
+    first, row = _distinct_rows(pairs.ratings)
+    kinds = pairs.ratings[first].tolist()
+    texts = ["".join(f"\t{'' if rating == MISSING else rating}" for rating in kind) + "\n" for kind in kinds]
+    columns = (pairs.class_synset.tolist(), pairs.synset.tolist(), row.tolist())
+    return "".join(f"{name[a]}\t{name[b]}{texts[r]}" for a, b, r in zip(*columns, strict=True)).encode()
+
+
+def _distinct_rows(ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number the rows of ratings by their content: where each number occurs first, and (m,) the numbers."""
+    number = np.zeros(len(ratings), np.int64)
+    for place, column in enumerate(ratings.T):
+        if place % _DIGITS_AT_ONCE == 0:  # before a number outgrows its 64 bits
+            _, number = np.unique(number, return_inverse=True)
+        number = number * (HIGHEST + 2) + column - MISSING
+    _, first, number = np.unique(number, return_index=True, return_inverse=True)
+    return first, number
 
 
 def checked_pairs(text: bytes, source: Path, raters: Sequence[str] | None) -> dict[tuple[str, str], list[int | None]]:
