@@ -90,8 +90,14 @@ class Pass:
     async def _ask(self, group: Group) -> None:
         """Ask until there is an answer, and keep it. The place for the first attempt is taken."""
         asked = _Asked(group)
+        raw: dict[str, Any]
         try:
-            raw: dict[str, Any] = await self._retrying.copy()(self._attempt, asked)
+            try:
+                raw = await self._attempt(asked)
+            except Transient as failed:
+                # Only now: all that tenacity sets up costs as much as a request, and stays for the garbage collector.
+                asked.failed = failed
+                raw = await self._retrying.copy()(self._attempt_again, asked)
         except Transient as last:
             if not self._gate.stopped:
                 self._give_up(last)
@@ -116,6 +122,13 @@ class Pass:
             raise ShoeError(
                 f"{self._place}: {self._given_up} requests in a row failed after {tries} each, the last with {last}"
             )
+
+    async def _attempt_again(self, asked: _Asked) -> dict[str, Any]:
+        """Attempt; the first time, fail as the attempt before did, so that tenacity counts that one and waits."""
+        failed, asked.failed = asked.failed, None
+        if failed is not None:
+            raise failed
+        return await self._attempt(asked)
 
     async def _attempt(self, asked: _Asked) -> dict[str, Any]:
         asked.inside = asked.inside or await self._gate.enter()
@@ -148,7 +161,8 @@ class Pass:
     async def _exchange(self, group: Group, structured: bool) -> dict[str, Any]:
         body = self._chat.body(group, structured)
         expected = self._chat.most_tokens(group, body)
-        if not await self._gate.start(expected) or not self._recorder.may_ask(group):
+        may_send = await self._gate.start(expected) and not self._recorder.stopping
+        if not (may_send and self._recorder.may_ask(group)):
             raise _NoMoreError
         sent_at = monotonic()
         try:
@@ -170,10 +184,11 @@ class Pass:
 
 
 class _Asked:
-    """A group, and whether it has a place among the requests in flight."""
+    """A group, whether it has a place among the requests in flight, and how its first attempt failed."""
 
-    __slots__ = ("group", "inside")
+    __slots__ = ("failed", "group", "inside")
 
     def __init__(self, group: Group) -> None:
         self.group = group
         self.inside = True
+        self.failed: Transient | None = None
