@@ -15,31 +15,13 @@ from tests.oracles.diagnosis_pairs import Pair, action_scores
 from tests.oracles.diagnosis_pairs import pairs_of as slow_pairs_of
 from tests.oracles.model import ImageScene, to_tables
 from tests.oracles.scenes import VERBS, small_classes
+from tests.predictions.paired import as_pairs
 
 CLASSES = small_classes()
 
 
 def triplets_of(scenes: list[ImageScene]) -> Interactions:
     return to_tables([replace(scene, prediction_frame=Frame.PIXELS_1) for scene in scenes], CLASSES)[1]
-
-
-def table_of(predicted: dict[str, list[Pair]]) -> Pairs:
-    """Pairs with verb scores over ``VERBS``, as a file would have them."""
-    rows = [(i, pair) for i, pairs in enumerate(predicted.values()) for pair in pairs]
-    words = list(dict.fromkeys(pair.object for _, pair in rows))
-    table = Interactions.from_columns(
-        images=list(predicted),
-        image=[i for i, _ in rows],
-        human_boxes=[pair.human_box for _, pair in rows],
-        object_boxes=[pair.object_box for _, pair in rows],
-        verb=np.zeros(len(rows), np.int32),
-        object=[words.index(pair.object) for _, pair in rows],
-        verbs=(NO_VERB,),
-        objects=words,
-        frame=Frame.PIXELS_1,
-    )
-    scores = [[pair.verb_scores.get(verb, np.nan) for verb in VERBS] for _, pair in rows]
-    return Pairs(table, verb_scores=np.array(scores).reshape(-1, len(VERBS)), verbs=VERBS)
 
 
 @given(crowds(), st.integers(0, 2**16))
@@ -55,7 +37,7 @@ def test_scores_come_from_the_first_pair_that_has_the_verb(scenes: list[ImageSce
             Pair(p.human_box, p.object_box, p.object, {v: rng.random() for v in VERBS if rng.random() < 0.4})
             for p in given_twice
         ]
-    fast = triplet_scores(table_of(predicted), triplets)
+    fast = triplet_scores(as_pairs(predicted, VERBS), triplets)
     for i, name in enumerate(triplets.images):
         for row, p in zip(range(triplets.offsets[i], triplets.offsets[i + 1]), named[name].predictions, strict=True):
             scene = replace(named[name], predictions=[p])

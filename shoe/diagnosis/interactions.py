@@ -1,0 +1,150 @@
+"""Interaction classification apart from detection: which pairs do nothing, and what the others do (IJCV paper 4.2).
+
+Both figures need scores of interaction alone, without those of detection. A file of pairs has them as ``verb_scores``
+or ``hoi_score_inter`` (``shoe.predictions.pair_files``), triplets as ``action_score``; most files have neither.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoe.arrays import Floats, Indices, Mask
+from shoe.datasets.checks import triplet_name
+from shoe.diagnosis.diagnosis import Diagnosis
+from shoe.diagnosis.flow import ErrorType
+from shoe.diagnosis.overlaps import overlaps
+from shoe.diagnosis.pairs import Localised
+from shoe.errors import InputError
+from shoe.iou import OverlapRule
+from shoe.scoring.average_precision import Interpolation, average_precision
+from shoe.scoring.ranking import Ties, class_scores, mean_over
+
+_CAPPED_GRID = np.arange(110) * 0.01
+"""The toolbox's thresholds of recall run from 0 to 1.09; nothing reaches the nine above 1."""
+_ON_TRUE_PAIRS = (ErrorType.TRUE_POSITIVE, ErrorType.INTERACTION, ErrorType.DUPLICATE)
+"""The types of predictions whose two boxes are those of one ground truth."""
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeAp:
+    """How well a model knows the pairs that do nothing; figures are None where there are none.
+
+    Attributes:
+        all_points: area under the envelope of the precision-recall curve.
+        diag: what the toolbox computes; a perfect ranking has 101/110 of it (protocols.md 8.8).
+        pairs: number of pairs ranked.
+        negatives: number of those that do nothing.
+    """
+
+    all_points: float | None
+    diag: float | None
+    pairs: int
+    negatives: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InteractionMap:
+    """How well a model names what localised pairs do; V verbs of the dataset.
+
+    Attributes:
+        map: mean over verbs; None where there is none to average.
+        ap: (V,) NaN for verbs out of the mean.
+        truths: (V,) number of ground truths of each verb that count: those whose pair some prediction has.
+    """
+
+    map: float | None
+    ap: Floats
+    truths: Indices
+
+
+def negative_ap(localised: Localised) -> NegativeAp:
+    """Measure how well pairs that are no ground truth's are told by 1 less their highest interaction score.
+
+    All pairs on images with ground truth are one ranking; equal scores keep the order of images and of the file
+    (IJCV paper 4.2.1, protocols.md 8.8).
+
+    Args:
+        localised: pairs with interaction scores, over the ground truth.
+
+    Raises:
+        InputError: for pairs without interaction scores.
+    """
+    interaction, hits, rows = localised.pairs.interaction, localised.overlaps, localised.scope.prediction
+    if interaction is None:
+        found, expected = "pairs without scores of interaction", "hoi_score_inter or verb_scores of each pair"
+        raise InputError("pairs", found=found, expected=expected)
+    negative = np.ones(len(rows), bool)
+    negative[hits.prediction[hits.pair]] = False
+    score = 1 - interaction[rows]
+    ranked = negative[np.argsort(-score, kind="stable")]
+    rank = (np.flatnonzero(ranked) + 1).astype(np.float64)
+    if len(rank) == 0:
+        return NegativeAp(None, None, len(rows), 0)
+    found_so_far = np.arange(1, len(rank) + 1)
+    truths = found_so_far[-1:]
+    area = average_precision(rank[None], np.ones((1, len(rank))), truths, Interpolation.ALL_POINTS, 0.0)[0]
+    envelope = np.maximum.accumulate((found_so_far / rank)[::-1])[::-1]
+    reached = np.searchsorted(found_so_far / len(rank), _CAPPED_GRID)
+    return NegativeAp(float(area), float(np.append(envelope, 0.0)[reached].mean()), len(rows), len(rank))
+
+
+def interaction_map(diagnosis: Diagnosis, scores: Floats) -> InteractionMap:
+    """Average precision of verbs, not classes, on localised pairs, ranked by scores of interaction alone.
+
+    Predictions on no true pair leave, and so do ground truths whose pair no prediction has. Who is a true positive and
+    who a duplicate is decided by the whole scores, as in the diagnosis; equal interaction scores keep that order. How a
+    curve becomes a number, and whether a verb that was tried in vain counts, is the variant's; ``released`` also keeps
+    the ground truths of images without predictions (IJCV paper 4.2.2, protocols.md 8.9).
+
+    Args:
+        diagnosis: of n triplets.
+        scores: (n,) score of interaction of each; NaN where there is none, which only predictions that leave may have.
+
+    Raises:
+        InputError: if there are not n scores, or naming the first prediction that lacks one.
+    """
+    scope, options, task = diagnosis.scope, diagnosis.variant.strict, diagnosis.task
+    if len(scores) != len(task.predictions):
+        found, expected = f"{len(scores):,} values", f"{len(task.predictions):,}, one a triplet"
+        raise InputError("interaction scores", found=found, expected=expected)
+    verbs = len(task.truth.classes.verbs)
+    counted = _in_localised_pair(diagnosis)
+    if diagnosis.variant.name == "released":
+        counted |= (np.bincount(scope.image, minlength=scope.images) == 0)[scope.truth_image]
+    truths = np.bincount(scope.truth_verb[counted], minlength=verbs)
+
+    verb = scope.verb
+    ranked = np.isin(diagnosis.types[scope.prediction], _ON_TRUE_PAIRS) & np.append(truths > 0, False)[verb]
+    entries = np.flatnonzero(ranked)
+    whole = task.predictions.score[scope.prediction[entries]]
+    entries = entries[np.lexsort((-whole, scope.image[entries]))]
+    rows = scope.prediction[entries]
+    _check_scores(diagnosis, rows[np.isnan(scores[rows])])
+
+    hits = (diagnosis.types[rows] == ErrorType.TRUE_POSITIVE).astype(np.float64)
+    by_verb = class_scores(verb[entries], scores[rows], hits, truths, interpolation=options.ap, ties=Ties.INPUT)
+    in_mean = truths > 0
+    if options.zero_tp == "skip":
+        in_mean &= (by_verb.entries == 0) | (by_verb.recall > 0)
+    return InteractionMap(mean_over(by_verb.ap, in_mean), np.where(in_mean, by_verb.ap, np.nan), truths)
+
+
+def _in_localised_pair(diagnosis: Diagnosis) -> Mask:
+    """(t,) ground truths whose two boxes some prediction has, by the variant's rule."""
+    options = diagnosis.variant.strict
+    rule = OverlapRule(options.overlap, options.threshold, options.threshold_at == ">=")
+    hits = overlaps(diagnosis.scope, options.space, rule)
+    localised = np.zeros(len(diagnosis.scope.truth), bool)
+    localised[hits.truth[hits.pair]] = True
+    return localised
+
+
+def _check_scores(diagnosis: Diagnosis, lacking: Indices) -> None:
+    if len(lacking):
+        table = diagnosis.task.predictions
+        place = triplet_name((table.images, table.image.astype(np.int64)), int(lacking[0]))
+        found = f"no score of interaction, as in {len(lacking):,} triplets"
+        expected = "one for each: pairs with exactly its boxes, its object and its verb"
+        raise InputError("interaction scores", record=place, found=found, expected=expected)

@@ -1,0 +1,280 @@
+"""Negative AP and interaction mAP against their slow twins, by hand, and what files cannot support."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoe
+from shoe.diagnosis.diagnose import diagnose
+from shoe.diagnosis.interactions import InteractionMap, interaction_map, negative_ap
+from shoe.diagnosis.pairs import localise, pair_figures
+from shoe.diagnosis.sub_tasks import SubTasks, sub_tasks, sub_tasks_of_pairs
+from shoe.errors import InputError
+from shoe.frames import Frame
+from shoe.matching.task import Task
+from shoe.predictions.pair_files import read_pairs
+from shoe.predictions.pair_scores import Pairs, pairs_of
+from tests.diagnosis.test_against_oracle import as_the_oracle_averages, each_variant
+from tests.diagnosis.test_pairs import CLASSES, moved_copies, tables
+from tests.oracles.crowds import crowds
+from tests.oracles.diagnosis import Variant
+from tests.oracles.diagnosis_pairs import InteractionFigures, Pair
+from tests.oracles.diagnosis_pairs import interaction_map as slow_interaction_map
+from tests.oracles.diagnosis_pairs import negative_ap as slow_negative_ap
+from tests.oracles.diagnosis_pairs import pairs_of as slow_pairs_of
+from tests.oracles.model import ImageScene, Triplet, from_tables
+from tests.oracles.scenes import random_scenes
+from tests.oracles.test_diagnosis import H1, H2, NOWHERE, NOWHERE_ELSE, O1, O2, image
+from tests.oracles.test_diagnosis_pairs import BESIDE, RIDE
+from tests.predictions.paired import as_pairs
+from tests.scoring.compare import close, task_of
+
+VERBS = CLASSES.verbs
+
+
+def known(scenes: Sequence[ImageScene]) -> list[ImageScene]:
+    return [replace(scene, prediction_frame=Frame.PIXELS_1) for scene in scenes if scene.known]
+
+
+def scored_pairs(scenes: Sequence[ImageScene], rng: np.random.Generator) -> dict[str, list[Pair]]:
+    """Pairs of the scenes' triplets in another order, with scores of some verbs; scores tie."""
+    found = {}
+    for scene in scenes:
+        pairs = slow_pairs_of(scene)
+        verbs = [*dict.fromkeys(p.verb for p in scene.predictions if p.verb in VERBS), "no_interaction"]
+        found[scene.name] = [
+            Pair(
+                pairs[i].human_box,
+                pairs[i].object_box,
+                pairs[i].object,
+                {verb: float(rng.choice([0.1, 0.3, 0.5, 0.9])) for verb in verbs if rng.random() < 0.8},
+            )
+            for i in rng.permutation(len(pairs))
+        ]
+    return found
+
+
+# Negative AP
+
+
+def agree_on_negatives(scenes: list[ImageScene], seed: int, keep: bool) -> None:
+    scenes = known(scenes)
+    predicted = scored_pairs(scenes, np.random.default_rng(seed))
+    truth, _ = tables(scenes)
+    fast = negative_ap(localise(as_pairs(predicted, VERBS), truth, None, "keep" if keep else "exclude"))
+    slow = slow_negative_ap(scenes, predicted, keep)
+    assert close(fast.all_points, slow["all_points"])
+    assert close(fast.diag, slow["diag"])
+
+
+@given(crowds(), st.integers(0, 2**16), st.booleans())
+def test_negative_ap_of_small_scenes(scenes: list[ImageScene], seed: int, keep: bool) -> None:
+    agree_on_negatives(scenes, seed, keep)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_negative_ap_of_many_images(seed: int) -> None:
+    agree_on_negatives(random_scenes(np.random.default_rng(seed), 40, n_predictions=60), seed, keep=False)
+
+
+def negatives(*pairs: tuple[bool, float]) -> tuple[float | None, float | None]:
+    """Negative AP, and capped, of pairs that are on the truth or not, with their best verb's score."""
+    truth, _ = tables([image([RIDE], [])])
+    name = truth.interactions.images[0]
+    predicted = {name: [Pair(H1 if on else NOWHERE, O1, "horse", {"ride": p, "hold": p / 2}) for on, p in pairs]}
+    found = negative_ap(localise(as_pairs(predicted, VERBS), truth))
+    assert (found.pairs, found.negatives) == (len(pairs), sum(not on for on, _ in pairs))
+    return found.all_points, found.diag
+
+
+def test_negative_ap_by_hand() -> None:
+    assert negatives((True, 0.9), (False, 0.2), (False, 0.1)) == pytest.approx((1, 101 / 110))
+    assert negatives((False, 0.1), (True, 0.2), (False, 0.3)) == pytest.approx(
+        ((1 + 2 / 3) / 2, (51 + 50 * 2 / 3) / 110)
+    )
+    assert negatives((True, 0.9)) == (None, None)
+
+
+# Interaction mAP
+
+
+def same(fast: InteractionMap, slow: InteractionFigures) -> None:
+    assert close(fast.map, slow["map"])
+    expected = {verb: value for verb, value in slow["ap"].items() if value is not None}
+    found = {VERBS[v]: float(fast.ap[v]) for v in np.flatnonzero(~np.isnan(fast.ap))}
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def agree_on_interactions(scenes: list[ImageScene], name: Variant, seed: int, keep: bool) -> None:
+    scenes = known(scenes)
+    task = task_of(scenes, CLASSES)
+    rng = np.random.default_rng(seed)
+    scores = rng.choice([0.1, 0.3, 0.5, 0.9], len(task.predictions))
+    start = dict(zip(task.predictions.images, task.predictions.offsets.tolist(), strict=False))
+    by_image = {s.name: scores[start[s.name] :][: len(s.predictions)] for s in scenes if s.name in start}
+    fast = interaction_map(as_the_oracle_averages(task, name, None, keep), scores)
+    same(fast, slow_interaction_map(scenes, CLASSES, {k: v.tolist() for k, v in by_image.items()}, name, keep))
+
+
+@each_variant
+@given(crowds(), st.integers(0, 2**16), st.booleans())
+def test_interaction_map_of_small_scenes(name: Variant, scenes: list[ImageScene], seed: int, keep: bool) -> None:
+    agree_on_interactions(scenes, name, seed, keep)
+
+
+@each_variant
+@pytest.mark.parametrize("decimals", [None, 1])
+def test_interaction_map_of_many_images(name: Variant, decimals: int | None) -> None:
+    rng = np.random.default_rng(6)
+    scenes = random_scenes(rng, 40, n_predictions=60, decimals=decimals, open_words=True)
+    agree_on_interactions(scenes, name, 6, keep=False)
+
+
+@pytest.mark.parametrize("variant", ["paper", "released"])
+def test_interaction_map_by_hand(variant: str) -> None:
+    """What is off its pair leaves with its truth; the true positive by the whole score ranks after its duplicate."""
+    truth = [RIDE, Triplet(H1, O1, "feed", "horse"), Triplet(H2, O2, "ride", "horse"), Triplet(H2, O2, "walk", "horse")]
+    predictions = [
+        Triplet(NOWHERE, O1, "ride", "horse", 0.9),
+        replace(RIDE, score=0.8),
+        Triplet(H1, O1, "walk", "horse", 0.7),
+        Triplet(BESIDE, O1, "ride", "horse", 0.6),
+    ]
+    table, predicted = tables([image(truth, predictions)])
+    found = interaction_map(diagnose(predicted, table, variant=variant), np.array([np.nan, 0.2, 0.9, 0.5]))
+    assert {VERBS[v]: float(found.ap[v]) for v in np.flatnonzero(~np.isnan(found.ap))} == {"ride": 0.5, "feed": 0}
+    assert found.map == 0.25
+    assert {VERBS[v]: int(n) for v, n in enumerate(found.truths) if n} == {"ride": 1, "feed": 1}
+
+
+def test_interaction_map_averages_as_its_variant() -> None:
+    """Of two rides one is found, after a wrong one: half the recall, at half the precision."""
+    truth = [RIDE, Triplet(H2, O2, "ride", "horse"), Triplet(H2, O2, "feed", "horse")]
+    predictions = [
+        Triplet(H2, O2, "hold", "horse", 0.9),
+        replace(RIDE, score=0.8),
+        Triplet(BESIDE, O1, "ride", "horse", 0.9),
+    ]
+    table, predicted = tables([image(truth, predictions)])
+    scores = np.array([0.9, 0.8, 0.7])
+    ride = VERBS.index("ride")
+    # The second ride is the true positive by its whole score, and last by its interaction score.
+    for name, share in (("paper", 1 / 2), ("released", 6 / 11)):
+        found = interaction_map(diagnose(predicted, table, variant=name), scores)
+        assert found.ap[ride] == pytest.approx(share * 1 / 2)
+
+
+def test_missing_scores_are_named() -> None:
+    table, predicted = tables([image([RIDE], [RIDE, Triplet(NOWHERE, NOWHERE_ELSE, "ride", "horse")])])
+    diagnosis = diagnose(predicted, table)
+    assert interaction_map(diagnosis, np.array([0.5, np.nan])).map == 1
+    with pytest.raises(InputError, match=r"image '.*': triplet 0: found no score of interaction, as in 1 triplets"):
+        interaction_map(diagnosis, np.array([np.nan, 0.5]))
+    with pytest.raises(InputError, match="found 1 values, expected 2, one a triplet"):
+        interaction_map(diagnosis, np.array([0.5]))
+
+
+# Both sub-tasks
+
+
+def figures(found: SubTasks) -> tuple[float | None, float | None, float | None]:
+    negative = None if found.negative_ap is None else found.negative_ap.all_points
+    return found.pairs.recall, negative, None if found.interaction_map is None else found.interaction_map.map
+
+
+def test_what_each_file_supports(tmp_path: Path) -> None:
+    far = Triplet(NOWHERE, NOWHERE_ELSE, "ride", "horse", 0.3)
+    truth, predicted = tables([image([RIDE, Triplet(H2, O2, "hold", "horse")], [RIDE, far])])
+    diagnosis = diagnose(predicted, truth)
+    name = truth.interactions.images[0]
+
+    plain = sub_tasks(diagnosis)
+    assert figures(plain) == (1 / 2, None, None)
+    assert set(plain.absent) == {"negative_ap", "interaction_map"}
+    assert all("detection and its interaction together" in reason for reason in plain.absent.values())
+    assert len(plain.notes) == 1
+
+    scored = sub_tasks(diagnosis, action_scores=np.array([0.75, 0.25]))
+    assert figures(scored) == (1 / 2, 1, 1)
+    assert (scored.absent, len(scored.notes)) == ({}, 2)
+
+    def read(*pairs: Pair, **more: object) -> Pairs:
+        records = [{"h_box": p.human_box, "o_box": p.object_box, "o_label": p.object, **more} for p in pairs]
+        (tmp_path / "pairs.json").write_bytes(orjson.dumps([{"filename": name, "box_pairs": records}]))
+        return read_pairs(tmp_path / "pairs.json")
+
+    all_pairs = [Pair(t.human_box, t.object_box, "horse") for t in (RIDE, far, Triplet(H2, O2, "hold", "horse"))]
+    bare = read(*all_pairs)
+    assert figures(sub_tasks(diagnosis, bare)) == (1, None, None)
+    assert sub_tasks(diagnosis, bare).absent["negative_ap"] == "the pairs have neither hoi_score_inter nor verb_scores"
+    assert figures(sub_tasks(diagnosis, bare, np.array([0.75, 0.25]))) == (1, None, 1)
+    assert figures(sub_tasks_of_pairs(bare, truth)) == (1, None, None)
+
+    with_best = read(*all_pairs, hoi_score_inter=0.5)
+    assert figures(sub_tasks(diagnosis, with_best)) == (1, 1 / 2, None)
+    assert figures(sub_tasks_of_pairs(with_best, truth)) == (1, 1 / 2, None)
+    assert list(sub_tasks_of_pairs(with_best, truth).absent) == ["interaction_map"]
+
+    with_verbs = read(*all_pairs, verb_scores={"ride": 0.5})
+    assert figures(sub_tasks(diagnosis, with_verbs)) == (1, 1 / 2, 1)
+    assert sub_tasks(diagnosis, with_verbs).absent == {}
+
+
+def test_scores_that_pairs_need_are_asked_for() -> None:
+    truth, predicted = tables([image([RIDE], [RIDE])])
+    with pytest.raises(InputError, match="expected hoi_score_inter or verb_scores of each pair"):
+        negative_ap(localise(pairs_of(predicted), truth))
+
+
+@given(crowds(), st.integers(0, 2**16))
+def test_pairs_with_all_verbs_say_what_their_triplets_say(scenes: list[ImageScene], seed: int) -> None:
+    """Interaction scores reach triplets over their pairs."""
+    scenes = known(scenes)
+    task = task_of(scenes, CLASSES)
+    own = pairs_of(task.predictions)
+    rng = np.random.default_rng(seed)
+    verb_scores = rng.random((len(own.table), len(VERBS)))
+    pairs = Pairs(own.table, verb_scores=verb_scores, verbs=VERBS)
+    assert own.of_triplet is not None
+    label = task.verb_label[task.predictions.verb]
+    scores = np.where(label >= 0, verb_scores[own.of_triplet, label], np.nan)
+    diagnosis = as_the_oracle_averages(task, "paper", None, keep=False)
+    found = sub_tasks(diagnosis, pairs).interaction_map
+    assert found is not None
+    np.testing.assert_array_equal(found.ap, interaction_map(diagnosis, scores).ap)
+
+
+@pytest.mark.real_data
+@each_variant
+def test_on_real_truth(shared_data: Path, name: Variant) -> None:
+    whole = shoe.read_ground_truth(str(shared_data / "hico_det" / "instances_test2015.json"), dataset="hico-det")
+    truth = replace(whole, interactions=whole.interactions.select_images(np.arange(300)))
+    predictions = moved_copies(truth.interactions, 4)
+    rng = np.random.default_rng(2)
+    scores = rng.random(len(predictions)).round(2)
+    diagnosis = as_the_oracle_averages(Task(predictions, truth), name, None, keep=False)
+    found = sub_tasks(diagnosis, action_scores=scores)
+    assert found.interaction_map is not None
+    assert found.negative_ap is not None
+
+    scenes = from_tables(truth, predictions)
+    rows = np.split(scores, predictions.offsets[1:-1])
+    by_image = dict(zip(predictions.images, [part.tolist() for part in rows], strict=True))
+    same(found.interaction_map, slow_interaction_map(scenes, truth.classes, by_image, name))
+    predicted = {}
+    for scene in scenes:
+        best: dict[Pair, dict[str, float]] = {}
+        for triplet, score in zip(scene.predictions, by_image[scene.name], strict=True):
+            verbs = best.setdefault(Pair(triplet.human_box, triplet.object_box, triplet.object), {})
+            verbs[triplet.verb] = max(score, verbs.get(triplet.verb, 0))
+        predicted[scene.name] = [replace(pair, verb_scores=verbs) for pair, verbs in best.items()]
+    slow = slow_negative_ap(scenes, predicted)
+    assert close(found.negative_ap.all_points, slow["all_points"])
+    assert close(found.negative_ap.diag, slow["diag"])
+    assert found.pairs == pair_figures(localise(pairs_of(predictions), truth))
