@@ -223,13 +223,16 @@ class _Run:
     def _rate(self, number: int, rows: Mapping[Part, Indices]) -> None:
         """Have a rater answer rows of the plans, and note what it said."""
         seat, columns = self._panel.seats[number], self._columns[number].tolist()
+        for part, some in rows.items():
+            self._asked[part][np.ix_(some, columns)] = True
+        if self._budget.stopping and not seat.ledger.path.exists():
+            return  # there is nothing to look up
         tasks = [(part, seat.tasks(self._plans[part], some, self._words)) for part, some in rows.items()]
         every = [task for _, of_part in tasks for task in of_part]
         states = iter(seat.rate(every, self._budget, self._tallies[number], self._display.say))
         for part, some in rows.items():
             for column in columns:
                 self._states[part][some, column] = next(states)
-                self._asked[part][some, column] = True
 
     def outcome(self) -> Outcome:
         """Put together what is known."""

@@ -2,7 +2,7 @@
 
 import typer
 
-from shoe.cli.map import ablate, diff, export, import_, info, merge
+from shoe.cli.map import ablate, build, diff, export, import_, info, merge
 
 app = typer.Typer(
     help="Look into similarity maps, and make new ones from them.",
@@ -10,6 +10,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command("build")(build.build)
 app.command("import")(import_.import_)
 app.command("merge")(merge.merge)
 app.command("info")(info.info)

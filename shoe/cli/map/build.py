@@ -1,0 +1,226 @@
+"""``shoe map build``: a map rated by an ensemble of LLMs and other raters."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from shoe.lexicon.expressions import Part
+    from shoe.raters.budget import Budget
+    from shoe.raters.estimate import Estimate
+    from shoe.raters.job import Outcome
+    from shoe.raters.pairs import Plan
+    from shoe.raters.panel import Panel
+
+LEDGER = "shoe-ledger"
+
+
+def build(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the map; its name is the map's.")],
+    raters: Annotated[Path, typer.Option(help="raters.toml: who rates, how, at what price.")],
+    dataset: Annotated[str, typer.Option(help="Whose classes are to be rated.")] = "hico-det",
+    predictions: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--for", metavar="PREDICTIONS", help="Rate only what scoring this file looks up; again for more files."
+        ),
+    ] = None,
+    parts: Annotated[str, typer.Option(help="verb, object, or both.")] = "verb,object",
+    steps: Annotated[
+        int | None, typer.Option(min=0, max=20, help="How far an object's neighbourhood reaches, in hypernym steps.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help=f"Folder of all answers, for all maps; {LEDGER} beside OUT if absent.")
+    ] = None,
+    prompts: Annotated[
+        Path | None, typer.Option(help="Folder of prompts of your own: verb.txt, object.txt, interaction.txt.")
+    ] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before this run costs more.")] = None,
+    max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many attempts, retries too.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking first.")] = False,
+    json: Annotated[str | None, typer.Option("--json", help="Write the account as JSON to this file; '-': stdout.")] = (
+        None
+    ),
+) -> None:
+    """Have raters say how alike pairs of senses are, and write their ratings as a map that shoe score uses.
+
+    Example: shoe map build my-map --raters raters.toml --dry-run
+
+    Every answer is kept in the ledger before it is read: stop the run however you like, and the same command goes on
+    where it ended, asking nothing twice. raters.toml names kinds of raters (openai, openai-batch, transformers,
+    embedding, lexical, table), models, prices and limits; README.md has an example.
+
+    JSON keys: complete, plan {verbs, objects {rule, rows, questions, unanswered}}, prefilter {verbs, objects {rater,
+    zeros, sample, seed, disagreement, share_in_the_paper}}, columns [{name, verbs, objects {rated, refused,
+    unparsable, unrated, not_asked}}], run {requests, cost, currency, raters, stopped_by}; with --dry-run {estimate}.
+    """
+    import gc
+
+    from shoe.datasets.classes import classes_of
+    from shoe.raters.budget import Budget
+    from shoe.raters.built import check_place
+    from shoe.raters.job import known
+    from shoe.raters.panel import Panel
+    from shoe.raters.prompts import Prompts
+    from shoe.raters.raters_toml import read_raters
+
+    gc.enable()  # this command runs for days
+    classes_of(dataset)
+    check_place(out)
+    panel = Panel(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER)
+    plans, rules = _plans(dataset, predictions or [], parts, steps)
+    before = known(panel, plans)
+    if dry_run:
+        _show_estimate(_estimate(panel, plans, before), json)
+        return
+    budget = Budget(max_cost, max_requests)
+    if not yes:
+        _confirm(panel, plans, before, budget)
+    _run(out, dataset, panel, plans, rules, budget, json)
+
+
+def _plans(
+    dataset: str, predictions: list[Path], parts: str, steps: int | None
+) -> tuple[dict[Part, Plan], dict[Part, str]]:
+    """Make the plans of the parts that are wanted, and say by which rules."""
+    from shoe.datasets.classes import classes_of
+    from shoe.errors import OptionError, unknown_name
+    from shoe.lexicon.expressions import POS
+    from shoe.predictions import read_predictions
+    from shoe.raters.neighbourhood import STEPS
+    from shoe.raters.planning import NEEDED_RULE, VERB_RULE, object_rule, plan_dataset, plan_needed
+
+    wanted = [part.strip() for part in parts.split(",")]
+    for part in wanted:
+        if part not in POS:
+            raise unknown_name("part of speech", part, POS)
+    classes = classes_of(dataset)
+    if predictions and steps is not None:
+        raise OptionError("--steps says how far a neighbourhood reaches, and --for rates none: use one of them")
+    if predictions:
+        plans = plan_needed(classes, [read_predictions(path, dataset=dataset) for path in predictions])
+        rules: dict[Part, str] = dict.fromkeys(POS, NEEDED_RULE)
+    else:
+        reach = STEPS if steps is None else steps
+        plans = plan_dataset(classes, steps=reach)
+        rules = {"verb": VERB_RULE, "object": object_rule(reach)}
+    return {part: plan for part, plan in plans.items() if part in wanted}, rules
+
+
+def _estimate(panel: Panel, plans: Mapping[Part, Plan], before: Outcome) -> Estimate:
+    from shoe.raters.estimate import estimate
+    from shoe.raters.measured import measured_progress
+    from shoe.raters.senses import describe
+
+    return estimate(plans, panel.raters, panel.prompts, describe, measured_progress(panel, before))
+
+
+def _show_estimate(estimate: Estimate, json: str | None) -> None:
+    from shoe.report.estimate import estimate_json, estimate_table
+    from shoe.report.terminal import console
+
+    _write({"estimate": estimate_json(estimate)}, json)
+    if json != "-":
+        console().print(estimate_table(estimate))
+
+
+def _confirm(panel: Panel, plans: Mapping[Part, Plan], before: Outcome, budget: Budget) -> None:
+    """Ask before money is spent."""
+    from rich.console import Console
+
+    from shoe.errors import OptionError
+    from shoe.raters.built import is_complete
+    from shoe.report.estimate import estimate_table
+
+    priced = [seat.config.price for seat in panel.seats]
+    if is_complete(before) or not any(price.input or price.output or price.cached_input for price in priced):
+        return
+    estimate = _estimate(panel, plans, before)
+    if not estimate.cost.high:
+        return
+    if not sys.stdin.isatty():
+        most = f"{estimate.cost.likely:,.2f} {estimate.currency}"
+        raise OptionError(f"this run will cost about {most}: --yes spends it, --dry-run says more")
+    Console(stderr=True, highlight=False).print(estimate_table(estimate))
+    bound = "" if budget.max_cost is None else f", {budget.max_cost:g} at most"
+    if not typer.confirm(f"Spend about {estimate.cost.likely:,.2f} {estimate.currency}{bound}?", err=True):
+        raise typer.Exit(0)
+
+
+def _run(
+    out: Path,
+    dataset: str,
+    panel: Panel,
+    plans: Mapping[Part, Plan],
+    rules: Mapping[Part, str],
+    budget: Budget,
+    json: str | None,
+) -> None:
+    import os
+
+    from shoe.raters.built import is_complete, write_built
+    from shoe.raters.job import rate
+    from shoe.raters.progress import Progress
+    from shoe.report.map_build import outcome_json
+
+    with Progress(panel.raters.currency) as progress:
+        try:
+            outcome = rate(panel, plans, budget, progress)
+        except KeyboardInterrupt:
+            progress.__exit__(None, None, None)
+            os._exit(130)  # the second time: nothing is awaited, threads of libraries included
+    if budget.reason == "interrupted":
+        _say("interrupted: all answers are kept, no map is written; the same command goes on from here")
+        raise KeyboardInterrupt
+    write_built(out, dataset, panel, outcome, rules)
+    _write(outcome_json(panel, outcome, budget, rules), json)
+    if json != "-":
+        _show_outcome(panel, outcome)
+    _say(f"{out}: written{'' if is_complete(outcome) else ', as far as answers go'}")
+    _say_how_to_go_on(outcome, budget)
+
+
+def _show_outcome(panel: Panel, outcome: Outcome) -> None:
+    from shoe.report.map_build import disagreement_lines, failure_lines, states_table, work_table
+    from shoe.report.map_tables import say
+    from shoe.report.terminal import console
+
+    to = console()
+    to.print(states_table(panel, outcome))
+    for line in disagreement_lines(panel, outcome):
+        say(to, line)
+    if any(tally.requests or tally.done for tally in outcome.tallies):
+        to.print(work_table(panel, outcome))
+    for line in failure_lines(outcome):
+        say(to, line)
+
+
+def _say_how_to_go_on(outcome: Outcome, budget: Budget) -> None:
+    from shoe.report.map_build import left
+
+    if budget.reason in ("cost", "requests"):
+        spent = f"{budget.requests:,} requests" if budget.reason == "requests" else "all that may be spent"
+        _say(f"the budget ended the run ({spent}); the same command goes on from here, with a budget of its own")
+    elif missing := left(outcome):
+        _say(f"{missing:,} questions have no answer yet; the same command asks them again")
+
+
+def _write(content: dict[str, Any], json: str | None) -> None:
+    from shoe.cli.output import write_json
+    from shoe.report.map_tables import as_json
+
+    if json is not None:
+        write_json(as_json(content), json)
+
+
+def _say(line: str) -> None:
+    from shoe.errors import printable
+
+    print(f"shoe: {printable(line, longest=1000)}", file=sys.stderr)

@@ -1,0 +1,102 @@
+"""What a rating run came to, for people and in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.table import Table
+
+from shoe.lexicon.expressions import Part
+from shoe.raters.budget import Budget
+from shoe.raters.built import account, states_of, unanswered
+from shoe.raters.job import Outcome, Rated
+from shoe.raters.panel import Panel
+from shoe.raters.prefilter import PAPER
+from shoe.report.map_tables import count, name, table
+
+_STATES = ("rated", "refused", "unparsable", "unrated", "not_asked")
+
+
+def states_table(panel: Panel, outcome: Outcome) -> Table:
+    """A row for each column and part of speech: how many of its questions are in which state."""
+    made = table("rater", "part", right=tuple(state.replace("_", " ") for state in _STATES))
+    for column, rater in enumerate(panel.columns):
+        for part, rated in outcome.parts.items():
+            states = states_of(rated, column)
+            made.add_row(name(rater), part, *(count(states[state]) for state in _STATES))
+    return made
+
+
+def work_table(panel: Panel, outcome: Outcome) -> Table:
+    """A row for each rater: what it did in this run, and what that cost."""
+    currency = panel.raters.currency
+    made = table("rater", right=("answers", "requests", "retries", "failures", "tokens in", "out", f"cost {currency}"))
+    for tally in outcome.tallies:
+        counts = (tally.done, tally.requests, tally.retries, tally.failures.total())
+        tokens = (tally.input_tokens, tally.output_tokens)
+        made.add_row(name(tally.rater), *map(count, counts + tokens), f"{tally.cost:,.4f}")
+    return made
+
+
+def disagreement_lines(panel: Panel, outcome: Outcome) -> Iterator[str]:
+    """Say how often the others disagreed with the first rater's zeros, beside the paper's figures."""
+    first = panel.seats[0].config.name
+    for part, rated in outcome.parts.items():
+        if rated.sampled is None:
+            continue
+        yield (
+            f"{part} pairs: {first} rated {rated.zeros:,} of {len(rated.plan):,} 0; the others were shown a sample of "
+            f"{len(rated.sampled):,} of those"
+        )
+        for column, found in rated.disagreements.items():
+            low, high = found.interval
+            yield (
+                f"  {column} rated {found.not_zero:,} of {found.rated:,} above 0: {_percent(found.share)} (95 % interval "
+                f"{_percent(low)} to {_percent(high)}; the paper's models {_percent(PAPER[0])} to {_percent(PAPER[1])})"
+            )
+
+
+def failure_lines(outcome: Outcome) -> Iterator[str]:
+    """Say which attempts failed, by rater and kind."""
+    for tally in outcome.tallies:
+        if tally.failures:
+            kinds = ", ".join(f"{number:,} {kind}" for kind, number in tally.failures.most_common())
+            yield f"{tally.rater}: attempts that failed: {kinds}"
+
+
+def outcome_json(panel: Panel, outcome: Outcome, budget: Budget, rules: Mapping[Part, str]) -> dict[str, Any]:
+    """All of it as JSON; what does not exist is absent."""
+    stopped = {"stopped_by": budget.reason} if budget.reason else {}
+    raters = [
+        {
+            "name": tally.rater,
+            "answers": tally.done,
+            "requests": tally.requests,
+            "retries": tally.retries,
+            "failures": dict(sorted(tally.failures.items())),
+            "input_tokens": tally.input_tokens,
+            "output_tokens": tally.output_tokens,
+            "cost": tally.cost,
+        }
+        for tally in outcome.tallies
+    ]
+    columns = [
+        {"name": rater, **{f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()}}
+        for column, rater in enumerate(panel.columns)
+    ]
+    run = {"requests": budget.requests, "cost": budget.spent, "currency": panel.raters.currency, "raters": raters}
+    return {**account(panel, outcome, rules), "columns": columns, "run": run | stopped}
+
+
+def left(outcome: Outcome) -> int:
+    """How many answers are missing, as far as is known."""
+    return sum(_left(rated) for rated in outcome.parts.values())
+
+
+def _left(rated: Rated) -> int:
+    return int(unanswered(rated).sum())
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3f} %"
