@@ -1,0 +1,310 @@
+"""One task under one set of options: who takes part, who is matched, what leftovers are charged to, how all is ranked.
+
+Both algorithms of SHOE are put together from these steps (``shoe.scoring.semantic``), and so are the bounds of a score
+under a map that leaves pairs unrated (``shoe.scoring.interval``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.arrays import Floats, Indices, Mask
+from shoe.frames import BoxSpace
+from shoe.iou import Overlap, OverlapRule
+from shoe.matching.assign import assign
+from shoe.matching.caps import best_of_each
+from shoe.matching.meaning import Meaning
+from shoe.matching.nms import pair_nms
+from shoe.matching.repeats import repeated
+from shoe.matching.spatial import Candidates, candidates
+from shoe.matching.task import Boxes, Task
+from shoe.ragged import distinct, places
+from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS, Interpolation
+from shoe.scoring.options import SemanticOptions
+from shoe.scoring.ranking import ClassScores, Ties, class_scores
+
+Amounts = NDArray[np.floating[Any] | np.integer[Any]]
+
+_ROUNDING = 1e-9
+"""0.07 of 100 predictions are 7, though their product is a little more."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matches:
+    """The outcome of matching; t ground truths, n predictions.
+
+    Attributes:
+        prediction: (t,) row of the matched prediction, -1 for a missed ground truth and for one that takes no part.
+        sigma: (t,) similarity of the match, 0 where there is none.
+        unmatched: rows of the predictions without a ground truth, ascending.
+        charged: (unmatched,) class that the prediction is a false positive of, -1 where of none.
+    """
+
+    prediction: Indices
+    sigma: Floats
+    unmatched: Indices
+    charged: Indices
+
+
+class Scorer:
+    """One task under one set of options: what both algorithms share; t ground truths, n predictions, K classes.
+
+    Attributes:
+        hoi: (t,) class of each ground truth.
+        counted: (K,) classes that take part.
+        truth_rows: ground truths of these classes, ascending.
+        truths: (K,) their number per class.
+        rows: predictions that take part, ascending.
+        near: pairs whose boxes overlap, whatever their words.
+        pairs, sigma: those that are similar enough to match, and their similarities.
+    """
+
+    def __init__(self, task: Task, meaning: Meaning, options: SemanticOptions, near: Candidates | None = None) -> None:
+        """Prepare; ``near`` spares comparing boxes that another scorer of the task and options has compared."""
+        truth, classes = task.truth, task.truth.classes
+        self.task, self.meaning, self.options = task, meaning, options
+        self.hoi = truth.hoi
+        self.truth_image = truth.interactions.image.astype(np.int64)
+        self.truth_place = np.arange(len(self.hoi)) - truth.interactions.offsets[self.truth_image]
+        self.counted = np.ones(len(classes), bool)
+        if options.no_interaction == "exclude":
+            self.counted &= ~classes.no_interaction
+        self.truth_rows = np.flatnonzero(self.counted[self.hoi])
+        self.truths = np.where(self.counted, truth.triplets_per_class, 0)
+        self.rows = _rows(task, meaning, options)
+        self.near = self._candidates() if near is None else near
+        self.sigma = self.sigma_of(self.near)
+        self.pairs = self.near
+        if options.min_sigma != "none":
+            keep = self.may_match(self.sigma)
+            self.pairs, self.sigma = self.near.select(keep), self.sigma[keep]
+
+    @property
+    def map_rows(self) -> Indices:
+        """Predictions that take part in SHOE-mAP, ascending."""
+        tau = self.options.map_tau
+        return self.rows if tau is None else self.rows[self.task.predictions.score[self.rows] >= tau]
+
+    @property
+    def f1_rows(self) -> Indices:
+        """Predictions that take part in SHOE-mF1, ascending."""
+        return _confident(self.task, self.rows, self.options)
+
+    @property
+    def in_mean(self) -> Mask:
+        """(K,) classes in the mean of SHOE-mAP."""
+        return self.truths > 0 if self.options.classes == "truth" else self.counted
+
+    def sigma_of(self, pairs: Candidates) -> Floats:
+        """(c,) similarity of each pair."""
+        words = self.task.predictions
+        row = pairs.prediction
+        return self.meaning.sigma(self.hoi[pairs.truth], words.verb[row], words.object[row])
+
+    def _candidates(self) -> Candidates:
+        task, options = self.task, self.options
+        pixels = options.pixels == "+1"
+        space = BoxSpace.INDICES if pixels else BoxSpace.EDGES
+        overlap = Overlap.PIXELS if pixels else Overlap.CONTINUOUS
+        rule = OverlapRule(overlap, options.theta, options.theta_at == ">=")
+        first, count = task.alignment.rows_of(task.predictions, len(task.truth.interactions.images))
+        pairs = candidates(Boxes(task.truth.interactions, space), Boxes(task.predictions, space), first, count, rule)
+        playing = np.zeros(len(task.predictions), bool)
+        playing[self.rows] = True
+        if options.repeats == "charged" and not self.prefers_originals:
+            near = np.zeros(len(task.predictions), bool)
+            near[pairs.prediction] = True
+            playing[repeated(task.predictions, np.flatnonzero(near & playing))] = False
+        keep = playing[pairs.prediction]
+        if not self.counted.all():
+            keep &= self.counted[self.hoi[pairs.truth]]
+        return pairs if keep.all() else pairs.select(keep)
+
+    @property
+    def prefers_originals(self) -> bool:
+        """Whether the original of a repeat, more confident or earlier, is always chosen before the repeat."""
+        return self.options.assign == "greedy-gt" and self.options.sigma_ties == "confidence"
+
+    def may_match(self, sigma: Floats) -> Mask:
+        """Whether a pair of this similarity may be matched (A5)."""
+        if self.options.min_sigma == "none":
+            return np.ones(len(sigma), bool)
+        return sigma > 0 if self.options.min_sigma == "positive" else self.reaches_delta(sigma)
+
+    def reaches_delta(self, sigma: Floats) -> Mask:
+        """Whether a leftover prediction of this similarity is charged (A8)."""
+        options = self.options
+        return sigma >= options.delta if options.delta_at == ">=" else sigma > options.delta
+
+    def match(self, rows: Indices) -> Matches:
+        """Match the given predictions with the ground truth, and charge those left over."""
+        score = self.task.predictions.score
+        playing = np.zeros(len(score), bool)
+        playing[rows] = True
+        pairs, sigma = self.pairs, self.sigma
+        if len(rows) < len(self.rows):
+            keep = playing[pairs.prediction]
+            pairs, sigma = pairs.select(keep), sigma[keep]
+        pairs, sigma = self._chosen(pairs, sigma)
+        prediction = np.full(len(self.hoi), -1, np.int64)
+        credit = np.zeros(len(self.hoi))
+        prediction[pairs.truth] = pairs.prediction
+        credit[pairs.truth] = sigma
+        playing[pairs.prediction] = False
+        unmatched = np.flatnonzero(playing)
+        nearest, alike = self.nearest(unmatched)
+        return Matches(prediction, credit, unmatched, np.where(self.reaches_delta(alike), nearest, -1))
+
+    def _chosen(self, pairs: Candidates, sigma: Floats) -> tuple[Candidates, Floats]:
+        """The candidates that are matched, and their similarities."""
+        chosen = self._assign(pairs, sigma)
+        if self.options.repeats == "matched" or not self.prefers_originals:
+            return pairs.select(chosen), sigma[chosen]
+        # Where originals are preferred, a repeat is matched only if its original is: looking there is enough.
+        table = self.task.predictions
+        if len(repeated(table, np.sort(pairs.prediction[chosen]))):
+            once = np.ones(len(table), bool)
+            once[repeated(table, distinct(pairs.prediction))] = False
+            keep = once[pairs.prediction]
+            pairs, sigma = pairs.select(keep), sigma[keep]
+            chosen = self._assign(pairs, sigma)
+        return pairs.select(chosen), sigma[chosen]
+
+    def _assign(self, pairs: Candidates, sigma: Floats) -> Indices:
+        options = self.options
+        confidence = self.task.predictions.score[pairs.prediction]
+        preference = {"confidence": confidence, "iou": pairs.iou, "index": np.zeros(len(sigma))}
+        return assign(
+            pairs,
+            sigma,
+            preference[options.sigma_ties],
+            self.truth_image,
+            self.truth_place,
+            confidence,
+            options.assign,
+        )
+
+    def nearest(self, rows: Indices) -> tuple[Indices, Floats]:
+        """The class that each prediction resembles most, -1 where there is none to choose, and its sigma.
+
+        A prediction that is left over is a false positive of it (Algorithm 1, lines 23-30; A7).
+        """
+        verb, object_ = self.task.predictions.verb[rows], self.task.predictions.object[rows]
+        nearest, sigma = np.full(len(rows), -1, np.int64), np.zeros(len(rows))
+        if not self.counted.any():
+            return nearest, sigma
+        if self.options.fp_scope == "dataset":
+            return self.meaning.nearest_class(verb, object_, np.flatnonzero(self.counted))
+        image = self.task.image[rows]
+        offsets = np.searchsorted(
+            self.truth_image[self.truth_rows], np.arange(len(self.task.truth.interactions.images) + 1)
+        )
+        first, count = offsets[:-1][image], np.diff(offsets)[image]
+        near = np.flatnonzero(count > 0)
+        hoi = self.hoi[self.truth_rows]
+        nearest[near], sigma[near] = self.meaning.nearest_truth(
+            hoi, first[near], count[near], verb[near], object_[near]
+        )
+        return nearest, sigma
+
+    def average_precision(self, matches: Matches) -> tuple[ClassScores, float | None]:
+        """Algorithm 1, lines 32-40, over matched (score, sigma), missed (0, 0) and charged (score, 0) entries."""
+        options, score = self.options, self.task.predictions.score
+        matched = np.flatnonzero(matches.prediction >= 0)
+        # A charge on a class without ground truth costs nothing: its average precision is 0, or not in the mean.
+        counts = np.append(self.truths > 0, False)[matches.charged]
+        false, category = matches.unmatched[counts], matches.charged[counts]
+        missed = self.truth_rows[matches.prediction[self.truth_rows] < 0]
+        if options.missed == "drop" or not (score[matches.prediction[matched]] <= 0).any():
+            # Below every credited entry they change nothing; left out, they do not count as ties.
+            missed = missed[:0]
+        scores = self.ranked(
+            np.concatenate([matched, missed]),
+            np.concatenate([score[matches.prediction[matched]], np.zeros(len(missed))]),
+            np.concatenate([matches.sigma[matched], np.zeros(len(missed))]),
+            false,
+            category,
+        )
+        ranked = len(matched) + len(false)
+        return scores, min(1.0, scores.tied / ranked) if ranked else None
+
+    def ranked(self, truth: Indices, score: Floats, credit: Floats, false: Indices, category: Indices) -> ClassScores:
+        """Average precision of all classes.
+
+        Args:
+            truth: (e,) ground truth of each entry that may have credit.
+            score: (e,) its confidence.
+            credit: (e,) its credit, 0..1.
+            false: (f,) predictions that are false positives.
+            category: (f,) of which class.
+        """
+        options = self.options
+        entries = (
+            np.concatenate([self.hoi[truth], category]),
+            np.concatenate([score, self.task.predictions.score[false]]),
+            np.concatenate([credit, np.zeros(len(false))]),
+        )
+        if options.ties == "input":
+            image = np.concatenate([self.truth_image[truth], self.task.image[false]])
+            place = np.concatenate([truth, len(self.hoi) + false])
+            order = np.lexsort((place, image))
+            entries = (entries[0][order], entries[1][order], entries[2][order])
+        interpolation = Interpolation(options.ap)
+        return class_scores(
+            *entries,
+            self.truths,
+            interpolation=interpolation,
+            ties=Ties(options.ties),
+            epsilon=GRID_TOLERANCE if interpolation in GRIDS else EPSILON,
+        )
+
+    def f1(self, matches: Matches) -> tuple[Floats, Mask]:
+        """Algorithm 2, lines 9-36: F1 per class, and which classes are in the mean."""
+        classes, matched = len(self.truths), matches.prediction >= 0
+        true = np.bincount(self.hoi, weights=matches.sigma, minlength=classes)
+        false = np.bincount(self.hoi[matched], weights=1 - matches.sigma[matched], minlength=classes)
+        false += np.bincount(matches.charged[matches.charged >= 0], minlength=classes)
+        found = np.bincount(self.hoi[matched], minlength=classes)
+        return self.f1_of(true, false, self.truths - found)
+
+    def f1_of(self, true: Amounts, false: Amounts, missed: Amounts) -> tuple[Floats, Mask]:
+        """F1 per class from its (K,) true positives, false positives and missed truths; which are in the mean."""
+        wanted = true + missed if self.options.recall == "fn" else self.truths
+        precision = true / (true + false + EPSILON)
+        recall = true / (wanted + EPSILON)
+        f1: Floats = 2 * precision * recall / (precision + recall + EPSILON)
+        if self.options.f1_classes == "counted":
+            return f1, self.counted & ((self.truths > 0) | (false > 0))
+        return f1, self.truths > 0
+
+
+def _rows(task: Task, meaning: Meaning, options: SemanticOptions) -> Indices:
+    """Rows of the predictions that take part, ascending."""
+    predictions, classes = task.predictions, task.truth.classes
+    keep = task.image >= 0
+    if options.no_interaction == "exclude":
+        silent = {classes.verbs[v] for v in classes.verb[classes.no_interaction]}
+        silent_words = np.array([v >= 0 and classes.verbs[v] in silent for v in task.verb_label], bool)
+        keep &= ~silent_words[predictions.verb]
+    if options.unrated == "drop":
+        keep &= meaning.rated_verbs[predictions.verb] & meaning.rated_objects[predictions.object]
+    rows = np.flatnonzero(keep)
+    if options.cap is not None:
+        rows = rows[best_of_each(task.image[rows], predictions.score[rows], options.cap)]
+    return rows if options.nms is None else pair_nms(predictions, rows, options.nms)
+
+
+def _confident(task: Task, rows: Indices, options: SemanticOptions) -> Indices:
+    """Rows that reach tau (Algorithm 2, line 2; A22)."""
+    score = task.predictions.score[rows]
+    if options.tau_by == "score":
+        return rows[score >= options.tau]
+    group = task.image[rows] if options.tau_by == "image" else np.zeros(len(rows), np.int32)
+    order = np.lexsort((rows, -score, group))
+    sizes = np.bincount(group, minlength=1)
+    kept = np.ceil(options.tau * sizes - _ROUNDING).astype(np.int64)
+    return np.sort(rows[order[places(sizes) < np.repeat(kept, sizes)]])
