@@ -12,6 +12,8 @@ from shoe.version import __version__
 if TYPE_CHECKING:
     from shoe.datasets.hico_det import read_ground_truth
     from shoe.datasets.truth import GroundTruth
+    from shoe.diagnosis.diagnose import diagnose
+    from shoe.diagnosis.diagnosis import Diagnosis
     from shoe.errors import InputError, MissingExtraError, OptionError, ShoeError
     from shoe.frames import Frame
     from shoe.interactions import Interactions, concatenate
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from shoe.similarity import load_similarity
 
 _HOMES = {
+    "Diagnosis": "shoe.diagnosis.diagnosis",
     "Frame": "shoe.frames",
     "GroundTruth": "shoe.datasets.truth",
     "InputError": "shoe.errors",
@@ -33,6 +36,7 @@ _HOMES = {
     "ShoeError": "shoe.errors",
     "Signature": "shoe.scoring.signature",
     "concatenate": "shoe.interactions",
+    "diagnose": "shoe.diagnosis.diagnose",
     "load_similarity": "shoe.similarity",
     "read_ground_truth": "shoe.datasets.hico_det",
     "read_predictions": "shoe.predictions",
@@ -41,6 +45,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Diagnosis",
     "Frame",
     "GroundTruth",
     "InputError",
@@ -53,6 +58,7 @@ __all__ = [
     "Signature",
     "__version__",
     "concatenate",
+    "diagnose",
     "load_similarity",
     "read_ground_truth",
     "read_predictions",

@@ -2,7 +2,7 @@
 
 import typer
 
-from shoe.cli import convert, dataset, demo, resolve, score, similarity
+from shoe.cli import convert, dataset, demo, diagnose, resolve, score, similarity
 from shoe.cli.map import app as map_app
 
 app = typer.Typer(
@@ -13,6 +13,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("score")(score.score)
+app.command("diagnose")(diagnose.diagnose)
 app.command("convert")(convert.convert)
 app.command("resolve")(resolve.resolve)
 app.command("similarity")(similarity.similarity)

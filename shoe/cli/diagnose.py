@@ -1,0 +1,123 @@
+"""``shoe diagnose``: which errors cost a detector its mAP."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def diagnose(
+    predictions: Annotated[list[Path], typer.Argument(help="Prediction files, one a model; or files of pairs alone.")],
+    ground_truth: Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")],
+    dataset: Annotated[str, typer.Option(help="Whose classes the ground truth has.")] = "hico-det",
+    variant: Annotated[str, typer.Option(help="paper, or released: as the papers' toolbox decides.")] = "paper",
+    choice: Annotated[
+        str, typer.Option(help="Which of several possible fixes an error gets: seeded (a random one) or best.")
+    ] = "seeded",
+    seed: Annotated[int, typer.Option(help="Seed of what is random.")] = 0,
+    pairs: Annotated[
+        list[Path] | None,
+        typer.Option(help="File of a model's pairs and their verb scores; again for each of PREDICTIONS, in order."),
+    ] = None,
+    no_interaction: Annotated[
+        str, typer.Option(help="exclude or keep the classes that say a person does nothing.")
+    ] = "exclude",
+    sweep: Annotated[bool, typer.Option("--sweep", help="Also thin out pairs at several thresholds.")] = False,
+    figures: Annotated[Path | None, typer.Option(help="Folder for figures, each as PDF and PNG.")] = None,
+    images: Annotated[Path | None, typer.Option(help="Folder for pictures of each error type.")] = None,
+    pictures: Annotated[Path | None, typer.Option(help="Folder of the dataset's images, for --images.")] = None,
+    boxes: Annotated[
+        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option("--format", help="Prediction format, if content is not to decide.")
+    ] = None,
+    classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
+    split: Annotated[
+        str | None, typer.Option(help="test2015 or train2015, if the annotation file holds both (anno_bbox.mat).")
+    ] = None,
+    json: Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")] = None,
+) -> None:
+    """Diagnose predictions: which errors cost mAP, how well pairs are found and verbs named; several models at once.
+
+    Each prediction is a true positive or has one error: human box, object box, both boxes, association, duplicate,
+    interaction; ground truth that nothing is about is missed. A delta is the mAP that mending one kind alone would add.
+
+    Example: shoe diagnose predictions.json --ground-truth instances_test2015.json --figures figures
+
+    JSON keys: dataset, split; and, under models where there are several: name, signature, images, ground_truths,
+    predictions, map, map_rare, map_non_rare, true_positives; errors {human_box, object_box, both_boxes, association,
+    duplicate, interaction, missed_gt, false_positive, false_negative {count, delta_map, delta_map_rare,
+    delta_map_non_rare}}; progression [{error, map, map_rare, map_non_rare, delta_map, delta_map_rare,
+    delta_map_non_rare}]; pairs {recall, precision, per_image, human_recall, object_recall, truths, predictions,
+    images}; negative_ap, negative_ap_diag, interaction_map; sweeps [{by, points [{threshold, ...pairs, map, map_rare,
+    map_non_rare}]}]; absent; notes. Fractions 0..1; what cannot be measured is left out.
+    """
+    from shoe.cli.output import write_json
+    from shoe.datasets.classes import read_classes
+    from shoe.datasets.hico_det import read_ground_truth
+    from shoe.diagnosis.diagnose import diagnose as diagnose_predictions
+    from shoe.errors import OptionError
+    from shoe.matching.box_doctor import examine_boxes
+    from shoe.predictions import read_predictions_with_notes
+    from shoe.predictions.action_scores import read_action_scores
+    from shoe.predictions.formats import NATIVE
+    from shoe.predictions.pair_files import read_pairs
+    from shoe.report.diagnosis_json import as_json
+    from shoe.report.diagnosis_terminal import print_findings
+    from shoe.report.findings import findings, findings_of_pairs
+    from shoe.report.terminal import console
+
+    of_pairs: list[Path | None] = [*pairs] if pairs else [None] * len(predictions)
+    if len(of_pairs) != len(predictions):
+        expected = f"{len(predictions)}, one for each of PREDICTIONS, in their order"
+        raise OptionError(f"--pairs: found {len(of_pairs)} files, expected {expected}")
+
+    table = read_classes(classes, dataset) if classes else None
+    truth = read_ground_truth(ground_truth, dataset, classes=table, split=split)
+    sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
+    found = []
+    for name, path, pairs_path in zip(_names(predictions), predictions, of_pairs, strict=True):
+        if _holds_pairs(path, dataset):
+            alone = read_pairs(path, boxes=boxes, dataset=dataset, sizes=sizes)
+            found.append(findings_of_pairs(name, alone, truth, no_interaction=no_interaction, sweep=sweep))
+            continue
+        read, notes = read_predictions_with_notes(path, format=format, boxes=boxes, dataset=dataset, sizes=sizes)
+        diagnosis = diagnose_predictions(
+            read, truth, variant=variant, choice=choice, seed=seed, no_interaction=no_interaction, notes=notes
+        )
+        convention = notes.boxes if notes.format != NATIVE else "xyxy"
+        model = findings(
+            name,
+            diagnosis,
+            pairs=read_pairs(pairs_path, dataset=dataset, sizes=sizes) if pairs_path else None,
+            action_scores=read_action_scores(path, dataset=dataset),
+            sweep=sweep,
+            remarks=[*examine_boxes(read, truth.interactions, convention).lines(), *notes.lines()],
+        )
+        found.append(model)
+    if json is not None:
+        write_json(as_json(found, truth), json)
+    if json != "-":
+        print_findings(found, truth, console())
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """What models are called: file names, with as many folders before them as tell them apart."""
+    for parts in range(1, max(len(path.parts) for path in paths) + 1):
+        names = [str(Path(*path.parts[-parts:]).with_suffix("")) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return [f"{path} ({number})" for number, path in enumerate(paths, 1)]
+
+
+def _holds_pairs(path: Path, dataset: str) -> bool:
+    """Whether a file holds pairs, not triplets; most that do not need not be parsed to know."""
+    from shoe.datasets.classes import classes_of
+    from shoe.files import read_bytes
+    from shoe.predictions.pair_files import is_pairs
+    from shoe.predictions.source import open_source
+
+    return (
+        path.is_file() and b"box_pairs" in read_bytes(path) and is_pairs(open_source(path, classes_of(dataset), None))
+    )

@@ -1,0 +1,179 @@
+"""All that a diagnosis of one model says, without the tables of triplets that it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from shoe.arrays import Floats
+from shoe.datasets.truth import GroundTruth
+from shoe.diagnosis.deltas import Means
+from shoe.diagnosis.diagnosis import Diagnosis, Step
+from shoe.diagnosis.interactions import InteractionMap, NegativeAp
+from shoe.diagnosis.pairs import PairFigures
+from shoe.diagnosis.record import as_dict
+from shoe.diagnosis.sub_tasks import SubTasks, sub_tasks, sub_tasks_of_pairs
+from shoe.diagnosis.sweeps import Sweep, nms_sweep, score_sweep
+from shoe.predictions.pair_scores import Pairs
+from shoe.scoring.protocols import STRICT
+from shoe.scoring.score import _frame_names
+from shoe.scoring.signature import Signature, sign
+
+
+class Wording(NamedTuple):
+    """How an error is called, and what is wrong."""
+
+    label: str
+    meaning: str
+
+
+ERRORS = {
+    "human_box": Wording("human box", "object box right, human box wrong"),
+    "object_box": Wording("object box", "human box right, object box or its label wrong"),
+    "both_boxes": Wording("both boxes", "neither box right"),
+    "association": Wording("association", "both boxes right, but not of one pair"),
+    "duplicate": Wording("duplicate", "right, but found before by a better-scored one"),
+    "interaction": Wording("interaction", "both boxes right, verb wrong"),
+    "missed_gt": Wording("missed GT", "ground truth that no prediction is about"),
+}
+"""The seven error types in the order of the papers."""
+GROUPS = {
+    "false_positive": Wording("false positives", "all predictions but true positives"),
+    "false_negative": Wording("false negatives", "all ground truth without a true positive"),
+}
+"""The same errors, as all that is said too much and all that is said too little."""
+_NO_TRIPLETS = "the file holds pairs, not triplets"
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """The error analysis, as in ``Diagnosis``; ``record`` holds its figures as plain data."""
+
+    variant: str
+    choice: str
+    seed: int
+    counts: dict[str, int]
+    means: Means
+    deltas: dict[str, Means]
+    progression: tuple[Step, ...]
+    record: dict[str, Any]
+
+    @classmethod
+    def of(cls, found: Diagnosis) -> Errors:
+        """Keep the figures of a diagnosis."""
+        return cls(
+            found.variant.name,
+            found.choice,
+            found.seed,
+            found.counts,
+            found.means,
+            found.deltas,
+            found.progression,
+            as_dict(found),
+        )
+
+    @property
+    def ranked(self) -> list[str]:
+        """The seven error types, the one whose mending gains most first."""
+        return sorted(ERRORS, key=lambda name: -(self.deltas[name].map or 0.0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings:
+    """What was found out about one model.
+
+    Attributes:
+        name: what the model is called.
+        predictions: number of triplets in its file; of pairs, where it holds no triplets.
+        truths, images: numbers of ground truths that count, and of images that have some.
+        signature: how the figures came about.
+        errors: error types and what mending each gains; None for files of pairs.
+        pairs: pair localisation.
+        negative_ap, interaction_map: interaction classification; None where it cannot be measured.
+        sweeps: curves, if asked for.
+        absent: for each part that could not be measured, why.
+        remarks: what a reader has to know before quoting a figure, one line each.
+    """
+
+    name: str
+    predictions: int
+    truths: int
+    images: int
+    signature: Signature
+    errors: Errors | None
+    pairs: PairFigures
+    negative_ap: NegativeAp | None = None
+    interaction_map: InteractionMap | None = None
+    sweeps: tuple[Sweep, ...] = ()
+    absent: dict[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+def findings(
+    name: str,
+    diagnosis: Diagnosis,
+    *,
+    pairs: Pairs | None = None,
+    action_scores: Floats | None = None,
+    sweep: bool = False,
+    remarks: Sequence[str] = (),
+) -> Findings:
+    """Collect all figures of diagnosed triplets.
+
+    Args:
+        name: what the model is called.
+        diagnosis: of its triplets.
+        pairs: its pairs, from a file of their own; those of the triplets if absent.
+        action_scores: interaction scores of the triplets, if their file has them.
+        sweep: whether to thin out pairs at several thresholds too.
+        remarks: what was noticed when the files were read.
+    """
+    tasks = sub_tasks(diagnosis, pairs, action_scores)
+    found = _findings(name, diagnosis.signature, len(diagnosis.task.predictions), tasks, remarks)
+    return replace(found, errors=Errors.of(diagnosis), sweeps=_sweeps(tasks, diagnosis) if sweep else ())
+
+
+def findings_of_pairs(
+    name: str,
+    pairs: Pairs,
+    truth: GroundTruth,
+    *,
+    no_interaction: str = "exclude",
+    sweep: bool = False,
+    remarks: Sequence[str] = (),
+) -> Findings:
+    """Collect what a file of pairs alone can say; arguments as of :func:`findings`."""
+    tasks = sub_tasks_of_pairs(pairs, truth, no_interaction=no_interaction)
+    facts = {
+        "frame": _frame_names(pairs.table),
+        "boxes": pairs.notes.boxes if pairs.notes else "",
+        "diagnosis": "pairs",
+    }
+    signature = sign(truth, facts, replace(STRICT["diag"], no_interaction=no_interaction))
+    found = _findings(name, signature, len(pairs.table), tasks, remarks)
+    return replace(found, sweeps=_sweeps(tasks, None) if sweep else (), absent={"errors": _NO_TRIPLETS, **found.absent})
+
+
+def _findings(name: str, signature: Signature, predictions: int, tasks: SubTasks, remarks: Sequence[str]) -> Findings:
+    return Findings(
+        name=name,
+        predictions=predictions,
+        truths=len(tasks.localised.scope.truth),
+        images=tasks.pairs.images,
+        signature=signature,
+        errors=None,
+        pairs=tasks.pairs,
+        negative_ap=tasks.negative_ap,
+        interaction_map=tasks.interaction_map,
+        absent=tasks.absent,
+        remarks=(*remarks, *tasks.notes),
+    )
+
+
+def _sweeps(tasks: SubTasks, diagnosis: Diagnosis | None) -> tuple[Sweep, ...]:
+    """The curves that the pairs allow."""
+    made = [nms_sweep(tasks.localised, diagnosis=diagnosis)]
+    if tasks.localised.pairs.triplets is not None or tasks.localised.pairs.detected:
+        made.append(score_sweep(tasks.localised, diagnosis=diagnosis))
+    return tuple(made)
