@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
+from io import StringIO
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -122,13 +123,14 @@ def described(config: RaterConfig) -> str:
 
 @contextmanager
 def loading(config: RaterConfig) -> Iterator[None]:
-    """Turn what transformers raises about a model into one line.
+    """Turn what transformers raises about a model into one line, and keep the progress bars that it always draws away.
 
     Raises:
         OptionError: with the first line of what it said.
     """
     try:
-        yield
+        with redirect_stderr(StringIO()):
+            yield
     except (ImportError, OSError, RuntimeError, ValueError) as error:
         said = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise OptionError(f"{described(config)} cannot be loaded: {said}") from None

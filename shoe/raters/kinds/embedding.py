@@ -31,10 +31,11 @@ SETTINGS: Mapping[str, Setting] = {
         list, [0.41, 0.50, 0.58, 0.74], "the cosines from which a pair is rated 1, 2, 3 and 4; see the file", False
     ),
 }
-# The default thresholds give the 78,518 pairs of the shipped map hico-det, under all-MiniLM-L6-v2, as many of each
-# rating (78.7, 13.4, 5.3, 2.5 and 0.2 %) as that map's mean ratings have. They are fitted to nothing but these five
-# shares, on pairs that were chosen with the same encoder: so the shares agree by construction, the ratings of single
-# pairs do not (quadratic weighted kappa 0.41). Another encoder spreads its cosines otherwise and needs its own.
+# The default thresholds (scripts/fit-thresholds) give the 78,518 pairs of the shipped map hico-det, under
+# all-MiniLM-L6-v2, as many of each rating (78.7, 13.4, 5.3, 2.5 and 0.2 %) as that map's mean ratings have. They are
+# fitted to nothing but these five shares, on pairs that were chosen with the same encoder: so the shares agree by
+# construction, the ratings of single pairs do not (quadratic weighted kappa 0.41). Another encoder spreads its cosines
+# otherwise and needs its own.
 
 _TEXT = "lemmas: gloss, version 1"
 """Names what ``text_of`` makes; another text is another answer."""
