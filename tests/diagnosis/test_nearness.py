@@ -1,0 +1,175 @@
+"""Relations of senses, held to WordNet as nltk reads it; and what a word is to a class."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from shoe.datasets.classes import classes_of
+from shoe.diagnosis.nearness import Nearness, WordNearness, relations, word_nearness
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import lexicon
+from shoe.similarity import Rater, SimilarityMap, WordNetSimilarity, similarity_table, write_map
+
+MIRRORED = {Nearness.MORE_GENERAL: Nearness.MORE_SPECIFIC, Nearness.MORE_SPECIFIC: Nearness.MORE_GENERAL}
+
+
+def numbers(*names: str) -> NDArray[np.int32]:
+    return np.array([lexicon().synset(name) for name in names], np.int32)
+
+
+@pytest.fixture(scope="module")
+def pool() -> list[str]:
+    """The senses of HICO-DET's classes, all above them, and a few beside and below."""
+    classes = classes_of("hico-det")
+    found = {lexicon().synset(name) for name in (*classes.verb_synsets, *classes.object_synsets) if name}
+    waiting = list(found)
+    while waiting:
+        above = set(lexicon().hypernyms(waiting.pop()).tolist()) - found
+        found |= above
+        waiting += above
+    more = "cab.n.03 walk.v.01 close.v.01 gallop.v.01 stand.v.01 prove.v.02 disprove.v.01 pony.n.05 sell.v.01"
+    return [lexicon().name(sense) for sense in sorted(found)] + more.split()
+
+
+@pytest.mark.parametrize(
+    ("of_class", "said", "relation"),
+    [
+        ("car.n.01", "car.n.01", Nearness.SAME),
+        ("car.n.01", "vehicle.n.01", Nearness.MORE_GENERAL),
+        ("car.n.01", "entity.n.01", Nearness.MORE_GENERAL),
+        ("car.n.01", "cab.n.03", Nearness.MORE_SPECIFIC),
+        ("car.n.01", "truck.n.01", Nearness.SIBLING),
+        ("car.n.01", "horse.n.01", Nearness.UNRELATED),
+        ("open.v.01", "close.v.01", Nearness.OPPOSITE),
+        ("lie.v.02", "sit.v.01", Nearness.OPPOSITE),
+        ("ride.v.02", "walk.v.01", Nearness.OPPOSITE),
+        ("ride.v.02", "travel.v.01", Nearness.MORE_GENERAL),
+        # These are antonyms, but also one above the other, and that comes first.
+        ("prove.v.02", "disprove.v.01", Nearness.MORE_SPECIFIC),
+    ],
+)
+def test_relations_by_hand(of_class: str, said: str, relation: Nearness) -> None:
+    assert relations(numbers(of_class), numbers(said)).tolist() == [[relation]]
+    assert relations(numbers(said), numbers(of_class)).tolist() == [[MIRRORED.get(relation, relation)]]
+
+
+def test_seen_from_the_other_side_general_is_specific_and_all_else_stays(pool: list[str]) -> None:
+    senses = numbers(*pool)
+    found = relations(senses, senses)
+    assert len(np.unique(found)) == 6
+    mirrored = found.copy()
+    for one, other in MIRRORED.items():
+        mirrored[found == one] = other
+    assert (mirrored == found.T).all()
+    assert (np.diag(found) == Nearness.SAME).all()
+
+
+def test_relations_are_those_of_wordnet_as_nltk_reads_it(reader: Any, pool: list[str]) -> None:
+    synsets = [reader.synset(name) for name in pool]
+    above = [{h for path in s.hypernym_paths() for h in path} - {s} for s in synsets]
+    direct = [{*s.hypernyms(), *s.instance_hypernyms()} for s in synsets]
+    opposite = [{o.synset() for lemma in s.lemmas() for o in lemma.antonyms()} for s in synsets]
+
+    def expected(c: int, s: int) -> Nearness:
+        rules = {
+            Nearness.SAME: synsets[c] == synsets[s],
+            Nearness.MORE_GENERAL: synsets[s] in above[c],
+            Nearness.MORE_SPECIFIC: synsets[c] in above[s],
+            Nearness.OPPOSITE: synsets[s] in opposite[c],
+            Nearness.SIBLING: bool(direct[c] & direct[s]),
+        }
+        return next((relation for relation, holds in rules.items() if holds), Nearness.UNRELATED)
+
+    senses = numbers(*pool)
+    everything = range(len(pool))
+    assert relations(senses, senses).tolist() == [[expected(c, s) for s in everything] for c in everything]
+
+
+def test_a_class_without_a_sense_is_related_to_nothing() -> None:
+    found = relations(np.array([-1], np.int32), numbers("car.n.01", "entity.n.01"))
+    assert found.tolist() == [[Nearness.UNRELATED] * 2]
+
+
+VERBS = {
+    ("ride.v.02", "gallop.v.01"): [3],
+    ("ride.v.02", "bicycle.v.01"): [4],
+    ("ride.v.02", "feed.v.01"): [2],
+    ("ride.v.02", "sit.v.01"): [1],
+    ("hold.v.02", "fly.v.01"): [0],
+}
+
+
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> SimilarityMap:
+    folder = tmp_path_factory.mktemp("map")
+    pairs: dict[Part, Any] = {"verb": VERBS, "object": {("car.n.01", "chair.n.01"): [0]}}
+    write_map(folder, name="by-hand", dataset="hico-det", raters=[Rater("a", "by hand")], pairs=pairs)
+    return SimilarityMap.load(folder)
+
+
+def near(
+    rated: SimilarityMap, part: Part, of: Sequence[tuple[str, str]], words: Sequence[str]
+) -> tuple[WordNearness, list[list[str]]]:
+    """Nearness of words to classes, given as (sense, word), and its names."""
+    synsets = [sense for sense, _ in of]
+    table = similarity_table(rated, part, synsets, [word for _, word in of], words)
+    found = word_nearness(table, part, synsets, words)
+    return found, [[Nearness(code).label for code in row] for row in found.code.tolist()]
+
+
+def test_words_by_hand(rated: SimilarityMap) -> None:
+    words = {
+        "riding": "same",  # the class's own word
+        "bicycling": "same",  # rated 4 of 4
+        "galloping": "near",  # rated 3 of 4; WordNet has it under "go fast"
+        "feeding": "near",  # rated 2 of 4
+        "sitting": "unrelated",  # rated 1
+        "walking": "opposite",  # nobody rated it: the best of its senses
+        "travelling": "more_general",
+        "xyzzying": "unresolved",
+        "no_interaction": "unrelated",
+        "not riding": "unresolved",
+    }
+    found, names = near(rated, "verb", [("ride.v.02", "ride")], list(words))
+    assert dict(zip(words, names[0], strict=True)) == words
+    sense = dict(zip(words, found.sense[0].tolist(), strict=True))
+    assert sense["riding"] == lexicon().synset("ride.v.02")
+    assert sense["walking"] == lexicon().synset("walk.v.01")
+    assert sense["feeding"] == lexicon().synset("feed.v.01")
+    assert sense["xyzzying"] == sense["no_interaction"] == sense["not riding"] == -1
+
+
+def test_no_interaction_is_like_itself_alone(rated: SimilarityMap) -> None:
+    _, names = near(rated, "verb", [("", "no_interaction")], ["no interaction", "ride", "xyzzying"])
+    assert names == [["same", "unrelated", "unrelated"]]
+
+
+def test_the_rated_sense_counts_even_if_another_one_is_related(rated: SimilarityMap) -> None:
+    """A chair is also a president, which is a person; where its first sense is rated it is a seat, rated 0 or not."""
+    _, names = near(rated, "object", [("car.n.01", "car"), ("person.n.01", "person")], ["chair", "vehicle"])
+    assert names == [["unrelated", "more_general"], ["more_specific", "unrelated"]]
+
+
+@pytest.mark.parametrize("measure", ["identity", "wup"])
+def test_measures_name_a_sense_of_every_word(measure: str) -> None:
+    table = similarity_table(WordNetSimilarity(measure), "object", ["horse.n.01"], ["horse"], ["pony", "zzz", "horses"])
+    found = word_nearness(table, "object", ["horse.n.01"], ["pony", "zzz", "horses"])
+    assert found.code[0, 1:].tolist() == [Nearness.UNRESOLVED, Nearness.SAME]
+    assert (found.sense[0] >= 0).tolist() == [True, False, True]
+
+
+def test_no_words_and_no_known_words(rated: SimilarityMap) -> None:
+    assert near(rated, "verb", [("ride.v.02", "ride")], [])[1] == [[]]
+    assert near(rated, "verb", [("ride.v.02", "ride")], ["xyzzy"])[1] == [["unresolved"]]
+
+
+def test_the_file_of_opposites_has_each_pair_once() -> None:
+    lines = (Path(__file__).parents[2] / "shoe/diagnosis/data/antonyms.tsv").read_text("utf-8").splitlines()
+    pairs = [tuple(line.split("\t")) for line in lines[1:]]
+    assert len(pairs) == 1483
+    assert all(lexicon().synset(name) >= 0 for pair in pairs for name in pair)
+    assert len({frozenset(pair) for pair in pairs}) == len(pairs)
