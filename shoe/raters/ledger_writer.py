@@ -101,7 +101,7 @@ class Writer:
             with self._changed:
                 self.synced = size
                 self._changed.notify_all()
-            time.sleep(_GATHER)
+                self._changed.wait_for(lambda: self._closing, _GATHER)
 
 
 @contextmanager

@@ -50,10 +50,10 @@ def disagreement_lines(panel: Panel, outcome: Outcome) -> Iterator[str]:
             f"{len(rated.sampled):,} of those"
         )
         for column, found in rated.disagreements.items():
-            low, high = found.interval
+            share, low, high, *paper = map(_percent, (found.share, *found.interval, *PAPER))
             yield (
-                f"  {column} rated {found.not_zero:,} of {found.rated:,} above 0: {_percent(found.share)} (95 % interval "
-                f"{_percent(low)} to {_percent(high)}; the paper's models {_percent(PAPER[0])} to {_percent(PAPER[1])})"
+                f"  {column} rated {found.not_zero:,} of {found.rated:,} above 0: {share} (95 % interval {low} to "
+                f"{high}; the paper's models {' to '.join(paper)})"
             )
 
 
