@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.arrays import Floats, Indices, Mask
+from shoe.arrays import Floats, Indices, Ints, Mask
 from shoe.datasets.checks import triplet_name
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.flow import ErrorType
@@ -19,7 +19,8 @@ from shoe.diagnosis.pairs import Localised
 from shoe.errors import InputError
 from shoe.iou import OverlapRule
 from shoe.scoring.average_precision import Interpolation, average_precision
-from shoe.scoring.ranking import Ties, class_scores, mean_over
+from shoe.scoring.options import StrictOptions
+from shoe.scoring.ranking import ClassScores, Ties, class_scores, mean_over
 
 _CAPPED_GRID = np.arange(110) * 0.01
 """The toolbox's thresholds of recall run from 0 to 1.09; nothing reaches the nine above 1."""
@@ -50,11 +51,15 @@ class InteractionMap:
 
     Attributes:
         map: mean over verbs; None where there is none to average.
-        ap: (V,) NaN for verbs out of the mean.
+        map_rare, map_non_rare: means over rare and non-rare HOI classes, ranked by themselves, since verbs are neither
+            (first version, Table 4; the toolbox has no such figure).
+        ap: (V,) of each verb; NaN for verbs out of the mean.
         truths: (V,) number of ground truths of each verb that count: those whose pair some prediction has.
     """
 
     map: float | None
+    map_rare: float | None
+    map_non_rare: float | None
     ap: Floats
     truths: Indices
 
@@ -109,26 +114,45 @@ def interaction_map(diagnosis: Diagnosis, scores: Floats) -> InteractionMap:
     if len(scores) != len(task.predictions):
         found, expected = f"{len(scores):,} values", f"{len(task.predictions):,}, one a triplet"
         raise InputError("interaction scores", found=found, expected=expected)
-    verbs = len(task.truth.classes.verbs)
+    classes = task.truth.classes
     counted = _in_localised_pair(diagnosis)
     if diagnosis.variant.name == "released":
         counted |= (np.bincount(scope.image, minlength=scope.images) == 0)[scope.truth_image]
-    truths = np.bincount(scope.truth_verb[counted], minlength=verbs)
+    verbs = np.bincount(scope.truth_verb[counted], minlength=len(classes.verbs))
+    hois = np.bincount(scope.truth_hoi[counted], minlength=len(classes))
 
-    verb = scope.verb
-    ranked = np.isin(diagnosis.types[scope.prediction], _ON_TRUE_PAIRS) & np.append(truths > 0, False)[verb]
-    entries = np.flatnonzero(ranked)
+    in_question = np.isin(diagnosis.types[scope.prediction], _ON_TRUE_PAIRS) & np.append(verbs > 0, False)[scope.verb]
+    entries = np.flatnonzero(in_question)
     whole = task.predictions.score[scope.prediction[entries]]
     entries = entries[np.lexsort((-whole, scope.image[entries]))]
     rows = scope.prediction[entries]
     _check_scores(diagnosis, rows[np.isnan(scores[rows])])
 
-    hits = (diagnosis.types[rows] == ErrorType.TRUE_POSITIVE).astype(np.float64)
-    by_verb = class_scores(verb[entries], scores[rows], hits, truths, interpolation=options.ap, ties=Ties.INPUT)
+    hits = diagnosis.types[rows] == ErrorType.TRUE_POSITIVE
+    by_verb, in_mean = _by_category(scope.verb[entries], scores[rows], hits, verbs, options)
+    known = scope.hoi[entries] >= 0
+    by_hoi, in_means = _by_category(scope.hoi[entries][known], scores[rows][known], hits[known], hois, options)
+    if options.unpredicted == "full-only":
+        in_means &= by_hoi.entries > 0
+    return InteractionMap(
+        map=mean_over(by_verb.ap, in_mean),
+        map_rare=mean_over(by_hoi.ap, in_means & classes.rare),
+        map_non_rare=mean_over(by_hoi.ap, in_means & ~classes.rare),
+        ap=np.where(in_mean, by_verb.ap, np.nan),
+        truths=verbs,
+    )
+
+
+def _by_category(
+    category: Ints, score: Floats, hit: Mask, truths: Indices, options: StrictOptions
+) -> tuple[ClassScores, Mask]:
+    """AP of each category of entries in a given order, and which categories are in the mean."""
+    hits = hit.astype(np.float64)
+    scores = class_scores(category, score, hits, truths, interpolation=options.ap, ties=Ties.INPUT)
     in_mean = truths > 0
     if options.zero_tp == "skip":
-        in_mean &= (by_verb.entries == 0) | (by_verb.recall > 0)
-    return InteractionMap(mean_over(by_verb.ap, in_mean), np.where(in_mean, by_verb.ap, np.nan), truths)
+        in_mean &= (scores.entries == 0) | (scores.recall > 0)
+    return scores, in_mean
 
 
 def _in_localised_pair(diagnosis: Diagnosis) -> Mask:

@@ -127,19 +127,19 @@ def localise(
     task = Task(pairs.table, truth)
     _check_images(task)
     scope = Scope.of(task, no_interaction)
-    boxes = Boxes(truth.interactions, _BY_TOOLBOX.space)
-    humans, objects = boxes.human(scope.truth), boxes.object(scope.truth)
-    person = np.zeros(len(humans), np.int64)
-    alone = _standing_alone if rules.pairs == "index" else _kept_apart
-    return Localised(
-        pairs=pairs,
-        rules=rules,
-        scope=scope,
-        overlaps=overlaps(scope, _BY_TOOLBOX.space, _RULE),
-        true_pairs=alone(scope.truth_image, scope.truth_object, humans, objects),
-        true_humans=alone(scope.truth_image, person, humans),
-        true_objects=alone(scope.truth_image, scope.truth_object, objects),
-    )
+    every = np.ones(len(scope.truth), bool)
+    return _standing_for(pairs, rules, scope, overlaps(scope, _BY_TOOLBOX.space, _RULE), every)
+
+
+def part_of(localised: Localised, hoi: Mask) -> Localised:
+    """Look for the pairs of some classes only, as rare ones, among all that was predicted (first version, Table 4).
+
+    Args:
+        localised: pairs over the ground truth.
+        hoi: (K,) which of the dataset's classes.
+    """
+    scope = localised.scope
+    return _standing_for(localised.pairs, localised.rules, scope, localised.overlaps, hoi[scope.truth_hoi])
 
 
 def pair_figures(localised: Localised, place: Indices | None = None) -> PairFigures:
@@ -199,6 +199,20 @@ def kept_one_by_one(later: Indices, earlier: Indices, place: Indices) -> Mask:
         begin, end = end, end + size
         kept[later[begin:end][kept[earlier[begin:end]]]] = False
     return kept
+
+
+def _standing_for(pairs: Pairs, rules: PairRules, scope: Scope, hits: Overlaps, counted: Mask) -> Localised:
+    """Find which triplets, of those that are counted, stand for a pair, a person, an object of their own."""
+    rows = scope.truth[counted]
+    image, label = scope.truth_image[counted], scope.truth_object[counted]
+    boxes = Boxes(scope.task.truth.interactions, _BY_TOOLBOX.space)
+    humans, objects = boxes.human(rows), boxes.object(rows)
+    alone = _standing_alone if rules.pairs == "index" else _kept_apart
+    true_pairs, true_humans, true_objects = np.zeros((3, len(counted)), bool)
+    true_pairs[counted] = alone(image, label, humans, objects)
+    true_humans[counted] = alone(image, np.zeros_like(label), humans)
+    true_objects[counted] = alone(image, label, objects)
+    return Localised(pairs, rules, scope, hits, true_pairs, true_humans, true_objects)
 
 
 def _standing_alone(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:

@@ -11,7 +11,7 @@ from shoe.arrays import Floats
 from shoe.datasets.truth import GroundTruth
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.interactions import InteractionMap, NegativeAp, interaction_map, negative_ap
-from shoe.diagnosis.pairs import Localised, PairFigures, PairRules, localise, pair_figures
+from shoe.diagnosis.pairs import Localised, PairFigures, PairRules, localise, pair_figures, part_of
 from shoe.predictions.pair_scores import Pairs, pairs_of, triplet_scores
 
 _ONE_SCORE = "a triplet's score is that of its detection and its interaction together; this figure needs"
@@ -40,6 +40,7 @@ class SubTasks:
     Attributes:
         localised: the pairs over the ground truth, for curves (``sweeps``).
         pairs: pair localisation.
+        pairs_rare, pairs_non_rare: the same for the pairs of rare and of other classes; all predictions stay.
         negative_ap, interaction_map: interaction classification; None where it cannot be measured.
         absent: for each of these that is None, why.
         notes: what a reader of the figures has to know, one line each.
@@ -47,6 +48,8 @@ class SubTasks:
 
     localised: Localised
     pairs: PairFigures
+    pairs_rare: PairFigures
+    pairs_non_rare: PairFigures
     negative_ap: NegativeAp | None
     interaction_map: InteractionMap | None
     absent: dict[str, str]
@@ -88,7 +91,7 @@ def sub_tasks(
     if action_scores is not None:
         named = interaction_map(diagnosis, action_scores)
         del absent["interaction_map"]
-    return SubTasks(localised, pair_figures(localised), negative, named, absent, notes)
+    return SubTasks(localised, *_with_parts(localised), negative, named, absent, notes)
 
 
 def sub_tasks_of_pairs(
@@ -111,4 +114,12 @@ def sub_tasks_of_pairs(
     if pairs.interaction is not None:
         negative = negative_ap(localised)
         del absent["negative_ap"]
-    return SubTasks(localised, pair_figures(localised), negative, None, absent, ())
+    return SubTasks(localised, *_with_parts(localised), negative, None, absent, ())
+
+
+def _with_parts(localised: Localised) -> tuple[PairFigures, PairFigures, PairFigures]:
+    """Figures of all, rare and non-rare classes."""
+    rare = localised.scope.task.truth.classes.rare
+    parts = localised, part_of(localised, rare), part_of(localised, ~rare)
+    all_, rare_, non_rare = map(pair_figures, parts)
+    return all_, rare_, non_rare

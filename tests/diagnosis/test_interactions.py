@@ -1,6 +1,7 @@
 """Negative AP and interaction mAP against their slow twins, by hand, and what files cannot support."""
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,8 +23,9 @@ from shoe.predictions.pair_files import read_pairs
 from shoe.predictions.pair_scores import Pairs, pairs_of
 from tests.diagnosis.test_against_oracle import as_the_oracle_averages, each_variant
 from tests.diagnosis.test_pairs import CLASSES, moved_copies, tables
+from tests.oracles.average_precision import eleven_point
 from tests.oracles.crowds import crowds
-from tests.oracles.diagnosis import Variant
+from tests.oracles.diagnosis import Diagnosed, Variant, diagnosed
 from tests.oracles.diagnosis_pairs import InteractionFigures, Pair
 from tests.oracles.diagnosis_pairs import interaction_map as slow_interaction_map
 from tests.oracles.diagnosis_pairs import negative_ap as slow_negative_ap
@@ -67,7 +69,8 @@ def agree_on_negatives(scenes: list[ImageScene], seed: int, keep: bool) -> None:
     scenes = known(scenes)
     predicted = scored_pairs(scenes, np.random.default_rng(seed))
     truth, _ = tables(scenes)
-    fast = negative_ap(localise(as_pairs(predicted, VERBS), truth, None, "keep" if keep else "exclude"))
+    backwards = dict(reversed(predicted.items()))
+    fast = negative_ap(localise(as_pairs(backwards, VERBS), truth, None, "keep" if keep else "exclude"))
     slow = slow_negative_ap(scenes, predicted, keep)
     assert close(fast.all_points, slow["all_points"])
     assert close(fast.diag, slow["diag"])
@@ -119,7 +122,32 @@ def agree_on_interactions(scenes: list[ImageScene], name: Variant, seed: int, ke
     start = dict(zip(task.predictions.images, task.predictions.offsets.tolist(), strict=False))
     by_image = {s.name: scores[start[s.name] :][: len(s.predictions)] for s in scenes if s.name in start}
     fast = interaction_map(as_the_oracle_averages(task, name, None, keep), scores)
-    same(fast, slow_interaction_map(scenes, CLASSES, {k: v.tolist() for k, v in by_image.items()}, name, keep))
+    lists = {key: part.tolist() for key, part in by_image.items()}
+    same(fast, slow_interaction_map(scenes, CLASSES, lists, name, keep))
+    rare, non_rare = by_class(diagnosed(scenes, CLASSES, name, keep), lists)
+    assert close(fast.map_rare, rare)
+    assert close(fast.map_non_rare, non_rare)
+
+
+def by_class(images: Sequence[Diagnosed], scores: Mapping[str, Sequence[float]]) -> tuple[float | None, float | None]:
+    """The oracle's interaction mAP with HOI classes in place of verbs, over rare and over other ones."""
+    truths: Counter[int] = Counter()
+    ranked = defaultdict(list)
+    for scene in images:
+        unseen = scene.variant == "released" and not scene.predictions
+        for place, truth in enumerate(scene.truth):
+            if unseen or any(place in p.humans and place in p.objects for p in scene.predictions):
+                truths[truth.hoi] += 1
+        for p in scene.predictions:
+            if p.type in ("true_positive", "interaction", "duplicate"):
+                ranked[p.hoi].append((scores[scene.name][p.row], p.type == "true_positive"))
+    found: tuple[list[float], list[float]] = [], []
+    for hoi, number in truths.items():
+        hits = [int(hit) for _, hit in sorted(ranked[hoi], key=lambda entry: -entry[0])]
+        if any(hits) or (hits and images[0].variant == "paper"):
+            found[not CLASSES.rare[hoi]].append(eleven_point(hits, number, "arange"))
+    rare, non_rare = (sum(values) / len(values) if values else None for values in found)
+    return rare, non_rare
 
 
 @each_variant

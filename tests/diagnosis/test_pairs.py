@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import shoe
 from shoe.arrays import Floats
 from shoe.datasets.truth import GroundTruth
-from shoe.diagnosis.pairs import CHOICES, PairFigures, PairRules, localise, pair_figures
+from shoe.diagnosis.pairs import CHOICES, PairFigures, PairRules, localise, pair_figures, part_of
 from shoe.errors import InputError, OptionError
 from shoe.frames import Frame
 from shoe.interactions import Interactions
@@ -19,7 +19,7 @@ from shoe.predictions.pair_scores import Pairs, pairs_of
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis_pairs import pair_localisation
 from tests.oracles.diagnosis_pairs import pairs_of as slow_pairs_of
-from tests.oracles.model import ImageScene, Triplet, from_tables, to_tables
+from tests.oracles.model import ImageScene, Triplet, class_words, from_tables, to_tables
 from tests.oracles.scenes import random_scenes, small_classes
 from tests.oracles.test_diagnosis import H1, H2, NOWHERE, O1, O2, image
 from tests.oracles.test_diagnosis_pairs import BESIDE, RIDE
@@ -123,6 +123,31 @@ def test_figures_of_some_triplets_are_those_of_a_file_of_them(
     place[pairs.of_triplet[rows]] = rows
     alone = pair_figures(localise(pairs_of(predictions.select(kept)), truth, rules))
     assert pair_figures(localise(pairs, truth, rules), place) == alone
+
+
+@given(crowds(), RULES)
+def test_the_order_of_images_in_a_file_does_not_matter(scenes: list[ImageScene], rules: PairRules) -> None:
+    found = [replace(scene, prediction_frame=Frame.PIXELS_1) for scene in scenes if scene.known]
+    truth, predictions = to_tables(found, CLASSES)
+    backwards = to_tables(found, CLASSES, range(len(found))[::-1])[1]
+    assert pair_figures(localise(pairs_of(backwards), truth, rules)) == pair_figures(
+        localise(pairs_of(predictions), truth, rules)
+    )
+
+
+@given(crowds(), RULES)
+def test_rare_pairs_are_looked_for_as_if_there_were_no_others(scenes: list[ImageScene], rules: PairRules) -> None:
+    rare = {words for words, is_rare in zip(class_words(CLASSES), CLASSES.rare.tolist(), strict=True) if is_rare}
+    truth, predictions = tables(scenes)
+    whole = localise(pairs_of(predictions), truth, rules)
+    fast = pair_figures(part_of(whole, CLASSES.rare))
+    alone = [replace(s, truth=[t for t in s.truth if (t.verb, t.object) in rare]) for s in scenes]
+    slow = pair_localisation(alone, None, **asdict(rules))
+    assert (fast.recall, fast.truths) == (slow["recall"], slow["truths"])
+    assert (fast.human_recall, fast.object_recall) == (slow["human_recall"], slow["object_recall"])
+    assert (fast.predictions, fast.images) == (pair_figures(whole).predictions, pair_figures(whole).images)
+    if fast.precision is not None and slow["precision"] is not None:
+        assert fast.precision * fast.predictions == pytest.approx(slow["precision"] * slow["predictions"])
 
 
 def test_unknown_rules_and_images_are_refused() -> None:
