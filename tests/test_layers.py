@@ -19,6 +19,7 @@ STAGES = (
     "diagnosis",
     "maps",
     "report",
+    "plots",  # figures of what reports say
     "demo",
     "cli",
     "__init__",  # shoe itself re-exports all; nothing imports from it

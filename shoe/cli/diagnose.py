@@ -1,5 +1,6 @@
 """``shoe diagnose``: which errors cost a detector its mAP."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -57,7 +58,7 @@ def diagnose(
     from shoe.datasets.classes import read_classes
     from shoe.datasets.hico_det import read_ground_truth
     from shoe.diagnosis.diagnose import diagnose as diagnose_predictions
-    from shoe.errors import OptionError
+    from shoe.errors import InputError, OptionError
     from shoe.matching.box_doctor import examine_boxes
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.action_scores import read_action_scores
@@ -68,6 +69,14 @@ def diagnose(
     from shoe.report.findings import findings, findings_of_pairs
     from shoe.report.terminal import console
 
+    if figures or images:
+        from shoe.plots.style import check_plots
+
+        check_plots()
+    if pictures is not None and images is None:
+        raise OptionError("--pictures: found no --images, the folder that pictures are drawn to")
+    if pictures is not None and not pictures.is_dir():
+        raise InputError(pictures, found="no such folder", expected="the folder of the dataset's images")
     of_pairs: list[Path | None] = [*pairs] if pairs else [None] * len(predictions)
     if len(of_pairs) != len(predictions):
         expected = f"{len(predictions)}, one for each of PREDICTIONS, in their order"
@@ -96,10 +105,23 @@ def diagnose(
             remarks=[*examine_boxes(read, truth.interactions, convention).lines(), *notes.lines()],
         )
         found.append(model)
+        if images is not None:
+            from shoe.plots.pictures import draw_pictures, folder_name
+
+            to = images if len(predictions) == 1 else images / folder_name(name)
+            _say(to, draw_pictures(diagnosis, name, to, pictures))
+    if figures is not None:
+        from shoe.plots.figures import draw_figures
+
+        _say(figures, draw_figures(found, figures))
     if json is not None:
         write_json(as_json(found, truth), json)
     if json != "-":
         print_findings(found, truth, console())
+
+
+def _say(folder: Path, written: list[Path]) -> None:
+    print(f"{folder}: {', '.join(path.name for path in written) or 'nothing to draw'}", file=sys.stderr)
 
 
 def _names(paths: list[Path]) -> list[str]:

@@ -1,0 +1,1 @@
+"""Figures and pictures of what was found; needs matplotlib, the extra ``plots``."""

@@ -1,0 +1,133 @@
+"""Which cases stand for an error in pictures: the best-scored ones, of as many images and kinds as there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.arrays import Floats, Indices
+from shoe.diagnosis.diagnosis import Diagnosis
+from shoe.diagnosis.flow import ErrorType, TruthStatus
+from shoe.frames import BoxSpace
+from shoe.interactions import Interactions
+from shoe.iou import iou
+from shoe.matching.task import Boxes
+from shoe.ragged import first_of_each
+from shoe.scoring.tied_orders import _random
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A person, an object and what is said of them; boxes are edges in pixels of the annotated image."""
+
+    human: tuple[float, ...]
+    object: tuple[float, ...]
+    verb: str
+    noun: str
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One case.
+
+    Attributes:
+        image: name of the picture.
+        size: its annotated width and height; 0, 0 where unknown.
+        said: the prediction; None for missed ground truth.
+        score: of the prediction.
+        truth: the ground truth that it is about or, failing that, the nearest of its image; None where there is none.
+        about: whether ``truth`` is what the prediction is about.
+        found: score of the true positive that ``truth`` has; None where it has none.
+        overlap: IoU of the human and of the object boxes, as the diagnosis compares them; None without both.
+    """
+
+    image: str
+    size: tuple[int, int]
+    said: Pair | None
+    score: float | None
+    truth: Pair | None
+    about: bool
+    found: float | None
+    overlap: tuple[float, float] | None
+
+
+def examples(diagnosis: Diagnosis, error: str, most: int = 6) -> list[Example]:
+    """Choose cases of an error; equal scores, and ground truth, which has none, take turns by the diagnosis's seed.
+
+    Args:
+        diagnosis: of one model.
+        error: an error type, or ``missed_gt``.
+        most: how many.
+    """
+    if error == "missed_gt":
+        truth = diagnosis.task.truth.interactions
+        rows = np.flatnonzero(diagnosis.truth_status == TruthStatus.MISSED)
+        kind = diagnosis.task.truth.hoi[rows]
+        return [
+            _missed(diagnosis, row) for row in _spread(rows, np.zeros(len(rows)), truth, kind, diagnosis.seed, most)
+        ]
+    table = diagnosis.task.predictions
+    rows = np.flatnonzero(diagnosis.types == ErrorType[error.upper()])
+    kind = table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]
+    return [_wrong(diagnosis, row) for row in _spread(rows, table.score[rows], table, kind, diagnosis.seed, most)]
+
+
+def _spread(
+    rows: Indices, score: Floats, table: Interactions, kind: NDArray[np.integer], seed: int, most: int
+) -> list[int]:
+    """The best row of each image; of these the best of each kind, then the second of each kind, and so on."""
+    order = np.lexsort((_random(seed, (len(table), 1))[rows, 0], -score))
+    rows, kind = rows[order], kind[order]
+    image = table.image[rows]
+    by_image = np.argsort(image, kind="stable")
+    best = np.sort(by_image[first_of_each(image[by_image])])
+    rows, kind = rows[best], kind[best]
+    by_kind = np.argsort(kind, kind="stable")
+    turn = np.empty(len(rows), np.int64)
+    start = first_of_each(kind[by_kind])
+    turn[by_kind] = np.arange(len(rows)) - np.maximum.accumulate(np.where(start, np.arange(len(rows)), 0))
+    chosen: list[int] = rows[np.argsort(turn, kind="stable")[:most]].tolist()
+    return chosen
+
+
+def _missed(diagnosis: Diagnosis, row: int) -> Example:
+    truth = diagnosis.task.truth.interactions
+    image = int(truth.image[row])
+    return Example(truth.images[image], _size(truth, image), None, None, _pair(truth, row), True, None, None)
+
+
+def _wrong(diagnosis: Diagnosis, row: int) -> Example:
+    task, options = diagnosis.task, diagnosis.variant.strict
+    table, truth = task.predictions, task.truth.interactions
+    image, target = int(task.image[row]), int(diagnosis.target[row])
+    ours, theirs = Boxes(table, options.space), Boxes(truth, options.space)
+    near = np.flatnonzero(diagnosis.truth_status[truth.offsets[image] : truth.offsets[image + 1]] >= 0)
+    near += truth.offsets[image]
+    mine = np.full(len(near), row)
+    humans = iou(ours.human(mine), theirs.human(near), options.overlap)
+    objects = iou(ours.object(mine), theirs.object(near), options.overlap)
+    place = int(np.argmax(near == target if target >= 0 else humans + objects)) if len(near) else -1
+    finder = int(diagnosis.found_by[near[place]]) if place >= 0 else -1
+    return Example(
+        image=truth.images[image],
+        size=_size(truth, image),
+        said=_pair(table, row),
+        score=float(table.score[row]),
+        truth=_pair(truth, int(near[place])) if place >= 0 else None,
+        about=target >= 0,
+        found=float(table.score[finder]) if finder >= 0 else None,
+        overlap=(float(humans[place]), float(objects[place])) if place >= 0 else None,
+    )
+
+
+def _pair(table: Interactions, row: int) -> Pair:
+    rows, boxes = np.array([row]), Boxes(table, BoxSpace.EDGES)
+    human, object_ = (tuple(side(rows)[0].tolist()) for side in (boxes.human, boxes.object))
+    return Pair(human, object_, table.verbs[table.verb[row]], table.objects[table.object[row]])
+
+
+def _size(table: Interactions, image: int) -> tuple[int, int]:
+    width, height = table.sizes[image].tolist()
+    return width, height

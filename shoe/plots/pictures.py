@@ -1,0 +1,280 @@
+"""Cases of each error on their pictures, a grid an error (first version of the paper, Figures 9 and 11).
+
+The truth and the prediction differ in colour, in the width of their lines and in the words at their boxes; people's
+boxes are drawn through, objects' are dashed.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from shoe.diagnosis.diagnosis import Diagnosis
+from shoe.files import replacing
+from shoe.plots.examples import Example, Pair, examples
+from shoe.plots.style import BLUE, GREY, INK, ORANGE, in_font, make_folder
+from shoe.report.findings import ERRORS
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from PIL.ImageDraw import ImageDraw
+    from PIL.ImageFont import FreeTypeFont
+
+_WIDTH, _HEIGHT = 480, 360
+"""Pixels of one picture in the grid."""
+_COLUMNS = 3
+_GAP, _LINE = 12, 19
+_HEAD = 62
+_NO_PICTURE = "#DDDDDD"
+_FORMATS = ("JPEG", "PNG", "WEBP", "BMP")
+_SMALL = 6000
+"""Square pixels of a box that a word could hide."""
+
+
+def draw_pictures(diagnosis: Diagnosis, name: str, folder: Path, pictures: Path | None) -> list[Path]:
+    """Write a grid for each error that there is, as PNG.
+
+    Args:
+        diagnosis: of one model.
+        name: what the model is called.
+        folder: where to.
+        pictures: folder of the dataset's images; without it, or where one is missing, boxes stand on grey.
+
+    Raises:
+        InputError: if the folder cannot be written to.
+    """
+    make_folder(folder)
+    paths = []
+    for error in ERRORS:
+        chosen = examples(diagnosis, error)
+        if not chosen:
+            continue
+        paths.append(folder / f"{error}.png")
+        count = f"{len(chosen)} of {diagnosis.counts[error]:,}"
+        image = grid(chosen, f"{ERRORS[error].label}: {ERRORS[error].meaning}", f"{count} · {name}", pictures)
+        with replacing(paths[-1]) as stream:
+            image.save(stream, format="PNG")
+    return paths
+
+
+def grid(cases: Sequence[Example], title: str, line: str, pictures: Path | None) -> Image:
+    """Draw cases side by side, under a title and a key to the lines."""
+    from PIL import Image, ImageDraw
+
+    columns = min(_COLUMNS, len(cases))
+    rows = -(-len(cases) // columns)
+    cell = _WIDTH + _GAP, _HEIGHT + 3 * _LINE + 2 * _GAP
+    width = max(2, columns) * cell[0] + _GAP
+    image = Image.new("RGB", (width, _HEAD + rows * cell[1]), "white")
+    draw = ImageDraw.Draw(image)
+    draw.text((_GAP, 10), _cut(title, _font(18, bold=True), width - 2 * _GAP), INK, _font(18, bold=True))
+    end = _key(draw, width - _GAP)
+    draw.text((_GAP, 36), _cut(line, _font(13), end - 2 * _GAP), INK, _font(13))
+    for k, case in enumerate(cases):
+        left, top = _GAP + k % columns * cell[0], _HEAD + k // columns * cell[1]
+        image.paste(_cell(case, pictures), (left, top))
+        for number, text in enumerate(_caption(case)):
+            font = _font(14, bold=number == 0)
+            draw.text((left, top + _HEIGHT + 4 + number * _LINE), _cut(text, font, _WIDTH), INK, font)
+    return image
+
+
+def folder_name(name: str) -> str:
+    """A folder's name for a model's name."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "model"
+
+
+def _caption(case: Example) -> list[str]:
+    lines = []
+    if case.said is not None:
+        lines.append(f"said: {case.said.verb} {case.said.noun} ({case.score:.2f})")
+    if case.truth is not None:
+        found = "" if case.found is None else f", found at {case.found:.2f}"
+        lines.append(f"{'truth' if case.about else 'nearest truth'}: {case.truth.verb} {case.truth.noun}{found}")
+    if case.overlap is not None:
+        lines.append(f"IoU human {case.overlap[0]:.2f}, object {case.overlap[1]:.2f} · {case.image}")
+    else:
+        lines.append(case.image)
+    return lines
+
+
+def _cell(case: Example, pictures: Path | None) -> Image:
+    """The picture with both pairs on it."""
+    from PIL import Image, ImageDraw
+
+    pairs = [(pair, colour) for pair, colour in ((case.truth, BLUE), (case.said, ORANGE)) if pair is not None]
+    picture, why = _picture(case.image, pictures)
+    size = case.size if min(case.size) > 0 else picture.size if picture else _extent([pair for pair, _ in pairs])
+    scale = min(_WIDTH / size[0], _HEIGHT / size[1])
+    shown = max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
+    corner = (_WIDTH - shown[0]) // 2, (_HEIGHT - shown[1]) // 2
+    cell = Image.new("RGB", (_WIDTH, _HEIGHT), "white")
+    canvas = picture.resize(shown, Image.Resampling.LANCZOS) if picture else Image.new("RGB", shown, _NO_PICTURE)
+    cell.paste(canvas, corner)
+    draw = ImageDraw.Draw(cell)
+    placed = [(_placed(pair, scale, corner), pair, colour) for pair, colour in pairs]
+    for boxes, _, colour in placed:
+        for box, dashed in zip(boxes, (False, True), strict=True):
+            _outline(draw, box, colour, dashed=dashed)
+        _join(draw, boxes, colour)
+    small = [box for boxes, _, _ in placed for box in boxes if box.overlap(box) < _SMALL]
+    taken: list[Box] = []
+    if picture is None:
+        left, bottom = corner[0], corner[1] + shown[1]
+        taken.append(_tag(draw, Box(left, bottom - 18, left, bottom), why, GREY, taken, []))
+    for boxes, pair, colour in placed:
+        word = "truth" if colour == BLUE else "said"
+        for box, text in zip(boxes, (f"{word}: human", f"{word}: {pair.noun}"), strict=True):
+            taken.append(_tag(draw, box, text, colour, taken, small))
+    return cell
+
+
+class Box(NamedTuple):
+    """Edges in pixels of the cell."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlap(self, other: Box) -> float:
+        """Area of the intersection."""
+        width = min(self.right, other.right) - max(self.left, other.left)
+        height = min(self.bottom, other.bottom) - max(self.top, other.top)
+        return max(width, 0) * max(height, 0)
+
+
+def _placed(pair: Pair, scale: float, corner: tuple[int, int]) -> tuple[Box, Box]:
+    """A pair's boxes in the cell; what leaves it is cut off at its edge."""
+
+    def moved(box: Sequence[float]) -> Box:
+        edges = [min(max(v * scale + corner[k % 2], 1), (_WIDTH, _HEIGHT)[k % 2] - 2) for k, v in enumerate(box)]
+        return Box(*edges)
+
+    return moved(pair.human), moved(pair.object)
+
+
+def _extent(pairs: Sequence[Pair]) -> tuple[int, int]:
+    """A size that all boxes fit into."""
+    boxes = [box for pair in pairs for box in (pair.human, pair.object)]
+    return max(1, *(int(box[2]) + 1 for box in boxes)), max(1, *(int(box[3]) + 1 for box in boxes))
+
+
+def _picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
+    """A picture; or none, and why not."""
+    from PIL import Image
+
+    if folder is None:
+        return None, "no folder of pictures given"
+    path = folder / Path(name).name
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(path, formats=_FORMATS) as picture:
+                return picture.convert("RGB"), ""
+    except FileNotFoundError:
+        return None, "no such picture"
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombWarning, Image.DecompressionBombError):
+        return None, "picture not readable"
+
+
+def _outline(draw: ImageDraw, box: Box, colour: str, *, dashed: bool) -> None:
+    """Draw edges with a white rim, so that they stand out from any picture; the truth's are the wider ones."""
+    width = 5 if colour == BLUE else 2
+    corners = [(box.left, box.top), (box.right, box.top), (box.right, box.bottom), (box.left, box.bottom)]
+    sides = list(zip(corners, [*corners[1:], corners[0]], strict=True))
+    for line_width, fill in ((width + 2, "white"), (width, colour)):
+        for start, end in sides:
+            for a, b in _dashes(start, end) if dashed else [(start, end)]:
+                draw.line([a, b], fill, line_width)
+
+
+def _dashes(start: tuple[float, float], end: tuple[float, float]) -> list[tuple[tuple[float, float], ...]]:
+    on, off = 11.0, 7.0
+    length = max(abs(end[0] - start[0]), abs(end[1] - start[1]))
+    direction = [(b - a) / length if length else 0.0 for a, b in zip(start, end, strict=True)]
+    pieces = []
+    at = 0.0
+    while at < length:
+        stop = min(at + on, length)
+        pieces.append(tuple((start[0] + t * direction[0], start[1] + t * direction[1]) for t in (at, stop)))
+        at += on + off
+    return pieces
+
+
+def _join(draw: ImageDraw, boxes: tuple[Box, Box], colour: str) -> None:
+    """Join the middles of a pair's boxes."""
+    ends = [((box.left + box.right) / 2, (box.top + box.bottom) / 2) for box in boxes]
+    for width, fill in ((4 if colour == BLUE else 3, "white"), (2 if colour == BLUE else 1, colour)):
+        draw.line(ends, fill, width)
+    for x, y in ends:
+        draw.ellipse((x - 4, y - 4, x + 4, y + 4), colour, "white")
+
+
+def _tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[Box], small: Sequence[Box]) -> Box:
+    """Write a word at a box: inside the cell, on no other word, and beside small boxes, if there is room anywhere."""
+    font = _font(12, bold=True)
+    text = _cut(text, font, _WIDTH // 2)
+    width, height = font.getlength(text) + 6, 17.0
+    corners = [
+        (x, y)
+        for y in (box.top - height, box.top, box.bottom, box.bottom - height)
+        for x in (box.left, box.right - width)
+    ]
+    anywhere = [(float(x), float(y)) for y in range(0, _HEIGHT - 16, 6) for x in range(0, _WIDTH, 12)]
+    anywhere.sort(key=lambda at: abs(at[0] - box.left) + abs(at[1] - box.top))
+    spots = [
+        Box(x, y, x + width, y + height)
+        for x, y in (*corners, *anywhere)
+        if x >= 0 and y >= 0 and x + width <= _WIDTH and y + height <= _HEIGHT
+    ]
+
+    def hidden(spot: Box) -> tuple[float, float]:
+        return sum(spot.overlap(other) for other in taken), sum(spot.overlap(other) for other in small)
+
+    spot = min(spots, key=hidden)
+    draw.rectangle(spot, colour)
+    draw.text((spot.left + 3, spot.top + 1), text, "white", font)
+    return spot
+
+
+def _key(draw: ImageDraw, right: float) -> float:
+    """Explain the lines, at the right under the title; gives its left end."""
+    font = _font(13)
+    x = right
+    for text, colour, dashed in (
+        ("object", INK, True),
+        ("human", INK, False),
+        ("prediction (said)", ORANGE, None),
+        ("ground truth", BLUE, None),
+    ):
+        x -= font.getlength(text)
+        draw.text((x, 36), text, INK, font)
+        x -= 36
+        for a, b in _dashes((x, 44), (x + 29, 44)) if dashed else [((x, 44), (x + 29, 44))]:
+            draw.line([a, b], colour, 5 if colour == BLUE else 2)
+        x -= 16
+    return x
+
+
+def _cut(text: str, font: FreeTypeFont, width: float) -> str:
+    """A text without what the font cannot show, as much of it as fits."""
+    text = in_font(text)
+    if font.getlength(text) <= width:
+        return text
+    while text and font.getlength(f"{text}…") > width:
+        text = text[:-1]
+    return f"{text}…"
+
+
+@cache
+def _font(size: int, *, bold: bool = False) -> FreeTypeFont:
+    from matplotlib import get_data_path
+    from PIL import ImageFont
+
+    name = "DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf"
+    return ImageFont.truetype(Path(get_data_path(), "fonts", "ttf", name), size, layout_engine=ImageFont.Layout.BASIC)

@@ -1,0 +1,139 @@
+"""How all figures look, and how they get to disk: the same bytes for the same figures, whole or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoe.errors import InputError, MissingExtraError, printable
+from shoe.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREY, INK = "#0072B2", "#D55E00", "#7A7A7A", "#222222"
+"""Two colours that everyone can tell apart, also in grey, and two that say nothing (Okabe and Ito's palette)."""
+SERIES = (BLUE, ORANGE, "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#999933")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+"""Eight series differ in colour and in marker."""
+WIDTH = 7.2
+"""Inches: the two columns of a paper."""
+_UNKNOWN = "□"
+_MISSING = "…"
+_STYLE: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "axes.linewidth": 0.6,
+    "text.parse_math": False,  # a name with dollar signs is no formula
+    "pdf.fonttype": 42,  # so that text in a paper can be searched
+    "savefig.dpi": 200,
+}
+
+
+def check_plots() -> None:
+    """Fail early.
+
+    Raises:
+        MissingExtraError: without matplotlib.
+    """
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError:
+        raise MissingExtraError("drawing", "plots") from None
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it.
+
+    Raises:
+        InputError: if that cannot be.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(path, found=error.strerror or str(error), expected="a folder that can be made") from None
+
+
+def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
+    """Draw a figure in the common style, whatever the user's own is, and write it as PDF and PNG.
+
+    Raises:
+        InputError: if the folder cannot be written to.
+    """
+    from matplotlib import style
+
+    make_folder(folder)
+    paths = []
+    with style.context(["default", _STYLE]):
+        figure = draw()
+        for ending, facts in (("pdf", {"CreationDate": None}), ("png", {"Software": None})):
+            paths.append(folder / f"{name}.{ending}")
+            with replacing(paths[-1]) as stream:
+                figure.savefig(stream, format=ending, metadata=facts)
+    return paths
+
+
+def new_figure(height: float, width: float = WIDTH) -> Figure:
+    """An empty figure, in inches, that makes room for its labels."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def label(text: str, width: int = 24, lines: int = 3) -> str:
+    """Make a name from a file fit for a figure: only characters that the font has, in lines of bounded width.
+
+    Lines break where words of file names end; what does not fit loses its middle.
+    """
+    clean = in_font(text).strip() or '""'
+    wrapped = _wrapped(clean, width)
+    if len(wrapped) > lines:
+        half = (width * lines - width // 2) // 2
+        wrapped = _wrapped(f"{clean[:half]}{_MISSING}{clean[-half:]}", width)
+        if len(wrapped) > lines:  # broken at words it needs a line more
+            whole = "".join(wrapped)
+            wrapped = [whole[start : start + width] for start in range(0, len(whole), width)]
+    return "\n".join(line.strip() for line in wrapped)
+
+
+def in_font(text: str) -> str:
+    """Text in one line, with a sign for what the font does not have."""
+    known = _characters()
+    return "".join(c if ord(c) in known else _UNKNOWN for c in printable(text, longest=1000))
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    lines = [""]
+    for word in re.findall(r"[^\s_/.-]*[\s_/.-]?", text):
+        if len(lines[-1] + word.rstrip()) > width and lines[-1]:
+            lines.append("")
+        while len(word) > width:
+            lines[-1], word = word[:width], word[width:]
+            lines.append("")
+        lines[-1] += word
+    return lines
+
+
+@cache
+def _characters() -> frozenset[int]:
+    from matplotlib.font_manager import findfont, get_font
+
+    return frozenset(get_font(findfont("DejaVu Sans")).get_charmap())
