@@ -10,6 +10,10 @@ from shoe.raters.config import Price, RaterConfig
 
 TOKENS_PER_CHAR = 0.4
 """No tokenizer that is in use needs more for English (they need about 0.25)."""
+ENOUGH = 20
+"""Answers that say how many tokens a character really takes: all prompts of a rater are much alike."""
+MARGIN = 1.25
+"""How much more than the most of those the next one may take."""
 LIKELY_TOKENS_PER_CHAR = 0.25
 LIKELY_ANSWER_TOKENS = 8
 """For each pair."""
@@ -50,15 +54,14 @@ def usage_of(raw: Mapping[str, Any]) -> Usage | None:
     return Usage(tokens_in, tokens_out, min(cached or 0, tokens_in))
 
 
-def most_usage(config: RaterConfig, characters: int, pairs: int) -> Usage:
+def most_usage(config: RaterConfig, characters: int, pairs: int, tokens_per_char: float = TOKENS_PER_CHAR) -> Usage:
     """Bound the tokens of a request before it is made.
 
-    The bound holds for any tokenizer if the rater's sampling bounds its answers; else a model that thinks at length
-    exceeds it.
+    The bound holds if the rater's sampling bounds its answers; else a model that thinks at length exceeds it.
     """
     bound = next((n for name in _BOUNDS if isinstance(n := config.sampling.get(name), int)), None)
     answer = ANSWER_TOKENS + ANSWER_TOKENS_PER_PAIR * pairs if bound is None else bound
-    return Usage(ceil(characters * TOKENS_PER_CHAR) + 2 * TOKENS_PER_MESSAGE, answer)
+    return Usage(ceil(characters * tokens_per_char) + 2 * TOKENS_PER_MESSAGE, answer)
 
 
 def likely_usage(characters: int, pairs: int) -> Usage:

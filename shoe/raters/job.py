@@ -117,7 +117,8 @@ def rate_pairs(
         display: shows how it goes.
 
     Returns:
-        Per part and pair, a rating or None for each of ``panel.columns``. A synset with itself is not in it.
+        Per part and pair, a rating or None for each of ``panel.columns``. Names are WordNet's first for a synset; a
+        synset with itself is not in it.
 
     Raises:
         OptionError: for a name that is no synset's.

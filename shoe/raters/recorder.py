@@ -10,7 +10,7 @@ from typing import Any
 
 from shoe.raters.budget import Budget
 from shoe.raters.config import RaterConfig
-from shoe.raters.costs import Usage, likely_usage, most_usage, usage_of
+from shoe.raters.costs import ENOUGH, MARGIN, TOKENS_PER_CHAR, Usage, likely_usage, most_usage, usage_of
 from shoe.raters.kinds import kind_of
 from shoe.raters.ledger import Ledger, answer_line, event_line, failure_line
 from shoe.raters.ledger_writer import Writer
@@ -65,6 +65,8 @@ class LedgerRecorder:
         self._in_flight: dict[bytes, float] = {}
         self._failed: set[bytes] = set()
         self._dearest = 1.0
+        self._told = 0
+        self._most_tokens_per_char = 0.0
         self._events: list[Mapping[str, Any]] = []
 
     @property
@@ -94,7 +96,12 @@ class LedgerRecorder:
         ids = ids_of([question.key for question in group])
         prompt = self._prompts.of(group[0].part).digest if self._prompted else ""
         self._writer.append(answer_line(group, ids, prompt, raw))
-        self._settle(group, usage_of(raw) or likely_usage(self._characters(group), len(group)), answered=True)
+        usage, characters = usage_of(raw), self._characters(group)
+        if usage is not None:
+            with self._lock:
+                self._told += 1
+                self._most_tokens_per_char = max(self._most_tokens_per_char, usage.input / characters)
+        self._settle(group, usage or likely_usage(characters, len(group)), answered=True)
 
     def failure(self, group: Group, kind: str, detail: str = "") -> None:
         """Keep one attempt that brought no answer, at the cost of its prompt.
@@ -142,7 +149,10 @@ class LedgerRecorder:
         self._budget.settle(reserved, cost)
 
     def _most(self, group: Group) -> Usage:
-        return most_usage(self._config, self._characters(group), len(group))
+        """Bound a request's tokens: by what answers say of prompts, once enough of them have said it."""
+        known = self._told >= ENOUGH
+        tokens_per_char = min(TOKENS_PER_CHAR, MARGIN * self._most_tokens_per_char) if known else TOKENS_PER_CHAR
+        return most_usage(self._config, self._characters(group), len(group), tokens_per_char)
 
     def _characters(self, group: Group) -> int:
         return self._prompts.length(group, several=self._config.pairs_per_request > 1)

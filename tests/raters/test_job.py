@@ -28,7 +28,7 @@ from shoe.similarity import SimilarityMap
 from tests.raters import standin
 
 VERBS = [
-    f"{verb}.v.01" for verb in ("ride", "straddle", "feed", "hold", "eat", "walk", "wash", "throw", "kick", "jump")
+    f"{verb}.v.01" for verb in ("ride", "straddle", "feed", "stroke", "eat", "walk", "wash", "throw", "kick", "jump")
 ]
 NOUNS = [f"{noun}.n.01" for noun in ("bicycle", "horse", "pony", "dog", "car", "cup", "knife", "ball")]
 PAIRS: dict[Part, list[tuple[str, str]]] = {
@@ -250,17 +250,17 @@ def test_the_budget_in_requests_is_kept_and_the_rest_comes_later(tmp_path: Path)
 
 
 def test_the_budget_in_money_is_never_overshot_and_nearly_used(tmp_path: Path) -> None:
-    price = Price(input=1000, output=1000)
+    price = Price(input=300, output=300)
     budget = Budget(max_cost=3.0)
     dear = [replace(rater(seed, threads=5, sampling={"max_tokens": 20}), price=price) for seed in (1, 2)]
     outcome = rate(panel(tmp_path, *dear), plans(), budget)
     assert budget.reason == "cost"
-    assert 1.5 < budget.spent <= 3.0
+    assert 2.5 < budget.spent <= 3.0
     assert budget.spent == pytest.approx(sum(tally.cost for tally in outcome.tallies))
     answers = sum(tally.done for tally in outcome.tallies)
     failures = sum(tally.failures.total() for tally in outcome.tallies)
     assert failures > 0
-    assert 0.11 * answers < budget.spent < 0.11 * answers + failures
+    assert 0.033 * answers < budget.spent < 0.033 * answers + 0.3 * failures
 
 
 def test_a_rater_that_costs_nothing_is_not_stopped_by_a_budget_in_money(tmp_path: Path) -> None:
