@@ -28,7 +28,7 @@ from shoe.ragged import blocks, expand, first_of_each
 NMS_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 """Overlaps up to which a pair stays beside a better one; at 1 all stay."""
 SCORE_THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7)
-"""Scores from which on predictions stay; at 0 all stay."""
+"""Scores from which on predictions stay; at 0 all probabilities do."""
 _COMPARISONS_AT_ONCE = 1 << 17
 
 
