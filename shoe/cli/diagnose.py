@@ -50,9 +50,10 @@ def diagnose(
     predictions, map, map_rare, map_non_rare, true_positives; errors {human_box, object_box, both_boxes, association,
     duplicate, interaction, missed_gt, false_positive, false_negative {count, delta_map, delta_map_rare,
     delta_map_non_rare}}; progression [{error, map, map_rare, map_non_rare, delta_map, delta_map_rare,
-    delta_map_non_rare}]; pairs {recall, precision, per_image, human_recall, object_recall, truths, predictions,
-    images}; negative_ap, negative_ap_diag, interaction_map; sweeps [{by, points [{threshold, ...pairs, map, map_rare,
-    map_non_rare}]}]; absent; notes. Fractions 0..1; what cannot be measured is left out.
+    delta_map_non_rare}]; pairs {recall, precision, per_image, human_recall, object_recall, truths, predictions, images,
+    rare, non_rare {...}}; negative_ap, negative_ap_diag; interaction_map, interaction_map_rare,
+    interaction_map_non_rare; sweeps [{by, points [{threshold, ...pairs, map, map_rare, map_non_rare}]}]; absent; notes.
+    Fractions 0..1; what cannot be measured is left out.
     """
     from shoe.cli.output import write_json
     from shoe.datasets.classes import read_classes

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from shoe.datasets.truth import GroundTruth
+from shoe.diagnosis.pairs import PairFigures
 from shoe.diagnosis.sweeps import Sweep, SweepPoint
 from shoe.report.findings import Findings
 
@@ -36,15 +37,21 @@ def _model(found: Findings) -> dict[str, Any]:
             "ground_truths": found.truths,
             "predictions": found.predictions,
             **(found.errors.record if found.errors else {}),
-            "pairs": _present(asdict(found.pairs)),
+            "pairs": _pairs(found.pairs) | {"rare": _pairs(found.pairs_rare), "non_rare": _pairs(found.pairs_non_rare)},
             "negative_ap": negative and negative.all_points,
             "negative_ap_diag": negative and negative.diag,
             "interaction_map": named and named.map,
+            "interaction_map_rare": named and named.map_rare,
+            "interaction_map_non_rare": named and named.map_non_rare,
             "sweeps": [_sweep(curve) for curve in found.sweeps] or None,
             "absent": found.absent or None,
             "notes": list(found.remarks) or None,
         }
     )
+
+
+def _pairs(figures: PairFigures) -> dict[str, Any]:
+    return _present(asdict(figures))
 
 
 def _sweep(curve: Sweep) -> dict[str, Any]:
@@ -53,7 +60,7 @@ def _sweep(curve: Sweep) -> dict[str, Any]:
 
 def _point(point: SweepPoint) -> dict[str, Any]:
     means = point.means._asdict() if point.means else {}
-    return _present({"threshold": point.threshold, **asdict(point.pairs), **means})
+    return {"threshold": point.threshold, **_pairs(point.pairs), **_present(means)}
 
 
 def _present(values: dict[str, Any]) -> dict[str, Any]:

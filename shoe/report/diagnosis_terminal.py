@@ -150,16 +150,26 @@ def _models_table(models: Sequence[tuple[str, Errors]], cell: Callable[[Errors, 
 
 
 def _sub_task_table(found: Sequence[Findings]) -> Table:
-    """Pairs and interactions, as in the papers' Table 2."""
+    """Pairs and interactions, as in the papers' Table 2; of one model also by rare and other classes, as in Table 5."""
     headings = ("pairs an\nimage", "pair\nrecall", "pair\nprecision", "human\nrecall", "object\nrecall")
-    table = _table("model", *headings, "negative\nAP", "interaction\nmAP", fold=True)
+    first = "model" if len(found) > 1 else "classes"
+    table = _table(first, *headings, "negative\nAP", "interaction\nmAP", fold=True)
     table.padding = (0, 0, 0, 0)
     for model in found:
-        pairs, negative, named = model.pairs, model.negative_ap, model.interaction_map
-        shares = (pairs.recall, pairs.precision, pairs.human_recall, pairs.object_recall)
-        per_image = "–" if pairs.per_image is None else f"{pairs.per_image:.1f}"
-        classified = (negative.all_points if negative else None, named.map if named else None)
-        table.add_row(_name(model.name), per_image, *map(percent, shares), *map(percent, classified))
+        negative, named = model.negative_ap, model.interaction_map
+        rows = [(model.name, model.pairs, named.map if named else None)]
+        if len(found) == 1:
+            rows = [
+                ("all", model.pairs, named.map if named else None),
+                ("rare", model.pairs_rare, named.map_rare if named else None),
+                ("non-rare", model.pairs_non_rare, named.map_non_rare if named else None),
+            ]
+        for name, pairs, interaction in rows:
+            whole = pairs is model.pairs
+            shares = (pairs.recall, pairs.precision, pairs.human_recall, pairs.object_recall)
+            per_image = "" if not whole else "–" if pairs.per_image is None else f"{pairs.per_image:.1f}"
+            of_pairs = "" if not whole else percent(negative.all_points if negative else None)
+            table.add_row(_name(name), per_image, *map(percent, shares), of_pairs, percent(interaction))
     return table
 
 

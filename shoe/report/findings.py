@@ -90,6 +90,7 @@ class Findings:
         signature: how the figures came about.
         errors: error types and what mending each gains; None for files of pairs.
         pairs: pair localisation.
+        pairs_rare, pairs_non_rare: the same for the pairs of rare and of other classes.
         negative_ap, interaction_map: interaction classification; None where it cannot be measured.
         sweeps: curves, if asked for.
         absent: for each part that could not be measured, why.
@@ -103,6 +104,8 @@ class Findings:
     signature: Signature
     errors: Errors | None
     pairs: PairFigures
+    pairs_rare: PairFigures
+    pairs_non_rare: PairFigures
     negative_ap: NegativeAp | None = None
     interaction_map: InteractionMap | None = None
     sweeps: tuple[Sweep, ...] = ()
@@ -164,6 +167,8 @@ def _findings(name: str, signature: Signature, predictions: int, tasks: SubTasks
         signature=signature,
         errors=None,
         pairs=tasks.pairs,
+        pairs_rare=tasks.pairs_rare,
+        pairs_non_rare=tasks.pairs_non_rare,
         negative_ap=tasks.negative_ap,
         interaction_map=tasks.interaction_map,
         absent=tasks.absent,
