@@ -1,0 +1,134 @@
+"""Which match explains how much of the SHOE-mAP that a map adds to equal words: integrated gradients.
+
+All similarities grow together, in a straight line, from those of equal words to the map's, and each match is given what
+its own growth adds to the area under its class's curve on the way (Aumann and Shapley's rule of sharing a cost). So the
+shares of all add up to the whole, matches that play the same part have the same share, and one whose similarity does
+not grow has none. Scores stay, and with them the order of a class's entries.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from shoe.arrays import Floats, Indices
+from shoe.matching.meaning import Meaning
+from shoe.matching.task import Task
+from shoe.scoring.average_precision import EPSILON
+from shoe.scoring.scorer import Matches, Scorer
+from shoe.scoring.tied_orders import _random
+
+_STEPS = 4
+"""Points of the way at which the gradient is taken: it is linear but for where the envelope changes hands."""
+_ORDERS = 32
+_NUMBERS = 1 << 19
+"""Numbers in a work array at most, where orders of ties are drawn: 4 MB."""
+
+
+def equal_words(task: Task, meaning: Meaning) -> Meaning:
+    """The same words, of which only those that are a label's own are alike."""
+    classes = task.truth.classes
+    values = []
+    for row, label, of_word in (
+        (meaning.verb_row, classes.verb, task.verb_label),
+        (meaning.object_row, classes.object, task.object_label),
+    ):
+        of_row = np.zeros(row.max() + 1, np.int64)
+        of_row[row] = label
+        values.append((of_row[:, None] == of_word).astype(np.float64))
+    return replace(
+        meaning,
+        verbs=replace(meaning.verbs, values=values[0]),
+        objects=replace(meaning.objects, values=values[1]),
+    )
+
+
+def attributed(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
+    """What each match adds to SHOE-mAP between two sets of similarities.
+
+    Args:
+        scorer: of the predictions, with all points of a curve.
+        matches: who is matched with whom, and the similarities at the end; t ground truths.
+        start: (t,) the similarities at the start, none above that at the end.
+
+    Returns:
+        (t,) gains; their sum is the difference up to the error of the integral, and of the orders of ties that are
+        drawn.
+    """
+    gains = np.zeros(len(start))
+    truth, false = np.flatnonzero(matches.prediction >= 0), np.flatnonzero(matches.charged >= 0)
+    by_class = np.argsort(scorer.hoi[truth], kind="stable"), np.argsort(matches.charged[false], kind="stable")
+    truth, false = truth[by_class[0]], false[by_class[1]]
+    classes = np.arange(len(scorer.truths) + 1)
+    of_truth = np.searchsorted(scorer.hoi[truth], classes)
+    of_false = np.searchsorted(matches.charged[false], classes)
+    for k in np.flatnonzero(scorer.in_mean & (scorer.truths > 0)).tolist():
+        own = truth[of_truth[k] : of_truth[k + 1]]
+        if (matches.sigma[own] > start[own]).any():
+            rank = _ranks(scorer, own, matches, matches.unmatched[false[of_false[k] : of_false[k + 1]]], k)
+            slope = gradients(rank, start[own], matches.sigma[own], int(scorer.truths[k]))
+            gains[own] = (matches.sigma[own] - start[own]) * slope
+    total: Floats = gains / max(1, scorer.in_mean.sum())
+    return total
+
+
+def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, number: int) -> Floats:
+    """(orders, m) places of a class's matches among its entries; several where scores tie and orders are drawn."""
+    rows = np.concatenate([matches.prediction[truth], false])
+    score = scorer.task.predictions.score[rows]
+    ascending = np.sort(score)
+    above = len(rows) - np.searchsorted(ascending, score, "right")
+    equal = len(rows) - np.searchsorted(ascending, score, "left") - above
+    m = len(truth)
+    if equal[:m].max() == 1:
+        certain: Floats = above[None, :m] + 1.0
+        return certain
+    if scorer.options.ties == "input":
+        image = np.concatenate([scorer.truth_image[truth], scorer.task.image[false]])
+        place = np.concatenate([truth, len(scorer.hoi) + false])
+        order = np.lexsort((place, image, above))[None, :]
+    else:
+        half = min(_ORDERS, max(8, _NUMBERS // (_STEPS * len(rows)))) // 2
+        drawn = _random(number, (half, len(rows))) / 2.0**64
+        order = np.argsort(above + np.concatenate([drawn, 1 - drawn]), axis=1)
+    rank = np.empty(order.shape)
+    np.put_along_axis(rank, order, np.arange(1.0, len(rows) + 1)[None], axis=1)
+    ranks: Floats = rank[:, :m]
+    return ranks
+
+
+def gradients(rank: Floats, start: Floats, end: Floats, truths: int) -> Floats:
+    """How the area under a curve answers to each credit, averaged over orders and over a straight way.
+
+    Args:
+        rank: (orders, m) 1-based places of a class's matches in its ranking.
+        start: (m,) their credits where the way starts.
+        end: (m,) where it ends.
+        truths: ground truths of the class.
+
+    Returns:
+        (m,) mean derivatives of AP (``Interpolation.ALL_POINTS``).
+    """
+    order = np.argsort(rank, axis=1)
+    places = np.take_along_axis(rank, order, axis=1) + EPSILON
+    steps = (np.arange(_STEPS) + 0.5)[:, None] / _STEPS
+    credit = (start + steps * (end - start))[:, order]
+    precision = np.cumsum(credit, axis=2) / places
+    m = rank.shape[1]
+    backwards = precision[:, :, ::-1]
+    envelope = np.maximum.accumulate(backwards, axis=2)
+    # The entry, at this place or after it, whose precision is the envelope's.
+    peak = np.maximum.accumulate(np.where(backwards == envelope, np.arange(m), 0), axis=2)
+    peak, envelope = m - 1 - peak[:, :, ::-1], envelope[:, :, ::-1]
+    # A credit counts in the recall that it adds, and in the precision of every entry whose peak it stands before.
+    places = np.broadcast_to(places, peak.shape)
+    weight = credit / np.take_along_axis(places, peak, axis=2)
+    row = np.arange(peak.shape[0] * peak.shape[1])[:, None] * m
+    onto = np.bincount((peak.reshape(-1, m) + row).ravel(), weight.ravel(), minlength=peak.size).reshape(peak.shape)
+    before = np.cumsum(onto[:, :, ::-1], axis=2)[:, :, ::-1]
+    by_rank = (envelope + before).mean(axis=0) / (truths + EPSILON)
+    found = np.empty_like(by_rank)
+    np.put_along_axis(found, order, by_rank, axis=1)
+    mean: Floats = found.mean(axis=0)
+    return mean

@@ -1,0 +1,118 @@
+"""What an oracle leaves, as tables: ground truths that still count, predictions with their new words and boxes.
+
+A strict oracle makes a true positive of an error by giving it the class and the boxes of a ground truth. Written into a
+table, that can be scored by any measure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.arrays import Indices, Ints
+from shoe.diagnosis.diagnosis import Diagnosis
+from shoe.diagnosis.fixes import State
+from shoe.frames import BoxSpace, Frame, shifted
+from shoe.interactions import Interactions
+from shoe.matching.task import Task
+
+Column = TypeVar("Column", bound=NDArray[Any])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """The part of both tables that a diagnosis looks at; p predictions, t ground truths.
+
+    All boxes are continuous edges, so that a ground truth's can stand in a prediction's row whatever the frames of the
+    two files. The vocabularies of the predictions end with the labels of the dataset that they lack.
+
+    Attributes:
+        whole: the tables as they were read.
+        task: both.
+        prediction: (p,) the row of each prediction in the whole table, ascending.
+        truth: (t,) the same of each ground truth.
+        row: (p,) the row, in ``task``, of each prediction of the diagnosis' scope. Ground truths are in its order.
+        verb, object: word of each of the dataset's verbs and objects in the predictions' vocabularies.
+        found_by: (t,) place in the scope of the true positive before any fix; -1 where there is none.
+    """
+
+    whole: Task
+    task: Task
+    prediction: Indices
+    truth: Indices
+    row: Indices
+    verb: Ints
+    object: Ints
+    found_by: Indices
+
+    @classmethod
+    def of(cls, diagnosis: Diagnosis) -> Tables:
+        """Take from the tables what has a part in a diagnosis."""
+        scope, classes = diagnosis.scope, diagnosis.task.truth.classes
+        order = np.argsort(scope.prediction, kind="stable")
+        row = np.empty(len(order), np.int64)
+        row[order] = np.arange(len(order))
+        predictions = _edges(diagnosis.task.predictions.select(scope.prediction[order]))
+        truths = _edges(diagnosis.task.truth.interactions.select(scope.truth))
+        verbs, verb = _extended(predictions.verbs, classes.verbs)
+        objects, object_ = _extended(predictions.objects, classes.objects)
+        predictions = replace(predictions, verbs=verbs, objects=objects)
+        place = np.full(len(diagnosis.types) + 1, -1, np.int64)
+        place[scope.prediction] = np.arange(len(order))
+        return cls(
+            whole=diagnosis.task,
+            task=Task(predictions, replace(diagnosis.task.truth, interactions=truths)),
+            prediction=scope.prediction[order],
+            truth=scope.truth,
+            row=row,
+            verb=verb,
+            object=object_,
+            found_by=place[diagnosis.found_by[scope.truth]],
+        )
+
+    def after(self, state: State) -> Task:
+        """Write a state into tables."""
+        predictions, truths = self.task.predictions, self.task.truth.interactions
+        fixed = np.flatnonzero((state.found_by >= 0) & (state.found_by != self.found_by))
+        if len(fixed):
+            rows = self.row[state.found_by[fixed]]
+            predictions = replace(
+                predictions,
+                human_boxes=_with(predictions.human_boxes, rows, truths.human_boxes[fixed]),
+                object_boxes=_with(predictions.object_boxes, rows, truths.object_boxes[fixed]),
+                verb=_with(predictions.verb, rows, self.verb[truths.verb[fixed]]),
+                object=_with(predictions.object, rows, self.object[truths.object[fixed]]),
+            )
+        kept = np.zeros(len(self.row), bool)
+        kept[self.row[state.kept]] = True
+        truth = self.task.truth
+        return Task(
+            predictions if kept.all() else predictions.select(kept),
+            truth if state.counted.all() else replace(truth, interactions=truths.select(state.counted)),
+        )
+
+
+def _with(column: Column, rows: Indices, values: Column) -> Column:
+    changed = column.copy()
+    changed[rows] = values
+    return changed
+
+
+def _extended(words: tuple[str, ...], labels: tuple[str, ...]) -> tuple[tuple[str, ...], Ints]:
+    """A vocabulary with all labels of a dataset, and the place of each label in it."""
+    place = {word: number for number, word in enumerate(words)}
+    of_label = [place.setdefault(label, len(place)) for label in labels]
+    return tuple(place), np.array(of_label, np.int32)
+
+
+def _edges(table: Interactions) -> Interactions:
+    frames = table.triplet_frames
+    return replace(
+        table,
+        human_boxes=shifted(table.human_boxes, frames, BoxSpace.EDGES),
+        object_boxes=shifted(table.object_boxes, frames, BoxSpace.EDGES),
+        frames=np.full_like(table.frames, Frame.CONTINUOUS),
+    )
