@@ -68,27 +68,28 @@ def overlaps(scope: Scope, space: BoxSpace, rule: OverlapRule) -> Overlaps:
         label = scope.object[begin : begin + len(rows)]
         true_label = scope.truth_object[first : first + len(truth_rows)]
 
-        human_iou = humans.iou(true_humans, p, t)
-        human = rule.holds(human_iou)
+        pair_iou = humans.iou(true_humans, p, t)
+        human = rule.holds(pair_iou)
         alike = np.flatnonzero(label[p] == true_label[t])
-        object_iou = np.zeros(len(p))
-        object_iou[alike] = objects.iou(true_objects, p[alike], t[alike])
+        object_iou = objects.iou(true_objects, p[alike], t[alike])
+        holds = np.flatnonzero(rule.holds(object_iou))
+        on_object = alike[holds]
         object_ = np.zeros(len(p), bool)
-        object_[alike] = rule.holds(object_iou[alike])
+        object_[on_object] = True
+        pair_iou[on_object] = np.minimum(pair_iou[on_object], object_iou[holds])
+        pair_iou *= human & object_
         near = np.flatnonzero(human | object_)
-        both = human[near] & object_[near]
-        pair_iou = np.where(both, np.minimum(human_iou[near], object_iou[near]), 0.0)
-        found.append((p[near] + begin, t[near] + first, human[near], object_[near], pair_iou))
+        found.append((p[near] + begin, t[near] + first, human[near], object_[near], pair_iou[near]))
 
-        human_correct[begin + p[human]] = True
-        object_correct[begin + p[object_]] = True
-        for mark, side, other, which in (
-            (human_correct, humans, true_objects, (true_label == person)[t]),
-            (object_correct, objects, true_humans, (label == person)[p]),
+        human_correct[begin + p[np.flatnonzero(human)]] = True
+        object_correct[begin + p[on_object]] = True
+        for mark, side, other, people, of in (
+            (human_correct, humans, true_objects, true_label == person, t),
+            (object_correct, objects, true_humans, label == person, p),
         ):
-            crossed = np.flatnonzero(which)
-            if len(crossed):
-                holds = rule.holds(side.iou(other, p[crossed], t[crossed]))
+            if people.any():
+                crossed = np.flatnonzero(people[of])
+                holds = np.flatnonzero(rule.holds(side.iou(other, p[crossed], t[crossed])))
                 mark[begin + p[crossed[holds]]] = True
     if not found:
         none, never = np.zeros(0, np.int64), np.zeros(0, bool)
