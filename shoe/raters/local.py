@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr
-from io import StringIO
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -43,6 +43,8 @@ def libraries(config: RaterConfig) -> tuple[Any, Any]:
     Raises:
         MissingExtraError: if one is not installed.
     """
+    # Unpacking a GGUF file draws a bar that transformers' own switch, below, does not reach.
+    os.environ.setdefault("TQDM_DISABLE", "1")
     try:
         import torch
         import transformers
@@ -123,14 +125,13 @@ def described(config: RaterConfig) -> str:
 
 @contextmanager
 def loading(config: RaterConfig) -> Iterator[None]:
-    """Turn what transformers raises about a model into one line, and keep the progress bars that it always draws away.
+    """Turn what transformers raises about a model into one line.
 
     Raises:
         OptionError: with the first line of what it said.
     """
     try:
-        with redirect_stderr(StringIO()):
-            yield
+        yield
     except (ImportError, OSError, RuntimeError, ValueError) as error:
         said = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise OptionError(f"{described(config)} cannot be loaded: {said}") from None

@@ -8,7 +8,6 @@ by four thresholds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -34,12 +33,11 @@ SETTINGS: Mapping[str, Setting] = {
 # The default thresholds (scripts/fit-thresholds) give the 78,518 pairs of the shipped map hico-det, under
 # all-MiniLM-L6-v2, as many of each rating (78.7, 13.4, 5.3, 2.5 and 0.2 %) as that map's mean ratings have. They are
 # fitted to nothing but these five shares, on pairs that were chosen with the same encoder: so the shares agree by
-# construction, the ratings of single pairs do not (quadratic weighted kappa 0.41). Another encoder spreads its cosines
+# construction, the ratings of single pairs do not (quadratic weighted kappa 0.42). Another encoder spreads its cosines
 # otherwise and needs its own.
 
 _TEXT = "lemmas: gloss, version 1"
 """Names what ``text_of`` makes; another text is another answer."""
-_GROUPS_AT_ONCE = 4096
 _DIGITS = 4
 
 
@@ -72,8 +70,10 @@ class _Embedding:
         encoder = Encoder(self._config)
         row: dict[Sense, int] = {}
         vectors = np.zeros((0, 0))
-        while not recorder.stopping and (some := list(_allowed(groups, recorder))):
-            pairs = [(question.first, question.second) for group in some for question in group]
+        for group in groups:
+            if recorder.stopping or not recorder.may_ask(group):
+                return
+            pairs = [(question.first, question.second) for question in group]
             new = list(dict.fromkeys(sense for pair in pairs for sense in pair if sense not in row))
             if new:
                 row.update(zip(new, range(len(row), len(row) + len(new)), strict=True))
@@ -81,23 +81,14 @@ class _Embedding:
                 vectors = np.concatenate([vectors, encoded]) if len(vectors) else encoded
             first, second = np.array([[row[sense] for sense in pair] for pair in pairs]).T
             cosines = np.einsum("ij,ij->i", vectors[first], vectors[second]).round(_DIGITS) + 0.0  # no -0
-            each = iter(cosines.tolist())
-            for group in some:
-                ids = ids_of([question.key for question in group])
-                recorder.answer(group, {"cosines": dict(zip(ids, each, strict=False))})
+            ids = ids_of([question.key for question in group])
+            recorder.answer(group, {"cosines": dict(zip(ids, cosines.tolist(), strict=True))})
 
     def parse(self, part: Part, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         """Read the ratings of a group by the thresholds that are set now."""
         cosines = [raw["cosines"][name] for name in ids]
         ratings: list[int] = np.searchsorted(self._thresholds, cosines, side="right").tolist()
         return ratings
-
-
-def _allowed(groups: Iterator[Group], recorder: Recorder) -> Iterator[Group]:
-    for group in islice(groups, _GROUPS_AT_ONCE):
-        if not recorder.may_ask(group):
-            return
-        yield group
 
 
 def text_of(sense: Sense) -> str:

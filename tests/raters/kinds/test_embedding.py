@@ -105,7 +105,6 @@ def test_each_sense_is_encoded_once(model: Path, monkeypatch: pytest.MonkeyPatch
         return encode(encoder, texts)
 
     monkeypatch.setattr(Encoder, "encode", noted)
-    monkeypatch.setattr("shoe.raters.kinds.embedding._GROUPS_AT_ONCE", 3)
     cosines(config(model))
     assert sorted(encoded) == sorted({text_of(sense) for sense in SENSES})
 

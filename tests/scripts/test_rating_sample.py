@@ -1,0 +1,76 @@
+"""Pairs drawn evenly from a map's ratings, and other raters beside them."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rating_sample
+
+from shoe.raters.states import State
+from shoe.similarity import Rater, SimilarityMap, write_map
+
+_CLASSES = ["ride.v.01", "hold.v.02", "feed.v.01"]
+_OTHERS = ["walk.v.01", "run.v.01", "carry.v.01", "eat.v.01", "sit.v.01", "throw.v.01", "catch.v.01"]
+
+
+@pytest.fixture
+def small_map(tmp_path: Path) -> SimilarityMap:
+    """Two raters; each class has pairs of every mean, and classes are rated with each other in both directions."""
+    pairs = {(c, other): [k % 5, min(k % 5 + 1, 4)] for c in _CLASSES for k, other in enumerate(_OTHERS)}
+    pairs |= {(a, b): [4, 4] for a in _CLASSES for b in _CLASSES if a != b}
+    write_map(
+        tmp_path / "m",
+        name="m",
+        dataset="hico-det",
+        raters=[Rater("a", "x"), Rater("b", "y")],
+        pairs={"verb": pairs, "object": {}},
+    )
+    return SimilarityMap.load(tmp_path / "m")
+
+
+def test_each_rating_and_each_class_has_its_share(small_map: SimilarityMap) -> None:
+    drawn = rating_sample.sample(small_map, "verb", 3, np.random.default_rng(0))
+    ratings = Counter(rating_sample.rounded(np.array(list(drawn.values()))).tolist())
+    assert ratings == {1: 3, 2: 3, 3: 3, 4: 3}  # means of 0.5 and more: there is no 0
+    by_rating = [pair[0] for pair, mean in drawn.items() if mean == 0.5]
+    assert sorted(by_rating) == sorted(_CLASSES)
+    assert drawn["ride.v.01", "walk.v.01"] == 0.5
+
+
+def test_no_pair_is_drawn_in_both_directions(small_map: SimilarityMap) -> None:
+    drawn = rating_sample.sample(small_map, "verb", 100, np.random.default_rng(0))
+    assert len({frozenset(pair) for pair in drawn}) == len(drawn)
+    assert len(drawn) == len(_CLASSES) * len(_OTHERS) + 3
+
+
+def test_equal_seeds_draw_equal_pairs(small_map: SimilarityMap) -> None:
+    first, again, other = (rating_sample.sample(small_map, "verb", 2, np.random.default_rng(s)) for s in (1, 1, 2))
+    assert list(first) == list(again)
+    assert set(first) != set(other)
+
+
+def test_agreement_is_over_what_has_a_rating() -> None:
+    means = np.array([0.0, 0.5, 2.0, 4.0, 3.5, 1.0])
+    found = rating_sample.agreement(np.array([0, 1, 2, 4, State.REFUSED, 3], np.int8), means)
+    assert (found.asked, found.rated, found.exact) == (6, 5, 0.8)
+    assert found.pearson == pytest.approx(np.corrcoef([0, 1, 2, 4, 3], [0, 0.5, 2, 4, 1])[0, 1])
+    perfect = rating_sample.agreement(rating_sample.rounded(means), means)
+    assert (perfect.exact, perfect.kappa) == (1.0, 1.0)
+    nothing = rating_sample.agreement(np.full(6, State.UNRATED, np.int8), means)
+    assert (nothing.rated, nothing.exact, nothing.kappa, nothing.pearson, nothing.spearman) == (0, *[None] * 4)
+
+
+def test_the_commonest_rating_alone_agrees_with_its_share() -> None:
+    means = np.array([0.0, 0.2, 0.4, 3.0, 4.0])
+    baseline = rating_sample.agreement(rating_sample.most_frequent(means), means)
+    assert (baseline.exact, baseline.kappa, baseline.pearson) == (0.6, 0.0, None)
+
+
+def test_what_was_given_is_counted_by_the_shipped_rating() -> None:
+    states = np.array([0, 3, State.REFUSED, State.UNPARSABLE, State.UNRATED], np.int8)
+    counts = rating_sample.confusion(states, np.array([0.0, 0.4, 4.0, 4.0, 2.0]))
+    assert counts[0] == [1, 0, 0, 1, 0, 0, 0, 0]
+    assert counts[4] == [0, 0, 0, 0, 0, 1, 1, 0]
+    assert counts[2] == [0, 0, 0, 0, 0, 0, 0, 1]
+    assert np.sum(counts) == 5
