@@ -67,6 +67,7 @@ class Endpoint:
     @web.middleware
     async def authorized(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         given = request.headers.get("Authorization", "none")
+        self.counts["http"] += 1
         if self.plan.key and request.path != "/stats" and given != f"Bearer {self.plan.key}":
             self.counts["unauthorized"] += 1
             return error(401, f"Incorrect API key provided: {given}", "invalid_api_key")

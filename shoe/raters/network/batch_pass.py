@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 MOST_BYTES = 200_000_000
-_FIRST_LOOK, _LONGEST_BETWEEN_LOOKS, _LOOK_FOR_A_STOP = 0.5, 60.0, 0.1
+_FIRST_LOOK, _LONGEST_BETWEEN_LOOKS, _LOOK_FOR_A_STOP = 0.1, 60.0, 0.1
 _OVER = ("completed", "expired", "cancelled", "failed")
 _NO_FORMAT = "no response_format"
 _QUEUE_FULL = ("token_limit_exceeded", "request_limit_exceeded")
