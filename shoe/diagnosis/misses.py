@@ -8,11 +8,12 @@ an object box error, or as an association error where another box in that place 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices, Ints, Mask
+from shoe.arrays import Floats, Indices, Ints
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.flow import NO_PART, ErrorType
 from shoe.diagnosis.nearness import Nearness
@@ -27,6 +28,14 @@ _EXAMPLES = 5
 _RIGHT_OBJECT = (ErrorType.TRUE_POSITIVE, ErrorType.DUPLICATE, ErrorType.INTERACTION)
 
 
+class Mistaken(NamedTuple):
+    """A class's word, the word that was said in its place, and how often."""
+
+    label: str
+    said: str
+    times: int
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """The misses of one nearness.
@@ -36,14 +45,14 @@ class Kind:
         count: how many.
         share: of all misses, above 0, at most 1.
         similarity: mean, 0..1.
-        commonest: the class words and predicted words that occur most, and how often each; at most five.
+        commonest: the words that occur most, at most five.
     """
 
     nearness: str
     count: int
     share: float
     similarity: float
-    commonest: tuple[tuple[str, str, int], ...]
+    commonest: tuple[Mistaken, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +68,7 @@ class Misses:
         similarity: (m,) of the predicted word to the ground truth's, 0..1.
         types: how many are of which error type.
         kinds: those that occur, by nearness.
+        words: all words that were mistaken, the commonest first.
     """
 
     part: str
@@ -69,6 +79,7 @@ class Misses:
     similarity: Floats
     types: dict[str, int]
     kinds: tuple[Kind, ...]
+    words: tuple[Mistaken, ...]
 
 
 def misses_of(diagnosis: Diagnosis, verbs: Side, objects: Side) -> tuple[Misses, Misses]:
@@ -128,10 +139,17 @@ def _split(diagnosis: Diagnosis, pairs: Candidates, side: Side) -> Misses:
         similarity=similarity,
         types={type_.label: types[type_] for type_ in ErrorType if types[type_]},
         kinds=tuple(
-            _kind(nearness, chosen, similarity, row, word, side)
+            Kind(
+                nearness=nearness.label,
+                count=int(chosen.sum()),
+                share=float(chosen.mean()),
+                similarity=float(similarity[chosen].mean()),
+                commonest=_mistaken(side, row[chosen], word[chosen])[:_EXAMPLES],
+            )
             for nearness in Nearness
             if (chosen := code == nearness).any()
         ),
+        words=_mistaken(side, row, word),
     )
 
 
@@ -146,18 +164,14 @@ def _best_of_each(sorted_groups: Indices, *values: Floats) -> Indices:
     return left[first_of_each(sorted_groups[left])]
 
 
-def _kind(nearness: Nearness, chosen: Mask, similarity: Floats, row: Indices, word: Ints, side: Side) -> Kind:
-    count = int(chosen.sum())
-    cells = np.bincount(row[chosen] * len(side.words) + word[chosen])
-    commonest = np.argsort(-cells, kind="stable")[:_EXAMPLES]
-    return Kind(
-        nearness=nearness.label,
-        count=count,
-        share=count / len(chosen),
-        similarity=float(similarity[chosen].mean()),
-        commonest=tuple(
-            (side.labels[cell // len(side.words)], side.words[cell % len(side.words)], int(cells[cell]))
-            for cell in commonest.tolist()
-            if cells[cell]
-        ),
+def _mistaken(side: Side, row: Indices, word: Ints) -> tuple[Mistaken, ...]:
+    """Count words, whatever the sense of the class's."""
+    labels = list(dict.fromkeys(side.labels))
+    label = np.array([labels.index(own) for own in side.labels])
+    times = np.bincount(label[row] * len(side.words) + word)
+    cells = np.flatnonzero(times)
+    cells = cells[np.argsort(-times[cells], kind="stable")]
+    return tuple(
+        Mistaken(labels[cell // len(side.words)], side.words[cell % len(side.words)], count)
+        for cell, count in zip(cells.tolist(), times[cells].tolist(), strict=True)
     )

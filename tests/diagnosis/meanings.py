@@ -1,0 +1,36 @@
+"""A map of a few ratings, by hand, and scenes read for meaning."""
+
+from pathlib import Path
+from typing import Any
+
+from shoe.diagnosis.semantic import SemanticDiagnosis, diagnose_meaning
+from shoe.lexicon.expressions import Part
+from shoe.similarity import Rater, write_map
+from tests.diagnosis.pictures import diagnosed
+from tests.oracles.model import ImageScene
+
+RATINGS: dict[Part, dict[tuple[str, str], list[int | None]]] = {
+    "verb": {
+        ("ride.v.01", "gallop.v.01"): [2],
+        ("hold.v.02", "gallop.v.01"): [0],
+        ("hold.v.02", "grip.v.01"): [4],
+        ("ride.v.01", "straddle.v.01"): [1],
+        ("hop_on.v.01", "straddle.v.01"): [1],
+        ("feed.v.02", "grip.v.01"): [2],
+    },
+    "object": {
+        ("horse.n.01", "pony.n.05"): [3],
+        ("horse.n.01", "plaything.n.01"): [2],
+        ("bicycle.n.01", "plaything.n.01"): [0],
+    },
+}
+"""0..4. Senses that are not here are not rated."""
+
+
+def write_hand_map(folder: Path) -> Path:
+    write_map(folder, name="by-hand", dataset="hico-det", raters=[Rater("a", "by hand")], pairs=RATINGS)
+    return folder
+
+
+def read_for_meaning(folder: Path, *scenes: ImageScene, protocol: str = "shoe", **options: Any) -> SemanticDiagnosis:
+    return diagnose_meaning(diagnosed(*scenes, **options), similarity=folder, protocol=protocol)
