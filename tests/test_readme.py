@@ -6,11 +6,14 @@ import sys
 from pathlib import Path
 
 from shoe.predictions.formats import FORMATS
+from shoe.raters.kinds import KINDS, kind_of
+from shoe.raters.raters_toml import read_raters
 from shoe.scoring.options import describe
 from shoe.scoring.protocols import ABOUT
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+MAPS = (ROOT / "docs" / "maps.md").read_text("utf-8")
 
 
 def test_generated_parts_are_fresh() -> None:
@@ -21,6 +24,17 @@ def test_generated_parts_are_fresh() -> None:
 def test_every_protocol_option_and_format_has_its_line() -> None:
     for name in [*ABOUT, *FORMATS, *(row[0] for row in describe())]:
         assert f"| `{name}` |" in README
+
+
+def test_every_kind_of_rater_and_its_settings_have_their_line() -> None:
+    for name in [*KINDS, *(setting for kind in KINDS for setting in kind_of(kind).settings)]:
+        assert f"| `{name}` |" in MAPS
+
+
+def test_the_raters_that_are_shown_can_be_read(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", MAPS, re.DOTALL)
+    (tmp_path / "raters.toml").write_text(example)
+    assert [rater.kind for rater in read_raters(tmp_path / "raters.toml").raters] == ["openai", "openai-batch"]
 
 
 def test_files_that_it_points_to_exist() -> None:

@@ -36,7 +36,7 @@ KIND = "standin"
 
 
 def know_this_kind() -> None:
-    kinds._MODULES[KIND] = KIND
+    kinds.KINDS[KIND] = KIND
     sys.modules[f"{kinds.__name__}.{KIND}"] = sys.modules[__name__]
 
 

@@ -52,9 +52,10 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a kind's module says of itself; see the module's text."""
+    """What a kind's module says of itself; see the module's text. ``about`` is its first line."""
 
     name: str
+    about: str
     settings: Mapping[str, Setting]
     backend: Callable[[RaterConfig, Prompts], Backend]
     model: str | None
@@ -62,7 +63,7 @@ class Kind:
     identity: Callable[[RaterConfig], Mapping[str, Any]]
 
 
-_MODULES = {
+KINDS = {
     "openai": "openai",
     "openai-batch": "openai_batch",
     "transformers": "transformers",
@@ -70,6 +71,7 @@ _MODULES = {
     "lexical": "lexical",
     "table": "table",
 }
+"""Kinds of raters, and the files beside this one that hold them."""
 
 
 def kind_of(name: str) -> Kind:
@@ -78,11 +80,12 @@ def kind_of(name: str) -> Kind:
     Raises:
         OptionError: for a name that does not exist.
     """
-    if name not in _MODULES:
-        raise unknown_name("kind of rater", name, _MODULES)
-    module = import_module(f"{__name__}.{_MODULES[name]}")
+    if name not in KINDS:
+        raise unknown_name("kind of rater", name, KINDS)
+    module = import_module(f"{__name__}.{KINDS[name]}")
     return Kind(
         name=name,
+        about=str(module.__doc__).split("\n")[0].removeprefix(f"Kind ``{name}``: ").rstrip("."),
         settings=module.SETTINGS,
         backend=module.backend,
         model=getattr(module, "MODEL", None),

@@ -23,7 +23,7 @@ from shoe.similarity.wordnet import WordNetSimilarity
 _ROUNDED = [(rating - 0.5) / HIGHEST for rating in range(1, HIGHEST + 1)]
 
 SETTINGS: Mapping[str, Setting] = {
-    "measure": Setting(str, REQUIRED, "path or wup, see shoe.similarity.wordnet", choices=("path", "wup")),
+    "measure": Setting(str, REQUIRED, "path or wup: 1 / (1 + steps), or Wu and Palmer", choices=("path", "wup")),
     "thresholds": Setting(list, _ROUNDED, "the values, 0 to 1, from which a pair is rated 1, 2, 3 and 4"),
 }
 MODEL = "WordNet 3.0"
