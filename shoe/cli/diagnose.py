@@ -16,6 +16,9 @@ def diagnose(
         str, typer.Option(help="Which of several possible fixes an error gets: seeded (a random one) or best.")
     ] = "seeded",
     seed: Annotated[int, typer.Option(help="Seed of what is random.")] = 0,
+    similarity: Annotated[
+        str, typer.Option(help="Similarity map: a shipped name or a folder; 'none': leave meaning out.")
+    ] = "hico-det",
     pairs: Annotated[
         list[Path] | None,
         typer.Option(help="File of a model's pairs and their verb scores; again for each of PREDICTIONS, in order."),
@@ -100,6 +103,7 @@ def diagnose(
         model = findings(
             name,
             diagnosis,
+            similarity=None if similarity == "none" else similarity,
             pairs=read_pairs(pairs_path, dataset=dataset, sizes=sizes) if pairs_path else None,
             action_scores=read_action_scores(path, dataset=dataset),
             sweep=sweep,
@@ -107,9 +111,10 @@ def diagnose(
         )
         found.append(model)
         if images is not None:
-            from shoe.plots.pictures import draw_pictures, folder_name
+            from shoe.plots.pictures import draw_pictures
+            from shoe.plots.style import file_name
 
-            to = images if len(predictions) == 1 else images / folder_name(name)
+            to = images if len(predictions) == 1 else images / file_name(name)
             _say(to, draw_pictures(diagnosis, name, to, pictures))
     if figures is not None:
         from shoe.plots.figures import draw_figures

@@ -53,7 +53,7 @@ def panel(axes: Axes, names: Sequence[str], bars: Sequence[Bar], limits: tuple[f
     axes.set_yticks(place, names)
     axes.set_ylim(place[-1] + 0.6, -0.6)
     axes.set_xlim(*limits)
-    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="y", length=0, pad=6)
     axes.spines["left"].set_visible(False)
     axes.axvline(0, color=GREY, linewidth=0.6)
     axes.grid(axis="x", color="#E3E3E3", linewidth=0.6)

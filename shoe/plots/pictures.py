@@ -6,7 +6,6 @@ boxes are drawn through, objects' are dashed.
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Sequence
 from functools import cache
@@ -81,11 +80,6 @@ def grid(cases: Sequence[Example], title: str, line: str, pictures: Path | None)
             font = _font(14, bold=number == 0)
             draw.text((left, top + _HEIGHT + 4 + number * _LINE), _cut(text, font, _WIDTH), INK, font)
     return image
-
-
-def folder_name(name: str) -> str:
-    """A folder's name for a model's name."""
-    return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "model"
 
 
 def _caption(case: Example) -> list[str]:

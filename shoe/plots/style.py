@@ -98,6 +98,11 @@ def new_figure(height: float, width: float = WIDTH) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def file_name(name: str) -> str:
+    """A model's name as part of a file's name."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "model"
+
+
 def label(text: str, width: int = 24, lines: int = 3) -> str:
     """Make a name from a file fit for a figure: only characters that the font has, in lines of bounded width.
 

@@ -2,96 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from shoe.datasets.truth import GroundTruth
 from shoe.diagnosis.deltas import Means
+from shoe.diagnosis.pairs import PairFigures
 from shoe.diagnosis.sweeps import Sweep
 from shoe.errors import printable
-from shoe.report.findings import ERRORS, GROUPS, Errors, Findings
+from shoe.report.diagnosis_meaning import meaning_table, print_meaning
+from shoe.report.findings import ERRORS, GROUPS, Errors, Findings, Semantic
 from shoe.report.remarks import percent
+from shoe.report.text import points, say, table, table_of_models, words
 
-_LONGEST_LINE = 2000
-_WIDE = 120
+_WIDE = 125
 """Columns from which on there is room to say what each error is,"""
 _ROOMY = 100
 """and to give the deltas of several models with two digits."""
 _BAR = 20
-_PARTS = {"negative_ap": "negative AP", "interaction_map": "interaction mAP"}
+_PARTS = {"negative_ap": "negative AP", "interaction_map": "interaction mAP", "map": "SHOE-mAP"}
 _NARROW = (
     *("human\nbox", "object\nbox", "both\nboxes", "assoc-\niation", "dupli-\ncate", "inter-\naction", "missed\nGT"),
     *("false\npos.", "false\nneg."),
 )
 """Headings of ``ERRORS`` and ``GROUPS`` for tables that have a column each."""
 _SWEEPS = {
-    "nms": "pairs that overlap a better one by more than a threshold left out (NMS)",
-    "detection": "pairs below a threshold of their detection's score left out",
-    "score": "triplets below a threshold of their score left out",
+    "nms": "without pairs that overlap a better one by more than a threshold (NMS)",
+    "detection": "without pairs whose detection scores less than a threshold",
+    "score": "without triplets that score less than a threshold",
 }
 
 
 def print_findings(found: Sequence[Findings], truth: GroundTruth, to: Console) -> None:
     """Print all that was found out about one model, or several models side by side."""
-    first = found[0]
-    title = (
-        f"{truth.classes.name} · {printable(truth.split)} · {first.images:,} images and {first.truths:,} triplets that "
-        "count"
-    )
-    _say(to, title, "bold")
+    counted = f"{found[0].images:,} images and {found[0].truths:,} triplets that count"
+    say(to, f"{truth.classes.name} · {printable(truth.split)} · {counted}", "bold")
     if len(found) == 1:
-        _print_one(first, to)
+        _print_one(found[0], to)
     else:
         _print_several(found, to)
-    to.print(_sub_task_table(found))
-    for model in found:
-        for curve in model.sweeps:
-            _print_sweep(curve, model.name if len(found) > 1 else "", to)
     for line in _remarks(found):
-        _say(to, line)
+        say(to, line)
     for model in found:
-        _say(
-            to,
-            f"signature  {model.signature.short()}"
-            if len(found) == 1
-            else f"signature  {model.name}: {model.signature.short()}",
-        )
-    _say(to, "           in full: --json -", "dim")
-
-
-def _print_one(model: Findings, to: Console) -> None:
-    if model.errors is None:
-        _say(to, f"{model.name} · {model.predictions:,} pairs")
-        return
-    errors = model.errors
-    counts = errors.counts
-    counted = counts["true_positive"] + counts["false_positive"]
-    share = "" if counted == model.predictions else f" of {model.predictions:,}"
-    _say(
-        to,
-        f"{model.name} · {counted:,}{share} predictions · {counts['true_positive']:,} true positives · {_how(errors)}",
-    )
-    parts = zip(("mAP", "rare", "non-rare"), errors.means, strict=True)
-    _say(to, "   ".join(f"{name} {percent(value)}" for name, value in parts), "bold")
-    if verdict(errors):
-        _say(to, verdict(errors), "bold")
-    to.print(_error_table(errors, wide=to.width >= _WIDE))
-    to.print(_progression_table(errors))
-
-
-def _print_several(found: Sequence[Findings], to: Console) -> None:
-    models = [(model.name, model.errors) for model in found if model.errors]
-    if not models:
-        return
-    _say(to, f"mAP, and what mending one error alone would add to it ({_how(models[0][1])}); * costs most")
-    digits = 2 if to.width >= _ROOMY else 1
-    to.print(_models_table(models, lambda errors, name: _gain(errors.deltas[name].map, digits), with_map=True))
-    _say(to, "number of cases")
-    to.print(_models_table(models, lambda errors, name: _short(errors.counts[name]), with_map=False))
+        whose = f"{model.name}: " if len(found) > 1 else ""
+        say(to, f"signature  {whose}{model.signature.short()}")
+        if model.semantic is not None:
+            say(to, f"           {whose}{model.semantic.signature.short()}")
+    say(to, "           in full: --json -", "dim")
 
 
 def verdict(errors: Errors) -> str:
@@ -101,7 +60,53 @@ def verdict(errors: Errors) -> str:
     if not gain or gain <= 0:
         return ""
     label, meaning = ERRORS[worst]
-    return f"costs most: {label} ({meaning}): {_gain(gain)} mAP if mended alone"
+    return f"costs most: {label} ({meaning}): {points(gain)} mAP if mended alone"
+
+
+def _print_one(model: Findings, to: Console) -> None:
+    errors = model.errors
+    if errors is None:
+        say(to, f"{model.name} · {model.predictions:,} pairs")
+    else:
+        right = errors.counts["true_positive"]
+        counted = right + errors.counts["false_positive"]
+        total = "" if counted == model.predictions else f" of {model.predictions:,}"
+        say(to, f"{model.name} · {counted:,}{total} predictions · {right:,} true positives · {_how(errors)}")
+        parts = zip(("mAP", "rare", "non-rare"), errors.means, strict=True)
+        say(to, "   ".join(f"{part} {percent(value)}" for part, value in parts), "bold")
+        say(to, verdict(errors), "bold")
+        to.print(_error_table(errors, model.semantic, wide=to.width >= _WIDE))
+        to.print(_progression_table(errors))
+    to.print(_sub_task_table([model]))
+    if model.semantic is not None:
+        print_meaning(model.semantic, to)
+    for curve in model.sweeps:
+        say(to, _SWEEPS[curve.by])
+        to.print(_sweep_table(curve))
+
+
+def _print_several(found: Sequence[Findings], to: Console) -> None:
+    digits = 2 if to.width >= _ROOMY else 1
+    models = [(model.name, model.errors) for model in found if model.errors]
+    if models:
+        say(to, f"mAP, and what mending one error alone would add to it ({_how(models[0][1])}); * costs most")
+        to.print(_deltas_table([(name, errors.means, errors.deltas) for name, errors in models], digits))
+        say(to, "number of cases")
+        made = table_of_models("model", *_NARROW)
+        for name, errors in models:
+            made.add_row(words(name), *(_short(errors.counts[error]) for error in (*ERRORS, *GROUPS)))
+        to.print(made)
+    to.print(_sub_task_table(found))
+    meant = [(model.name, model.semantic) for model in found if model.semantic]
+    if meant:
+        say(to, "SHOE-mAP, and what the same oracles add to it; * costs most")
+        to.print(_deltas_table([(name, each.means, each.deltas) for name, each in meant], digits))
+        say(to, "SHOE-mAP: with equal words alone, what meaning adds, and wrong words that are near the right ones")
+        to.print(meaning_table(meant))
+    for model in found:
+        for curve in model.sweeps:
+            say(to, f"{model.name}: {_SWEEPS[curve.by]}")
+            to.print(_sweep_table(curve))
 
 
 def _how(errors: Errors) -> str:
@@ -111,108 +116,90 @@ def _how(errors: Errors) -> str:
     return f"as Diag-HOI's paper, {'best fixes' if errors.choice == 'best' else f'seed {errors.seed}'}"
 
 
-def _error_table(errors: Errors, *, wide: bool) -> Table:
+def _error_table(errors: Errors, semantic: Semantic | None, *, wide: bool) -> Table:
     """Error types by what they cost, and the same errors in two groups."""
-    table = _table("error", "cases", "Δ mAP", "rare", "non-rare")
-    table.add_column("")
+    by_meaning = semantic.deltas if semantic is not None else {}
+    made = table("error", "cases", "Δ mAP", "rare", "non-rare", *(["Δ SHOE"] if by_meaning else []))
+    made.add_column("")
     if wide:
-        table.add_column("what is wrong", no_wrap=True)
-    most = max((errors.deltas[name].map or 0.0 for name in ERRORS), default=0.0)
+        made.add_column("what is wrong", no_wrap=True)
+    most = max(errors.deltas[name].map or 0.0 for name in ERRORS)
     groups = sorted(GROUPS, key=lambda name: -(errors.deltas[name].map or 0.0))
     for name in (*errors.ranked, *groups):
         label, meaning = (ERRORS | GROUPS)[name]
         delta = errors.deltas[name]
-        bar = _bar(delta.map, most) if name in ERRORS else ""
-        cells = [label, f"{errors.counts[name]:,}", *map(_gain, delta), bar, *([meaning] if wide else [])]
-        table.add_row(*cells, end_section=name == errors.ranked[-1])
-    return table
+        cells = [label, f"{errors.counts[name]:,}", *map(points, delta)]
+        cells += [points(by_meaning[name].map)] if by_meaning else []
+        cells += [_bar(delta.map, most) if name in ERRORS else "", *([meaning] if wide else [])]
+        made.add_row(*cells, end_section=name == errors.ranked[-1])
+    return made
 
 
 def _progression_table(errors: Errors) -> Table:
-    table = _table("mended one after the other", "mAP", "rare", "non-rare", "gain")
-    table.add_row("none", *map(percent, errors.means), "")
+    made = table("mended one after the other", "mAP", "rare", "non-rare", "gain")
+    made.add_row("none", *map(percent, errors.means), "")
     for step in errors.progression:
-        table.add_row(f"+ {ERRORS[step.name].label}", *map(percent, step.means), _gain(step.delta.map))
-    return table
+        made.add_row(f"+ {ERRORS[step.name].label}", *map(percent, step.means), points(step.delta.map))
+    return made
 
 
-def _models_table(models: Sequence[tuple[str, Errors]], cell: Callable[[Errors, str], str], *, with_map: bool) -> Table:
-    table = _table("model", *(["mAP"] if with_map else []), *_NARROW, fold=True)
-    table.padding = (0, 0, 0, 0)
-    for name, errors in models:
-        cells = [cell(errors, error) for error in (*ERRORS, *GROUPS)]
-        if with_map:
-            worst = list(ERRORS).index(errors.ranked[0])
+def _deltas_table(models: Sequence[tuple[str, Means, Mapping[str, Means]]], digits: int) -> Table:
+    """One row a model: its mean, and what each oracle adds."""
+    made = table_of_models("model", "mAP", *_NARROW)
+    for name, means, deltas in models:
+        gains = [deltas[error].map if error in deltas else None for error in (*ERRORS, *GROUPS)]
+        cells = [points(gain, digits) for gain in gains]
+        worst = max(range(len(ERRORS)), key=lambda k: gains[k] or 0.0)
+        if (gains[worst] or 0.0) > 0:
             cells[worst] = f"[bold]{cells[worst]}*[/bold]"
-            cells.insert(0, percent(errors.means.map))
-        table.add_row(_name(name), *cells)
-    return table
+        made.add_row(words(name), percent(means.map), *cells)
+    return made
 
 
 def _sub_task_table(found: Sequence[Findings]) -> Table:
     """Pairs and interactions, as in the papers' Table 2; of one model also by rare and other classes, as in Table 5."""
     headings = ("pairs an\nimage", "pair\nrecall", "pair\nprecision", "human\nrecall", "object\nrecall")
-    first = "model" if len(found) > 1 else "classes"
-    table = _table(first, *headings, "negative\nAP", "interaction\nmAP", fold=True)
-    table.padding = (0, 0, 0, 0)
+    made = table_of_models("model" if len(found) > 1 else "classes", *headings, "negative\nAP", "interaction\nmAP")
     for model in found:
-        negative, named = model.negative_ap, model.interaction_map
-        rows = [(model.name, model.pairs, named.map if named else None)]
+        named, negative = model.interaction_map, model.negative_ap
+        parts = (named.map, named.map_rare, named.map_non_rare) if named else (None, None, None)
+        whole = _number(model.pairs.per_image), percent(negative.all_points if negative else None)
+        _add_sub_tasks(made, model.name if len(found) > 1 else "all", model.pairs, parts[0], *whole)
         if len(found) == 1:
-            rows = [
-                ("all", model.pairs, named.map if named else None),
-                ("rare", model.pairs_rare, named.map_rare if named else None),
-                ("non-rare", model.pairs_non_rare, named.map_non_rare if named else None),
-            ]
-        for name, pairs, interaction in rows:
-            whole = pairs is model.pairs
-            shares = (pairs.recall, pairs.precision, pairs.human_recall, pairs.object_recall)
-            per_image = "" if not whole else "–" if pairs.per_image is None else f"{pairs.per_image:.1f}"
-            of_pairs = "" if not whole else percent(negative.all_points if negative else None)
-            table.add_row(_name(name), per_image, *map(percent, shares), of_pairs, percent(interaction))
-    return table
+            _add_sub_tasks(made, "rare", model.pairs_rare, parts[1])
+            _add_sub_tasks(made, "non-rare", model.pairs_non_rare, parts[2])
+    return made
 
 
-def _print_sweep(curve: Sweep, name: str, to: Console) -> None:
-    _say(to, f"{name}: {_SWEEPS[curve.by]}" if name else _SWEEPS[curve.by])
-    table = _table("threshold", "pairs an\nimage", "pair\nrecall", "pair\nprecision", "mAP", "rare", "non-rare")
+def _add_sub_tasks(
+    to: Table, name: str, pairs: PairFigures, interaction: float | None, per_image: str = "", negative: str = ""
+) -> None:
+    shares = (pairs.recall, pairs.precision, pairs.human_recall, pairs.object_recall)
+    to.add_row(words(name), per_image, *map(percent, shares), negative, percent(interaction))
+
+
+def _sweep_table(curve: Sweep) -> Table:
+    made = table("threshold", "pairs an\nimage", "pair\nrecall", "pair\nprecision", "mAP", "rare", "non-rare")
     for point in curve.points:
-        pairs = point.pairs
-        per_image = "–" if pairs.per_image is None else f"{pairs.per_image:.1f}"
         means = point.means or Means(None, None, None)
-        table.add_row(f"{point.threshold:g}", per_image, *map(percent, (pairs.recall, pairs.precision, *means)))
-    to.print(table)
+        shares = (point.pairs.recall, point.pairs.precision, *means)
+        made.add_row(f"{point.threshold:g}", _number(point.pairs.per_image), *map(percent, shares))
+    return made
 
 
 def _remarks(found: Sequence[Findings]) -> list[str]:
     """Remarks, each once, with the models that it is about where it is not about all."""
     models: dict[str, list[str]] = {}
     for model in found:
-        absent = [f"{_PARTS.get(part, part)}: not measured: {why}" for part, why in model.absent.items()]
-        for line in (*absent, *model.remarks):
+        absent = {**model.absent, **(model.semantic.absent if model.semantic else {})}
+        lines = [f"{_PARTS.get(part, part)}: not measured: {why}" for part, why in absent.items()]
+        for line in (*lines, *model.remarks):
             models.setdefault(line, []).append(model.name)
     return [line if len(names) == len(found) else f"{', '.join(names)}: {line}" for line, names in models.items()]
 
 
-def _table(first: str, *columns: str, fold: bool = False) -> Table:
-    # Figures and headings may not shrink: one that is cut off says nothing. Names of models may take several lines.
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(first, no_wrap=not fold, overflow="fold")
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
-
-
-def _say(to: Console, line: str, style: str = "") -> None:
-    to.print(Text(printable(line, _LONGEST_LINE), style=style), soft_wrap=True)
-
-
-def _name(name: str) -> Text:
-    return Text(printable(name))
-
-
-def _gain(value: float | None, digits: int = 2) -> str:
-    return "–" if value is None else f"{100 * value:+.{digits}f}"
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
 
 
 def _bar(value: float | None, most: float) -> str:

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from shoe.arrays import Floats
 from shoe.datasets.truth import GroundTruth
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnosis import Diagnosis, Step
 from shoe.diagnosis.interactions import InteractionMap, NegativeAp
+from shoe.diagnosis.misses import Kind, Misses
 from shoe.diagnosis.pairs import PairFigures
 from shoe.diagnosis.record import as_dict
+from shoe.diagnosis.semantic import SemanticDiagnosis, diagnose_meaning
 from shoe.diagnosis.sub_tasks import SubTasks, sub_tasks, sub_tasks_of_pairs
 from shoe.diagnosis.sweeps import Sweep, nms_sweep, score_sweep
+from shoe.diagnosis.wording import Wording
+from shoe.interactions import Interactions
 from shoe.predictions.pair_scores import Pairs
 from shoe.scoring.protocols import STRICT
 from shoe.scoring.score import _frame_names
 from shoe.scoring.signature import Signature, sign
 
 
-class Wording(NamedTuple):
+class ErrorWords(NamedTuple):
     """How an error is called, and what is wrong."""
 
     label: str
@@ -29,18 +36,18 @@ class Wording(NamedTuple):
 
 
 ERRORS = {
-    "human_box": Wording("human box", "object box right, human box wrong"),
-    "object_box": Wording("object box", "human box right, object box or its label wrong"),
-    "both_boxes": Wording("both boxes", "neither box right"),
-    "association": Wording("association", "both boxes right, but not of one pair"),
-    "duplicate": Wording("duplicate", "right, but found before by a better-scored one"),
-    "interaction": Wording("interaction", "both boxes right, verb wrong"),
-    "missed_gt": Wording("missed GT", "ground truth that no prediction is about"),
+    "human_box": ErrorWords("human box", "object box right, human box wrong"),
+    "object_box": ErrorWords("object box", "human box right, object box or its label wrong"),
+    "both_boxes": ErrorWords("both boxes", "neither box right"),
+    "association": ErrorWords("association", "both boxes right, but not of one pair"),
+    "duplicate": ErrorWords("duplicate", "right, but found before by a better-scored one"),
+    "interaction": ErrorWords("interaction", "both boxes right, verb wrong"),
+    "missed_gt": ErrorWords("missed GT", "ground truth that no prediction is about"),
 }
 """The seven error types in the order of the papers."""
 GROUPS = {
-    "false_positive": Wording("false positives", "all predictions but true positives"),
-    "false_negative": Wording("false negatives", "all ground truth without a true positive"),
+    "false_positive": ErrorWords("false positives", "all predictions but true positives"),
+    "false_negative": ErrorWords("false negatives", "all ground truth without a true positive"),
 }
 """The same errors, as all that is said too much and all that is said too little."""
 _NO_TRIPLETS = "the file holds pairs, not triplets"
@@ -79,6 +86,68 @@ class Errors:
         return sorted(ERRORS, key=lambda name: -(self.deltas[name].map or 0.0))
 
 
+class Count(NamedTuple):
+    """How often a word was said in the place of another, where both boxes were right."""
+
+    truth: str
+    said: str
+    cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class WrongWords:
+    """Errors that got a word wrong, by how near it is; ``counts`` has every confusion, the commonest first."""
+
+    total: int
+    kinds: tuple[Kind, ...]
+    types: dict[str, int]
+    counts: tuple[Count, ...]
+
+    @classmethod
+    def of(cls, misses: Misses, table: Interactions, truth: Interactions) -> WrongWords:
+        """Count what was said in whose place."""
+        verbs = misses.part == "verb"
+        words, word = (table.verbs, table.verb) if verbs else (table.objects, table.object)
+        labels, label = (truth.verbs, truth.verb) if verbs else (truth.objects, truth.object)
+        cell = label[misses.truth] * np.int64(len(words)) + word[misses.prediction]
+        cells, count = np.unique(cell, return_counts=True)
+        order = np.argsort(-count, kind="stable")
+        counts = tuple(
+            Count(labels[c // len(words)], words[c % len(words)], n)
+            for c, n in zip(cells[order].tolist(), count[order].tolist(), strict=True)
+        )
+        return cls(len(misses.prediction), misses.kinds, misses.types, counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Semantic:
+    """The diagnosis by meaning, as in ``SemanticDiagnosis``."""
+
+    signature: Signature
+    similarity: str
+    means: Means
+    deltas: dict[str, Means]
+    verbs: WrongWords
+    objects: WrongWords
+    wording: Wording | None
+    absent: dict[str, str]
+
+    @classmethod
+    def of(cls, found: SemanticDiagnosis) -> Semantic:
+        """Keep the figures of a diagnosis by meaning."""
+        said, truth = found.diagnosis.task.predictions, found.diagnosis.task.truth.interactions
+        return cls(
+            signature=found.signature,
+            similarity=found.facts["map"],
+            means=found.means,
+            deltas=found.deltas,
+            verbs=WrongWords.of(found.interaction, said, truth),
+            objects=WrongWords.of(found.object_class, said, truth),
+            wording=found.wording,
+            absent=found.absent,
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Findings:
     """What was found out about one model.
@@ -92,6 +161,7 @@ class Findings:
         pairs: pair localisation.
         pairs_rare, pairs_non_rare: the same for the pairs of rare and of other classes.
         negative_ap, interaction_map: interaction classification; None where it cannot be measured.
+        semantic: how near wrong words are and what wording costs; None unless asked for.
         sweeps: curves, if asked for.
         absent: for each part that could not be measured, why.
         remarks: what a reader has to know before quoting a figure, one line each.
@@ -108,6 +178,7 @@ class Findings:
     pairs_non_rare: PairFigures
     negative_ap: NegativeAp | None = None
     interaction_map: InteractionMap | None = None
+    semantic: Semantic | None = None
     sweeps: tuple[Sweep, ...] = ()
     absent: dict[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
@@ -117,6 +188,7 @@ def findings(
     name: str,
     diagnosis: Diagnosis,
     *,
+    similarity: str | Path | None = "hico-det",
     pairs: Pairs | None = None,
     action_scores: Floats | None = None,
     sweep: bool = False,
@@ -127,6 +199,7 @@ def findings(
     Args:
         name: what the model is called.
         diagnosis: of its triplets.
+        similarity: map by which to read words for their meaning; None not to.
         pairs: its pairs, from a file of their own; those of the triplets if absent.
         action_scores: interaction scores of the triplets, if their file has them.
         sweep: whether to thin out pairs at several thresholds too.
@@ -134,7 +207,9 @@ def findings(
     """
     tasks = sub_tasks(diagnosis, pairs, action_scores)
     found = _findings(name, diagnosis.signature, len(diagnosis.task.predictions), tasks, remarks)
-    return replace(found, errors=Errors.of(diagnosis), sweeps=_sweeps(tasks, diagnosis) if sweep else ())
+    semantic = None if similarity is None else Semantic.of(diagnose_meaning(diagnosis, similarity=similarity))
+    curves = _sweeps(tasks, diagnosis) if sweep else ()
+    return replace(found, errors=Errors.of(diagnosis), semantic=semantic, sweeps=curves)
 
 
 def findings_of_pairs(

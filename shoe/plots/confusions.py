@@ -1,0 +1,95 @@
+"""Which words are said in the place of which: heat maps whose every cell can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import log
+from typing import TYPE_CHECKING, NamedTuple
+
+from shoe.plots.style import GREY, INK, label, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+_MOST = 18
+"""Rows and columns at most."""
+_CELL = 0.32
+"""Inches."""
+_LONGEST = 22
+_DARKEST = (0.0, 0.27, 0.48)
+_FAINTEST = 0.12
+"""Share of the darkest colour that the smallest value has, so that it can be told from nothing."""
+
+_LIGHT_TEXT = 0.65
+"""Depth from which on white can be read better than black."""
+
+
+class Cell(NamedTuple):
+    """One confusion: the word that is true, the one that was said, and how much that matters (above 0)."""
+
+    truth: str
+    said: str
+    value: float
+
+
+def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str]) -> Figure:
+    """Draw confusions: a row a true word, a column a word that was said, both by what they sum up to.
+
+    Args:
+        cells: all confusions; those of the words with the largest are drawn.
+        title: what the numbers are.
+        show: a number in a few characters.
+    """
+    rows, columns = _words(cells)
+    values = {(cell.truth, cell.said): cell.value for cell in cells if cell.truth in rows and cell.said in columns}
+    names = [label(word, _LONGEST, lines=1) for word in rows], [label(word, _LONGEST, lines=1) for word in columns]
+    aside = [0.35 + 0.062 * max(map(len, side)) for side in names]
+    figure = new_figure(0.5 + _CELL * len(rows) + 0.75 * aside[1], max(4.0, aside[0] + _CELL * len(columns) + 0.6))
+    axes = figure.subplots()
+    top, bottom = max(values.values()), min(values.values())
+    for (truth, said), value in values.items():
+        x, y = columns.index(said), rows.index(truth)
+        depth = log(value / bottom) / log(top / bottom) if top > bottom else 1.0
+        depth = _FAINTEST + (1 - _FAINTEST) * depth
+        axes.add_patch(_square(x, y, depth))
+        axes.text(x, y, show(value), ha="center", va="center", size=6, color="white" if depth > _LIGHT_TEXT else INK)
+    axes.set_xlim(-0.5, len(columns) - 0.5)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_aspect("equal", anchor="NW")
+    axes.set_xticks(range(len(columns)), names[1], rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(rows)), names[0])
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    axes.set_xticks([k + 0.5 for k in range(-1, len(columns))], minor=True)
+    axes.set_yticks([k + 0.5 for k in range(-1, len(rows))], minor=True)
+    axes.grid(which="minor", color="#EBEBEB", linewidth=0.5)
+    axes.tick_params(which="minor", length=0)
+    axes.set_xlabel("said", color=GREY)
+    axes.set_ylabel("true", color=GREY)
+    figure.suptitle(label(title, 90, lines=2), x=0.01, ha="left", fontsize=8, fontweight="bold")
+    return figure
+
+
+def _words(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
+    """The words of the largest confusions, as many as there is room for; those with the largest sums first."""
+    chosen: tuple[set[str], set[str]] = set(), set()
+    for cell in sorted(cells, key=lambda each: (-each.value, each)):
+        pair = cell.truth, cell.said
+        if all(len(side | {word}) <= _MOST for side, word in zip(chosen, pair, strict=True)):
+            for side, word in zip(chosen, pair, strict=True):
+                side.add(word)
+    drawn = [cell for cell in cells if cell.truth in chosen[0] and cell.said in chosen[1]]
+    sums: tuple[dict[str, float], dict[str, float]] = {}, {}
+    for cell in drawn:
+        for totals, word in zip(sums, (cell.truth, cell.said), strict=True):
+            totals[word] = totals.get(word, 0.0) + cell.value
+    rows, columns = (sorted(totals, key=lambda word: (-totals[word], word)) for totals in sums)
+    return rows, columns
+
+
+def _square(x: int, y: int, depth: float) -> Rectangle:
+    from matplotlib.patches import Rectangle
+
+    colour = tuple(1 - depth * (1 - channel) for channel in _DARKEST)
+    return Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="none")
