@@ -50,7 +50,7 @@ def candidates(truth: Boxes, predictions: Boxes, first: Indices, count: Indices,
     for start, end in blocks(np.diff(offsets) * count, _PAIRS_AT_ONCE):
         rows = slice(offsets[start], offsets[end])
         _, place = expand(first[start:end], count[start:end])
-        block = slice(place[0], place[-1] + 1) if place[-1] - place[0] == len(place) - 1 else place
+        block = slice(place[0], place[-1] + 1) if (np.diff(place) == 1).all() else place
         local_first = np.cumsum(count[start:end]) - count[start:end]
         image_of_row = np.repeat(np.arange(end - start), np.diff(offsets[start : end + 1]))
         t, p = expand(local_first[image_of_row], count[start:end][image_of_row])
