@@ -55,8 +55,14 @@ def diagnose(
     delta_map_non_rare}}; progression [{error, map, map_rare, map_non_rare, delta_map, delta_map_rare,
     delta_map_non_rare}]; pairs {recall, precision, per_image, human_recall, object_recall, truths, predictions, images,
     rare, non_rare {...}}; negative_ap, negative_ap_diag; interaction_map, interaction_map_rare,
-    interaction_map_non_rare; sweeps [{by, points [{threshold, ...pairs, map, map_rare, map_non_rare}]}]; absent; notes.
-    Fractions 0..1; what cannot be measured is left out.
+    interaction_map_non_rare; semantic {signature, map, map_rare, map_non_rare; errors {...}; interaction, object_class
+    {count, types; nearness {same, more_general, more_specific, opposite, sibling, near, unrelated, unresolved {count,
+    share, similarity; commonest [{label, said, times}]}}}; wording {gain, equal_map, identity_map, map, matching,
+    charging, credit, verb_credit, object_credit, further, further_gain; confusions [{part, matches, gain, share; word
+    {label, label_sense, said, sense, similarity, nearness}; examples [{image, truth, prediction, true_human_box,
+    true_object_box, human_box, object_box, verb, object, similarity, score, iou, gain}]}]}, absent}; sweeps [{by,
+    points [{threshold, ...pairs, map, map_rare, map_non_rare}]}]; absent; notes. Fractions 0..1; what cannot be
+    measured is left out.
     """
     from shoe.cli.output import write_json
     from shoe.datasets.classes import read_classes

@@ -39,7 +39,7 @@ def _confusions(name: str, found: Semantic, folder: Path, ending: str) -> list[P
     """Heat maps of wrong verbs and objects, by number and by what meaning gives for them."""
     paths = []
     for part, wrong, where in (("verb", found.verbs, "right pair"), ("object", found.objects, "right place")):
-        cells = [Cell(*count) for count in wrong.counts]
+        cells = [Cell(*word) for word in wrong.words]
         title = f"{name}: wrong {part}s said of the {where}, number of predictions"
         if cells:
             paths += save(partial(confusion_map, cells, title, _short), folder, f"{part}s{ending}")

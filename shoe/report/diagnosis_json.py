@@ -43,6 +43,7 @@ def _model(found: Findings) -> dict[str, Any]:
             "interaction_map": named and named.map,
             "interaction_map_rare": named and named.map_rare,
             "interaction_map_non_rare": named and named.map_non_rare,
+            "semantic": found.semantic.record if found.semantic else None,
             "sweeps": [_sweep(curve) for curve in found.sweeps] or None,
             "absent": found.absent or None,
             "notes": list(found.remarks) or None,

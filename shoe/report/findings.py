@@ -7,21 +7,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from shoe.arrays import Floats
 from shoe.datasets.truth import GroundTruth
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnosis import Diagnosis, Step
 from shoe.diagnosis.interactions import InteractionMap, NegativeAp
-from shoe.diagnosis.misses import Kind, Misses
+from shoe.diagnosis.misses import Kind, Misses, Mistaken
 from shoe.diagnosis.pairs import PairFigures
 from shoe.diagnosis.record import as_dict
 from shoe.diagnosis.semantic import SemanticDiagnosis, diagnose_meaning
+from shoe.diagnosis.semantic_record import semantic_dict
 from shoe.diagnosis.sub_tasks import SubTasks, sub_tasks, sub_tasks_of_pairs
 from shoe.diagnosis.sweeps import Sweep, nms_sweep, score_sweep
 from shoe.diagnosis.wording import Wording
-from shoe.interactions import Interactions
 from shoe.predictions.pair_scores import Pairs
 from shoe.scoring.protocols import STRICT
 from shoe.scoring.score import _frame_names
@@ -86,42 +84,23 @@ class Errors:
         return sorted(ERRORS, key=lambda name: -(self.deltas[name].map or 0.0))
 
 
-class Count(NamedTuple):
-    """How often a word was said in the place of another, where both boxes were right."""
-
-    truth: str
-    said: str
-    cases: int
-
-
 @dataclass(frozen=True, slots=True)
 class WrongWords:
-    """Errors that got a word wrong, by how near it is; ``counts`` has every confusion, the commonest first."""
+    """Errors that got a word wrong, by how near it is; ``words`` has every confusion, the commonest first."""
 
     total: int
     kinds: tuple[Kind, ...]
-    types: dict[str, int]
-    counts: tuple[Count, ...]
+    words: tuple[Mistaken, ...]
 
     @classmethod
-    def of(cls, misses: Misses, table: Interactions, truth: Interactions) -> WrongWords:
-        """Count what was said in whose place."""
-        verbs = misses.part == "verb"
-        words, word = (table.verbs, table.verb) if verbs else (table.objects, table.object)
-        labels, label = (truth.verbs, truth.verb) if verbs else (truth.objects, truth.object)
-        cell = label[misses.truth] * np.int64(len(words)) + word[misses.prediction]
-        cells, count = np.unique(cell, return_counts=True)
-        order = np.argsort(-count, kind="stable")
-        counts = tuple(
-            Count(labels[c // len(words)], words[c % len(words)], n)
-            for c, n in zip(cells[order].tolist(), count[order].tolist(), strict=True)
-        )
-        return cls(len(misses.prediction), misses.kinds, misses.types, counts)
+    def of(cls, misses: Misses) -> WrongWords:
+        """Keep the figures."""
+        return cls(len(misses.prediction), misses.kinds, misses.words)
 
 
 @dataclass(frozen=True, slots=True)
 class Semantic:
-    """The diagnosis by meaning, as in ``SemanticDiagnosis``."""
+    """The diagnosis by meaning, as in ``SemanticDiagnosis``; ``record`` holds its figures as plain data."""
 
     signature: Signature
     similarity: str
@@ -131,20 +110,21 @@ class Semantic:
     objects: WrongWords
     wording: Wording | None
     absent: dict[str, str]
+    record: dict[str, Any]
 
     @classmethod
     def of(cls, found: SemanticDiagnosis) -> Semantic:
         """Keep the figures of a diagnosis by meaning."""
-        said, truth = found.diagnosis.task.predictions, found.diagnosis.task.truth.interactions
         return cls(
             signature=found.signature,
             similarity=found.facts["map"],
             means=found.means,
             deltas=found.deltas,
-            verbs=WrongWords.of(found.interaction, said, truth),
-            objects=WrongWords.of(found.object_class, said, truth),
+            verbs=WrongWords.of(found.interaction),
+            objects=WrongWords.of(found.object_class),
             wording=found.wording,
             absent=found.absent,
+            record=semantic_dict(found),
         )
 
 
