@@ -33,6 +33,8 @@ class Meaning:
         rated_verbs, rated_objects: (words,) whether a word could be compared with any class at all.
         how: rule that makes one number of two.
         weight: weight of the verb in it.
+        source: the map or measure that was looked up; None for tables that were made otherwise.
+        verb_senses, object_senses: the sense behind each row of the tables, "" for none; empty without ``source``.
     """
 
     verbs: SimilarityTable
@@ -43,6 +45,9 @@ class Meaning:
     rated_objects: NDArray[np.bool_]
     how: str
     weight: float
+    source: Similarity | None = None
+    verb_senses: tuple[str, ...] = ()
+    object_senses: tuple[str, ...] = ()
 
     @classmethod
     def build(
@@ -74,7 +79,7 @@ class Meaning:
         classes = task.truth.classes
         verb_senses, verb_row = _senses(classes.verb_synsets, [classes.verbs[v] for v in classes.verb])
         object_senses, object_row = _senses(classes.object_synsets, [classes.objects[o] for o in classes.object])
-        tables, rated = [], []
+        tables, rated, rows = [], [], []
         parts: tuple[tuple[Part, list[tuple[str, str]], tuple[str, ...]], ...] = (
             ("verb", verb_senses, task.predictions.verbs),
             ("object", object_senses, task.predictions.objects),
@@ -94,6 +99,7 @@ class Meaning:
             )
             with_sense = np.array([synset != "" for synset in synsets], bool)
             tables.append(table)
+            rows.append(tuple(synsets))
             rated.append((table.basis[with_sense] > Basis.UNRATED).any(axis=0))
         return cls(
             verbs=tables[0],
@@ -104,6 +110,9 @@ class Meaning:
             rated_objects=rated[1],
             how=how,
             weight=weight,
+            source=similarity,
+            verb_senses=rows[0],
+            object_senses=rows[1],
         )
 
     def sigma(self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]) -> Floats:

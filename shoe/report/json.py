@@ -35,7 +35,7 @@ def as_dict(report: Report) -> dict[str, Any]:
             ]
             if len(report.strict_results) > 1
             else None,
-            "semantic": _semantic(report.semantic) if report.semantic else None,
+            "semantic": _semantic(report, report.semantic) if report.semantic else None,
             "resolution": _resolution(report.resolution) if report.resolution else None,
             "profile": _present(
                 {
@@ -71,7 +71,8 @@ def _strict(result: StrictResult) -> dict[str, Any]:
     )
 
 
-def _semantic(result: SemanticResult) -> dict[str, Any]:
+def _semantic(report: Report, result: SemanticResult) -> dict[str, Any]:
+    interval, spread = report.interval, report.spread
     return _present(
         {
             "protocol": result.options.protocol,
@@ -84,6 +85,10 @@ def _semantic(result: SemanticResult) -> dict[str, Any]:
             "prediction_miss_rate": result.prediction_miss_rate,
             "classes": result.classes,
             "tied_share": result.tied_share,
+            "map_interval": list(interval.map) if interval and interval.map else None,
+            "mf1_interval": list(interval.mf1) if interval and interval.mf1 else None,
+            "unrated_pairs": interval.unrated_pairs if interval else None,
+            "raters": spread.raters if spread else None,
         }
     )
 

@@ -29,6 +29,7 @@ def remarks(report: Report) -> list[str]:
     elif report.strict and report.strict.tied_share is not None:
         lines.append(_tie_line(report.strict.tied_share))
     lines += _word_lines(report)
+    lines += _map_lines(report)
     profile = report.profile
     if profile.unknown_images:
         shown = ", ".join(printable(name) for name in profile.unknown_images[:_NAMES_SHOWN])
@@ -92,6 +93,27 @@ def _word_lines(report: Report) -> list[str]:
             f"{percent(resolution.fallback_share)} % equal by spelling, {percent(resolution.unrated_share)} % unrated"
         )
     return [*lines, _part_line("verbs", resolution.verbs), _part_line("objects", resolution.objects)]
+
+
+def _map_lines(report: Report) -> list[str]:
+    """How far the figures hang on what the map leaves unrated, and on who rated."""
+    lines = []
+    if interval := report.interval:
+        figures = [
+            f"{name} {percent(bounds[0])} to {percent(bounds[1])}"
+            for name, bounds in (("SHOE-mAP", interval.map), ("SHOE-mF1", interval.mf1))
+            if bounds
+        ]
+        lines.append(
+            f"unrated    {interval.unrated_pairs:,} pairs of senses that credit or matches hang on; were they rated: "
+            f"{', '.join(figures)}"
+        )
+    if spread := report.spread:
+        lines.append(
+            f"raters     SHOE-mAP by single raters {percent(spread.low)} to {percent(spread.high)}, standard deviation "
+            f"{100 * spread.deviation:.2f}; where one has no rating, the ensemble's counts"
+        )
+    return lines
 
 
 def _part_line(part: str, words: Words) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +27,10 @@ from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.scoring.signature import Signature, sign
 from shoe.scoring.strict import StrictResult, strict_score
 from shoe.similarity import Similarity, load_similarity
+
+if TYPE_CHECKING:
+    from shoe.scoring.interval import Interval
+    from shoe.scoring.spread import Spread
 
 DEFAULT_PROTOCOLS = ("hico-det", "shoe")
 _SEMANTIC_FACTS = ("map", "map-sha", "lexicon-sha")
@@ -81,6 +86,27 @@ class Report:
         if self.semantic is None or self.meaning is None:
             return None
         return resolution_of(self.task, self.meaning, self.semantic)
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """Between which values SHOE lies, whatever the unrated pairs of the map are; None where nothing is open."""
+        from shoe.scoring.completions import completions_of
+        from shoe.scoring.interval import interval_of
+
+        if self.semantic is None or self.meaning is None:
+            return None
+        completions = completions_of(self.task, self.meaning, self.semantic.options)
+        found = completions and interval_of(self.task, completions, self.semantic)
+        return found if found and found.open else None
+
+    @cached_property
+    def spread(self) -> Spread | None:
+        """SHOE-mAP under each single rater of the map; None where there are not several."""
+        from shoe.scoring.spread import spread_of
+
+        if self.semantic is None or self.meaning is None:
+            return None
+        return spread_of(self.task, self.meaning, self.semantic.options)
 
     @property
     def strict(self) -> StrictResult | None:

@@ -77,7 +77,7 @@ class Scorer:
         self.truths = np.where(self.counted, truth.triplets_per_class, 0)
         self.rows = _rows(task, meaning, options)
         self.near = self._candidates() if near is None else near
-        self.sigma = self.sigma_of(self.near)
+        self.sigma = self.sigma_of(self.near, meaning)
         self.pairs = self.near
         if options.min_sigma != "none":
             keep = self.may_match(self.sigma)
@@ -99,11 +99,10 @@ class Scorer:
         """(K,) classes in the mean of SHOE-mAP."""
         return self.truths > 0 if self.options.classes == "truth" else self.counted
 
-    def sigma_of(self, pairs: Candidates) -> Floats:
+    def sigma_of(self, pairs: Candidates, meaning: Meaning) -> Floats:
         """(c,) similarity of each pair."""
-        words = self.task.predictions
-        row = pairs.prediction
-        return self.meaning.sigma(self.hoi[pairs.truth], words.verb[row], words.object[row])
+        words, row = self.task.predictions, pairs.prediction
+        return meaning.sigma(self.hoi[pairs.truth], words.verb[row], words.object[row])
 
     def _candidates(self) -> Candidates:
         task, options = self.task, self.options
@@ -156,7 +155,7 @@ class Scorer:
         credit[pairs.truth] = sigma
         playing[pairs.prediction] = False
         unmatched = np.flatnonzero(playing)
-        nearest, alike = self.nearest(unmatched)
+        nearest, alike = self.nearest(unmatched, self.meaning)
         return Matches(prediction, credit, unmatched, np.where(self.reaches_delta(alike), nearest, -1))
 
     def _chosen(self, pairs: Candidates, sigma: Floats) -> tuple[Candidates, Floats]:
@@ -188,7 +187,7 @@ class Scorer:
             options.assign,
         )
 
-    def nearest(self, rows: Indices) -> tuple[Indices, Floats]:
+    def nearest(self, rows: Indices, meaning: Meaning) -> tuple[Indices, Floats]:
         """The class that each prediction resembles most, -1 where there is none to choose, and its sigma.
 
         A prediction that is left over is a false positive of it (Algorithm 1, lines 23-30; A7).
@@ -198,7 +197,7 @@ class Scorer:
         if not self.counted.any():
             return nearest, sigma
         if self.options.fp_scope == "dataset":
-            return self.meaning.nearest_class(verb, object_, np.flatnonzero(self.counted))
+            return meaning.nearest_class(verb, object_, np.flatnonzero(self.counted))
         image = self.task.image[rows]
         offsets = np.searchsorted(
             self.truth_image[self.truth_rows], np.arange(len(self.task.truth.interactions.images) + 1)
@@ -206,9 +205,7 @@ class Scorer:
         first, count = offsets[:-1][image], np.diff(offsets)[image]
         near = np.flatnonzero(count > 0)
         hoi = self.hoi[self.truth_rows]
-        nearest[near], sigma[near] = self.meaning.nearest_truth(
-            hoi, first[near], count[near], verb[near], object_[near]
-        )
+        nearest[near], sigma[near] = meaning.nearest_truth(hoi, first[near], count[near], verb[near], object_[near])
         return nearest, sigma
 
     def average_precision(self, matches: Matches) -> tuple[ClassScores, float | None]:

@@ -81,3 +81,9 @@ def result_of(scorer: Scorer) -> SemanticResult:
         classes=int(in_mean.sum()),
         tied_share=tied_share,
     )
+
+
+def map_of(scorer: Scorer) -> float | None:
+    """SHOE-mAP alone, as :func:`result_of` has it."""
+    scores, _ = scorer.average_precision(scorer.match(scorer.map_rows))
+    return mean_over(scores.ap, scorer.in_mean)
