@@ -117,6 +117,10 @@ class Batches:
             problem = {"code": "invalid", "message": f"{len(lines)} lines are too many, or equal", "line": 1}
             batch |= {"status": "failed", "errors": {"object": "list", "data": [problem]}}
             return
+        if sum(other["status"] == "in_progress" for other in self._batches.values()) >= self.plan.most_batches:
+            problem = {"code": "token_limit_exceeded", "message": "too many tokens are waiting"}
+            batch |= {"status": "failed", "errors": {"object": "list", "data": [problem]}}
+            return
         batch["status"] = "in_progress"
         batch["request_counts"]["total"] = len(lines)
         await asyncio.sleep(self.plan.batch_seconds)

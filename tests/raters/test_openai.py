@@ -11,7 +11,9 @@ import pytest
 
 from shoe.errors import OptionError, ShoeError
 from shoe.raters.config import Limits
+from shoe.raters.keys import identity_of
 from shoe.raters.network.client import GIVEN_UP_IN_A_ROW
+from shoe.raters.network.endpoint import address
 from shoe.raters.questions import Group
 from shoe.raters.states import State
 from tests.raters.asking import Memory, in_groups, questions, rater, ratings
@@ -363,9 +365,19 @@ def test_a_second_asking_is_another_request_that_says_what_form_is_expected() ->
     assert "JSON and nothing else" in after.removeprefix(before)
 
 
-def test_a_proxy_is_used_if_the_computer_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from shoe.raters.network.endpoint import address
+def test_an_address_is_the_same_with_and_without_a_slash_at_its_end() -> None:
+    one, other = (identity_of(rater(url)[0]) for url in ("http://host/v1", "http://host/v1/"))
+    assert one == other
 
+
+def test_a_key_is_no_part_of_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOE_TEST_KEY", " sk-right\n")
+    place = address("r", "http://host/v1", "SHOE_TEST_KEY").open()
+    assert place.headers()["Authorization"] == "Bearer sk-right"
+    assert "sk-right" not in repr(place) + str(place)
+
+
+def test_a_proxy_is_used_if_the_computer_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", "http://proxy:3128")
     monkeypatch.setenv("no_proxy", "inside.example,127.0.0.1")
     assert address("r", "https://outside.example/v1", "").open().proxy == "http://proxy:3128"

@@ -115,6 +115,26 @@ def test_a_batch_that_the_endpoint_refuses_stops_the_run_with_its_words() -> Non
         rated(server, Memory())
 
 
+def test_a_batch_for_which_there_is_no_room_waits(clean: dict[bytes, int]) -> None:
+    with Server(Plan(most_batches=1, batch_seconds=0.1)) as server:
+        assert rated(server, Memory(), requests_per_batch=30, limits=Limits(tries=1))[0] == clean
+        assert times(server) == {1}
+
+
+def test_an_answer_to_more_than_is_asked_for_is_not_taken_apart() -> None:
+    """Ids are those of all pairs of a request: some of them by themselves could be told from others by other ids."""
+    first = Dies(3, before=False)
+    with Server() as server:
+        with pytest.raises(Killed):
+            rated(server, first, 8, pairs_per_request=4)
+        second = Memory()
+        second.events = list(first.events)
+        config, backend = rater(server.url, "openai-batch", pairs_per_request=4)
+        backend.rate(in_groups(questions(6), 4), second)
+        assert ratings(config, backend, second).keys() == {question.key for question in questions(6)}
+        assert [len(group) for group, _ in second.answers] == [4, 2]
+
+
 def test_answers_without_a_rating_are_kept() -> None:
     memory = Memory()
     with Server(Plan(rates={"malformed": 0.2, "chatter": 0.2}, refused=0.1)) as server:

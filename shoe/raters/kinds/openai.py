@@ -37,8 +37,8 @@ SETTINGS: Mapping[str, Setting] = {
 
 
 def identity(config: RaterConfig) -> Mapping[str, Any]:
-    """What is said when a pair is asked a second time."""
-    return {"second_time": SECOND_TIME}
+    """The endpoint's address as it is used, and what is said when a pair is asked a second time."""
+    return {"base_url": address(config.name, config.settings["base_url"], "").base_url, "second_time": SECOND_TIME}
 
 
 def backend(config: RaterConfig, prompts: Prompts) -> Backend:

@@ -27,7 +27,7 @@ class StoppedError(Exception):
 
 
 class BatchApi:
-    """Batches at one endpoint; a context, after which what was downloaded is gone."""
+    """Batches at one endpoint; a context, after which its files are gone."""
 
     def __init__(
         self,
@@ -65,9 +65,19 @@ class BatchApi:
         self._client.close()
         self._folder.cleanup()
 
-    def upload(self, name: str, content: bytes) -> str:
+    @property
+    def folder(self) -> Path:
+        """A folder for files that are gone afterwards."""
+        return Path(self._folder.name)
+
+    def upload(self, name: str, path: Path) -> str:
         """Send a file of requests; its id."""
-        return self._call(lambda: self._client.files.create(file=(name, content), purpose="batch").id)
+
+        def send() -> str:
+            with path.open("rb") as stream:
+                return self._client.files.create(file=(name, stream), purpose="batch").id
+
+        return self._call(send)
 
     def start(self, file: str, digest: str, others: Collection[str]) -> str:
         """Begin a batch, marked with what it asks; one begun by an attempt whose response was lost is taken instead.
@@ -125,7 +135,7 @@ class BatchApi:
 
     def lines(self, file: str) -> Iterator[bytes]:
         """Download a file and go through its lines; a line feed ends one, no other character does."""
-        path = Path(self._folder.name) / "downloaded"
+        path = self.folder / "downloaded"
 
         def download() -> None:
             with self._client.files.with_streaming_response.content(file) as response:

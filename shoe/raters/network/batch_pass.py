@@ -14,7 +14,7 @@ import orjson
 from shoe.errors import ShoeError
 from shoe.raters.config import RaterConfig
 from shoe.raters.network.batch_api import BatchApi, StoppedError
-from shoe.raters.network.batches import Batch, Past, Result, Started, Supply, line, prepared, result_of
+from shoe.raters.network.batches import Draft, Past, Result, Started, Supply, line, prepared, result_of
 from shoe.raters.network.chat import Chat
 from shoe.raters.network.endpoint import Endpoint
 from shoe.raters.network.errors import NoResponseFormatError, Transient, http_error
@@ -97,31 +97,35 @@ class BatchPass:
 
     def _begin(self) -> bool:
         """Begin one more batch; False if there is nothing to ask, or nothing may be asked now."""
-        batch = Batch()
+        with Draft(self._api.folder / "requests.jsonl") as draft:
+            self._fill(draft)
+        if not draft.groups or self._is_stopping():
+            return False
+        self._send(draft)
+        return True
+
+    def _fill(self, draft: Draft) -> None:
         most = self._config.settings["requests_per_batch"]
-        while len(batch.lines) < most and self._budget_left and not self._queue_full and not self._is_stopping():
+        while len(draft.groups) < most and self._budget_left and not self._queue_full and not self._is_stopping():
             # What batches left over waits for the last of them, rather than to go in many small ones.
             group = self._supply.take(again=not self._running)
             if group is None:
-                break
+                return
             name, text = line(self._chat, group, self._structured)
-            if batch.size + len(text) > MOST_BYTES:
+            if draft.size + len(text) > MOST_BYTES:
                 self._supply.put_back(group)
-                break
+                return
             self._budget_left = self._recorder.may_ask(group)
             if self._budget_left:
-                batch.add(name, group, text)
-        if not batch.lines or self._is_stopping():
-            return False
-        self._send(*batch.started())
-        return True
+                draft.add(name, group, text)
 
-    def _send(self, started: Started, content: bytes) -> None:
+    def _send(self, draft: Draft) -> None:
+        started = draft.started()
         earlier = self._past.open.get(started.digest)
         self._recorder.remember(prepared(started))
         started.file = earlier.file if earlier else None
         if started.file is None:
-            started.file = self._api.upload(f"shoe-{started.digest}.jsonl", content)
+            started.file = self._api.upload(f"shoe-{started.digest}.jsonl", draft.path)
             self._recorder.remember({"event": "uploaded", "digest": started.digest, "file": started.file})
         started.batch = self._api.start(started.file, started.digest, self._past.ended)
         self._recorder.remember({"event": "started", "digest": started.digest, "batch": started.batch})
@@ -141,12 +145,11 @@ class BatchPass:
         self._recorder.remember({"event": "ended", "digest": started.digest})
         self._past.end(started)
         self._leave(started)
-        for name, why in missing.items():
-            if group := started.group(name):
-                self._ask_later(name, group, why)
         self._queue_full = False
-        if batch is not None and batch.status == "failed":
-            self._judge_failure(batch)
+        excused = batch is not None and batch.status == "failed" and self._is_excused(batch)
+        for name, why in missing.items():
+            if asked := started.asked(name):
+                self._ask_later(name, asked, why, excused=excused or why == _NO_FORMAT)
         if batch is not None and batch.status == "cancelled":
             raise ShoeError(f"{self._place}: batch {batch.id} was cancelled; what it had answered is kept")
         if hopeless and len(missing) == len(started.requests):
@@ -173,8 +176,11 @@ class BatchPass:
                 del missing[name]
                 if group := started.group(name):
                     self._recorder.answer(group, result)
+                elif asked := started.asked(name):
+                    self._supply.ask_again(asked)
             elif isinstance(result, NoResponseFormatError):
                 missing[name] = _NO_FORMAT
+                self._structured = False
             else:
                 missing[name] = result.kind if isinstance(result, Transient) else "error"
                 hopeless = hopeless or (result if isinstance(result, ShoeError) else None)
@@ -185,28 +191,30 @@ class BatchPass:
             for text in self._api.lines(file):
                 yield result_of(self._place, self._config.model, text)
 
-    def _ask_later(self, name: str, group: Group, why: str) -> None:
+    def _ask_later(self, name: str, group: Group, why: str, *, excused: bool) -> None:
         """Put a group without an answer among those to be asked, but for one that had all its tries."""
         self._recorder.failure(group, why)
-        if why == _NO_FORMAT:
-            self._structured = False
-        else:
-            self._tries[name] += 1
+        self._tries[name] += not excused
         if self._tries[name] < self._config.limits.tries:
             self._supply.ask_again(group)
 
-    def _judge_failure(self, batch: Seen) -> None:
-        """Say what to do after a batch that was not even begun: nothing, wait for others to end, or stop."""
+    def _is_excused(self, batch: Seen) -> bool:
+        """Whether a batch that was not even begun may be sent again, later or in another form.
+
+        Raises:
+            ShoeError: if not.
+        """
         problems = (batch.errors.data if batch.errors else None) or []
         message = next((one.message for one in problems if one.message), "no reason given")
         if any(one.code in _QUEUE_FULL for one in problems) and self._running:
             self._queue_full = True
-            return
+            return True
         failed = http_error(self._place, self._config.model, 400, {}, orjson.dumps({"error": {"message": message}}))
         if not isinstance(failed, NoResponseFormatError) or not self._structured:
             said = self._place.shown(message)
             raise ShoeError(f"{self._place}: batch {batch.id} failed: {said} (requests_per_batch sets its size)")
         self._structured = False
+        return True
 
     def _progress(self, batch: Seen) -> None:
         """Say how far a batch is, at each tenth of it."""

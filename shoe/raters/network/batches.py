@@ -16,7 +16,9 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 
 import orjson
 
@@ -61,10 +63,17 @@ class Started:
         """Whether this run asks for all of its questions, as far as is known."""
         return len(self.found) == sum(map(len, self.requests.values()))
 
+    def asked(self, custom_id: str) -> list[Question]:
+        """The questions of one request that this run asks for."""
+        return [self.found[name] for name in self.requests[custom_id] if name in self.found]
+
     def group(self, custom_id: str) -> Group | None:
-        """The questions of one request; None if this run does not ask for all of them."""
-        names = self.requests[custom_id]
-        return [self.found[name] for name in names] if all(name in self.found for name in names) else None
+        """The questions of one request; None if this run does not ask for all of them.
+
+        An answer is read with the ids of all that was asked: some of its questions alone may have other ones.
+        """
+        asked = self.asked(custom_id)
+        return asked if len(asked) == len(self.requests[custom_id]) else None
 
 
 class Supply:
@@ -117,30 +126,37 @@ class Supply:
         return None
 
 
-@dataclass(slots=True)
-class Batch:
-    """Requests that are to become a batch."""
+class Draft:
+    """Requests that are to become a batch, in a file; a context."""
 
-    lines: list[bytes] = field(default_factory=list)
-    groups: dict[str, Group] = field(default_factory=dict)
-    size: int = 0
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.groups: dict[str, Group] = {}
+        self.size = 0
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._stream = path.open("wb")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream.close()
 
     def add(self, custom_id: str, group: Group, line: bytes) -> None:
         """Add one request."""
-        self.lines.append(line)
+        self._stream.write(line)
+        self._digest.update(line)
         self.groups[custom_id] = group
         self.size += len(line)
 
-    def started(self) -> tuple[Started, bytes]:
-        """The batch as it is kept, and the content of its file."""
-        content = b"".join(self.lines)
-        return (
-            Started(
-                digest=hashlib.blake2b(content, digest_size=16).hexdigest(),
-                requests={custom_id: list(map(name_of, group)) for custom_id, group in self.groups.items()},
-                found={name_of(question): question for group in self.groups.values() for question in group},
-            ),
-            content,
+    def started(self) -> Started:
+        """The batch that it is to become."""
+        return Started(
+            digest=self._digest.hexdigest(),
+            requests={custom_id: list(map(name_of, group)) for custom_id, group in self.groups.items()},
+            found={name_of(question): question for group in self.groups.values() for question in group},
         )
 
 

@@ -175,6 +175,8 @@ class Pass:
                 self._gate.too_much(sent_at)
             if failed.retry_after:
                 self._gate.pause(failed.retry_after)
+            elif failed.kind == "429":
+                self._gate.breathe()
             raise
         self._gate.went_well()
         usage = raw.get("usage")

@@ -16,6 +16,8 @@ from time import monotonic
 from shoe.raters.config import Limits
 from shoe.raters.network.errors import LONGEST_PAUSE
 
+_FIRST_BREATH, _LONGEST_BREATH = 0.5, 60.0
+
 
 class Bucket:
     """Amounts a minute, spent ahead: each spender is told how long to wait until its amount has run in."""
@@ -49,6 +51,7 @@ class Gate:
         self._doubling = True
         self._cut_at = 0.0
         self._paused_until = 0.0
+        self._breath = _FIRST_BREATH
         self._waiting: deque[asyncio.Future[bool]] = deque()
         self._sleeping: set[asyncio.Future[None]] = set()
         self._requests = Bucket(limits.requests_per_minute)
@@ -85,6 +88,7 @@ class Gate:
 
     def went_well(self) -> None:
         """An answer came: if all places were in use, there may be more of them."""
+        self._breath = _FIRST_BREATH
         if self.in_flight >= int(self.window) and self.window < self._most:
             self.window = min(self.window + (1.0 if self._doubling else 1.0 / self.window), self._most)
             self._admit()
@@ -96,6 +100,12 @@ class Gate:
         self._doubling = False
         self._cut_at = monotonic()
         self.window = max(min(self.window, self.in_flight) / 2, 1.0)
+
+    def breathe(self) -> None:
+        """Even one request at once was too much, and no time was given: pause, each time for twice as long."""
+        if self.window == 1.0:
+            self.pause(self._breath)
+            self._breath = min(2 * self._breath, _LONGEST_BREATH)
 
     def pause(self, seconds: float) -> None:
         """Send nothing for some time."""

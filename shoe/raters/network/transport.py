@@ -76,7 +76,7 @@ class Transport:
         except aiohttp.ClientConnectorCertificateError as error:
             raise ShoeError(f"{self._place}: {self._place.shown(str(error))}") from None
         except aiohttp.ClientConnectorError as error:
-            raise Transient("unreachable", self._place.shown(str(error)), reached=False) from None
+            raise Transient("unreachable", self._place.shown(str(error)), overload=True, reached=False) from None
         except (aiohttp.ClientError, ConnectionError) as error:
             words = str(error) or type(error).__name__
             raise Transient("dropped", self._place.shown(words), reached=False) from None

@@ -139,6 +139,22 @@ def test_no_request_is_sent_while_the_endpoint_wants_a_pause() -> None:
     run(inner)
 
 
+def test_an_endpoint_that_gives_no_time_is_given_ever_more_of_it() -> None:
+    async def inner(gate: Gate) -> None:
+        loop = asyncio.get_running_loop()
+        gate.window = 2.0
+        gate.breathe()
+        begun = loop.time()
+        assert await gate.start(1)
+        assert loop.time() - begun < 0.4
+        gate.window = 1.0
+        gate.breathe()
+        assert await gate.start(1)
+        assert loop.time() - begun >= 0.5
+
+    run(inner)
+
+
 @given(st.floats(1, 1e6), st.lists(st.floats(0, 1000), min_size=1, max_size=50))
 def test_a_bucket_lets_through_no_more_than_its_rate(per_minute: float, amounts: list[float]) -> None:
     bucket = Bucket(per_minute)
