@@ -20,7 +20,7 @@ from shoe.raters.config import RaterConfig
 from shoe.raters.kinds import Setting
 from shoe.raters.network.chat import SECOND_TIME, Chat
 from shoe.raters.network.client import Pass
-from shoe.raters.network.endpoint import OFFICIAL, OFFICIAL_KEY, address
+from shoe.raters.network.endpoint import OFFICIAL, OFFICIAL_KEY, address, without_slash
 from shoe.raters.prompts import Prompts
 from shoe.raters.questions import Backend, Group, Recorder
 
@@ -38,7 +38,7 @@ SETTINGS: Mapping[str, Setting] = {
 
 def identity(config: RaterConfig) -> Mapping[str, Any]:
     """The endpoint's address as it is used, and what is said when a pair is asked a second time."""
-    return {"base_url": address(config.name, config.settings["base_url"], "").base_url, "second_time": SECOND_TIME}
+    return {"base_url": without_slash(config.settings["base_url"]), "second_time": SECOND_TIME}
 
 
 def backend(config: RaterConfig, prompts: Prompts) -> Backend:

@@ -78,10 +78,15 @@ def address(rater: str, base_url: str, api_key_env: str) -> Address:
     Raises:
         OptionError: if the address is none.
     """
-    url = base_url.rstrip("/")
+    url = without_slash(base_url)
     if problem := _problem(url):
         raise OptionError(f"rater {quote(rater)}: base_url: found {problem}, expected one like {OFFICIAL}")
     return Address(rater, url, api_key_env or (OFFICIAL_KEY if url == OFFICIAL else ""))
+
+
+def without_slash(base_url: str) -> str:
+    """Write an address in the form in which it is used."""
+    return base_url.rstrip("/")
 
 
 def named(variable: str) -> str:
