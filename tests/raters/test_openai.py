@@ -207,9 +207,10 @@ def test_a_web_page_is_no_answer() -> None:
     memory = Memory()
     with Server() as server:
         _, backend = rater(server.url.replace("/v1", "/page"), limits=Limits(tries=1))
-        with pytest.raises(ShoeError, match=r"20 requests in a row failed.*html: a web page.*is base_url right"):
+        with pytest.raises(ShoeError, match=r"does not answer after 1 try: html: a web page.*is base_url right"):
             backend.rate(in_groups(questions(99)), memory)
     assert not memory.answers
+    assert memory.requests == 1
 
 
 def test_answers_that_are_no_chat_completions_stop_the_run() -> None:

@@ -90,14 +90,8 @@ class Pass:
     async def _ask(self, group: Group) -> None:
         """Ask until there is an answer, and keep it. The place for the first attempt is taken."""
         asked = _Asked(group)
-        raw: dict[str, Any]
         try:
-            try:
-                raw = await self._attempt(asked)
-            except Transient as failed:
-                # Only now: all that tenacity sets up costs as much as a request, and stays for the garbage collector.
-                asked.failed = failed
-                raw = await self._retrying.copy()(self._attempt_again, asked)
+            raw = await self._until_answered(asked)
         except Transient as last:
             if not self._gate.stopped:
                 self._give_up(last)
@@ -115,13 +109,22 @@ class Pass:
 
     def _give_up(self, last: Transient) -> None:
         self._given_up += 1
-        tries = f"{self._limits.tries} tries"
+        tries = f"{self._limits.tries} {'try' if self._limits.tries == 1 else 'tries'}"
         if not self._reached:
             raise ShoeError(f"{self._place}: it does not answer after {tries}: {last}")
         if self._given_up == GIVEN_UP_IN_A_ROW:
             raise ShoeError(
                 f"{self._place}: {self._given_up} requests in a row failed after {tries} each, the last with {last}"
             )
+
+    async def _until_answered(self, asked: _Asked) -> dict[str, Any]:
+        try:
+            return await self._attempt(asked)
+        except Transient as failed:
+            asked.failed = failed
+        # Only now: all that tenacity sets up costs as much as a request, and stays for the garbage collector.
+        raw: dict[str, Any] = await self._retrying.copy()(self._attempt_again, asked)
+        return raw
 
     async def _attempt_again(self, asked: _Asked) -> dict[str, Any]:
         """Attempt; the first time, fail as the attempt before did, so that tenacity counts that one and waits."""
@@ -167,10 +170,10 @@ class Pass:
         sent_at = monotonic()
         try:
             reply = await self._transport.post(body, self._chat.once(group, structured))
-            self._reached = True
             self._gate.heed(reply.headers)
             raw = answer(self._place, self._model, *reply)
         except Transient as failed:
+            self._reached = self._reached or failed.reached
             if failed.overload:
                 self._gate.too_much(sent_at)
             if failed.retry_after:
@@ -178,6 +181,7 @@ class Pass:
             elif failed.kind == "429":
                 self._gate.breathe()
             raise
+        self._reached = True
         self._gate.went_well()
         usage = raw.get("usage")
         if isinstance(usage, dict) and isinstance(usage.get("total_tokens"), int):

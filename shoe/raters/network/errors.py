@@ -32,7 +32,7 @@ class Transient(Exception):  # noqa: N818 (it is handled, not shown)
         detail: the endpoint's words, fit to be shown.
         retry_after: seconds that the endpoint asks to wait.
         overload: whether fewer requests at once would help.
-        reached: whether the endpoint said anything at all.
+        reached: whether it was the endpoint, and no page or silence, that answered.
     """
 
     kind: str
@@ -74,7 +74,7 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
     if not body.strip():
         raise Transient("empty")
     if "html" in headers.get("Content-Type", ""):
-        raise Transient("html", "a web page, not an answer (is base_url right?)")
+        raise Transient("html", "a web page, not an answer (is base_url right?)", reached=False)
     raw = _kept(place, body)
     error = raw.get("error")
     if error and not raw.get("choices"):
