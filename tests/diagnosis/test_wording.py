@@ -1,0 +1,181 @@
+"""What words cost: figures by hand, and what must add up."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from shoe.diagnosis.semantic import diagnose_meaning
+from shoe.diagnosis.wording import Example, Word, Wording
+from shoe.frames import Frame
+from tests.diagnosis.meanings import read_for_meaning, write_hand_map
+from tests.diagnosis.pictures import AWAY, O1, P1, comparable, diagnosed, image
+from tests.oracles.model import ImageScene, Triplet
+
+TRUTH = [Triplet(P1, O1, "ride", "horse")]
+
+
+def near(value: float) -> Any:
+    return pytest.approx(value, abs=1e-7)
+
+
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_hand_map(tmp_path_factory.mktemp("map"))
+
+
+def wording(folder: Path, *scenes: ImageScene, protocol: str = "shoe") -> Wording:
+    found = read_for_meaning(folder, *scenes, protocol=protocol).wording
+    assert found is not None
+    return found
+
+
+def steps(found: Wording) -> tuple[float, float, float]:
+    return found.matching, found.charging, found.credit
+
+
+TWO_WORDS = [
+    image(TRUTH, [Triplet(P1, O1, "gallop", "horse", 0.9)]),
+    image(TRUTH, [Triplet(P1, O1, "ride", "pony", 0.8)], "b.jpg"),
+]
+
+
+def test_a_verb_and_an_object_by_hand(rated: Path) -> None:
+    """One class of two truths. Equal words: both matches have the half of 1 that is right, AP = 1/2 x 1/2.
+
+    The map: 3/4 and 7/8. Precision at the second is 13/16, and so is recall: AP = (13/16)^2. On the way the second is
+    always the peak, where both have the same slope; so they share the credit as they share the growth, 2 to 3.
+    """
+    found = wording(rated, *TWO_WORDS)
+    gain = (13 / 16) ** 2 - 1 / 4
+    assert (found.equal_map, found.map) == (near(1 / 4), near((13 / 16) ** 2))
+    assert found.identity_map == near(1 / 4)
+    assert steps(found) == (near(0), near(0), near(gain))
+    pony, gallop = found.confusions
+    assert (pony.part, pony.matches, pony.share, pony.gain) == (
+        "object",
+        1,
+        near(0.6),
+        near(0.6 * gain),
+    )
+    assert pony.word == Word("horse", "horse.n.01", "pony", "pony.n.05", 0.75, "more_specific")
+    assert gallop.word == Word("ride", "ride.v.01", "gallop", "gallop.v.01", 0.5, "more_specific")
+    assert (gallop.part, gallop.share) == ("verb", near(0.4))
+    assert (found.verb_credit, found.object_credit) == (
+        near(0.4 * gain),
+        near(0.6 * gain),
+    )
+    assert (found.further, found.further_gain) == (0, 0)
+
+
+def test_examples_lead_back_to_the_files(rated: Path) -> None:
+    beside = (P1[0] + 3, P1[1], P1[2] + 3, P1[3])
+    scene = image(TRUTH, [Triplet(AWAY, AWAY, "kiss", "kite"), Triplet(beside, O1, "gallop", "horse", 0.9)])
+    scene.truth_frame, scene.prediction_frame = Frame.PIXELS_1, Frame.PIXELS_0
+    (confusion,) = wording(rated, scene).confusions
+    (example,) = confusion.examples
+    assert example == Example(
+        image="a.jpg",
+        truth=0,
+        prediction=1,
+        true_human_box=P1,
+        true_object_box=O1,
+        human_box=beside,
+        object_box=O1,
+        verb=Word("ride", "ride.v.01", "gallop", "gallop.v.01", 0.5, "more_specific"),
+        object=Word("horse", "horse.n.01", "horse", "horse.n.01", 1.0, "same"),
+        similarity=0.75,
+        score=0.9,
+        # Frames lie a pixel apart in both directions, the human boxes three more in one: 16 x 19 of 20 x 20 are shared.
+        iou=near(16 * 19 / (800 - 16 * 19)),
+        gain=near(confusion.gain),
+    )
+
+
+def test_words_that_are_understood_can_be_charged(rated: Path) -> None:
+    """ "Galloping pony" elsewhere, the most confident: to equal words it is nothing, to the map it rides a horse.
+
+    It pushes both matches down a rank. With equal words that takes the AP from 1/4 to 1/2 x 1/3.
+    """
+    elsewhere = image([], [], "c.jpg")
+    elsewhere.truth = [Triplet(P1, O1, "kiss", "horse")]
+    elsewhere.predictions = [Triplet(AWAY, AWAY, "gallop", "pony", 1.0)]
+    found = wording(rated, *TWO_WORDS, elsewhere)
+    # Two classes: that of the kiss has no match and AP 0.
+    assert found.equal_map == near(1 / 8)
+    assert found.charging == near((1 / 6 - 1 / 4) / 2)
+    assert found.map == near(13 / 8 / 3 * 13 / 16 / 2)
+    assert sum(steps(found)) == pytest.approx(found.gain)
+
+
+def test_the_map_may_match_others(rated: Path) -> None:
+    """Half right both, the more confident "gallop horse" is matched by equal words, "ride pony" by the map.
+
+    Then "gallop horse" is left over above it: charged, it halves precision.
+    """
+    both = [Triplet(P1, O1, "gallop", "horse", 0.9), Triplet(P1, O1, "ride", "pony", 0.8)]
+    found = wording(rated, image(TRUTH, both))
+    assert found.equal_map == near(1 / 4)
+    assert steps(found) == (
+        near(0),
+        near(-1 / 8),
+        near((7 / 8) ** 2 / 2 - 1 / 8),
+    )
+    (pony,) = found.confusions
+    assert (pony.word.said, pony.share, pony.matches) == ("pony", near(1), 1)
+
+
+def test_words_of_the_same_sense_count_under_identity(rated: Path) -> None:
+    found = wording(rated, image([Triplet(P1, O1, "ride", "bicycle")], [Triplet(P1, O1, "ride", "bike", 0.9)]))
+    assert (found.equal_map, found.identity_map, found.map) == pytest.approx((1 / 4, 1, 1), abs=1e-7)
+    (bike,) = found.confusions
+    assert bike.word == Word("bicycle", "bicycle.n.01", "bike", "bicycle.n.01", 1.0, "same")
+
+
+def test_one_confusion_gathers_its_matches_over_classes_and_shows_the_three_that_gain_most(rated: Path) -> None:
+    scenes = [
+        image([Triplet(P1, O1, verb, "horse")], [Triplet(P1, O1, verb, "pony", score)], f"{verb}{score}.jpg")
+        for verb, score in (("ride", 0.9), ("ride", 0.8), ("hold", 0.7), ("feed", 0.6), ("feed", 0.5))
+    ]
+    (pony,) = wording(rated, *scenes).confusions
+    assert (pony.matches, pony.share) == (5, near(1))
+    # Holding is alone in its class; the others share theirs.
+    assert (len(pony.examples), pony.examples[0].image) == (3, "hold0.7.jpg")
+    assert pony.examples[0].gain > 1.9 * pony.examples[1].gain
+    assert pony.gain > sum(example.gain for example in pony.examples)
+
+
+@pytest.mark.parametrize("predictions", [[], [Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, "xyz", "xyz")]])
+def test_where_words_cost_nothing_nothing_is_explained(rated: Path, predictions: list[Triplet]) -> None:
+    found = wording(rated, image(TRUTH, predictions))
+    assert (found.confusions, found.further, found.gain, *steps(found)) == ((), 0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("protocol", ["shoe", "shoe-literal"])
+@settings(max_examples=60)
+@given(found=comparable())
+def test_shares_sum_to_one_and_parts_to_the_gain(protocol: str, found: list[ImageScene]) -> None:
+    result = diagnose_meaning(diagnosed(*found), protocol=protocol, most=2)
+    explained = result.wording
+    if explained is None:
+        assert result.means.map is None
+        return
+    assert explained.map == result.means.map
+    assert sum(steps(explained)) == pytest.approx(explained.gain)
+    shown = sum(confusion.gain for confusion in explained.confusions)
+    whole = max(explained.credit, 0.0)
+    assert shown + explained.further_gain == pytest.approx(whole)
+    assert explained.verb_credit + explained.object_credit == pytest.approx(whole)
+    assert len(explained.confusions) <= 2
+    for confusion in explained.confusions:
+        assert confusion.gain == pytest.approx(confusion.share * explained.credit)
+        assert confusion.gain > 0
+        assert 1 <= len(confusion.examples) == min(3, confusion.matches)
+        for example in confusion.examples:
+            words = example.verb if confusion.part == "verb" else example.object
+            assert words == confusion.word
+            assert example.similarity == pytest.approx((example.verb.similarity + example.object.similarity) / 2)
+            assert example.iou >= 0.5
+    gains = [confusion.gain for confusion in explained.confusions]
+    assert gains == sorted(gains, reverse=True)
