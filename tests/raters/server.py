@@ -45,10 +45,15 @@ class Endpoint:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.generator = Generator(plan)
-        self.batches = Batches(plan, self.generator)
-        self.counts: Counter[str] = Counter()
+        self.batches = Batches(plan)
         self.in_flight = 0
+        self.forget()
+
+    def forget(self) -> None:
+        """Be as a new server; nothing may be in flight."""
+        self.generator = Generator(self.plan)
+        self.batches.forget(self.generator)
+        self.counts: Counter[str] = Counter()
         self.most_in_flight = 0
         self._stored: dict[str, bytes] = {}
         self._tries: Counter[tuple[object, ...]] = Counter()
@@ -172,9 +177,8 @@ def error(status: int, message: str, code: str = "", headers: Mapping[str, str] 
 class Server:
     """The endpoint on a port of its own, in a thread of its own, as long as the block lasts."""
 
-    def __init__(self, plan: Plan | None = None, port: int = 0) -> None:
+    def __init__(self, plan: Plan | None = None) -> None:
         self.endpoint = Endpoint(plan or Plan())
-        self._port = port
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -217,9 +221,9 @@ class Server:
 
     async def _start(self, runner: web.AppRunner) -> None:
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", self._port)
+        site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
-        self._port = runner.addresses[0][1]
+        self._port: int = runner.addresses[0][1]
 
 
 def main(arguments: Sequence[str]) -> None:

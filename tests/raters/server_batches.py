@@ -28,14 +28,17 @@ class Batches:
     of requests: "batch 500" (nothing happened), "batch dropped" (it happened, but the response is lost).
     """
 
-    def __init__(self, plan: Plan, answers: Answers) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def forget(self, answers: Answers) -> None:
+        """Have no files and batches, and take answers from there."""
         self.counts: Counter[str] = Counter()
         self._answers = answers
         self._files: dict[str, tuple[str, bytes]] = {}
         self._batches: dict[str, dict[str, Any]] = {}
         self._tries: Counter[tuple[object, ...]] = Counter()
-        self._tasks: set[asyncio.Task[None]] = set()
 
     def add_to(self, router: web.UrlDispatcher) -> None:
         router.add_post("/v1/files", self.upload)
