@@ -1,0 +1,239 @@
+"""What each error costs SHOE-mAP, by hand; what must hold of any scene; the whole test set in other words."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+
+from shoe.datasets.hico_det import read_ground_truth
+from shoe.diagnosis.deltas import Means
+from shoe.diagnosis.diagnose import diagnose
+from shoe.diagnosis.diagnosis import NAMES
+from shoe.diagnosis.mended import Tables
+from shoe.diagnosis.semantic import diagnose_meaning
+from shoe.diagnosis.semantic_record import semantic_dict
+from shoe.errors import OptionError
+from shoe.scoring.score import score
+from tests.diagnosis.meanings import read_for_meaning, write_hand_map
+from tests.diagnosis.pictures import AWAY, O1, O2, P1, P2, comparable, diagnosed, image
+from tests.oracles.model import ImageScene, Triplet
+
+RIDE = Triplet(P1, O1, "ride", "horse")
+both_variants = pytest.mark.parametrize("variant", ["paper", "released"])
+
+
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_hand_map(tmp_path_factory.mktemp("map"))
+
+
+def costs(folder: Path, *scenes: ImageScene, **options: str) -> dict[str, Any]:
+    """SHOE-mAP as "map", and the deltas that are not 0."""
+    found = read_for_meaning(folder, *scenes, **options)
+    deltas = {name: delta.map for name, delta in found.deltas.items()}
+    assert list(deltas) == list(NAMES)
+    kept = {name: near(d) for name, d in deltas.items() if d is None or abs(d) > 1e-6}
+    return {"map": near(found.means.map), **kept}
+
+
+def near(value: float | None) -> Any:
+    return None if value is None else pytest.approx(value, abs=1e-6)
+
+
+def test_another_word_costs_what_it_lacks(rated: Path) -> None:
+    """Sigma is 3/4, so AP is 9/16; that the prediction is false to equal words costs meaning nothing."""
+    scene = image([RIDE], [replace(RIDE, verb="gallop", score=0.9)])
+    assert costs(rated, scene) == {
+        "map": 9 / 16,
+        "interaction": 7 / 16,
+        "false_positive": -9 / 16,  # removes the only answer
+        "false_negative": None,  # no class is left
+    }
+
+
+def test_a_word_of_the_same_meaning_costs_nothing(rated: Path) -> None:
+    hold = replace(RIDE, verb="hold")
+    scene = image([hold], [replace(hold, verb="grip", score=0.9)])
+    assert costs(rated, scene) == {"map": 1.0, "false_positive": -1.0, "false_negative": None}
+
+
+@pytest.mark.parametrize(
+    ("prediction", "fixed_by"),
+    [
+        (Triplet(AWAY, O1, "gallop", "horse", 0.9), "human_box"),
+        (Triplet(P1, AWAY, "gallop", "pony", 0.9), "object_box"),
+        (Triplet(AWAY, O1, "gallop", "pony", 0.9), None),  # both boxes: it has nothing right to go by
+    ],
+)
+def test_a_misplaced_box_costs_all(rated: Path, prediction: Triplet, fixed_by: str | None) -> None:
+    found = costs(rated, image([RIDE], [prediction]))
+    assert found["map"] == 0
+    assert {name for name, gain in found.items() if gain == near(1)} == ({fixed_by} if fixed_by else set())
+
+
+def test_a_duplicate_is_charged_by_meaning_too(rated: Path) -> None:
+    """The second, in the same place, is matched with nothing: it stands before the second truth's match."""
+    other = Triplet(P2, O2, "ride", "horse", 0.5)
+    scene = image([RIDE, replace(other, score=1.0)], [replace(RIDE, score=0.9), replace(RIDE, score=0.8), other])
+    gain = 1 - (1 / 2 + 1 / 2 * 2 / 3)
+    assert costs(rated, scene) == {"map": 1 - gain, "duplicate": gain, "false_positive": gain}
+
+
+def test_a_truth_that_only_meaning_finds_may_be_dropped_as_missed(rated: Path) -> None:
+    """The object box oracle makes "ride bicycle" of the only answer, so "ride horse" is strictly missed."""
+    truth = [Triplet(P1, O2, "ride", "bicycle"), RIDE]
+    found = costs(rated, image(truth, [replace(RIDE, object="pony", score=0.9)]), choice="best")
+    half = (7 / 8) ** 2 / 2
+    assert found == {
+        "map": half,
+        "object_box": 1 / 2 - half,
+        "false_positive": -half,
+        "missed_gt": -half,
+        "false_negative": None,
+    }
+
+
+def test_a_fix_does_not_take_hold_where_another_says_the_same_with_more_confidence(rated: Path) -> None:
+    """The more confident "grip" is matched with or without the fixed prediction, which is left over then."""
+    hold = replace(RIDE, verb="hold")
+    scene = image([hold], [replace(hold, verb="grip", score=0.9), replace(hold, human_box=AWAY, score=0.8)])
+    assert costs(rated, scene) == {"map": 1.0, "false_positive": -1.0, "false_negative": None}
+
+
+def test_means_of_rare_and_non_rare_classes(rated: Path) -> None:
+    hop_on = replace(RIDE, verb="hop_on")
+    scenes = image([RIDE], [replace(RIDE, verb="gallop")]), image([hop_on], [hop_on], "b.jpg")
+    found = read_for_meaning(rated, *scenes)
+    assert found.means == (near((9 / 16 + 1) / 2), near(1), near(9 / 16))
+    assert found.deltas["interaction"] == (near(7 / 32), near(0), near(7 / 16))
+
+
+@both_variants
+@pytest.mark.parametrize("no_interaction", ["exclude", "keep"])
+@settings(max_examples=30)
+@given(found=comparable())
+def test_before_any_fix_it_is_what_scoring_the_same_tables_gives(
+    variant: str, no_interaction: str, found: list[ImageScene]
+) -> None:
+    diagnosis = diagnosed(*found, variant=variant, no_interaction=no_interaction)
+    result = diagnose_meaning(diagnosis)
+    task = Tables.of(diagnosis).task
+    scored = score(
+        task.predictions, task.truth, protocols=["shoe"], options=[f"no-interaction={no_interaction}"]
+    ).semantic
+    assert scored is not None
+    assert result.means.map == (None if scored.map is None else pytest.approx(scored.map))
+    assert ("map" in result.absent) == (result.wording is None) == (result.deltas == {}) == (scored.map is None)
+
+
+@settings(max_examples=30)
+@given(found=comparable())
+def test_truth_predicts_itself(found: list[ImageScene]) -> None:
+    """Where no truth of a class repeats another's place; a box without extent overlaps nothing, itself included."""
+    found = [scene for scene in found if scene.known]
+    for scene in found:
+        wide = [t for t in scene.truth if all(b[0] < b[2] and b[1] < b[3] for b in (t.human_box, t.object_box))]
+        scene.truth = list(dict.fromkeys(wide))
+        scene.predictions, scene.prediction_frame = scene.truth, scene.truth_frame
+    result = diagnose_meaning(diagnosed(*found))
+    assert result.means.map in (None, near(1))
+    assert all(gain in (None, near(0)) for delta in result.deltas.values() for gain in delta)
+    assert len(result.interaction.prediction) == len(result.object_class.prediction) == 0
+    if result.wording is not None:
+        assert (result.wording.equal_map, result.wording.confusions) == (near(1), ())
+
+
+def test_absent_where_scores_are_no_confidences(rated: Path) -> None:
+    found = read_for_meaning(rated, image([RIDE], [replace(RIDE, verb="gallop", score=-2.5)]))
+    assert found.absent == {"map": "a score of -2.5: SHOE needs scores in 0..1"}
+    assert (found.means, found.deltas, found.wording) == (Means(None, None, None), {}, None)
+    assert len(found.interaction.prediction) == 1
+    assert "map" not in semantic_dict(found)
+
+
+def test_absent_without_ground_truth(rated: Path) -> None:
+    for scenes in ([], [image([], [])], [image([], [RIDE])]):
+        found = read_for_meaning(rated, *scenes)
+        assert found.absent == {"map": "no ground truth"}
+        assert list(semantic_dict(found)) == ["signature", "errors", "interaction", "object_class", "absent"]
+
+
+def test_no_predictions(rated: Path) -> None:
+    assert costs(rated, image([RIDE], [])) == {"map": 0.0, "missed_gt": None, "false_negative": None}
+
+
+def test_unknown_names_are_refused() -> None:
+    found = diagnosed(image([RIDE], []))
+    with pytest.raises(OptionError, match=r"unknown semantic protocol 'sho' \(did you mean shoe\?\)"):
+        diagnose_meaning(found, protocol="sho")
+    with pytest.raises(OptionError, match="unknown similarity 'hico'"):
+        diagnose_meaning(found, similarity="hico")
+
+
+def test_the_signature_names_the_map_the_protocol_and_the_diagnosis(rated: Path) -> None:
+    scene = image([RIDE], [RIDE])
+    found = {
+        str(read_for_meaning(rated, scene, **options).signature)
+        for options in ({}, {"protocol": "shoe-literal"}, {"variant": "released"}, {"seed": 1}, {"choice": "best"})
+    }
+    found |= {str(diagnose_meaning(diagnosed(scene, no_interaction=n)).signature) for n in ("keep", "exclude")}
+    assert len(found) == 7
+    items = dict(read_for_meaning(rated, scene).signature.items)
+    assert (items["map"], items["diagnosis"], items["seed"]) == ("by-hand", "paper", "0")
+    assert (items["protocol"], items["no-interaction"]) == ("shoe", "exclude")
+
+
+def test_the_record_is_json_with_the_documented_keys(rated: Path) -> None:
+    found = read_for_meaning(rated, image([RIDE], [replace(RIDE, verb="gallop", score=0.9)]))
+    record = orjson.loads(orjson.dumps(semantic_dict(found)))
+    assert list(record) == ["signature", "map", "map_non_rare", "errors", "interaction", "object_class", "wording"]
+    assert list(record["errors"]) == list(NAMES)
+    assert record["errors"]["false_negative"] == {}
+    assert list(record["errors"]["interaction"]) == ["delta_map", "delta_map_non_rare"]
+    assert record["interaction"] == {
+        "count": 1,
+        "types": {"interaction": 1},
+        "nearness": {
+            "more_specific": {
+                "count": 1,
+                "share": 1.0,
+                "similarity": 0.5,
+                "commonest": [{"label": "ride", "said": "gallop", "times": 1}],
+            }
+        },
+    }
+    assert record["object_class"] == {"count": 0, "types": {}, "nearness": {}}
+    (confusion,) = record["wording"]["confusions"]
+    assert confusion["word"]["said"] == "gallop"
+    assert confusion["examples"][0]["human_box"] == list(P1)
+
+
+@pytest.mark.real_data
+def test_the_whole_test_set_in_other_words(shared_data: Path) -> None:
+    """Every "hold" is gripped and every motorcycle is a motorbike; else the truth predicts itself."""
+    truth = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
+    table = truth.interactions
+    hold, motorcycle = table.verbs.index("hold"), table.objects.index("motorcycle")
+    verbs, objects = list(table.verbs), list(table.objects)
+    verbs[hold], objects[motorcycle] = "gripping", "motorbike"
+    said = replace(table, verbs=tuple(verbs), objects=tuple(objects))
+    diagnosis = diagnose(said, truth, choice="best")
+    found = diagnose_meaning(diagnosis)
+
+    held, driven = table.verb == hold, table.object == motorcycle
+    idle = truth.classes.no_interaction[truth.hoi]
+    assert len(found.interaction.prediction) == (held & ~driven).sum()
+    assert len(found.object_class.prediction) == (driven & ~idle).sum()
+    assert [kind.nearness for kind in found.object_class.kinds] == ["same"]
+    explained = found.wording
+    assert explained is not None
+    assert explained.identity_map > explained.equal_map
+    by_part = {confusion.part: confusion for confusion in explained.confusions}
+    assert {word.word.label for word in explained.confusions} == {"hold", "motorcycle"}
+    assert (by_part["object"].word.said, by_part["object"].word.nearness) == ("motorbike", "same")
+    assert (by_part["verb"].word.said, by_part["verb"].word.sense) == ("gripping", "grip.v.01")
+    assert sum(confusion.share for confusion in explained.confusions) == pytest.approx(1)
+    assert (found.means.map or 0) + (found.deltas["interaction"].map or 0) == pytest.approx(1, abs=0.01)
