@@ -10,9 +10,10 @@ A digit can be several tokens ("3" and " 3"): the probability of a rating is the
 when blanks are stripped off, at the place where the model's own tokenizer puts the digit. What may follow is not read:
 a model that would go on to "3.5" or "10" counts as 3 or 1.
 
-A pair's figures do not depend on the pairs that are read beside it (see :func:`shoe.raters.local.batches`), but for
-the last bits of floating-point sums. They are rounded to four digits, so that a second run on the same machine gives
-the same answers; another processor, or a lower ``dtype``, can give others.
+A pair's figures do not depend on the pairs that are read beside it, so that a run in pieces comes to what a run at once
+comes to: every batch of one length has the same shape (:func:`shoe.raters.local.batches`). Another ``batch_size`` or
+processor moves the last bits of floating-point sums; figures are rounded to four digits, which hides most of that. A
+lower ``dtype`` moves more, and is part of the key of an answer.
 """
 
 from __future__ import annotations
@@ -67,6 +68,9 @@ def backend(config: RaterConfig, prompts: Prompts) -> Backend:
         if found != expected:
             why = "kind transformers reads one pair's probabilities and samples nothing"
             raise OptionError(f"rater {quote(config.name)}: {name} is {quote(found)}, expected {expected}: {why}")
+    if not 0 <= config.settings["least_mass"] <= 1:
+        where = f"rater {quote(config.name)}: least_mass"
+        raise OptionError(f"{where} is {config.settings['least_mass']:g}, expected 0 to 1: it is a probability")
     return _LocalModel(local.checked(config), prompts)
 
 
@@ -81,18 +85,18 @@ class _LocalModel:
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         """Read the model's probabilities, a batch of prompts of about one length at a time."""
         model = Reader(self._config)
-        for length, batch in local.batches(self._asked(groups, recorder, model), model.batch_size):
+        prompts = ((group, model.tokens_of(self._prompts.render(group, several=False))) for group in groups)
+        for length, batch in local.batches(prompts, model.batch_size):
             if recorder.stopping:
                 return
-            given, mass = model.read([tokens for _, tokens in batch], length)
-            for (group, tokens), shares, total in zip(batch, given, mass, strict=True):
-                recorder.answer(group, _raw(shares, total, len(tokens)))
-
-    def _asked(self, groups: Iterator[Group], recorder: Recorder, model: Reader) -> Iterator[tuple[Group, list[int]]]:
-        for group in groups:
-            if recorder.stopping or not recorder.may_ask(group):
+            # Not before the batch is full: what waits for company has not been asked.
+            asked = [(group, tokens) for group, tokens in batch if recorder.may_ask(group)]
+            if asked:
+                given, mass = model.read([tokens for _, tokens in asked], length)
+                for (group, tokens), shares, total in zip(asked, given, mass, strict=True):
+                    recorder.answer(group, _raw(shares, total, len(tokens)))
+            if len(asked) < len(batch):
                 return
-            yield group, model.tokens_of(self._prompts.render(group, several=False))
 
     def parse(self, part: Part, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         """Read the rating of the one pair that was asked."""

@@ -12,9 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.errors import ShoeError
-from shoe.raters.config import RaterConfig
+from shoe.lexicon.expressions import Part
+from shoe.raters.budget import Budget
+from shoe.raters.built import is_complete
+from shoe.raters.config import RaterConfig, RatersFile
+from shoe.raters.job import rate
 from shoe.raters.keys import identity_of
 from shoe.raters.kinds import kind_of
+from shoe.raters.pairs import Plan
+from shoe.raters.panel import Panel
+from shoe.raters.planning import plan_pairs
 from shoe.raters.questions import Group, Question, Sense
 from shoe.raters.states import State
 from tests.raters.asking import PROMPTS, Memory, in_groups
@@ -88,6 +95,7 @@ def test_too_little_mass_is_no_rating() -> None:
         ({"sampling": {"temperature": 0}}, "sampling is {'temperature': 0}, expected {}"),
         ({"repeats": 3}, "repeats is 3, expected 1"),
         ({"batch_size": 0}, "batch_size is 0, expected 1 or more"),
+        ({"least_mass": 1.5}, "least_mass is 1.5, expected 0 to 1"),
     ],
 )
 def test_what_cannot_be_is_said_before_a_model_is_loaded(changed: dict[str, Any], said: str) -> None:
@@ -173,6 +181,24 @@ def test_a_budget_and_a_stop_end_it(models: Any, tmp_path: Path) -> None:
     stopped = Memory(stop_after=3)
     backend.rate(in_groups(questions(20)), stopped)
     assert 3 <= len(stopped.answers) <= 4
+
+
+def test_a_run_in_pieces_leaves_what_a_run_at_once_leaves(models: Any, reader: Any, tmp_path: Path) -> None:
+    raters = RatersFile((config(models.causal_model(tmp_path / "model"), batch_size=4, least_mass=0.0),))
+    others = ("sit", "walk", "run", "hold", "carry", "eat", "throw", "catch", "push", "pull", "wash")
+    plans: dict[Part, Plan] = {"verb": plan_pairs("verb", [("ride.v.01", f"{verb}.v.01") for verb in others])}
+
+    at_once = Panel(raters, PROMPTS, tmp_path / "at once")
+    whole = rate(at_once, plans, Budget())
+    pieces = Panel(raters, PROMPTS, tmp_path / "pieces")
+    runs = 0
+    while not is_complete(rate(pieces, plans, Budget(max_requests=3))):
+        runs += 1
+        assert runs < 10
+    assert runs == 3
+    assert (whole.parts["verb"].states >= 0).all()
+    ledgers = [seat.ledger.path.read_bytes().splitlines() for panel in (at_once, pieces) for seat in panel.seats]
+    assert sorted(ledgers[0]) == sorted(ledgers[1])
 
 
 def test_mistakes_are_one_line(models: Any, tmp_path: Path) -> None:
