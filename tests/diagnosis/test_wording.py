@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from shoe.diagnosis.confusions import Example, Word
 from shoe.diagnosis.semantic import diagnose_meaning
-from shoe.diagnosis.wording import Example, Word, Wording
+from shoe.diagnosis.wording import Wording
 from shoe.frames import Frame
 from tests.diagnosis.meanings import read_for_meaning, write_hand_map
 from tests.diagnosis.pictures import AWAY, O1, P1, comparable, diagnosed, image
