@@ -52,9 +52,9 @@ class Budget:
             self.spent += cost
 
     def stop(self, reason: Reason) -> None:
-        """End the run: what is in flight is kept, nothing is started."""
+        """End the run: what is in flight is kept, nothing is started. The user's word counts most."""
         with self._lock:
-            self.reason = self.reason or reason
+            self.reason = reason if reason == "interrupted" else self.reason or reason
 
     @property
     def stopping(self) -> bool:

@@ -162,6 +162,7 @@ class _Run:
         self._onward: dict[Part, Indices] = {}
         self._filtering = Event()
         self._errors: list[BaseException] = []
+        self._quiet = budget.stopping
 
     def work(self) -> None:
         """Start all raters and show how they go until the last has ended."""
@@ -185,7 +186,7 @@ class _Run:
                 working[0].join(_LOOK)
                 self._display.show(self._tallies)
             except KeyboardInterrupt:
-                if interrupted:
+                if interrupted or self._quiet:
                     raise
                 interrupted = True
                 self._budget.stop("interrupted")

@@ -53,10 +53,10 @@ class Recorder(Protocol):
     """Where a rater puts what happened, as it happens; safe to call from several threads."""
 
     def answer(self, group: Group, raw: Mapping[str, Any]) -> None:
-        """Keep one raw answer, JSON as it came, durably, before anything reads it.
+        """Keep one raw answer, JSON as it came, before anything reads it: it outlives this process from here on.
 
         Raises:
-            StopRating: if the job is to end here (budget, interruption).
+            InputError: if the ledger cannot be written.
         """
         ...
 
