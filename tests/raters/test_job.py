@@ -17,12 +17,16 @@ from shoe.lexicon.store import lexicon
 from shoe.raters.budget import Budget
 from shoe.raters.built import check_place, states_of, write_built
 from shoe.raters.config import Ensemble, Price, RaterConfig, RatersFile
+from shoe.raters.estimate import Progress
 from shoe.raters.job import Outcome, known, rate, rate_pairs
+from shoe.raters.measured import measured_progress
 from shoe.raters.pairs import Plan
 from shoe.raters.panel import Panel
 from shoe.raters.planning import plan_pairs
 from shoe.raters.prefilter import Disagreement, goes_on, sample_of
 from shoe.raters.prompts import Prompts
+from shoe.raters.questions import Question
+from shoe.raters.senses import describe
 from shoe.raters.states import State
 from shoe.similarity import SimilarityMap
 from tests.raters import standin
@@ -367,3 +371,24 @@ def test_only_a_map_of_this_job_is_replaced(tmp_path: Path) -> None:
     for name in ("file", "other"):
         with pytest.raises(ShoeError, match="expected a new folder, or a map of an earlier run"):
             check_place(tmp_path / name)
+
+
+def test_an_estimate_learns_from_the_answers(tmp_path: Path) -> None:
+    seats = panel(tmp_path, rater(1), rater(2, pairs_per_request=3))
+    assert measured_progress(seats, known(seats, plans()))["r1"] == Progress(
+        {"verb": 0, "object": 0}, {"verb": 0, "object": 0}
+    )
+    outcome = rate(seats, plans(), Budget())
+    learnt = measured_progress(seats, outcome)
+    assert learnt["r1"].answered == {part: len(plan) for part, plan in plans().items()}
+    assert learnt["r1"].zeros["verb"] == outcome.parts["verb"].zeros
+    assert learnt["r1"].answer_tokens == learnt["r2"].answer_tokens == 10
+    length = sum(map(len, Prompts.read().render([question_of(outcome)], several=False)[:2]))
+    assert learnt["r1"].tokens_per_char == pytest.approx(100 / length, rel=0.1)
+
+
+def question_of(outcome: Outcome) -> Question:
+    plan = outcome.parts["verb"].plan
+    names = [lexicon().name(int(column[0])) for column in (plan.first, plan.second)]
+    first, second = describe(names)
+    return Question(bytes(16), "verb", first, second)
