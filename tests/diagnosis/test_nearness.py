@@ -1,7 +1,6 @@
 """Relations of senses, held to WordNet as nltk reads it; and what a word is to a class."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -165,11 +164,3 @@ def test_measures_name_a_sense_of_every_word(measure: str) -> None:
 def test_no_words_and_no_known_words(rated: SimilarityMap) -> None:
     assert near(rated, "verb", [("ride.v.02", "ride")], [])[1] == [[]]
     assert near(rated, "verb", [("ride.v.02", "ride")], ["xyzzy"])[1] == [["unresolved"]]
-
-
-def test_the_file_of_opposites_has_each_pair_once() -> None:
-    lines = (Path(__file__).parents[2] / "shoe/diagnosis/data/antonyms.tsv").read_text("utf-8").splitlines()
-    pairs = [tuple(line.split("\t")) for line in lines[1:]]
-    assert len(pairs) == 1483
-    assert all(lexicon().synset(name) >= 0 for pair in pairs for name in pair)
-    assert len({frozenset(pair) for pair in pairs}) == len(pairs)
