@@ -45,7 +45,8 @@ _BY_ID = re.compile(
 _OBJECT = re.compile(r"\{[^{}]*\}")
 _OBJECT_ID = re.compile(r"[\"'](?:id|pair|pair_id)[\"']\s*:\s*[\"']?(?P<id>\w{1,40})", re.IGNORECASE)
 _OBJECT_RATING = re.compile(rf"[\"'](?:rating|score)[\"']\s*:\s*[\"']?(?=[-+\d]){_VALUE}", re.IGNORECASE)
-_CUT = re.compile(r"[\w.,+-]+\Z")
+# The look behind has each run of characters be looked at once, not once from each of them.
+_CUT = re.compile(r"(?<![\w.,+-])[\w.,+-]+\Z")
 _OF_FOUR = re.compile(r"[ \t]*(?:/|out[ \t]of)[ \t]*4\.?")
 _WHOLE = re.compile(r"\+?([0-4])(?:\.0{1,6})?")
 

@@ -192,6 +192,10 @@ def test_of_an_answer_that_was_cut_off_the_last_number_does_not_count() -> None:
     assert read_chat(chat('{"ratings": {"417": 3, "233": 1', "length"), THREE) == [3, NONE, NONE]
 
 
+def test_a_long_answer_that_was_cut_off_takes_no_longer_than_it_is() -> None:
+    assert read_chat(chat("a" * 1_000_000 + "!", "length"), THREE) == [NONE] * 3
+
+
 SCRAPS = ["rating", "Rating: ", '"rating": ', "score", "417", "233", "0", "3", "4", "7", "2.5", "{", "}", "[", "]", '"']
 SCRAPS += [
     ",",

@@ -210,13 +210,18 @@ def result_of(place: Endpoint, model: str, text: bytes) -> tuple[str, Result]:
     try:
         found = orjson.loads(text)
         response, error = found["response"] or {}, found.get("error") or {}
-        name, status, body = str(found["custom_id"]), int(response.get("status_code", 0)), response.get("body")
-        kind = str(error.get("code") or "failed")
+        name, status, body = found["custom_id"], int(response.get("status_code", 0)), response.get("body")
+        kind = error.get("code") or "failed"
     except (ValueError, TypeError, KeyError, AttributeError):
+        return "", Transient("malformed line")
+    if not (isinstance(name, str) and isinstance(kind, str)):
         return "", Transient("malformed line")
     if not status:
         return name, Transient("expired" if kind == "batch_expired" else place.shown(kind))
-    content = body.encode() if isinstance(body, str) else orjson.dumps(body)
+    try:
+        content = body.encode() if isinstance(body, str) else orjson.dumps(body)
+    except orjson.JSONEncodeError:  # nested too deep to be written again: it is kept as it came
+        content = text
     try:
         return name, answer(place, model, status, {}, content)
     except (Transient, NoResponseFormatError, ShoeError) as failed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -12,6 +13,8 @@ from shoe.errors import OptionError, printable, quote
 OFFICIAL = "https://api.openai.com/v1"
 OFFICIAL_KEY = "OPENAI_API_KEY"
 _LONGEST_MESSAGE = 300
+_SHORTEST_SECRET = 8
+"""Characters; what is shorter ("none", "x") stands for no key, and is part of many words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,18 @@ class Endpoint:
 
     def without_key(self, text: str) -> str:
         """Take the key out of a text."""
-        return text.replace(self.key, "[key]") if self.key else text
+        return text.replace(self.key, "[key]") if len(self.key) >= _SHORTEST_SECRET else text
+
+    def cleaned(self, value: Any) -> Any:
+        """Take the key out of all texts in JSON."""
+        match value:
+            case str():
+                return self.without_key(value)
+            case list():
+                return [self.cleaned(one) for one in value]
+            case dict():
+                return {self.without_key(name): self.cleaned(one) for name, one in value.items()}
+        return value
 
     def __str__(self) -> str:
         return f"rater {quote(self.rater)}: {self.base_url}"

@@ -85,13 +85,15 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
 
 
 def _kept(place: Endpoint, body: bytes) -> dict[str, Any]:
-    if place.key and place.key.encode() in body:
-        body = place.without_key(body.decode("utf-8", "replace")).encode()
     try:
         content = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        content = None
-    return content if isinstance(content, dict) else {MALFORMED: body.decode("utf-8", "replace")}
+        written = orjson.dumps([content])  # in a line of the ledger; of what can be read, not all is shallow enough
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+        content, written = None, b""
+    if not isinstance(content, dict):
+        return {MALFORMED: place.without_key(body.decode("utf-8", "replace"))}
+    # In what is written a letter has one form, in what came it may have had any ("\\u002d").
+    return place.cleaned(content) if place.key and place.key.encode() in written else content
 
 
 def http_error(
@@ -128,9 +130,16 @@ def words_of(body: bytes) -> tuple[str, str]:
         return body[:2000].decode("utf-8", "replace").strip(), ""
     error = content.get("error", content) if isinstance(content, dict) else content
     if not isinstance(error, dict):
-        return str(error), ""
-    message = error.get("message") or error.get("detail") or orjson.dumps(error).decode()
-    return str(message), str(error.get("code") or error.get("type") or "")
+        return _text(error), ""
+    message = error.get("message") or error.get("detail") or error
+    return _text(message), _text(error.get("code") or error.get("type") or "")
+
+
+def _text(value: Any) -> str:
+    try:
+        return value if isinstance(value, str) else orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        return "values nested hundreds deep"
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -20,6 +20,8 @@ from shoe.raters.network.errors import (
 
 PLACE = Endpoint("r", "https://host/v1", "SOME_KEY", "sk-secret", None)
 NONE: Mapping[str, str] = {}
+DEEP = b'{"error": {"message": ' + b"[" * 300 + b"]" * 300 + b'}, "choices": [1]}'
+"""What JSON readers take, and a line of the ledger cannot hold."""
 
 
 def judged(
@@ -38,10 +40,17 @@ def judged(
         (b"\xff{", {"malformed": "\ufffd{"}),
         (b'{"a": "sk-secret"}', {"a": "[key]"}),
         (b"Bearer sk-secret", {"malformed": "Bearer [key]"}),
+        (b'{"a": [{"sk-secret": "x sk\\u002dsecret"}]}', {"a": [{"[key]": "x [key]"}]}),
+        (DEEP, {"malformed": DEEP.decode()}),
     ],
 )
 def test_a_body_is_an_answer_even_if_malformed_and_never_holds_the_key(body: bytes, raw: object) -> None:
     assert answer(PLACE, "gpt", 200, NONE, body) == raw
+
+
+def test_what_is_too_short_for_a_key_is_left_where_it_stands() -> None:
+    place = Endpoint("r", "http://localhost/v1", "SOME_KEY", "none", None)
+    assert answer(place, "m", 200, NONE, b'{"choices": "none"}') == {"choices": "none"}
 
 
 @pytest.mark.parametrize(
@@ -149,6 +158,8 @@ def test_retry_after_may_be_a_date() -> None:
         (b"[]", ("[]", "")),
         (b"plain \xff", ("plain \ufffd", "")),
         (b"", ("", "")),
+        (DEEP, ("values nested hundreds deep", "")),
+        (b"[" * 900 + b"]" * 900, ("values nested hundreds deep", "")),
     ],
 )
 def test_words_of_any_error(body: bytes, words: tuple[str, str]) -> None:
