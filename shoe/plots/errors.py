@@ -70,4 +70,4 @@ def _legend(figure: Figure) -> None:
 
 
 def _points(value: float | None, sign: str = "") -> str:
-    return "–" if value is None else f"{100 * value:{sign}.1f}"
+    return "–" if value is None else f"{100 * value:{sign}z.1f}"

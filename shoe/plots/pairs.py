@@ -24,7 +24,12 @@ _SHARES: dict[str, Callable[[Findings], float | None]] = {
     "negative AP": lambda model: model.negative_ap.all_points if model.negative_ap else None,
     "interaction mAP": lambda model: model.interaction_map.map if model.interaction_map else None,
 }
-_CURVES = ("pair recall, %", "pair precision, %", "pairs an image", "mAP, %")
+_CURVES: dict[str, Callable[[SweepPoint], float | None]] = {
+    "pair recall, %": lambda point: _in_percent(point.pairs.recall),
+    "pair precision, %": lambda point: _in_percent(point.pairs.precision),
+    "pairs an image": lambda point: point.pairs.per_image,
+    "mAP, %": lambda point: _in_percent(point.means.map) if point.means else None,
+}
 _SWEEPS = {
     "nms": "without pairs that overlap a better one by more than a threshold (NMS)",
     "detection": "without pairs whose detection scores less than a threshold",
@@ -67,39 +72,32 @@ def sweep_curves(models: Sequence[Findings]) -> Figure:
     parts = figure.subfigures(len(kinds), 1, squeeze=False)[:, 0]
     for by, part in zip(kinds, parts, strict=True):
         part.suptitle(_SWEEPS[by], x=0.01, ha="left", fontsize=8, fontweight="bold")
-        columns = part.subplots(1, 4)
-        for k, model in enumerate(models):
-            look = {"color": SERIES[k % len(SERIES)], "marker": MARKERS[k % len(MARKERS)], "markersize": 3.2}
-            for curve in model.sweeps:
-                if curve.by == by:
-                    _curve(columns, curve, {**look, "linewidth": 1, "label": label(model.name, 30)})
-        for axes, title in zip(
-            columns, ("pair recall, %", "pair precision, %", "pairs an image", "mAP, %"), strict=True
-        ):
+        panels = part.subplots(1, len(_CURVES))
+        for axes, (title, value) in zip(panels, _CURVES.items(), strict=True):
+            for k, model in enumerate(models):
+                look = {"color": SERIES[k % len(SERIES)], "marker": MARKERS[k % len(MARKERS)]}
+                for curve in model.sweeps:
+                    if curve.by == by:
+                        _draw(axes, curve, value, look | {"label": label(model.name, 30)})
             axes.set_title(title, loc="left")
+            axes.set_xlabel("threshold")
             axes.grid(color="#E3E3E3", linewidth=0.6)
             axes.set_ylim(bottom=0)
-    handles, names = parts[0].axes[0].get_legend_handles_labels()
+            if not axes.lines:
+                axes.remove()
     if len(models) > 1:
-        figure.legend(handles, names, loc="outside upper left", ncols=3)
+        figure.legend(*parts[0].axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
     return figure
 
 
-def _curve(columns: Sequence[Axes], curve: Sweep, look: dict[str, Any]) -> None:
-    place = list(range(len(curve.points)))
+def _draw(axes: Axes, curve: Sweep, value: Callable[[SweepPoint], float | None], look: dict[str, Any]) -> None:
+    """Draw one line; thresholds stand at equal distances, however they are chosen."""
+    place = range(len(curve.points))
+    known = [(x, y) for x, y in zip(place, map(value, curve.points), strict=True) if y is not None]
+    if known:
+        axes.plot([x for x, _ in known], [y for _, y in known], linewidth=1, markersize=3.2, **look)
     every = -(-len(place) // _MOST_TICKS)
-    series: tuple[Callable[[SweepPoint], float | None], ...] = (
-        lambda point: _in_percent(point.pairs.recall),
-        lambda point: _in_percent(point.pairs.precision),
-        lambda point: point.pairs.per_image,
-        lambda point: _in_percent(point.means.map) if point.means else None,
-    )
-    for axes, value in zip(columns, series, strict=True):
-        known = [(x, y) for x, y in zip(place, map(value, curve.points), strict=True) if y is not None]
-        if known:
-            axes.plot([x for x, _ in known], [y for _, y in known], **look)
-        axes.set_xticks(place[::every], [f"{point.threshold:g}" for point in curve.points[::every]])
-        axes.set_xlabel("threshold")
+    axes.set_xticks(place[::every], [f"{point.threshold:g}" for point in curve.points[::every]])
 
 
 def _percent(value: float | None) -> Bar:

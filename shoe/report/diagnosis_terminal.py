@@ -15,7 +15,7 @@ from shoe.errors import printable
 from shoe.report.diagnosis_meaning import meaning_table, print_meaning
 from shoe.report.findings import ERRORS, GROUPS, Errors, Findings, Semantic
 from shoe.report.remarks import percent
-from shoe.report.text import points, say, table, table_of_models, words
+from shoe.report.text import many, points, say, table, table_of_models, words
 
 _WIDE = 125
 """Columns from which on there is room to say what each error is,"""
@@ -37,7 +37,7 @@ _SWEEPS = {
 
 def print_findings(found: Sequence[Findings], truth: GroundTruth, to: Console) -> None:
     """Print all that was found out about one model, or several models side by side."""
-    counted = f"{found[0].images:,} images and {found[0].truths:,} triplets that count"
+    counted = f"{many(found[0].images, 'image')} and {many(found[0].truths, 'triplet')} that count"
     say(to, f"{truth.classes.name} · {printable(truth.split)} · {counted}", "bold")
     if len(found) == 1:
         _print_one(found[0], to)
@@ -66,12 +66,13 @@ def verdict(errors: Errors) -> str:
 def _print_one(model: Findings, to: Console) -> None:
     errors = model.errors
     if errors is None:
-        say(to, f"{model.name} · {model.predictions:,} pairs")
+        say(to, f"{model.name} · {many(model.predictions, 'pair')}")
     else:
         right = errors.counts["true_positive"]
         counted = right + errors.counts["false_positive"]
-        total = "" if counted == model.predictions else f" of {model.predictions:,}"
-        say(to, f"{model.name} · {counted:,}{total} predictions · {right:,} true positives · {_how(errors)}")
+        part = f"{counted:,} of " if counted != model.predictions else ""
+        total, hits = many(model.predictions, "prediction"), many(right, "true positive")
+        say(to, f"{model.name} · {part}{total} · {hits} · {_how(errors)}")
         parts = zip(("mAP", "rare", "non-rare"), errors.means, strict=True)
         say(to, "   ".join(f"{part} {percent(value)}" for part, value in parts), "bold")
         say(to, verdict(errors), "bold")

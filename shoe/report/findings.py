@@ -49,6 +49,8 @@ GROUPS = {
 }
 """The same errors, as all that is said too much and all that is said too little."""
 _NO_TRIPLETS = "the file holds pairs, not triplets"
+_NO_NEGATIVE = "no predicted pair does nothing"
+_NO_VERB = "no ground truth has a pair that some prediction has"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +216,11 @@ def findings_of_pairs(
 
 
 def _findings(name: str, signature: Signature, predictions: int, tasks: SubTasks, remarks: Sequence[str]) -> Findings:
+    absent = dict(tasks.absent)
+    if tasks.negative_ap is not None and tasks.negative_ap.all_points is None:
+        absent["negative_ap"] = _NO_NEGATIVE
+    if tasks.interaction_map is not None and tasks.interaction_map.map is None:
+        absent["interaction_map"] = _NO_VERB
     return Findings(
         name=name,
         predictions=predictions,
@@ -226,7 +233,7 @@ def _findings(name: str, signature: Signature, predictions: int, tasks: SubTasks
         pairs_non_rare=tasks.pairs_non_rare,
         negative_ap=tasks.negative_ap,
         interaction_map=tasks.interaction_map,
-        absent=tasks.absent,
+        absent=absent,
         remarks=(*remarks, *tasks.notes),
     )
 

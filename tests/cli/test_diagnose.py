@@ -1,0 +1,213 @@
+"""``shoe diagnose`` as a user runs it: a process with its output, its exit code and its files."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from PIL import Image
+
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.scoring.signature import Signature
+from tests.diagnosis.meanings import write_hand_map
+
+VLM, DETECTOR = PREDICTIONS["free text"], PREDICTIONS["detector"]
+COMMAND = [sys.executable, "-c", "from shoe.cli import main; main()", "diagnose"]
+IMAGE = "HICO_test2015_00000675.jpg"
+PAIR = {"h_box": [298, 108, 449, 265], "o_box": [229, 179, 563, 399], "o_label": "sheep"}
+"""As it is annotated; someone rides a sheep."""
+
+
+def run(*arguments: str | Path, truth: Path = TRUTH, **more: Any) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, *map(str, arguments), "--ground-truth", str(truth)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, **more)
+
+
+def as_json(*arguments: str | Path) -> dict[str, Any]:
+    done = run(*arguments, "--json", "-")
+    assert (done.returncode, done.stderr) == (0, "")
+    found: dict[str, Any] = orjson.loads(done.stdout)
+    return found
+
+
+def refused(done: subprocess.CompletedProcess[str], *says: str) -> None:
+    """Assert one line on stderr, exit code 2, and nothing else."""
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done
+    assert done.stderr.startswith("shoe: ")
+    for part in says:
+        assert part in done.stderr
+
+
+@pytest.fixture(scope="module")
+def usual() -> dict[str, Any]:
+    return as_json(VLM)
+
+
+def write_pairs(path: Path, **more: Any) -> Path:
+    away = PAIR | {"h_box": [0, 0, 9, 9]}
+    path.write_bytes(orjson.dumps([{"filename": IMAGE, "box_pairs": [PAIR | more, away | more]}]))
+    return path
+
+
+def write_ride(path: Path, score: float = 0.5) -> Path:
+    boxes = {"human_box": PAIR["h_box"], "object_box": PAIR["o_box"]}
+    path.write_bytes(orjson.dumps({"image": IMAGE, **boxes, "verb": "ride", "object": "sheep", "score": score}))
+    return path
+
+
+def test_default_output_says_what_costs_most_and_is_signed(usual: dict[str, Any]) -> None:
+    done = run(VLM)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "costs most: object box" in done.stdout
+    assert f"mAP {100 * usual['map']:.2f}" in done.stdout
+    assert Signature.parse(usual["signature"]).short() in done.stdout
+    assert Signature.parse(usual["semantic"]["signature"]).short() in done.stdout
+
+
+def test_json_to_a_file_is_whole(tmp_path: Path, usual: dict[str, Any]) -> None:
+    done = run(VLM, "--json", tmp_path / "errors.json")
+    assert done.returncode == 0
+    assert "costs most" in done.stdout
+    assert orjson.loads((tmp_path / "errors.json").read_bytes()) == usual
+    assert [path.name for path in tmp_path.iterdir()] == ["errors.json"]
+
+
+def keys_of(value: Any) -> Iterator[str]:
+    for each in value if isinstance(value, list) else [value]:
+        if isinstance(each, dict):
+            for key, below in each.items():
+                yield key
+                yield from keys_of(below)
+
+
+def test_the_help_text_names_every_key_of_the_json_and_no_other(tmp_path: Path) -> None:
+    shown = run("--help").stdout
+    text = re.search(r"JSON keys:\s(.*?)\.\s+Fractions", shown, re.DOTALL)
+    assert text is not None
+    prose = re.sub(r"and,\s+under\s+models\s+where\s+there\s+are\s+several", "models", text[1])
+    documented = set(re.findall(r"\w+", prose))
+    pairs = write_pairs(tmp_path / "pairs.json", h_score=0.5, o_score=0.5, verb_scores={"ride": 0.5})
+    outside = write_ride(tmp_path / "outside.jsonl", score=1.5)
+    reports = [as_json(VLM, DETECTOR, "--sweep"), as_json(pairs), as_json(outside, "--pairs", pairs)]
+    found = {key for report in reports for key in keys_of(report)}
+    assert found <= documented
+    assert documented - found == set()
+
+
+def test_several_models_are_one_table_and_a_list(usual: dict[str, Any]) -> None:
+    found = as_json(VLM, DETECTOR)
+    assert [model["name"] for model in found["models"]] == ["vlm", "detector"]
+    assert found["models"][0] == {key: value for key, value in usual.items() if key not in ("dataset", "split")}
+    done = run(VLM, DETECTOR, "--similarity", "none")
+    assert len(re.findall(r"^ (?:vlm|detector) .*\*", done.stdout, re.MULTILINE)) == 2
+    assert "SHOE" not in done.stdout
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "out.jsonl").write_bytes(VLM.read_bytes())
+    found = as_json(tmp_path / "a/out.jsonl", tmp_path / "b/out.jsonl", "--similarity", "none")
+    assert [model["name"] for model in found["models"]] == ["a/out", "b/out"]
+    same = as_json(tmp_path / "a/out.jsonl", tmp_path / "a/out.jsonl", "--similarity", "none")
+    assert [model["name"][-3:] for model in same["models"]] == ["(1)", "(2)"]
+
+
+def test_options_change_their_figures_and_the_signature(usual: dict[str, Any], tmp_path: Path) -> None:
+    def signed(report: dict[str, Any]) -> dict[str, str]:
+        return dict(Signature.parse(report["signature"]).items)
+
+    released = as_json(VLM, "--variant", "released", "--similarity", "none")
+    assert released["map"] != usual["map"]
+    assert signed(released)["diagnosis"] == "released"
+    assert "semantic" not in released
+    assert signed(as_json(VLM, "--choice", "best", "--similarity", "none"))["choice"] == "best"
+    assert signed(as_json(VLM, "--seed", "7", "--similarity", "none"))["seed"] == "7"
+    kept = as_json(VLM, "--no-interaction", "keep", "--similarity", "none")
+    assert kept["images"] > usual["images"]
+    by_hand = as_json(VLM, "--similarity", write_hand_map(tmp_path))
+    assert by_hand["semantic"]["map"] < usual["semantic"]["map"]
+    assert by_hand["map"] == usual["map"]
+
+
+def test_files_of_pairs_alone(tmp_path: Path) -> None:
+    alone = as_json(write_pairs(tmp_path / "p.json"))
+    assert alone["predictions"] == 2
+    assert alone["pairs"]["precision"] == 0.5
+    assert "errors" not in alone
+    assert "negative_ap" in alone["absent"]
+    scored = as_json(write_pairs(tmp_path / "q.json", hoi_score_inter=0.5), VLM)
+    assert ["errors" in model for model in scored["models"]] == [False, True]
+
+
+def test_pairs_beside_triplets_tell_how_verbs_are_named(tmp_path: Path) -> None:
+    ride = write_ride(tmp_path / "t.jsonl")
+    pairs = write_pairs(tmp_path / "p.json", verb_scores={"ride": 0.9, "hold": 0.2})
+    found = as_json(ride, "--pairs", pairs)
+    assert found["map"] > 0
+    assert found["interaction_map"] > 0
+    assert "absent" not in found
+    assert found["predictions"] == 1
+    done = run(ride, VLM, "--pairs", pairs)
+    refused(done, "--pairs: found 1 files, expected 2, one for each of PREDICTIONS, in their order")
+
+
+def test_figures_and_pictures(tmp_path: Path) -> None:
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    for path in orjson.loads(TRUTH.read_bytes())["filenames"]:
+        Image.new("RGB", (640, 480), "gray").save(photos / path)
+    folders: list[str | Path] = ["--figures", tmp_path / "f", "--images", tmp_path / "i", "--pictures", photos]
+    done = run(VLM, *folders, "--json", tmp_path / "errors.json", "--sweep")
+    assert done.returncode == 0
+    assert {"errors.pdf", "pairs.png", "sweeps.pdf", "verbs.png"} <= set(os.listdir(tmp_path / "f"))
+    assert {"interaction.png", "missed_gt.png"} <= set(os.listdir(tmp_path / "i"))
+    told = done.stderr.splitlines()
+    assert [line.split(": ")[0] for line in told] == [str(tmp_path / "i"), str(tmp_path / "f")]
+    assert "interaction.png" in told[0]
+
+
+def test_pictures_of_several_models_have_folders_of_their_own(tmp_path: Path) -> None:
+    done = run(VLM, DETECTOR, "--images", tmp_path / "i", "--similarity", "none")
+    assert done.returncode == 0
+    assert sorted(os.listdir(tmp_path / "i")) == ["detector", "vlm"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["no.json"], "no.json: found no such file"),
+        ([TRUTH], "found ground truth, not predictions"),
+        ([VLM, "--variant", "papers"], "unknown variant 'papers' (did you mean paper?)"),
+        ([VLM, "--choice", "good"], "unknown choice 'good'"),
+        ([VLM, "--seed", "-1"], "seed: found -1"),
+        ([VLM, "--no-interaction", "drop"], "unknown choice for no_interaction 'drop'"),
+        ([VLM, "--similarity", "hico-dt"], "hico-dt"),
+        ([VLM, "--pictures", "."], "--pictures: found no --images"),
+        ([VLM, "--images", "i", "--pictures", "nowhere"], "nowhere: found no such folder"),
+        ([VLM, "--figures", "file"], "file: found File exists, expected a folder that can be made"),
+        ([VLM, "--json", "nowhere/errors.json"], "nowhere/errors.json: found No such file or directory"),
+    ],
+)
+def test_mistakes_are_told_in_one_line_and_leave_nothing(
+    tmp_path: Path, arguments: list[str | Path], says: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    refused(run(*arguments, cwd=tmp_path), says)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_without_the_extra_the_install_command_is_told(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['matplotlib'] = None; from shoe.cli import main; main()"
+    command = [sys.executable, "-c", code, "diagnose", str(VLM), "-g", str(TRUTH)]
+    asked = subprocess.run([*command, "--figures", tmp_path / "f"], capture_output=True, text=True, timeout=60)
+    refused(asked, "drawing needs an optional dependency: pip install 'shoe[plots]'")
+    plain = subprocess.run([*command, "--similarity", "none"], capture_output=True, text=True, timeout=60)
+    assert plain.returncode == 0

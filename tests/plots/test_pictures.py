@@ -1,0 +1,164 @@
+"""Cases on their pictures: drawn where they are, to be told apart without colour, readable, and the same each time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw
+
+from shoe.errors import InputError
+from shoe.plots.examples import Example, Pair
+from shoe.plots.pictures import _HEIGHT, _WIDTH, Box, _cell, _cut, _font, _picture, _tag, draw_pictures, grid
+from shoe.plots.style import BLUE, ORANGE
+from tests.plots.models import NAMES, diagnosed
+
+SIZE = 480, 360
+TRUTH = Pair((50.0, 60.0, 200.0, 300.0), (250.0, 100.0, 400.0, 340.0), "ride", "horse")
+SAID = Pair((60.0, 70.0, 220.0, 310.0), (100.0, 20.0, 240.0, 120.0), "hold", "dog")
+
+
+def case(
+    name: str = "a.jpg", size: tuple[int, int] = SIZE, said: Pair | None = SAID, truth: Pair | None = TRUTH
+) -> Example:
+    return Example(name, size, said, 0.5 if said else None, truth, True, None, (0.5, 0.5) if said and truth else None)
+
+
+def rgb(colour: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(colour[1:]))
+
+
+def along(cell: Image.Image, y: float, left: float, right: float, colour: str) -> float:
+    """Share of the pixels on a level line that have a colour."""
+    line = [cell.getpixel((x, round(y))) == rgb(colour) for x in range(round(left), round(right))]
+    return sum(line) / len(line)
+
+
+def test_people_are_drawn_through_and_objects_dashed_and_truth_is_wider() -> None:
+    cell = _cell(case(), None)
+    for pair, colour in ((TRUTH, BLUE), (SAID, ORANGE)):
+        human, thing = pair.human, pair.object
+        assert along(cell, human[3], human[0] + 3, human[2] - 3, colour) > 0.9
+        assert 0.4 < along(cell, thing[3], thing[0] + 3, thing[2] - 3, colour) < 0.8
+    column = [cell.getpixel((120, y)) for y in range(290, 320)]
+    assert column.count(rgb(BLUE)) > 2 * column.count(rgb(ORANGE)) > 0
+
+
+@pytest.mark.parametrize("drawn_at", [1.0, 0.5, 2.0])
+def test_boxes_lie_where_the_annotation_has_them_whatever_the_size_of_the_picture(
+    tmp_path: Path, drawn_at: float
+) -> None:
+    picture = Image.new("RGB", (round(SIZE[0] * drawn_at), round(SIZE[1] * drawn_at)), "black")
+    left, top, right, bottom = (edge * drawn_at for edge in TRUTH.human)
+    ImageDraw.Draw(picture).rectangle((left, top, right, bottom), "#FF00FF")
+    picture.save(tmp_path / "a.png")
+    cell = _cell(case("a.png", said=None), tmp_path)
+    assert cell.getpixel((70, 150)) == (255, 0, 255)
+    assert cell.getpixel((220, 30)) == (0, 0, 0)
+    assert along(cell, TRUTH.human[3], 60, 190, BLUE) > 0.9
+
+
+@pytest.mark.parametrize("size", [(0, 0), (10, 3000), (3000, 10), (1, 1)])
+def test_pictures_of_any_shape_and_unknown_size(size: tuple[int, int]) -> None:
+    assert _cell(case(size=size), None).size == (_WIDTH, _HEIGHT)
+
+
+def test_what_cannot_be_shown_is_said(tmp_path: Path) -> None:
+    (tmp_path / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 not a picture")
+    (tmp_path / "text.jpg").write_text("%!PS-Adobe-3.0 EPSF-3.0")
+    (tmp_path / "folder.jpg").mkdir()
+    assert _picture("a.jpg", None) == (None, "no folder of pictures given")
+    assert _picture("a.jpg", tmp_path) == (None, "no such picture")
+    for name in ("broken.jpg", "text.jpg", "folder.jpg", "a\0.jpg"):
+        assert _picture(name, tmp_path) == (None, "picture not readable")
+
+
+def test_huge_pictures_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
+    Image.new("RGB", (15, 10)).save(tmp_path / "large.png")
+    Image.new("RGB", (30, 10)).save(tmp_path / "larger.png")
+    for name in ("large.png", "larger.png"):
+        assert _picture(name, tmp_path) == (None, "picture not readable")
+
+
+def test_names_of_images_lead_nowhere_but_into_the_folder(tmp_path: Path) -> None:
+    inside = tmp_path / "pictures"
+    inside.mkdir()
+    Image.new("RGB", (4, 4)).save(tmp_path / "secret.png")
+    assert _picture("../secret.png", inside) == (None, "no such picture")
+    assert _picture(str(tmp_path / "secret.png"), inside) == (None, "no such picture")
+    Image.new("RGB", (4, 4)).save(inside / "secret.png")
+    assert _picture("val/secret.png", inside)[0] is not None
+
+
+@st.composite
+def boxes(draw: st.DrawFn) -> Box:
+    left, top = draw(st.integers(0, _WIDTH - 2)), draw(st.integers(0, _HEIGHT - 2))
+    return Box(left, top, draw(st.integers(left + 1, _WIDTH)), draw(st.integers(top + 1, _HEIGHT)))
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(boxes(), st.sampled_from([*NAMES, "truth: human", "said: dining_table"])), max_size=5))
+def test_words_stay_inside_and_off_each_other(labels: list[tuple[Box, str]]) -> None:
+    image = Image.new("RGB", (_WIDTH, _HEIGHT))
+    taken: list[Box] = []
+    for box, text in labels:
+        spot = _tag(ImageDraw.Draw(image), box, text, BLUE, taken, [box])
+        assert spot.left >= 0
+        assert spot.top >= 0
+        assert spot.right <= _WIDTH
+        assert spot.bottom <= _HEIGHT
+        assert all(spot.overlap(other) == 0 for other in taken)
+        taken.append(spot)
+
+
+def test_a_word_does_not_hide_a_small_box() -> None:
+    small = Box(200, 200, 220, 215)
+    draw = ImageDraw.Draw(Image.new("RGB", (_WIDTH, _HEIGHT)))
+    assert _tag(draw, Box(190, 217, 300, 300), "truth: cup", BLUE, [], [small]).overlap(small) == 0
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=80), st.integers(20, 200))
+def test_texts_are_cut_to_their_width(text: str, width: int) -> None:
+    assert _font(13).getlength(_cut(text, _font(13), width)) <= width
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 6])
+def test_grids_have_room_for_all(number: int) -> None:
+    image = grid([case()] * number, "title " * 60, "line " * 60, None)
+    columns, rows = min(number, 3), -(-number // 3)
+    assert image.width > max(2, columns) * _WIDTH
+    assert image.height > rows * _HEIGHT
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pictures of the right sizes, but for every fifth."""
+    folder = tmp_path_factory.mktemp("photos")
+    truth = diagnosed("free text").task.truth.interactions
+    for k, (name, size) in enumerate(zip(truth.images, truth.sizes.tolist(), strict=True)):
+        if k % 5:
+            Image.new("RGB", tuple(size), (k % 256, 90, 200)).save(folder / name)
+    return folder
+
+
+def test_a_grid_an_error_the_same_each_time(tmp_path: Path, photos: Path) -> None:
+    diagnosis = diagnosed("free text")
+    for run in ("one", "two"):
+        written = draw_pictures(diagnosis, NAMES[4], tmp_path / run, photos)
+        names = ["human_box", "object_box", "both_boxes", "duplicate", "interaction", "missed_gt"]
+        assert [path.name for path in written] == [f"{name}.png" for name in names]
+        assert sorted(os.listdir(tmp_path / run)) == sorted(path.name for path in written)
+    for path in written:
+        assert (tmp_path / "one" / path.name).read_bytes() == path.read_bytes()
+        with Image.open(path) as image:
+            assert image.width <= 3 * (_WIDTH + 20)
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="expected a folder that can be made"):
+        draw_pictures(diagnosed("free text"), "a", tmp_path / "file" / "inside", None)
