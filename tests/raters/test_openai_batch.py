@@ -11,7 +11,7 @@ import pytest
 
 from shoe.errors import OptionError, ShoeError
 from shoe.raters.config import Limits, RaterConfig
-from shoe.raters.questions import Backend
+from shoe.raters.questions import Backend, Group
 from shoe.raters.states import State
 from tests.raters.asking import Memory, in_groups, questions, rater, ratings
 from tests.raters.server import Server
@@ -40,6 +40,14 @@ class Dies(Memory):
         super().remember(event)
         if self._left == 0:
             raise Killed
+
+
+class Tight(Memory):
+    """A recorder of a job that ends when its budget has no room for a request."""
+
+    def may_ask(self, group: Group) -> bool:
+        self.stopping = not super().may_ask(group)
+        return not self.stopping
 
 
 def rated(
@@ -85,6 +93,26 @@ def test_what_batches_leave_out_goes_into_later_ones(pairs_per_request: int) -> 
     assert {"500", "missing"} == {kind for kind, _ in memory.failures}
     # Batches whose creation was answered by a hang-up were found again, none was made twice.
     assert counted["batches"] == sum(event["event"] == "started" for event in memory.events)
+
+
+def test_a_budget_smaller_than_a_batch_is_spent_and_its_answers_come_with_the_next_run(clean: dict[bytes, int]) -> None:
+    first, second = Tight(40), Memory()
+    with Server() as server:
+        assert rated(server, first)[0] == {}
+        assert first.stopping
+        second.events = list(first.events)
+        assert rated(server, second)[0] == clean
+        assert times(server) == {1}
+        assert server.stats()["batches"] == 2
+    assert [len(event["requests"]) for event in second.events if event["event"] == "prepared"] == [40, COUNT - 40]
+
+
+def test_a_job_that_is_interrupted_sends_no_batch() -> None:
+    memory = Memory()
+    memory.stopping = True
+    with Server() as server:
+        rated(server, memory)
+        assert not server.stats().get("batches")
 
 
 def test_an_expired_batch_keeps_its_answers_and_the_rest_is_asked_again(clean: dict[bytes, int]) -> None:

@@ -2,28 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from shoe.errors import MissingExtraError, ShoeError
 from shoe.raters.network.endpoint import Endpoint
 from shoe.raters.network.errors import Transient, http_error
 from shoe.raters.network.retry import retrying
 
-if TYPE_CHECKING:
-    from openai.types import Batch
-
 _MARK = "shoe"
 _MOST_LISTED = 1000
 _T = TypeVar("_T")
 
 
+_ODD = "odd", "not what the Batch API answers (is base_url right?)"
+
+
 class StoppedError(Exception):
     """The job is to end, and a request that failed is not made again."""
+
+
+class Problem(NamedTuple):
+    """Why a batch failed; empty where the endpoint does not say."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How a batch stands, as far as the endpoint says in the API's form.
+
+    Attributes:
+        id: of the batch.
+        status: "in_progress", "completed", ...
+        files: ids of what came out of it.
+        done, total: requests.
+        problems: why it failed.
+    """
+
+    id: str
+    status: str
+    files: Sequence[str]
+    done: int
+    total: int
+    problems: Sequence[Problem]
+
+    @classmethod
+    def of(cls, batch: Any) -> Seen:
+        """Take what the SDK made of a response, whatever that was."""
+        counts, errors = getattr(batch, "request_counts", None), getattr(batch, "errors", None)
+        data = getattr(errors, "data", None)
+        return cls(
+            id=_text(batch, "id"),
+            status=_text(batch, "status"),
+            files=[name for name in (_text(batch, "output_file_id"), _text(batch, "error_file_id")) if name],
+            done=_count(counts, "completed") + _count(counts, "failed"),
+            total=_count(counts, "total"),
+            problems=[Problem(_text(one, "code"), _text(one, "message")) for one in data or ()]
+            if isinstance(data, list)
+            else [],
+        )
+
+
+def _text(of: Any, name: str) -> str:
+    value = getattr(of, name, None)
+    return value if isinstance(value, str) else ""
+
+
+def _count(of: Any, name: str) -> int:
+    value = getattr(of, name, None)
+    return value if isinstance(value, int) else 0
 
 
 class BatchApi:
@@ -75,7 +129,7 @@ class BatchApi:
 
         def send() -> str:
             with path.open("rb") as stream:
-                return self._client.files.create(file=(name, stream), purpose="batch").id
+                return _named(self._client.files.create(file=(name, stream), purpose="batch"))
 
         return self._call(send)
 
@@ -93,12 +147,14 @@ class BatchApi:
             if lost and (found := self._begun(others).get(digest)):
                 return found
             lost.append(True)
-            return self._client.batches.create(
-                input_file_id=file,
-                endpoint="/v1/chat/completions",
-                completion_window="24h",
-                metadata={_MARK: digest},
-            ).id
+            return _named(
+                self._client.batches.create(
+                    input_file_id=file,
+                    endpoint="/v1/chat/completions",
+                    completion_window="24h",
+                    metadata={_MARK: digest},
+                )
+            )
 
         return self._call(create)
 
@@ -115,31 +171,48 @@ class BatchApi:
             if error.status_code not in (404, 405, 501):
                 raise
             return {}
+        marked = ((getattr(batch, "metadata", None), _text(batch, "id")) for batch in reversed(newest))
         return {
-            batch.metadata[_MARK]: batch.id
-            for batch in reversed(newest)
-            if batch.metadata and _MARK in batch.metadata and batch.id not in others
+            about[_MARK]: batch
+            for about, batch in marked
+            if isinstance(about, dict) and _MARK in about and batch and batch not in others
         }
 
-    def look(self, batch: str) -> Batch | None:
+    def look(self, batch: str) -> Seen | None:
         """How a batch stands; None if the endpoint does not know it any more."""
         import openai
 
-        def retrieve() -> Batch | None:
+        def retrieve() -> Seen | None:
             try:
-                return self._client.batches.retrieve(batch)
+                found = self._client.batches.retrieve(batch)
             except openai.NotFoundError:
                 return None
+            seen = Seen.of(found)
+            if not (seen.id and seen.status):
+                raise Transient(*_ODD)
+            return seen
 
         return self._call(retrieve)
 
     def lines(self, file: str) -> Iterator[bytes]:
-        """Download a file and go through its lines; a line feed ends one, no other character does."""
+        """Download a file and go through its lines; a line feed ends one, no other character does.
+
+        A file that the endpoint does not know any more has none.
+        """
+        import openai
+
         path = self.folder / "downloaded"
 
         def download() -> None:
-            with self._client.files.with_streaming_response.content(file) as response:
-                response.stream_to_file(path)
+            try:
+                with self._client.files.with_streaming_response.content(file) as response:
+                    response.stream_to_file(path)
+            except openai.NotFoundError:
+                path.write_bytes(b"")
+            except (OSError, openai.OpenAIError):
+                raise
+            except Exception as error:  # of the SDK's HTTP library, which has had several names
+                raise Transient("dropped", self._place.shown(str(error))) from None
 
         self._call(download)
         with path.open("rb") as stream:
@@ -163,7 +236,17 @@ class BatchApi:
             raise Transient("timeout") from None
         except openai.APIConnectionError as error:
             raise Transient("dropped", self._place.shown(str(error.__cause__ or error))) from None
+        except (AttributeError, RecursionError, TypeError, ValueError):  # over what is no JSON, the SDK stumbles
+            raise Transient(*_ODD) from None
         except openai.APIStatusError as error:
             response = error.response
             failed = http_error(self._place, self._model, response.status_code, response.headers, response.read())
             raise failed from None
+
+
+def _named(found: Any) -> str:
+    """The id of what an endpoint made; a web page, of which the SDK makes a text, has none."""
+    name = _text(found, "id")
+    if not name:
+        raise Transient(*_ODD)
+    return name

@@ -7,21 +7,17 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
 
 import orjson
 
 from shoe.errors import ShoeError
 from shoe.raters.config import RaterConfig
-from shoe.raters.network.batch_api import BatchApi, StoppedError
+from shoe.raters.network.batch_api import BatchApi, Seen, StoppedError
 from shoe.raters.network.batches import Draft, Past, Result, Started, Supply, line, prepared, result_of
 from shoe.raters.network.chat import Chat
 from shoe.raters.network.endpoint import Endpoint
 from shoe.raters.network.errors import NoResponseFormatError, Transient, http_error
 from shoe.raters.questions import Group, Recorder
-
-if TYPE_CHECKING:
-    from openai.types import Batch as Seen
 
 _log = logging.getLogger(__name__)
 MOST_BYTES = 200_000_000
@@ -99,7 +95,8 @@ class BatchPass:
         """Begin one more batch; False if there is nothing to ask, or nothing may be asked now."""
         with Draft(self._api.folder / "requests.jsonl") as draft:
             self._fill(draft)
-        if not draft.groups or self._is_stopping():
+        # What was reserved until the budget had no room for more is sent: else no run of such a budget would send any.
+        if not draft.groups or (self._budget_left and self._is_stopping()):
             return False
         self._send(draft)
         return True
@@ -187,7 +184,7 @@ class BatchPass:
         return hopeless
 
     def _results(self, batch: Seen) -> Iterator[tuple[str, Result]]:
-        for file in filter(None, (batch.output_file_id, batch.error_file_id)):
+        for file in batch.files:
             for text in self._api.lines(file):
                 yield result_of(self._place, self._config.model, text)
 
@@ -204,9 +201,8 @@ class BatchPass:
         Raises:
             ShoeError: if not.
         """
-        problems = (batch.errors.data if batch.errors else None) or []
-        message = next((one.message for one in problems if one.message), "no reason given")
-        if any(one.code in _QUEUE_FULL for one in problems) and self._running:
+        message = next((one.message for one in batch.problems if one.message), "no reason given")
+        if any(one.code in _QUEUE_FULL for one in batch.problems) and self._running:
             self._queue_full = True
             return True
         failed = http_error(self._place, self._config.model, 400, {}, orjson.dumps({"error": {"message": message}}))
@@ -218,16 +214,16 @@ class BatchPass:
 
     def _progress(self, batch: Seen) -> None:
         """Say how far a batch is, at each tenth of it."""
-        counts = batch.request_counts
-        done, total = (counts.completed + counts.failed, counts.total) if counts else (0, 0)
-        state = f"{batch.status} {10 * done // total if total else 0}"
+        state = f"{batch.status} {10 * batch.done // batch.total if batch.total else 0}"
         if self._said.get(batch.id) != state:
             self._said[batch.id] = state
-            _log.warning("%s: batch %s: %s, %d of %d requests", self._place, batch.id, batch.status, done, total)
+            said = self._place.shown(f"batch {batch.id}: {batch.status}, {batch.done} of {batch.total} requests")
+            _log.warning("%s: %s", self._place, said)
 
     def _say_what_goes_on(self) -> None:
         for started in self._running:
-            goes_on = f"batch {started.batch} goes on at the endpoint with {len(started.requests)} requests"
+            name = self._place.shown(str(started.batch))
+            goes_on = f"batch {name} goes on at the endpoint with {len(started.requests)} requests"
             _log.warning("%s: %s: run the same command again to fetch its answers", self._place, goes_on)
 
     def _is_stopping(self) -> bool:
