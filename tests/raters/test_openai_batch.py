@@ -97,7 +97,7 @@ def test_what_batches_leave_out_goes_into_later_ones(pairs_per_request: int) -> 
 
 def test_a_budget_smaller_than_a_batch_is_spent_and_its_answers_come_with_the_next_run(clean: dict[bytes, int]) -> None:
     first, second = Tight(40), Memory()
-    with Server() as server:
+    with Server(Plan(batch_seconds=0.5)) as server:
         assert rated(server, first)[0] == {}
         assert first.stopping
         second.events = list(first.events)
