@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 import rating_sample
-from real_llm_tables import PARTS, show_agreement, show_confusion, show_work
+from real_llm_tables import PARTS, show_agreement, show_confusion, show_consistency, show_work
 
 from shoe.arrays import Floats
 from shoe.errors import ShoeError
@@ -99,6 +99,7 @@ def run(out: Path, per_rating: int, port: int) -> None:
     columns["always the commonest"] = {part: rating_sample.most_frequent(means[part]) for part in PARTS}
     show_work(work)
     show_agreement(columns, means)
+    show_consistency(columns["local, most probable"], columns["served"])
     for name in ("local", "served"):
         show_confusion(name, columns[name], means)
     print(f"map: {out / 'map'} (shoe map info says more)")

@@ -73,6 +73,16 @@ def show_confusion(name: str, states: dict[Part, States], means: dict[Part, Floa
     show(table)
 
 
+def show_consistency(probable: Mapping[Part, States], served: Mapping[Part, States]) -> None:
+    """Print how often the model writes what it finds most probable: both ways of asking it should come to one."""
+    first, second = joined(probable), joined(served)
+    both = (first >= 0) & (second >= 0)
+    same = int((first == second)[both].sum())
+    print(
+        f"the most probable rating is the one that the server's model wrote: {same} of {both.sum()} pairs with both\n"
+    )
+
+
 def joined(of_parts: Mapping[Part, NDArray[Number]]) -> NDArray[Number]:
     """Both parts' values, verbs first."""
     return np.concatenate([of_parts[part] for part in PARTS])
