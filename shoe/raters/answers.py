@@ -14,6 +14,8 @@ from typing import Any
 
 from shoe.raters.states import State
 
+REFUSALS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
+"""Codes of errors by which an endpoint declines one question; the last is OpenAI's for a flagged prompt."""
 _LONGEST = 200_000
 _THOUGHT = re.compile(
     r"<(think|thinking|thought|reasoning|reflection)>(?:(?!</?\1>).)*</\1>", re.DOTALL | re.IGNORECASE
@@ -173,4 +175,4 @@ def _is_text(value: Any) -> bool:
 
 
 def _is_filtered(error: Any) -> bool:
-    return isinstance(error, dict) and error.get("code") == "content_filter"
+    return isinstance(error, dict) and isinstance(code := error.get("code"), str) and code in REFUSALS

@@ -23,7 +23,8 @@ ANSWER_TOKENS = 64
 """Expected of an answer that has no bound, beside ``ANSWER_TOKENS_PER_PAIR``; what answers take corrects it."""
 ANSWER_TOKENS_PER_PAIR = 16
 _MILLION = 1e6
-_BOUNDS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
+BOUNDS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
+"""Sampling parameters that bound an answer's tokens."""
 
 
 class Usage(NamedTuple):
@@ -59,7 +60,7 @@ def most_usage(config: RaterConfig, characters: int, pairs: int, tokens_per_char
 
     The bound holds if the rater's sampling bounds its answers; else a model that thinks at length exceeds it.
     """
-    bound = next((n for name in _BOUNDS if isinstance(n := config.sampling.get(name), int)), None)
+    bound = next((n for name in BOUNDS if isinstance(n := config.sampling.get(name), int)), None)
     answer = ANSWER_TOKENS + ANSWER_TOKENS_PER_PAIR * pairs if bound is None else bound
     return Usage(ceil(characters * tokens_per_char) + 2 * TOKENS_PER_MESSAGE, answer)
 

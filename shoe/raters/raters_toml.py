@@ -38,10 +38,13 @@ from shoe.errors import InputError, OptionError, near, quote
 from shoe.files import read_bytes
 from shoe.lexicon.expressions import POS
 from shoe.raters.config import Ensemble, Limits, Price, RaterConfig, RatersFile
+from shoe.raters.costs import BOUNDS
 from shoe.raters.kinds import REQUIRED, Setting, kind_of
 
 MOST_PAIRS_PER_REQUEST = 100
 MOST_REPEATS = 100
+_TOO_MUCH = 1e100
+_MOST_LEVELS = 50
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,39}")
 _NAME_FORM = "1 to 40 letters, digits and _ . : -, a letter or digit first"
 _TAKEN = ("class_synset", "synset")
@@ -71,12 +74,16 @@ def read_raters(path: str | Path) -> RatersFile:
     """
     path = Path(path)
     try:
-        content = tomllib.loads(read_bytes(path).decode())
+        content = tomllib.loads(read_bytes(path).decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise InputError(path, found="bytes that are not UTF-8", expected="TOML") from None
     except tomllib.TOMLDecodeError as error:
         # The message says where, and shows at most one character of the file.
         raise InputError(path, found=f"no TOML ({error})", expected="raters in TOML") from None
+    except RecursionError:
+        raise InputError(path, found="lists nested hundreds deep", expected="raters in TOML") from None
+    except ValueError:  # of Python's, which turns no more than some thousand digits into a number
+        raise InputError(path, found="a number of thousands of digits", expected="raters in TOML") from None
     _refuse_keys(content, _Place(path, None, ""))
     top = _Table(_Place(path, None, ""), content)
     top.allow(("rater", "ensemble", "currency"))
@@ -129,8 +136,8 @@ class _Table:
         wanted: dict[type, tuple[type, ...]] = {float: (int, float), Path: (str,)}
         if not isinstance(value, wanted.get(type_, (type_,))) or (isinstance(value, bool) and type_ is not bool):
             raise self.place.error(name, _shown(value), _TYPES[type_])
-        if isinstance(value, float) and not isfinite(value):
-            raise self.place.error(name, str(value), "a finite number")
+        if isinstance(value, int | float) and not abs(value) < _TOO_MUCH:
+            raise self.place.error(name, _shown(value), f"a finite number below {_TOO_MUCH:g}")
         return value
 
     def text(self, name: str, default: Any = REQUIRED, longest: int = 200) -> str:
@@ -165,7 +172,7 @@ def _ensemble(top: _Table) -> Ensemble:
     default, table = Ensemble(), top.table("ensemble")
     table.allow([field.name for field in fields(Ensemble)])
     parts: list[Any] = table.value("prefilter", list, list(default.prefilter))
-    if any(part not in POS for part in parts) or len(set(parts)) != len(parts):
+    if not all(isinstance(part, str) and part in POS for part in parts) or len(set(parts)) != len(parts):
         raise table.place.error("prefilter", _shown(parts), 'a list of "verb" and "object"')
     return Ensemble(
         prefilter=tuple(part for part in POS if part in parts),
@@ -218,8 +225,11 @@ def _setting(table: _Table, name: str, setting: Setting) -> Any:
 def _sampling(table: _Table) -> Mapping[str, Any]:
     """Parameters for the endpoint as they are; only what JSON has."""
     for name, value in table.content.items():
-        if not _is_json(value):
-            raise table.place.error(name, _shown(value), "what JSON has (no date, no infinity, no more than 63 bits)")
+        if not _is_json(value, _MOST_LEVELS):
+            expected = f"what JSON has (no date, no infinity, no more than 63 bits or {_MOST_LEVELS} levels)"
+            raise table.place.error(name, _shown(value), expected)
+        if name in BOUNDS and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+            raise table.place.error(name, _shown(value), "a whole number of tokens, 1 or more")
     return table.content
 
 
@@ -277,11 +287,10 @@ def _refuse_keys(value: Any, place: _Place, field: str = "") -> None:
             raise place.error(where, "what looks like a key (not shown)", expected)
 
 
-def _is_json(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(map(_is_json, value.values()))
-    if isinstance(value, list):
-        return all(map(_is_json, value))
+def _is_json(value: Any, levels: int) -> bool:
+    if isinstance(value, dict | list):
+        inner = value.values() if isinstance(value, dict) else value
+        return levels > 0 and all(_is_json(one, levels - 1) for one in inner)
     if isinstance(value, int):
         return -(2**63) <= value < 2**63
     return isinstance(value, str) or (isinstance(value, float) and isfinite(value))

@@ -9,6 +9,7 @@ from shoe.raters.config import Ensemble, Limits, Price, RaterConfig
 from shoe.raters.raters_toml import columns_of, read_raters
 
 PLAIN = '[[rater]]\nname = "wup"\nkind = "lexical"\nmeasure = "wup"\n'
+ASKED = '[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\n'
 
 
 def written(folder: Path, text: str) -> Path:
@@ -79,7 +80,17 @@ def test_repeats_are_columns_of_their_own() -> None:
         (PLAIN + "limits = {timeout = 0}", "limits.timeout: found 0, expected more than 0"),
         (PLAIN + "limits = {tries = 1000}", "limits.tries: found 1000, expected 1 to 100"),
         ("[ensemble]\nprefilter = ['verbs']\n" + PLAIN, "ensemble.prefilter: found a list of 1"),
+        ("[ensemble]\nprefilter = [['verb']]\n" + PLAIN, "ensemble.prefilter: found a list of 1"),
         ("[ensemble]\nsampel = 3\n" + PLAIN, "did you mean sample?"),
+        (f"[ensemble]\nseed = {'1' * 5000}\n" + PLAIN, "a number of thousands of digits"),
+        (f"seed = {'[' * 3000}{']' * 3000}\n" + PLAIN, "lists nested hundreds deep"),
+        (PLAIN + f"price = {{input = 1{'0' * 400}}}", "expected a finite number"),
+        (ASKED + f"sampling = {{a = {'[' * 60}{']' * 60}}}", "sampling.a: found a list of 1, expected what JSON has"),
+        (
+            ASKED + "sampling = {max_tokens = true}",
+            "sampling.max_tokens: found True, expected a whole number of tokens",
+        ),
+        (ASKED + "sampling = {max_tokens = -5}", "sampling.max_tokens: found -5, expected a whole number of tokens"),
         ("curency = 'EUR'\n" + PLAIN, "did you mean currency?"),
         (PLAIN + PLAIN, "name: found a second column 'wup', expected each rater under a name of its own"),
         (PLAIN + "repeats = 2\n" + PLAIN.replace('"wup"\nk', '"wup-2"\nk'), "a second column 'wup-2'"),
@@ -94,6 +105,10 @@ def test_a_wrong_field_is_one_line(tmp_path: Path, text: str, said: str) -> None
     assert message.startswith(f"{path}: ")
     assert said in message
     assert "\n" not in message
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    assert read_raters(written(tmp_path, "\ufeff" + PLAIN)) == read_raters(written(tmp_path, PLAIN))
 
 
 @pytest.mark.parametrize(

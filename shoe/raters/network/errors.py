@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from shoe.errors import ShoeError, quote
+from shoe.raters.answers import REFUSALS
 from shoe.raters.network.endpoint import Endpoint, named
 
 LONGEST_PAUSE = 300.0
@@ -68,7 +69,7 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
         ShoeError: if it never will.
     """
     if status != 200:
-        if status == 400 and words_of(body)[1] == "content_filter":
+        if status == 400 and words_of(body)[1] in REFUSALS:
             return _kept(place, body)
         raise http_error(place, model, status, headers, body)
     if not body.strip():

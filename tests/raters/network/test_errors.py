@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from email.utils import formatdate
 from time import time
 
+import orjson
 import pytest
 
 from shoe.errors import ShoeError
+from shoe.raters.answers import read_chat
 from shoe.raters.network.endpoint import Endpoint
 from shoe.raters.network.errors import (
     LONGEST_PAUSE,
@@ -17,6 +19,7 @@ from shoe.raters.network.errors import (
     retry_after,
     words_of,
 )
+from shoe.raters.states import State
 
 PLACE = Endpoint("r", "https://host/v1", "SOME_KEY", "sk-secret", None)
 NONE: Mapping[str, str] = {}
@@ -116,9 +119,12 @@ def test_not_knowing_response_format_is_told_from_other_faults(status: int, word
     assert isinstance(judged(status, f'{{"error": {{"message": "{words}"}}}}'.encode()), NoResponseFormatError)
 
 
-def test_a_content_filter_is_an_answer() -> None:
-    body = b'{"error": {"message": "filtered", "code": "content_filter"}}'
-    assert answer(PLACE, "gpt", 400, NONE, body) == {"error": {"message": "filtered", "code": "content_filter"}}
+@pytest.mark.parametrize("code", ["content_filter", "content_policy_violation", "invalid_prompt"])
+def test_a_content_filter_is_an_answer_and_a_refusal(code: str) -> None:
+    """Were it a reason to stop, one such pair would stop every run."""
+    body = {"error": {"message": "filtered", "code": code}}
+    assert answer(PLACE, "gpt", 400, NONE, orjson.dumps(body)) == body
+    assert read_chat(body, ["417"]) == [State.REFUSED]
 
 
 @pytest.mark.parametrize(
