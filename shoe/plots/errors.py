@@ -52,7 +52,7 @@ def _several(models: Sequence[tuple[str, Errors]]) -> Figure:
 
 def _bar(errors: Errors, name: str) -> Bar:
     delta = errors.deltas[name]
-    colour = GREY if name in GROUPS else ORANGE if name == errors.ranked[0] else BLUE
+    colour = GREY if name in GROUPS else ORANGE if name == errors.worst else BLUE
     full, rare, non_rare = (None if value is None else 100 * value for value in delta)
     return Bar(full, _points(delta.map, "+"), colour, ((RARE, rare), (NON_RARE, non_rare)))
 

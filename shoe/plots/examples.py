@@ -15,7 +15,7 @@ from shoe.interactions import Interactions
 from shoe.iou import iou
 from shoe.matching.task import Boxes
 from shoe.ragged import first_of_each
-from shoe.scoring.tied_orders import _random
+from shoe.seeded import random_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def _spread(
     rows: Indices, score: Floats, table: Interactions, kind: NDArray[np.integer], seed: int, most: int
 ) -> list[int]:
     """The best row of each image; of these the best of each kind, then the second of each kind, and so on."""
-    order = np.lexsort((_random(seed, (len(table), 1))[rows, 0], -score))
+    order = np.lexsort((random_numbers(seed, (len(table), 1))[rows, 0], -score))
     rows, kind = rows[order], kind[order]
     image = table.image[rows]
     by_image = np.argsort(image, kind="stable")

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _COLUMNS = 3
 _MOST_TICKS = 5
+_HEADROOM = 1.08
+"""What an axis has beyond its highest point."""
 _SHARES: dict[str, Callable[[Findings], float | None]] = {
     "pair recall": lambda model: model.pairs.recall,
     "pair precision": lambda model: model.pairs.precision,
@@ -82,11 +84,10 @@ def sweep_curves(models: Sequence[Findings]) -> Figure:
             axes.set_title(title, loc="left")
             axes.set_xlabel("threshold")
             axes.grid(color="#E3E3E3", linewidth=0.6)
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(0, _HEADROOM * axes.dataLim.y1 if axes.dataLim.y1 > 0 else 1)
             if not axes.lines:
                 axes.remove()
-    if len(models) > 1:
-        figure.legend(*parts[0].axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
+    figure.legend(*parts[0].axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=3)
     return figure
 
 

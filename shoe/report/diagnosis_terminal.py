@@ -55,12 +55,10 @@ def print_findings(found: Sequence[Findings], truth: GroundTruth, to: Console) -
 
 def verdict(errors: Errors) -> str:
     """Say which error costs most; nothing if none costs anything."""
-    worst = errors.ranked[0]
-    gain = errors.deltas[worst].map
-    if not gain or gain <= 0:
+    if errors.worst is None:
         return ""
-    label, meaning = ERRORS[worst]
-    return f"costs most: {label} ({meaning}): {points(gain)} mAP if mended alone"
+    label, meaning = ERRORS[errors.worst]
+    return f"costs most: {label} ({meaning}): {points(errors.deltas[errors.worst].map)} mAP if mended alone"
 
 
 def _print_one(model: Findings, to: Console) -> None:

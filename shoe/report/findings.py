@@ -85,6 +85,12 @@ class Errors:
         """The seven error types, the one whose mending gains most first."""
         return sorted(ERRORS, key=lambda name: -(self.deltas[name].map or 0.0))
 
+    @property
+    def worst(self) -> str | None:
+        """The error type that costs most; None if none costs anything."""
+        first = self.ranked[0]
+        return first if (self.deltas[first].map or 0.0) > 0 else None
+
 
 @dataclass(frozen=True, slots=True)
 class WrongWords:
