@@ -196,6 +196,29 @@ def test_money_is_asked_for_before_it_is_spent(tmp_path: Path) -> None:
     assert "the budget ended the run (all that may be spent)" in done.stderr
 
 
+def test_without_any_input_nobody_is_asked_and_nothing_is_spent(tmp_path: Path) -> None:
+    raters_file(tmp_path, price=True)
+    command = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *arguments(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=CHECKOUT)
+    assert done.returncode == 2
+    assert "--yes spends it" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_budget_in_money_says_what_it_does_not_bound_and_a_plan_that_it_is_empty(tmp_path: Path) -> None:
+    """Nothing is listening there: no request is made."""
+    raters_file(tmp_path)
+    (tmp_path / "raters.toml").write_text(
+        '[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n'
+    )
+    (tmp_path / "words.jsonl").write_text(PREDICTIONS.replace("straddle", "xyzzyx").replace("shampoo", "plughp"))
+    done = run(tmp_path, "--parts", "verb", "--max-cost", "5")
+    assert done.returncode == 0, done.stderr
+    assert "there is no pair to rate" in done.stderr
+    assert "--max-cost does not bound a: raters.toml has no price there" in done.stderr
+    assert SimilarityMap.load(tmp_path / "map").about["built"]["plan"]["verbs"]["questions"] == 0
+
+
 def answer(folder: Path, *typed: str) -> tuple[int, str]:
     """Run on a terminal, typing lines."""
     process, terminal = pty.fork()
@@ -310,6 +333,7 @@ def test_local_raters_take_part(tmp_path: Path) -> None:
         (["--parts", "verbs"], "unknown part of speech 'verbs' (did you mean verb?)"),
         (["--dataset", "hico"], "hico-det"),
         (["--steps", "2"], "--steps says how far a neighbourhood reaches, and --for rates none"),
+        (["--object-words", "hed"], "unknown object-words 'hed' (did you mean head?)"),
         (["--prompts", "/nowhere"], "/nowhere/verb.txt: found no such file"),
         (["--raters", "/nowhere.toml"], "/nowhere.toml: found no such file"),
         (["--for", "/nowhere.json"], "/nowhere.json"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shoe.lexicon.expressions import Part
+    from shoe.lexicon.resolve import ObjectWords
     from shoe.raters.budget import Budget
     from shoe.raters.estimate import Estimate
     from shoe.raters.job import Outcome
@@ -30,6 +31,9 @@ def build(
         typer.Option(
             "--for", metavar="PREDICTIONS", help="Rate only what scoring this file looks up; again for more files."
         ),
+    ] = None,
+    object_words: Annotated[
+        str | None, typer.Option(help="With --for: senses of an object of several words, as scoring will have it.")
     ] = None,
     parts: Annotated[str, typer.Option(help="verb, object, or both.")] = "verb,object",
     steps: Annotated[
@@ -75,19 +79,22 @@ def build(
     classes_of(dataset)
     check_place(out)
     panel = Panel(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER)
-    plans, rules = _plans(dataset, predictions or [], parts, steps)
+    plans, rules = _plans(dataset, predictions or [], parts, steps, object_words)
+    if not any(map(len, plans.values())):
+        _say("there is no pair to rate: no word of the predictions has a sense in WordNet")
     before = known(panel, plans)
     if dry_run:
         _show_estimate(_estimate(panel, plans, before), json)
         return
     budget = Budget(max_cost, max_requests)
+    _say_what_no_budget_bounds(panel, budget)
     if not yes:
         _confirm(panel, plans, before, budget)
     _run(out, dataset, panel, plans, rules, budget, json)
 
 
 def _plans(
-    dataset: str, predictions: list[Path], parts: str, steps: int | None
+    dataset: str, predictions: list[Path], parts: str, steps: int | None, object_words: str | None
 ) -> tuple[dict[Part, Plan], dict[Part, str]]:
     """Make the plans of the parts that are wanted, and say by which rules."""
     from shoe.datasets.classes import classes_of
@@ -104,8 +111,12 @@ def _plans(
     classes = classes_of(dataset)
     if predictions and steps is not None:
         raise OptionError("--steps says how far a neighbourhood reaches, and --for rates none: use one of them")
+    if object_words is not None and not predictions:
+        raise OptionError("--object-words says which senses the words of --for have: found no --for")
     if predictions:
-        plans = plan_needed(classes, [read_predictions(path, dataset=dataset) for path in predictions])
+        senses = cast("ObjectWords", object_words or "phrase-first")
+        tables = [read_predictions(path, dataset=dataset) for path in predictions]
+        plans = plan_needed(classes, tables, object_words=senses)
         rules: dict[Part, str] = dict.fromkeys(POS, NEEDED_RULE)
     else:
         reach = STEPS if steps is None else steps
@@ -145,13 +156,25 @@ def _confirm(panel: Panel, plans: Mapping[Part, Plan], before: Outcome, budget: 
     estimate = _estimate(panel, plans, before)
     if not estimate.cost.high:
         return
-    if not sys.stdin.isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         most = f"{estimate.cost.likely:,.2f} {estimate.currency}"
         raise OptionError(f"this run will cost about {most}: --yes spends it, --dry-run says more")
     Console(stderr=True, highlight=False).print(estimate_table(estimate))
     bound = "" if budget.max_cost is None else f", {budget.max_cost:g} at most"
     if not typer.confirm(f"Spend about {estimate.cost.likely:,.2f} {estimate.currency}{bound}?", err=True):
         raise typer.Exit(0)
+
+
+def _say_what_no_budget_bounds(panel: Panel, budget: Budget) -> None:
+    if budget.max_cost is None:
+        return
+    free = [
+        seat.config.name
+        for seat in panel.seats
+        if "base_url" in seat.config.settings and not (seat.config.price.input or seat.config.price.output)
+    ]
+    if free:
+        _say(f"--max-cost does not bound {', '.join(free)}: raters.toml has no price there")
 
 
 def _run(
