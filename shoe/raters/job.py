@@ -161,6 +161,8 @@ class _Run:
         self._sampled: dict[Part, Indices] = {}
         self._onward: dict[Part, Indices] = {}
         self._filtering = Event()
+        self._ended: list[int] = []
+        self._all_ended = Event()
         self._errors: list[BaseException] = []
         self._quiet = budget.stopping
 
@@ -169,21 +171,18 @@ class _Run:
         if not self._plans:
             return
         self._words = Words.of(list(self._plans.values()))
-        threads = [
-            Thread(target=self._guarded, args=(number,), name=f"shoe-{seat.config.name}", daemon=True)
-            for number, seat in enumerate(self._panel.seats)
-        ]
-        for thread in threads:
-            thread.start()
-        self._watch(threads)
+        for number, seat in enumerate(self._panel.seats):
+            Thread(target=self._guarded, args=(number,), name=f"shoe-{seat.config.name}", daemon=True).start()
+        self._watch()
         if self._errors:
             raise next((error for error in self._errors if isinstance(error, ShoeError)), self._errors[0])
 
-    def _watch(self, threads: Sequence[Thread]) -> None:
+    def _watch(self) -> None:
+        # Threads are not joined: an interruption of Thread.join takes one that runs for one that has ended (in 3.11).
         interrupted = False
-        while working := [thread for thread in threads if thread.is_alive()]:
+        while not self._all_ended.is_set():
             try:
-                working[0].join(_LOOK)
+                self._all_ended.wait(_LOOK)
                 self._display.show(self._tallies)
             except KeyboardInterrupt:
                 if interrupted or self._quiet:
@@ -205,6 +204,9 @@ class _Run:
         finally:
             if number == 0:
                 self._filtering.set()
+            self._ended.append(number)
+            if len(self._ended) == len(self._panel.seats):
+                self._all_ended.set()
 
     def _work_of_first(self) -> None:
         self._rate(0, {part: np.arange(len(plan)) for part, plan in self._plans.items()})
