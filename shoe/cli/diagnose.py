@@ -137,12 +137,15 @@ def _say(folder: Path, written: list[Path]) -> None:
 
 
 def _names(paths: list[Path]) -> list[str]:
-    """What models are called: file names, with as many folders before them as tell them apart."""
+    """What models are called: file names, with endings and folders only where these tell them apart."""
+    names = [path.stem for path in paths]
     for parts in range(1, max(len(path.parts) for path in paths) + 1):
-        names = [str(Path(*path.parts[-parts:]).with_suffix("")) for path in paths]
         if len(set(names)) == len(names):
             return names
-    return [f"{path} ({number})" for number, path in enumerate(paths, 1)]
+        names = [str(Path(*path.parts[-parts:])) for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{path.name} ({number})" for number, path in enumerate(paths, 1)]
 
 
 def _holds_pairs(path: Path, dataset: str) -> bool:

@@ -115,9 +115,12 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "out.jsonl").write_bytes(VLM.read_bytes())
     found = as_json(tmp_path / "a/out.jsonl", tmp_path / "b/out.jsonl", "--similarity", "none")
-    assert [model["name"] for model in found["models"]] == ["a/out", "b/out"]
+    assert [model["name"] for model in found["models"]] == ["a/out.jsonl", "b/out.jsonl"]
+    (tmp_path / "out.json").write_bytes(VLM.read_bytes())
+    endings = as_json(tmp_path / "a/out.jsonl", tmp_path / "out.json", "--similarity", "none")
+    assert [model["name"] for model in endings["models"]] == ["out.jsonl", "out.json"]
     same = as_json(tmp_path / "a/out.jsonl", tmp_path / "a/out.jsonl", "--similarity", "none")
-    assert [model["name"][-3:] for model in same["models"]] == ["(1)", "(2)"]
+    assert [model["name"] for model in same["models"]] == ["out.jsonl (1)", "out.jsonl (2)"]
 
 
 def test_options_change_their_figures_and_the_signature(usual: dict[str, Any], tmp_path: Path) -> None:
