@@ -17,7 +17,7 @@ from shoe.matching.meaning import Meaning
 from shoe.matching.task import Task
 from shoe.scoring.average_precision import EPSILON
 from shoe.scoring.scorer import Matches, Scorer
-from shoe.scoring.tied_orders import _random
+from shoe.seeded import random_numbers
 
 _STEPS = 4
 """Points of the way at which the gradient is taken: it is linear but for where the envelope changes hands."""
@@ -90,7 +90,7 @@ def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, num
         order = np.lexsort((place, image, above))[None, :]
     else:
         half = min(_ORDERS, max(8, _NUMBERS // (_STEPS * len(rows)))) // 2
-        drawn = _random(number, (half, len(rows))) / 2.0**64
+        drawn = random_numbers(number, (half, len(rows))) / 2.0**64
         order = np.argsort(above + np.concatenate([drawn, 1 - drawn]), axis=1)
     rank = np.empty(order.shape)
     np.put_along_axis(rank, order, np.arange(1.0, len(rows) + 1)[None], axis=1)

@@ -17,7 +17,7 @@ from shoe.diagnosis.scope import Scope
 from shoe.matching.assign import assign
 from shoe.matching.spatial import Candidates
 from shoe.ragged import first_of_each, places
-from shoe.scoring.tied_orders import _random
+from shoe.seeded import random_numbers
 
 FIXABLE = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX, ErrorType.ASSOCIATION, ErrorType.INTERACTION)
 """The types whose oracle fixes; the others' removes."""
@@ -97,7 +97,7 @@ class Choose:
 
 def seeded(scope: Scope, seed: int) -> Choose:
     """Pick any truth, with equal chances; a pick hangs on the seed and the prediction's row in its table alone."""
-    numbers = _random(seed, (len(scope.task.predictions), 1))[scope.prediction, 0]
+    numbers = random_numbers(seed, (len(scope.task.predictions), 1))[scope.prediction, 0]
 
     def pick(prediction: Indices, _: Floats) -> Indices:
         start, size = runs(prediction)

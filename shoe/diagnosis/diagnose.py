@@ -26,7 +26,7 @@ from shoe.interactions import Interactions
 from shoe.iou import OverlapRule
 from shoe.matching.task import Task
 from shoe.predictions.notes import ReadNotes
-from shoe.scoring.score import _check_images, _frame_names
+from shoe.scoring.score import check_images, frame_names
 
 CHOICES = ("seeded", "best")
 NO_INTERACTION_CHOICES = ("exclude", "keep")
@@ -65,8 +65,8 @@ def diagnose(
     """
     rules = _rules(variant, choice, seed, no_interaction)
     task = Task(predictions, truth)
-    _check_images(task)
-    facts = {"frame": _frame_names(predictions)}
+    check_images(task)
+    facts = {"frame": frame_names(predictions)}
     if notes is not None:
         facts |= {"boxes": notes.boxes, "scores": notes.scores}
     return diagnose_task(task, rules, choice, seed, facts)

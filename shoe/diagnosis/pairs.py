@@ -23,7 +23,7 @@ from shoe.predictions.equal_rows import as_bits, first_equal
 from shoe.predictions.pair_scores import Pairs
 from shoe.ragged import expand, first_of_each, places
 from shoe.scoring.protocols import STRICT
-from shoe.scoring.score import _check_images
+from shoe.scoring.score import check_images
 
 _BY_TOOLBOX = STRICT["diag"]
 _RULE = OverlapRule(_BY_TOOLBOX.overlap, _BY_TOOLBOX.threshold, _BY_TOOLBOX.threshold_at == ">=")
@@ -125,7 +125,7 @@ def localise(
     """
     rules = rules or PairRules()
     task = Task(pairs.table, truth)
-    _check_images(task)
+    check_images(task)
     scope = Scope.of(task, no_interaction)
     every = np.ones(len(scope.truth), bool)
     return _standing_for(pairs, rules, scope, overlaps(scope, _BY_TOOLBOX.space, _RULE), every)

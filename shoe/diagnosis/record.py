@@ -12,18 +12,19 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
     """Collect the figures in the documented keys."""
     return {
         "signature": str(diagnosis.signature),
-        **_present(diagnosis.means),
+        **present(diagnosis.means),
         "true_positives": diagnosis.counts["true_positive"],
         "errors": {
-            name: {"count": diagnosis.counts[name], **_present(delta, "delta_")}
+            name: {"count": diagnosis.counts[name], **present(delta, "delta_")}
             for name, delta in diagnosis.deltas.items()
         },
         "progression": [
-            {"error": step.name, **_present(step.means), **_present(step.delta, "delta_")}
+            {"error": step.name, **present(step.means), **present(step.delta, "delta_")}
             for step in diagnosis.progression
         ],
     }
 
 
-def _present(means: Means, prefix: str = "") -> dict[str, float]:
+def present(means: Means, prefix: str = "") -> dict[str, float]:
+    """Return the means that could be measured, by their names with a prefix."""
     return {prefix + name: value for name, value in means._asdict().items() if value is not None}

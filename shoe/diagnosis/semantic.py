@@ -20,7 +20,7 @@ from shoe.lexicon.digest import lexicon_digest
 from shoe.scoring.options import SemanticOptions
 from shoe.scoring.protocols import SEMANTIC
 from shoe.scoring.ranking import mean_over
-from shoe.scoring.score import _score_outside, build_meaning
+from shoe.scoring.score import build_meaning, score_outside
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.scoring.signature import Signature, sign
 from shoe.similarity import load_similarity
@@ -102,7 +102,7 @@ def diagnose_meaning(
     interaction, object_class = misses_of(diagnosis, *sides)
 
     means, deltas, wording, absent = _NOTHING, {}, None, {}
-    outside = _score_outside(diagnosis.task.predictions)
+    outside = score_outside(diagnosis.task.predictions)
     if outside is not None:
         absent["map"] = f"a score of {outside!r}: SHOE needs scores in 0..1"
     elif not len(tables.truth):

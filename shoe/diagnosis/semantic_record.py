@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from shoe.diagnosis.misses import Misses
-from shoe.diagnosis.record import _present
+from shoe.diagnosis.record import present
 from shoe.diagnosis.semantic import SemanticDiagnosis
 from shoe.diagnosis.wording import Wording
 
@@ -15,8 +15,8 @@ def semantic_dict(found: SemanticDiagnosis) -> dict[str, Any]:
     """Collect the figures in the documented keys (docs/diagnosis.md)."""
     record = {
         "signature": str(found.signature),
-        **_present(found.means),
-        "errors": {name: _present(delta, "delta_") for name, delta in found.deltas.items()},
+        **present(found.means),
+        "errors": {name: present(delta, "delta_") for name, delta in found.deltas.items()},
         "interaction": _misses(found.interaction),
         "object_class": _misses(found.object_class),
     }

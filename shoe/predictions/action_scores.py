@@ -16,7 +16,7 @@ from shoe.datasets import fields
 from shoe.datasets.classes import classes_of
 from shoe.errors import InputError
 from shoe.files import read_bytes
-from shoe.predictions.qpic import _HOIS, _records, is_gen_vlkt, is_ppdm, is_qpic
+from shoe.predictions.qpic import HOIS, is_gen_vlkt, is_ppdm, is_qpic, records_of
 from shoe.predictions.source import Source, collection_paused, open_source
 
 _FIELD = "action_score"
@@ -45,9 +45,9 @@ def read_action_scores(path: str | Path, *, dataset: str = "hico-det") -> Floats
 
 
 def _read(source: Source) -> Floats | None:
-    records = _records(source)
+    records = records_of(source)
     try:
-        triplets = fields.flat([record[_HOIS] for record in records])
+        triplets = fields.flat([record[HOIS] for record in records])
         if not any(_FIELD in triplet for triplet in triplets):
             return None
         scores = fields.number_column([triplet[_FIELD] for triplet in triplets])
@@ -63,7 +63,7 @@ def _explain(source: Source, records: Sequence[Any]) -> NoReturn:
     path = source.path
     for number, record in enumerate(records):
         where = source.place(number)
-        for i, triplet in enumerate(fields.take(path, where, record, _HOIS, list)):
+        for i, triplet in enumerate(fields.take(path, where, record, HOIS, list)):
             place = f"{where}: triplet {i}"
             value = fields.take(path, place, triplet, _FIELD, object)
             if type(value) not in (int, float) or not np.isfinite(float(value)):

@@ -28,7 +28,7 @@ from shoe.predictions.names import image_name
 from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source
 
-_HOIS = "hoi_prediction"
+HOIS = "hoi_prediction"
 _FIRST_RECORDS = 1000
 
 
@@ -56,13 +56,13 @@ def is_gen_vlkt(source: Source) -> bool:
     """Tell whether a document is GEN-VLKT's: the boxes have no label."""
     if not _has_hois(source) or is_ppdm(source):
         return False
-    box = _first_box(_records(source))
+    box = _first_box(records_of(source))
     return isinstance(box, dict) and "bbox" in box and "category_id" not in box
 
 
 def is_ppdm(source: Source) -> bool:
     """Tell whether a document is PPDM's."""
-    return _has_hois(source) and "file_name" in _records(source)[0] and "filename" not in _records(source)[0]
+    return _has_hois(source) and "file_name" in records_of(source)[0] and "filename" not in records_of(source)[0]
 
 
 def read_qpic(source: Source) -> Rows:
@@ -95,12 +95,12 @@ class _Columns:
 
     def __init__(self, source: Source, dialect: _Dialect, *, labelled: bool = True) -> None:
         self.source, self.dialect = source, dialect
-        records = _records(source)
+        records = records_of(source)
         text = dialect.text
         try:
             self.images = [image_name(record[dialect.image]) for record in records]
             box_lists = [record["predictions"] for record in records]
-            hoi_lists = [record[_HOIS] for record in records]
+            hoi_lists = [record[HOIS] for record in records]
             boxes, hois = fields.flat(box_lists), fields.flat(hoi_lists)
             self.corners = fields.rows([box["bbox"] for box in boxes], 4, text=text)
             self.category = fields.whole_numbers([box["category_id"] for box in boxes], text=text) if labelled else None
@@ -155,7 +155,7 @@ def _scores(hois: Sequence[dict[str, Any]]) -> NDArray[np.float64] | None:
     return fields.number_column([hoi["score"] for hoi in hois])
 
 
-def _records(source: Source) -> list[Any]:
+def records_of(source: Source) -> list[Any]:
     """One record per image: the document itself, or the ``preds`` of CDN's results."""
     document = source.document
     if isinstance(document, dict):
@@ -167,7 +167,7 @@ def _records(source: Source) -> list[Any]:
 
 def _has_hois(source: Source) -> bool:
     first = source.first.get("preds", [source.first])
-    return isinstance(first, list) and bool(first) and isinstance(first[0], dict) and _HOIS in first[0]
+    return isinstance(first, list) and bool(first) and isinstance(first[0], dict) and HOIS in first[0]
 
 
 def _first_box(records: list[Any]) -> Any:
@@ -193,7 +193,7 @@ def _explain(source: Source, dialect: _Dialect, records: list[Any], labelled: bo
             if labelled:
                 category = fields.take(path, place, box, "category_id", object)
                 fields.take_whole_number(path, place, category, "category_id", text=text)
-        for i, hoi in enumerate(fields.take(path, where, record, _HOIS, list)):
+        for i, hoi in enumerate(fields.take(path, where, record, HOIS, list)):
             place = f"{where}: triplet {i}"
             for field in ("subject_id", "object_id", "category_id"):
                 value = fields.take(path, place, hoi, field, object)

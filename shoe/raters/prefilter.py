@@ -16,12 +16,12 @@ from shoe.arrays import Indices, Mask
 from shoe.lexicon.store import lexicon
 from shoe.raters.pairs import Plan
 from shoe.raters.states import States, pending
+from shoe.seeded import Numbers, mixed
 from shoe.similarity.names import keys_of
 
 PAPER = (0.00245, 0.01318)
 """Lowest and highest share of the paper's sample that a model did not rate 0."""
 _Z = 1.959963984540054
-_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,18 +84,11 @@ def sample_of(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
     """
     if len(zeros) <= count:
         return zeros
-    place = _hash(_hash(_names(plan.first[zeros])) ^ _names(plan.second[zeros])) ^ np.uint64(seed)
-    drawn: Indices = np.sort(zeros[np.argsort(_hash(place), kind="stable")[:count]])
+    place = mixed(mixed(_names(plan.first[zeros])) ^ _names(plan.second[zeros])) ^ np.uint64(seed)
+    drawn: Indices = np.sort(zeros[np.argsort(mixed(place), kind="stable")[:count]])
     return drawn
 
 
-def _names(synsets: np.typing.NDArray[np.int32]) -> np.typing.NDArray[np.uint64]:
+def _names(synsets: np.typing.NDArray[np.int32]) -> Numbers:
     distinct, place = np.unique(synsets, return_inverse=True)
     return keys_of([lexicon().name(synset) for synset in distinct.tolist()])[place]
-
-
-def _hash(value: np.typing.NDArray[np.uint64]) -> np.typing.NDArray[np.uint64]:
-    """The finalizer of SplitMix64 (Steele, Lea and Flood 2014): every bit depends on every bit."""
-    value = (value ^ (value >> np.uint64(30))) * _MIX[0]
-    value = (value ^ (value >> np.uint64(27))) * _MIX[1]
-    return value ^ (value >> np.uint64(31))

@@ -22,7 +22,7 @@ from shoe.diagnosis.sweeps import Sweep, nms_sweep, score_sweep
 from shoe.diagnosis.wording import Wording
 from shoe.predictions.pair_scores import Pairs
 from shoe.scoring.protocols import STRICT
-from shoe.scoring.score import _frame_names
+from shoe.scoring.score import frame_names
 from shoe.scoring.signature import Signature, sign
 
 
@@ -212,7 +212,7 @@ def findings_of_pairs(
     """Collect what a file of pairs alone can say; arguments as of :func:`findings`."""
     tasks = sub_tasks_of_pairs(pairs, truth, no_interaction=no_interaction)
     facts = {
-        "frame": _frame_names(pairs.table),
+        "frame": frame_names(pairs.table),
         "boxes": pairs.notes.boxes if pairs.notes else "",
         "diagnosis": "pairs",
     }

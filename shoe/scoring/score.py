@@ -152,14 +152,14 @@ def score(
     """
     strict_options, semantic_options = choose(protocols, options, truth)
     task = Task(predictions, truth)
-    _check_images(task)
-    facts = {"frame": _frame_names(predictions)}
+    check_images(task)
+    facts = {"frame": frame_names(predictions)}
     if notes is not None:
         facts |= {"boxes": notes.boxes, "scores": notes.scores}
     absent: dict[str, str] = {}
     semantic = meaning = None
     if semantic_options is not None:
-        outside = _score_outside(predictions)
+        outside = score_outside(predictions)
         if outside is not None:
             absent["semantic"] = f"a score of {outside!r}: SHOE needs scores in 0..1"
         else:
@@ -221,19 +221,26 @@ def build_meaning(task: Task, similarity: Similarity, options: SemanticOptions) 
     )
 
 
-def _check_images(task: Task) -> None:
+def check_images(task: Task) -> None:
+    """See that predictions and ground truth have an image in common.
+
+    Raises:
+        InputError: naming an image of each, if they have none.
+    """
     known, unknown = task.truth.interactions.images, task.alignment.unknown
     if known and unknown and len(unknown) == len(task.predictions.images):
         expected = f"names of the ground truth's images, as {quote(known[0])}"
         raise InputError("predictions", field="image", found=quote(unknown[0]), expected=expected)
 
 
-def _frame_names(predictions: Interactions) -> str:
+def frame_names(predictions: Interactions) -> str:
+    """Name the box frames of a table, as signatures do: "continuous", or several with + between them."""
     names = [Frame(f).name.lower().replace("_", "-") for f in np.flatnonzero(np.bincount(predictions.frames)).tolist()]
     return "+".join(names) or "none"
 
 
-def _score_outside(predictions: Interactions) -> float | None:
+def score_outside(predictions: Interactions) -> float | None:
+    """Return a score that is outside 0..1; None if there is none."""
     low, high = predictions.score.min(initial=0.0), predictions.score.max(initial=1.0)
     if low < 0:
         return float(low)

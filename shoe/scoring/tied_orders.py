@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoe.arrays import Floats, Indices
+from shoe.seeded import random_numbers
 
-_SEED = 20151215
 _PAIRS = 128
 """Mirrored pairs of orders drawn for a list."""
 
@@ -111,9 +110,9 @@ class TiedList:
 def _distinct_places(stream: int, size: int, members: int) -> Indices:
     """(_PAIRS, members) places of a group, all orders of all choices equally likely."""
     if members * members > 2 * size:
-        return np.argsort(_random(stream, (_PAIRS, size)), axis=1)[:, :members]
+        return np.argsort(random_numbers(stream, (_PAIRS, size)), axis=1)[:, :members]
     # Floyd's way to choose a few of many: a place that is taken already gives way to the last one not yet allowed.
-    numbers = _random(stream, (_PAIRS, 2 * members))
+    numbers = random_numbers(stream, (_PAIRS, 2 * members))
     chosen = np.empty((_PAIRS, members), np.int64)
     for member in range(members):
         last = size - members + member
@@ -121,15 +120,3 @@ def _distinct_places(stream: int, size: int, members: int) -> Indices:
         taken = (chosen[:, :member] == place[:, None]).any(axis=1)
         chosen[:, member] = np.where(taken, last, place)
     return np.take_along_axis(chosen, np.argsort(numbers[:, members:], axis=1), axis=1)
-
-
-def _random(stream: int, shape: tuple[int, int]) -> NDArray[np.uint64]:
-    """Random 64-bit numbers of a stream: SplitMix64 over a counter.
-
-    A figure must not change with NumPy's generators, which may differ from one version to the next.
-    """
-    start = np.uint64((_SEED + (stream << 32)) % 2**64)
-    z = (start + np.arange(shape[0] * shape[1], dtype=np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (z ^ (z >> np.uint64(31))).reshape(shape)

@@ -16,7 +16,7 @@ from shoe.frames import Frame
 from shoe.interactions import Interactions
 from shoe.matching.task import Task
 from shoe.scoring.average_precision import Interpolation
-from shoe.scoring.tied_orders import _random
+from shoe.seeded import random_numbers
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import Variant, diagnosed, error_types, matches
 from tests.oracles.diagnosis_fixes import ORACLES, Candidate, Choose, best_case, missed_truths
@@ -85,7 +85,7 @@ def as_the_oracle_averages(task: Task, name: Variant, seed: int | None, keep: bo
 def by_numbers(table: Interactions, seed: int) -> Choose:
     """The choice that shoe makes for a prediction: the seed's number of its row, modulo the candidates."""
     start: dict[str, int] = dict(zip(table.images, table.offsets.tolist(), strict=False))
-    numbers: list[int] = _random(seed, (len(table), 1))[:, 0].tolist()
+    numbers: list[int] = random_numbers(seed, (len(table), 1))[:, 0].tolist()
 
     def choose(candidates: list[Candidate]) -> Candidate:
         row = start[candidates[0].image] + candidates[0].prediction
