@@ -1,5 +1,6 @@
 """Batches against a real server: what is lost on the way or missing in them, and processes that end in between."""
 
+import resource
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shoe.errors import OptionError, ShoeError
+from shoe.errors import InputError, OptionError, ShoeError
 from shoe.raters.config import Limits, RaterConfig
 from shoe.raters.questions import Backend, Group
 from shoe.raters.states import State
@@ -113,6 +114,17 @@ def test_a_job_that_is_interrupted_sends_no_batch() -> None:
     with Server() as server:
         rated(server, memory)
         assert not server.stats().get("batches")
+
+
+def test_a_full_disk_is_one_line() -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Server() as server:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, before[1]))
+        try:
+            with pytest.raises(InputError, match="File too large, expected room for a batch's files"):
+                rated(server, Memory())
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_an_expired_batch_keeps_its_answers_and_the_rest_is_asked_again(clean: dict[bytes, int]) -> None:

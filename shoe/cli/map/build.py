@@ -117,7 +117,7 @@ def _plans(
         senses = cast("ObjectWords", object_words or "phrase-first")
         tables = [read_predictions(path, dataset=dataset) for path in predictions]
         plans = plan_needed(classes, tables, object_words=senses)
-        rules: dict[Part, str] = dict.fromkeys(POS, NEEDED_RULE)
+        rules: dict[Part, str] = dict.fromkeys(POS, f"{NEEDED_RULE}; object-words={senses}")
     else:
         reach = STEPS if steps is None else steps
         plans = plan_dataset(classes, steps=reach)

@@ -10,7 +10,7 @@ from time import monotonic, sleep
 
 import orjson
 
-from shoe.errors import ShoeError
+from shoe.errors import InputError, ShoeError
 from shoe.raters.config import RaterConfig
 from shoe.raters.network.batch_api import BatchApi, Seen, StoppedError
 from shoe.raters.network.batches import Draft, Past, Result, Started, Supply, line, prepared, result_of
@@ -56,6 +56,9 @@ class BatchPass:
             with self._api, suppress(StoppedError):
                 self._resume()
                 self._go_on()
+        except OSError as error:
+            found, expected = error.strerror or str(error), "room for a batch's files (TMPDIR says where)"
+            raise InputError(self._api.folder, found=found, expected=expected) from None
         finally:
             self._say_what_goes_on()
 
