@@ -1,15 +1,27 @@
-"""WordNet's own files, read through nltk: glosses, and the reference that the compiled lexicon is held to."""
+"""WordNet's own files, for what the compiled lexicon leaves out: definitions.
 
+The lexicon numbers synsets in the order of WordNet's data files, so that a synset's line is found by its number.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import zipfile
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-from shoe.errors import MissingExtraError, ShoeError
+from shoe.errors import InputError, MissingExtraError, ShoeError
+from shoe.lexicon.store import lexicon
 
 _CHECKOUT = Path(__file__).parents[2] / ".wordnet" / "nltk_data"
+_QUOTED = re.compile(r'"[^"]*"')
 
 
 class MissingWordNetError(MissingExtraError):
-    """nltk is installed, WordNet's files are not in place."""
+    """WordNet's files are not in place."""
 
     def __init__(self, what: str) -> None:
         ShoeError.__init__(
@@ -17,36 +29,52 @@ class MissingWordNetError(MissingExtraError):
         )
 
 
-def wordnet(what: str) -> Any:
-    """Return nltk's reader of WordNet 3.0, loaded (some seconds); not to be shared between threads before that.
-
-    Looks where nltk does (``NLTK_DATA``), and where ``scripts/setup-wordnet`` puts the files of a checkout.
-
-    Args:
-        what: what the user asked for; begins the message if it cannot be had.
-
-    Raises:
-        MissingExtraError: if nltk is not installed, or WordNet's files are not there.
-    """
-    try:
-        import nltk
-        from nltk.corpus import wordnet as reader
-    except ImportError:
-        raise MissingExtraError(what, "llm") from None
-    if _CHECKOUT.is_dir() and str(_CHECKOUT) not in nltk.data.path:
-        nltk.data.path.append(str(_CHECKOUT))
-    try:
-        reader.ensure_loaded()
-    except LookupError:
-        raise MissingWordNetError(what) from None
-    return reader
-
-
 def glosses(names: list[str], what: str) -> dict[str, str]:
     """Return WordNet's definition of each synset, by name.
 
+    Looks where nltk does (``NLTK_DATA`` and its usual folders, a zip file or not), and where ``scripts/setup-wordnet``
+    puts the files of a checkout.
+
+    Args:
+        names: of nouns and verbs, as "ride.v.01".
+        what: what the user asked for; begins the message if it cannot be had.
+
     Raises:
-        MissingExtraError: as ``wordnet``.
+        MissingWordNetError: if WordNet's files are not there.
+        InputError: if they are not those of WordNet 3.0.
     """
-    reader = wordnet(what)
-    return {name: reader.synset(name).definition() for name in names}
+    folder = next(_folders(), None)
+    if folder is None:
+        raise MissingWordNetError(what)
+    lines = _lines(folder)
+    return {name: _definition(lines[lexicon().synset(name)]) for name in names}
+
+
+def _definition(line: bytes) -> str:
+    """What stands behind the bar, without its examples."""
+    return _QUOTED.sub("", line.decode().split("|")[1]).strip().strip("; ")
+
+
+@cache
+def _lines(folder: Path | zipfile.Path) -> list[bytes]:
+    """The line of every synset, nouns first."""
+    files = [(folder / name).read_bytes().splitlines() for name in ("data.noun", "data.verb")]
+    # The licence at the head of each file is indented.
+    lines = [line for file in files for line in file if not line.startswith(b"  ")]
+    if len(lines) != len(lexicon()):
+        expected = f"WordNet 3.0, which has {len(lexicon())}"
+        raise InputError(str(folder), found=f"{len(lines)} nouns and verbs", expected=expected)
+    return lines
+
+
+def _folders() -> Iterator[Path | zipfile.Path]:
+    """Where WordNet's files are, the place that counts most first."""
+    prefix = Path(sys.prefix)
+    named = [Path(folder) for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]
+    usual = [Path.home(), prefix, prefix / "share", prefix / "lib"]
+    usual += map(Path, ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib"))
+    for data in [*named, _CHECKOUT, *(folder / "nltk_data" for folder in usual)]:
+        if (data / "corpora" / "wordnet" / "data.verb").is_file():
+            yield data / "corpora" / "wordnet"
+        elif zipfile.is_zipfile(packed := data / "corpora" / "wordnet.zip"):
+            yield zipfile.Path(packed, "wordnet/")

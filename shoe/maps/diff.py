@@ -87,7 +87,7 @@ def glosses_of(parts: dict[Part, PartDiff]) -> dict[str, str]:
     """WordNet's definition of every synset among the largest disagreements.
 
     Raises:
-        MissingExtraError: if nltk or WordNet's files are not installed; the message says how to get them.
+        MissingExtraError: if WordNet's files are not there; the message says how to get them.
     """
     names = {name for part in parts.values() for pair in part.largest for name in (pair.class_synset, pair.synset)}
     return glosses(sorted(names), "showing WordNet's definitions") if names else {}

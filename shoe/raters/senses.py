@@ -12,11 +12,8 @@ from shoe.raters.questions import Sense
 def describe(names: Sequence[str]) -> list[Sense]:
     """Return the words and definitions of synsets, by name.
 
-    Reads WordNet through nltk, which is not safe between threads: a job describes all that it needs before it starts
-    any.
-
     Raises:
-        MissingExtraError: if nltk is not installed, or WordNet's files are not there.
+        MissingExtraError: if WordNet's files are not there.
     """
     store, definitions = lexicon(), glosses(sorted(set(names)), "asking about synsets")
     lemmas = {

@@ -1,12 +1,11 @@
-from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner, Result
 
 from shoe.cli.resolve import resolve
-from shoe.errors import MissingExtraError, OptionError
-from shoe.lexicon import wordnet
+from shoe.errors import OptionError
 
 app = typer.Typer()
 app.command()(resolve)
@@ -56,25 +55,7 @@ def test_no_word_is_refused() -> None:
     assert run().exit_code == 2
 
 
-def test_glosses_are_wordnet_s_definitions() -> None:
-    try:
-        wordnet.wordnet("this test")
-    except MissingExtraError as missing:
-        pytest.skip(str(missing))
+def test_glosses_are_wordnet_s_definitions(reader: Any) -> None:
     result = run("toothbrush", "--pos", "object", "--glosses")
     assert result.exit_code == 0
-    assert "small brush" in result.stdout
-
-
-def test_without_wordnet_s_files_glosses_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    nltk = pytest.importorskip("nltk")
-    from nltk.corpus.util import LazyCorpusLoader
-
-    loader = LazyCorpusLoader("wordnet", nltk.corpus.reader.WordNetCorpusReader, None)
-    monkeypatch.setattr(nltk.corpus, "wordnet", loader)
-    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
-    monkeypatch.setattr(wordnet, "_CHECKOUT", tmp_path / "absent")
-    with pytest.raises(
-        MissingExtraError, match="shoe resolve --glosses needs WordNet's files: run scripts/setup-wordnet"
-    ):
-        wordnet.glosses(["ride.v.01"], "shoe resolve --glosses")
+    assert reader.synset("toothbrush.n.01").definition() in result.stdout
