@@ -8,7 +8,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "shoe"
 STAGES = (
-    "errors arrays frames iou ragged image_names columns interactions native files seeded shipped version",
+    "errors arrays frames iou ragged image_names columns delimited interactions native files seeded shipped version",
     "lexicon",  # words are words in every file: datasets and predictions may look them up
     "datasets",
     "predictions",

@@ -11,7 +11,7 @@ from typing import Any
 from shoe.errors import InputError, printable, quote
 from shoe.files import read_bytes
 from shoe.lexicon.expressions import POS, Part
-from shoe.maps.delimited import delimited_rows
+from shoe.delimited import delimited_rows
 from shoe.maps.origin import origin_of
 from shoe.maps.rows import pairs_of
 from shoe.similarity import Rater, SimilarityMap

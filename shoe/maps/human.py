@@ -15,7 +15,7 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.agreement import closeness, pearson, spearman
 from shoe.maps.columns import check_one_part, part_of
-from shoe.maps.delimited import delimited_rows
+from shoe.delimited import delimited_rows
 from shoe.scoring.options import SemanticOptions
 from shoe.similarity import SimilarityMap, combine
 from shoe.similarity.ensemble import HIGHEST, ensemble_values

@@ -91,7 +91,7 @@ REFUSED = [
     ("ride.v.01,straddle.v.01,3,2.5", r"csv: line 2: people: found '2\.5'"),
     ("ride.v.01,straddle.v.01,3", r"csv: line 2: found 3 fields, expected 4, as in line 1"),
     ("", r"csv: found 1 lines, expected a header and at least one line"),
-    ("ride.v.01,eat.v.01,1,1\n\n", r"csv: line 3: found 0 fields, expected 4"),
+    ("ride.v.01,eat.v.01,1,1\n\nride.v.01,walk.v.01,1,1\n", r"csv: line 3: found 0 fields, expected 4"),
     ("ride.v.01,ridden.v.01,3,2", r"csv: line 2: synset: found 'ridden\.v\.01', expected the name of a WordNet"),
     ("ride,eat.v.01,3,2", r"csv: line 2: class_synset: found 'ride', expected the name of a WordNet"),
     ("ride.v.01,eat.v.01,1,1\nride.v.01,pony.n.01,3,2", r"line 3: synset: found 'pony\.n\.01', expected a verb, as "),

@@ -7,14 +7,13 @@ the alphabet. A pair that the file does not rate stays unrated.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shoe.delimited import delimited_rows
 from shoe.errors import InputError, near, quote
 from shoe.files import read_bytes
 from shoe.lexicon.expressions import Part
@@ -67,18 +66,9 @@ def read_ratings(path: Path, column: str) -> Ratings:
     Raises:
         InputError: naming the line and the column that break the form.
     """
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(path, found="bytes that are not UTF-8", expected="a table") from None
-    heading = text.partition("\n")[0]
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in heading else ",")
-    try:
-        names = next(rows, [])
-        places = [_place(path, names, wanted) for wanted in (*_NAMES, column)]
-        return _rated(path, rows, places, column)
-    except csv.Error as error:
-        raise InputError(path, record=f"line {rows.line_num}", found=str(error), expected="a row of a table") from None
+    names, *rows = delimited_rows(path)
+    places = [_place(path, names, wanted) for wanted in (*_NAMES, column)]
+    return _rated(path, rows, places, column)
 
 
 def _place(path: Path, names: Sequence[str], wanted: str) -> int:
@@ -90,15 +80,11 @@ def _place(path: Path, names: Sequence[str], wanted: str) -> int:
     raise InputError(path, record="line 1", found=found, expected="one, in a heading", hint=hint)
 
 
-def _rated(path: Path, rows: Any, places: Sequence[int], column: str) -> Ratings:
+def _rated(path: Path, rows: Sequence[Sequence[str]], places: Sequence[int], column: str) -> Ratings:
     proper: dict[str, str] = {}
     found: dict[tuple[str, str], int] = {}
-    for row in rows:
-        record = f"line {rows.line_num}"
-        if not row:
-            continue
-        if len(row) <= max(places):
-            raise InputError(path, record=record, found=f"{len(row)} fields", expected=f"{max(places) + 1} or more")
+    for number, row in enumerate(rows, start=2):
+        record = f"line {number}"
         first, second, rating = (row[place].strip() for place in places)
         for field, name in zip(_NAMES, (first, second), strict=True):
             if name not in proper:

@@ -70,11 +70,11 @@ def test_the_content_is_in_the_identity_and_the_place_is_not(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "line 1: found 0 columns 'class_synset', expected one"),
-        ("class_synset,synset\n", "line 1: found 0 columns 'people'"),
-        ("class_synset,synset,peeple\n", "did you mean 'peeple'?"),
-        ("class_synset,synset,people,people\n", "found 2 columns 'people'"),
-        ("class_synset,synset,people\nride.v.01\n", "line 2: found 1 fields, expected 3 or more"),
+        ("", "found 0 lines, expected a header and at least one line below it"),
+        ("class_synset,synset\nride.v.01,walk.v.01\n", "line 1: found 0 columns 'people'"),
+        ("class_synset,synset,peeple\nride.v.01,walk.v.01,1\n", "did you mean 'peeple'?"),
+        ("class_synset,synset,people,people\nride.v.01,walk.v.01,1,1\n", "found 2 columns 'people'"),
+        ("class_synset,synset,people\nride.v.01\n", "line 2: found 1 fields, expected 3, as in line 1"),
         ("class_synset,synset,people\nride.v.01,walk,3\n", "line 2: synset: found 'walk', expected a synset"),
         ("class_synset,synset,people\nride.v.01,walk.v.01,5\n", "line 2: people: found '5', expected a rating 0 to 4"),
         ("class_synset,synset,people\nride.v.01,walk.v.01,2.5\n", "line 2: people: found '2.5'"),

@@ -28,7 +28,7 @@ def delimited_rows(path: Path) -> list[list[str]]:
         text = read_bytes(path).decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError:
         raise InputError(path, found="bytes that are not UTF-8", expected="a table as text") from None
-    lines = text.splitlines()
+    lines = text.rstrip("\r\n").splitlines()  # spreadsheets leave empty lines at the end
     if len(lines) < 2:
         raise InputError(path, found=f"{len(lines)} lines", expected="a header and at least one line below it")
     rows = [line.split("\t") for line in lines] if "\t" in lines[0] else list(_comma_separated(lines, path))
