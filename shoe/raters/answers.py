@@ -74,7 +74,7 @@ def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
         ids: of the pairs that were asked for.
 
     Returns:
-        Per id a rating 0 to 4, ``State.REFUSED`` or ``State.UNPARSED_ONCE``.
+        Per id a rating 0 to 4 or a state, see ``Backend.parse``.
     """
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
@@ -82,7 +82,7 @@ def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
     message: Mapping[str, Any] = found if isinstance(found, dict) else {}
     reason = choice.get("finish_reason")
     if _is_text(message.get("refusal")) or reason == "content_filter" or _is_filtered(raw.get("error")):
-        return [State.REFUSED] * len(ids)
+        return _declined(ids)
     text = _content(message.get("content"))
     if reason == "length":
         text = _CUT.sub("", text)
@@ -97,7 +97,7 @@ def read_text(text: str, ids: Sequence[str]) -> list[int]:
         ids: of the pairs that it was asked for; with a single one, a rating without an id counts too.
 
     Returns:
-        Per id a rating 0 to 4, ``State.REFUSED`` or ``State.UNPARSED_ONCE``.
+        Per id a rating 0 to 4 or a state, see ``Backend.parse``.
     """
     said = _without_thoughts(text) if len(text) <= _LONGEST else ""
     claims: dict[str, set[int | None]] = defaultdict(set)
@@ -106,7 +106,7 @@ def read_text(text: str, ids: Sequence[str]) -> list[int]:
     if len(ids) == 1 and not any(found["id"] not in ids for found in _OBJECT_ID.finditer(said)):
         claims[ids[0]].update(_claims(said, ids[0]))
     if not any(claims.values()) and _DECLINED.search(said.strip()[:_LOOK_FOR_DECLINING]):
-        return [State.REFUSED] * len(ids)
+        return _declined(ids)
     return [_agreed(claims[name]) for name in ids]
 
 
@@ -114,6 +114,10 @@ def read_by_id(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
     """Read what a rater that writes no text was kept with: ``{"ratings": {id: rating}}``."""
     ratings: Mapping[str, int] = raw["ratings"]
     return [ratings[name] for name in ids]
+
+
+def _declined(ids: Sequence[str]) -> list[int]:
+    return [State.REFUSED if len(ids) == 1 else State.REFUSED_TOGETHER] * len(ids)
 
 
 def _agreed(claims: set[int | None]) -> int:

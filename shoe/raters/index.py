@@ -21,8 +21,8 @@ def as_keys(joined: bytes) -> Keys:
 class Index:
     """The state of each key, as its answers say in the order in which they came.
 
-    The first answer that held a rating or a refusal counts. Two without make the question unparsable; what came later
-    than that is never asked for, and does not count.
+    The first answer that held a rating, or a refusal of this question alone, counts. Two without make the question
+    unparsable, or refused; what came later than that is never asked for, and does not count.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Index:
         self._longest = 0
 
     def add(self, keys: Keys, states: States) -> None:
-        """Add what n answers said, in order: ratings, ``State.REFUSED`` or ``State.UNPARSED_ONCE``."""
+        """Add what n answers said, in order: ratings, or the states that :meth:`Backend.parse` knows."""
         self._added.append((keys, states))
 
     def states(self, keys: Keys) -> States:
@@ -82,6 +82,7 @@ def _joined(states: States, starts: NDArray[np.int64]) -> States:
     first = states[starts]
     second = states[np.minimum(starts + 1, len(states) - 1)]
     several = np.diff(np.append(starts, len(states))) > 1
-    unparsable = np.int8(State.UNPARSABLE)
-    later = np.where(second == State.UNPARSED_ONCE, unparsable, second)
-    return np.where((first == State.UNPARSED_ONCE) & several, later, first).astype(np.int8)
+    later = np.where(second == State.UNPARSED_ONCE, np.int8(State.UNPARSABLE), second)
+    later = np.where(second == State.REFUSED_TOGETHER, np.int8(State.REFUSED), later)
+    asked_again = (first == State.UNPARSED_ONCE) | (first == State.REFUSED_TOGETHER)
+    return np.where(asked_again & several, later, first).astype(np.int8)

@@ -45,7 +45,7 @@ BLOCK = 1 << 20
 """Bytes of a stretch: it ends with the line that reaches so far."""
 _CHECK_BYTES = 16
 _CHUNK = 1 << 16
-_ENTRY_STATES = frozenset([0, 1, 2, 3, 4, State.REFUSED, State.UNPARSED_ONCE])
+_ENTRY_STATES = frozenset([0, 1, 2, 3, 4, State.REFUSED, State.REFUSED_TOGETHER, State.UNPARSED_ONCE])
 
 Parse = Callable[[Part, Sequence[str], Mapping[str, Any]], list[int]]
 

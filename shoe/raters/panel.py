@@ -102,21 +102,24 @@ class Seat:
             states = self.known(tasks)
             tally.known += sum(int(np.count_nonzero(~pending(state))) for state in states)
             recorder = LedgerRecorder(self.config, self._prompts, self.ledger, writer, budget, tally)
-            for asking, wanted in ((1, State.UNRATED), (2, State.UNPARSED_ONCE)):
+            for asking, wanted, size in (
+                (1, State.UNRATED, self._size),
+                (2, State.UNPARSED_ONCE, self._size),
+                (2, State.REFUSED_TOGETHER, 1),
+            ):
                 masks = [state == wanted for state in states]
                 count = sum(int(np.count_nonzero(mask)) for mask in masks)
                 if count and not budget.stopping:
                     tally.total += count
-                    self._backend.rate(self._groups(tasks, masks, asking), recorder)
+                    self._backend.rate(_groups(tasks, masks, size, asking), recorder)
                     writer.flush()
                     self.ledger.refresh(writer.synced)
                     states = [self.ledger.states(task.keys) for task in tasks]
         return states
 
-    def _groups(self, tasks: Sequence[Task], masks: Sequence[Any], asking: int) -> Iterator[Group]:
-        return chain.from_iterable(
-            task.groups(mask, self._size, asking) for task, mask in zip(tasks, masks, strict=True)
-        )
+
+def _groups(tasks: Sequence[Task], masks: Sequence[Any], size: int, asking: int) -> Iterator[Group]:
+    return chain.from_iterable(task.groups(mask, size, asking) for task, mask in zip(tasks, masks, strict=True))
 
 
 class Panel:

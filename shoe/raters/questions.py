@@ -104,6 +104,7 @@ class Backend(Protocol):
             raw: what ``Recorder.answer`` was given.
 
         Returns:
-            Per id a rating 0 to 4, ``State.REFUSED``, or ``State.UNPARSED_ONCE`` where there is none to be found.
+            Per id a rating 0 to 4; ``State.REFUSED``, or ``State.REFUSED_TOGETHER`` if there are several ids; or
+            ``State.UNPARSED_ONCE`` where there is none to be found.
         """
         ...

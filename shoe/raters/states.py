@@ -24,6 +24,8 @@ class State(IntEnum):
     """No answer held a rating 0 to 4, the second one included; final."""
     UNPARSED_ONCE = -4
     """The first answer held no rating; the pair is asked a second time."""
+    REFUSED_TOGETHER = -5
+    """The rater declined to answer about several pairs, maybe for one of them; each is asked a second time, alone."""
 
 
 def rated(states: States) -> Mask:
@@ -34,5 +36,5 @@ def rated(states: States) -> Mask:
 
 def pending(states: States) -> Mask:
     """(n,) whether the pair is still to be asked."""
-    found: Mask = (states == State.UNRATED) | (states == State.UNPARSED_ONCE)
+    found: Mask = np.isin(states, [State.UNRATED, State.UNPARSED_ONCE, State.REFUSED_TOGETHER])
     return found

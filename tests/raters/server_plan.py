@@ -137,7 +137,8 @@ def completion(
         The body, and the pairs that have no rating in it but would have one if asked again, or would not either.
     """
     if any(plan.is_refused(model, pair) for _, pair in pairs):
-        return _message({"content": None, "refusal": "I will not rate this."}), set()
+        refused = {pair for _, pair in pairs} if len(pairs) > 1 else set()
+        return _message({"content": None, "refusal": "I will not rate this."}), refused
     whole = plan.fault(UNREADABLE, model, *pairs) if not any(asked) else None
     everything = {pair for _, pair in pairs}
     if whole == "malformed":

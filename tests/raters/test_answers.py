@@ -10,7 +10,8 @@ from shoe.raters.states import State
 
 ONE = ["417"]
 THREE = ["417", "233", "540"]
-NONE, REFUSED = State.UNPARSED_ONCE, State.REFUSED
+NONE, REFUSED, TOGETHER = State.UNPARSED_ONCE, State.REFUSED, State.REFUSED_TOGETHER
+ANY = (0, 1, 2, 3, 4, NONE, REFUSED, TOGETHER)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_what_is_no_rating_is_none(text: str) -> None:
         ("[3, 0, 4]", [NONE] * 3),
         ('{"rating": 3}', [NONE] * 3),
         ('{"1": 3, "2": 0, "3": 4}', [NONE] * 3),
-        ("I'm sorry, but I can't help with that.", [REFUSED] * 3),
+        ("I'm sorry, but I can't help with that.", [TOGETHER] * 3),
         ("I am sorry, I cannot say more than 417: 3", [3, NONE, NONE]),
     ],
 )
@@ -186,6 +187,8 @@ def chat(content: Any, reason: str = "stop", **more: Any) -> dict[str, Any]:
 )
 def test_chat_completions(raw: dict[str, Any], state: int) -> None:
     assert read_chat(raw, ONE) == [state]
+    if state == REFUSED:
+        assert read_chat(raw, THREE) == [TOGETHER] * 3
 
 
 def test_of_an_answer_that_was_cut_off_the_last_number_does_not_count() -> None:
@@ -223,13 +226,13 @@ def test_any_text_gives_states_and_no_rating_that_it_does_not_hold(text: str, id
     states = read_text(text, ids)
     assert len(states) == len(ids)
     for state in states:
-        assert state in (0, 1, 2, 3, 4, NONE, REFUSED)
+        assert state in (0, 1, 2, 3, 4, NONE, REFUSED if len(ids) == 1 else TOGETHER)
         assert state < 0 or re.search(rf"(?<![\d.]){state}(?!\d)", text)
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="01234")))
 def test_text_without_the_digits_holds_no_rating(text: str) -> None:
-    assert all(state in (NONE, REFUSED) for state in read_text(text, ONE) + read_text(text, THREE))
+    assert all(state in (NONE, REFUSED, TOGETHER) for state in read_text(text, ONE) + read_text(text, THREE))
 
 
 JSON = st.recursive(
@@ -248,7 +251,9 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["choices", "error", "usage"]), JSON))
 def test_any_body_gives_states(raw: dict[str, Any]) -> None:
-    assert all(state in (0, 1, 2, 3, 4, NONE, REFUSED) for state in read_chat(raw, THREE) + read_chat(raw, ONE))
+    assert all(
+        state in ANY for state in read_chat(raw, THREE) + read_chat(raw, ONE)
+    )
 
 
 @given(st.dictionaries(st.sampled_from(["417", "233", "540", "999"]), st.integers(-2, 6)), st.permutations(THREE))
@@ -263,4 +268,6 @@ def test_json_by_id_is_read_whatever_its_order(given_: dict[str, int], ids: list
 )
 def test_long_answers_take_no_longer_than_they_are(scrap: str) -> None:
     text = scrap * (150_000 // len(scrap))
-    assert all(state in (0, 1, 2, 3, 4, NONE, REFUSED) for state in read_text(text, ONE) + read_text(text, THREE))
+    assert all(
+        state in ANY for state in read_text(text, ONE) + read_text(text, THREE)
+    )

@@ -242,6 +242,19 @@ def test_no_rating_is_asked_for_once_more_and_no_more(tmp_path: Path) -> None:
     assert 0 < unparsable < times[2]
 
 
+def test_one_pair_that_is_refused_costs_no_other_its_rating(tmp_path: Path) -> None:
+    with Server(Plan(refused=0.02)) as server:
+        work = Work(tmp_path, ONE.format(url=server.url, more="pairs_per_request = 20"))
+        work.built()
+        counted = server.stats()
+        refused = sum(server.endpoint.plan.is_refused("m1", pair) for pair in counted["answers"]["m1"])
+    assert not answered_other_than_once(counted)
+    assert counted["unreadable"]["m1"]
+    states = json.loads(work.map()["map.json"])["raters"][0]["states"].values()
+    assert sum(state["refused"] for state in states) == refused > 0
+    assert sum(state["rated"] for state in states) == len(counted["answers"]["m1"]) - refused
+
+
 def test_a_wrong_key_stops_at_once_with_one_line(tmp_path: Path) -> None:
     with Server(Plan(key="sk-right-right-right")) as server:
         work = Work(tmp_path, ONE.format(url=server.url, more='api_key_env = "SHOE_TEST_KEY"'))

@@ -23,6 +23,7 @@ from shoe.raters.states import State
 from tests.raters.ledgers import CONFIG, fresh, line, parse, question, random_lines, read, states, write
 
 REFUSED, ONCE, UNPARSABLE, UNRATED = State.REFUSED, State.UNPARSED_ONCE, State.UNPARSABLE, State.UNRATED
+TOGETHER = State.REFUSED_TOGETHER
 
 
 def test_what_is_kept_is_found_again_and_told_in_full(tmp_path: Path) -> None:
@@ -52,6 +53,11 @@ def test_what_is_kept_is_found_again_and_told_in_full(tmp_path: Path) -> None:
         ([3, ONCE], 3),
         ([ONCE, ONCE, 3], UNPARSABLE),
         ([ONCE, 2, 3], 2),
+        ([TOGETHER], TOGETHER),
+        ([TOGETHER, 3], 3),
+        ([TOGETHER, REFUSED], REFUSED),
+        ([TOGETHER, ONCE], UNPARSABLE),
+        ([ONCE, TOGETHER], REFUSED),
     ],
 )
 def test_the_state_follows_from_the_answers_in_their_order(tmp_path: Path, answers: list[int], state: int) -> None:
