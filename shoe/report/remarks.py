@@ -106,7 +106,7 @@ def _map_lines(report: Report) -> list[str]:
         ]
         lines.append(
             f"unrated    {interval.unrated_pairs:,} pairs of senses that credit or matches hang on; were they rated: "
-            f"{', '.join(figures)}"
+            f"{', '.join(figures)} (docs/protocols.md, 10.7)"
         )
     if spread := report.spread:
         lines.append(

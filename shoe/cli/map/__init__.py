@@ -2,7 +2,7 @@
 
 import typer
 
-from shoe.cli.map import ablate, build, diff, export, import_, info, merge
+from shoe.cli.map import ablate, build, complete, diff, export, import_, info, merge
 
 app = typer.Typer(
     help="Look into similarity maps, and make new ones from them.",
@@ -11,6 +11,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("build")(build.build)
+app.command("complete")(complete.complete)
 app.command("import")(import_.import_)
 app.command("merge")(merge.merge)
 app.command("info")(info.info)

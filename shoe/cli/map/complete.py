@@ -1,0 +1,196 @@
+"""``shoe map complete``: rate only what a score hangs on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from shoe.arrays import Mask
+    from shoe.lexicon.expressions import Part
+    from shoe.maps.complete import Completion, Rate
+    from shoe.raters.budget import Budget
+    from shoe.raters.panel import Panel
+    from shoe.raters.progress import Display
+    from shoe.scoring.score import Report
+    from shoe.similarity import Rater, SimilarityMap
+    from shoe.similarity.ratings import Pairs
+
+
+def complete(
+    map: Annotated[str, typer.Argument(metavar="MAP", help="A shipped map's name, or a map's folder.")],
+    predictions: Annotated[Path, typer.Option("--for", metavar="PREDICTIONS", help="The predictions to be scored.")],
+    ground_truth: Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")],
+    raters: Annotated[Path, typer.Option(help="raters.toml: who rates, how, at what price.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the completed map; MAP's name with -completed if absent.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(min=0, max=1, help="Width of the interval that will do: 0.001 is a tenth of a point.")
+    ] = 0.001,
+    budget: Annotated[
+        float | None, typer.Option(min=0, help="Stop before this run costs more, in the currency of raters.toml.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="Folder of all answers, for all maps; shoe-ledger beside the map if absent.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend what it takes.")] = False,
+    json: Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")] = None,
+) -> None:
+    """Have those pairs rated that the SHOE-mAP of some predictions hangs on, most influential first, and no others.
+
+    Example: shoe map complete hico-det --for predictions.json -g instances_test2015.json --raters raters.toml
+    --budget 5
+
+    Before each round the score is bounded with all unrated pairs at 0 and at 1; when the bounds are as near as
+    --tolerance, it is done. The map is written after every round: stop the run however you like, and the same command
+    goes on from there. MAP itself stays as it is. The interval and what it does not cover: docs/protocols.md, 10.7.
+
+    JSON keys: out, tolerance, why (decided, tolerance, over, nothing_left), map, map_interval, pairs {rated,
+    unanswered, whole_build, looked_up}, spent {requests, cost}, rounds [{map, map_interval, matches_interval, asked,
+    rated, unanswered, requests, cost}]. Fractions 0..1.
+    """
+    import gc
+
+    from shoe.cli.map.evaluation import evaluated
+    from shoe.errors import OptionError
+    from shoe.maps.draft import begun
+    from shoe.maps.rows import ENSEMBLE
+    from shoe.raters.budget import Budget
+    from shoe.raters.panel import Panel
+    from shoe.raters.prompts import Prompts
+    from shoe.raters.raters_toml import read_raters
+    from shoe.similarity import SimilarityMap
+
+    gc.enable()  # this command may run for days
+    start = SimilarityMap.load(map, ENSEMBLE)
+    folder = out or Path(f"{start.name}-completed")
+    begin = begun(start, folder)
+    panel = Panel(read_raters(raters), Prompts.read(None), ledger or folder.absolute().parent / "shoe-ledger")
+    prices = [seat.config.price for seat in panel.seats]
+    if budget is None and not yes and any(price.input or price.output or price.cached_input for price in prices):
+        raise OptionError(f"{raters}: found prices, expected --budget, or --yes to spend what it takes")
+    report = evaluated(predictions, ground_truth, map, start.dataset)
+    assert report is not None, "both files are given"  # noqa: S101 - for the type checker
+    limit = Budget(max_cost=budget)
+    completion = _run(begin, report, panel, limit, folder, tolerance, _purpose(predictions, ground_truth))
+    _tell(completion, report, panel, folder, tolerance, json)
+    if limit.reason == "interrupted":
+        raise KeyboardInterrupt
+
+
+def _run(
+    similarity: SimilarityMap,
+    report: Report,
+    panel: Panel,
+    budget: Budget,
+    out: Path,
+    tolerance: float,
+    purpose: Mapping[str, str],
+) -> Completion:
+    """Complete the map, and say on stderr how it goes."""
+    import os
+
+    from shoe.maps.complete import Spent
+    from shoe.maps.complete import complete as complete_map
+    from shoe.raters.progress import Progress
+    from shoe.report.map_complete import round_line
+
+    currency = panel.raters.currency
+    with Progress(currency) as progress:
+        try:
+            return complete_map(
+                similarity,
+                report.task,
+                _asking(panel, budget, progress),
+                list(_raters(panel)),
+                out,
+                tolerance=tolerance,
+                purpose=purpose,
+                budget=budget.max_cost,
+                spent=lambda: Spent(budget.requests, budget.spent, budget.stopping),
+                show=lambda state: progress.say(round_line(state, currency)),
+            )
+        except KeyboardInterrupt:
+            progress.__exit__(None, None, None)
+            os._exit(130)  # the second time: nothing is awaited, threads of libraries included
+
+
+def _asking(panel: Panel, budget: Budget, display: Display) -> Rate:
+    """Ask all raters; the first one's zeros go no further, as in a build, and none of them is sampled."""
+    import numpy as np
+
+    from shoe.lexicon.store import lexicon
+    from shoe.raters.job import rate
+    from shoe.raters.planning import plan_pairs
+    from shoe.raters.states import pending
+
+    def ask(wanted: Mapping[Part, Sequence[tuple[str, str]]]) -> dict[Part, Pairs]:
+        outcome = rate(panel, {p: plan_pairs(p, pairs) for p, pairs in wanted.items()}, budget, display, sample=0)
+        name = lexicon().name
+        answers: dict[Part, Pairs] = {}
+        for part, rated in outcome.parts.items():
+            plan = rated.plan
+            # A question that may yet be answered when it is asked again has no answer, not an empty one.
+            unanswered: Mask = np.logical_and.reduce(rated.states < 0, axis=1)
+            unanswered &= np.logical_or.reduce(rated.asked & pending(rated.states), axis=1)
+            ratings = [[rating if rating >= 0 else None for rating in row] for row in rated.states.tolist()]
+            columns = (plan.class_synset.tolist(), plan.synset.tolist(), plan.question.tolist())
+            answers[part] = {
+                (name(a), name(b)): ratings[question]
+                for a, b, question in zip(*columns, strict=True)
+                if not unanswered[question]
+            }
+        return answers
+
+    return ask
+
+
+def _raters(panel: Panel) -> Iterator[Rater]:
+    """The columns that the raters fill, and how they are asked."""
+    from shoe.lexicon.expressions import POS
+    from shoe.similarity import Rater
+
+    for seat in panel.seats:
+        prompts = {f"{part}s": digest for part in POS if (digest := seat.prompt_digest(part))}
+        details = {"kind": seat.config.kind, **({"prompts": prompts} if prompts else {})}
+        for column in seat.columns:
+            yield Rater(column, seat.config.model, details=details)
+
+
+def _purpose(predictions: Path, ground_truth: Path) -> dict[str, str]:
+    """What map.json says the map was completed for: files by name and content."""
+    from hashlib import sha256
+
+    from shoe.files import read_bytes
+
+    files = {"predictions": predictions, "ground_truth": ground_truth}
+    digests = {f"{what}_sha256": sha256(read_bytes(path)).hexdigest() for what, path in files.items()}
+    return {**{what: path.name for what, path in files.items()}, **digests, "protocol": "shoe"}
+
+
+def _tell(completion: Completion, report: Report, panel: Panel, out: Path, tolerance: float, json: str | None) -> None:
+    """Put out what came of it."""
+    from shoe.cli.output import write_json
+    from shoe.raters.planning import plan_dataset, plan_needed
+    from shoe.report.map_complete import Sizes, closing_lines, completion_json, rounds_table
+    from shoe.report.map_tables import as_json, say
+    from shoe.report.terminal import console
+
+    classes = report.truth.classes
+    plans = plan_dataset(classes), plan_needed(classes, [report.predictions])
+    sizes = Sizes(*(sum(len(plan) for plan in parts.values()) for parts in plans))
+    about: dict[str, Any] = {"out": str(out)} if completion.rounds[-1].rated else {}
+    if json is not None:
+        write_json(as_json(completion_json(completion, sizes, tolerance, about)), json)
+    if json == "-":
+        return
+    to = console()
+    to.print(rounds_table(completion, panel.raters.currency))
+    for line in closing_lines(completion, sizes, tolerance):
+        say(to, line)
+    if about:
+        say(to, f"the completed map: shoe score ... --similarity {out}")

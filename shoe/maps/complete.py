@@ -1,0 +1,218 @@
+"""Rate only what a score hangs on: bound it, have the most influential unrated pairs rated, bound it again.
+
+Who rates is none of this module's business: it asks a function. The map is written whole after every round, so that a
+run that was broken off goes on from its last round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoe.errors import InputError
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import lexicon
+from shoe.maps.draft import Draft, Pair
+from shoe.maps.influence import by_charges, by_credit
+from shoe.matching.spatial import Candidates
+from shoe.matching.task import Task
+from shoe.scoring.completions import completions_of
+from shoe.scoring.interval import Bounds, Prospects, hull, prospects_of
+from shoe.scoring.protocols import SEMANTIC
+from shoe.scoring.score import build_meaning
+from shoe.scoring.scorer import Scorer
+from shoe.scoring.semantic import map_of
+from shoe.similarity import Rater, SimilarityMap
+from shoe.similarity.lookups import Lookups
+from shoe.similarity.ratings import Pairs
+
+OPTIONS = SEMANTIC["shoe"]
+_FIRST = 500
+"""Pairs of the first round where money is limited: what they cost says how many more it buys."""
+_UNLIMITED = 1 << 62
+
+Rate = Callable[[Mapping[Part, Sequence[Pair]]], Mapping[Part, Pairs]]
+"""Rates (class synset, synset) pairs: one rating or None for each of its raters. A pair that it returns without any
+rating was asked in vain, once and for all; one that it leaves out may be asked again by another run."""
+
+
+class Spent(NamedTuple):
+    """Requests made in this run, money spent on them in the currency of the price table, and whether that is all."""
+
+    requests: int = 0
+    cost: float = 0.0
+    over: bool = False
+
+
+class Why(StrEnum):
+    """Why a completion ended."""
+
+    DECIDED = "no unrated pair can move the score"
+    TOLERANCE = "the interval is inside the tolerance"
+    OVER = "no more may be asked in this run"
+    NOTHING_LEFT = "no pair is left that could be asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The state after a round; number 0 is the beginning.
+
+    Attributes:
+        number: of the round.
+        score: SHOE-mAP under the map as it is then.
+        interval: its bounds, leftovers charged as today or as guessed.
+        matches: its bounds, leftovers charged as today: what is open about credit and matches.
+        asked: questions in this round; a pair of two class senses is one question, whichever way round.
+        rated: questions so far that have a rating, earlier runs for the same purpose included.
+        unanswered: questions so far that were asked in vain.
+        spent: so far in this run.
+    """
+
+    number: int
+    score: float
+    interval: Bounds
+    matches: Bounds
+    asked: int
+    rated: int
+    unanswered: int
+    spent: Spent
+
+    @property
+    def width(self) -> float:
+        """Width of the interval."""
+        return self.interval[1] - self.interval[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What came of completing a map: the state after each round, and why there was none after the last."""
+
+    rounds: list[Round]
+    why: Why
+
+
+def complete(
+    similarity: SimilarityMap,
+    task: Task,
+    rate: Rate,
+    raters: Sequence[Rater],
+    out: Path,
+    *,
+    tolerance: float,
+    purpose: Mapping[str, Any],
+    budget: float | None = None,
+    spent: Callable[[], Spent] = Spent,
+    show: Callable[[Round], None] = lambda _: None,
+) -> Completion:
+    """Have pairs rated until SHOE-mAP, by protocol ``shoe``, is known well enough.
+
+    Args:
+        similarity: the map to begin with; its raters are combined as it is loaded.
+        task: predictions and what they are scored against.
+        rate: has pairs rated.
+        raters: whose ratings it returns, in their order.
+        out: folder of the completed map, written after every round; not at all if nothing is rated.
+        tolerance: width of the interval that will do, in fractions of SHOE-mAP.
+        purpose: what map.json says the map was completed for, as JSON has it.
+        budget: money; what is left of it decides how many pairs a round may have. ``rate`` has to keep to it.
+        spent: says what ``rate`` has spent in this run.
+        show: is told of every round.
+
+    Returns:
+        All rounds.
+
+    Raises:
+        InputError: if the score cannot be measured, or ``out`` cannot be written.
+        OptionError: if a rater has the name of another one of the map.
+    """
+    draft = Draft.of(similarity, raters, purpose)
+    rounds: list[Round] = []
+    near: Candidates | None = None
+    asked = 0
+    while True:
+        score, near, prospects = _look(similarity, task, near)
+        means = prospects.means if prospects else []
+        rounds.append(
+            Round(
+                number=len(rounds),
+                score=score,
+                interval=_bounds(score, means),
+                matches=_bounds(score, means[:2]),
+                asked=asked,
+                rated=sum(draft.rated.values()),
+                unanswered=draft.in_vain,
+                spent=spent(),
+            )
+        )
+        show(rounds[-1])
+        if prospects is None:
+            return Completion(rounds, Why.DECIDED)
+        if rounds[-1].width <= tolerance:
+            return Completion(rounds, Why.TOLERANCE)
+        if rounds[-1].spent.over:
+            return Completion(rounds, Why.OVER)
+        wanted = _wanted(prospects, draft, rounds[-1], _affordable(rounds, budget))
+        if not any(wanted.values()):
+            return Completion(rounds, Why.NOTHING_LEFT)
+        draft.ask(wanted)
+        asked = draft.add(rate(wanted), _class_senses(prospects))
+        if asked:
+            similarity = draft.write(out)
+
+
+def _look(similarity: SimilarityMap, task: Task, near: Candidates | None) -> tuple[float, Candidates, Prospects | None]:
+    """Score under a map as it is, and see what the score may come to; None where nothing can change it."""
+    meaning = build_meaning(task, similarity, OPTIONS)
+    scorer = Scorer(task, meaning, OPTIONS, near)
+    score = map_of(scorer)
+    if score is None:
+        raise InputError("ground truth", found="no triplet", expected="some to score against")
+    completions = completions_of(task, meaning, OPTIONS)
+    if completions is None or completions.decided:
+        return score, scorer.near, None
+    return score, scorer.near, prospects_of(Scorer(task, completions.low, OPTIONS, scorer.near), completions)
+
+
+def _bounds(score: float, means: Sequence[float | None]) -> Bounds:
+    return hull([score, *means]) or (score, score)
+
+
+def _wanted(prospects: Prospects, draft: Draft, state: Round, most: int) -> dict[Part, list[Pair]]:
+    """The pairs of the next round: for credit and matches, or for charges, whichever leaves more open."""
+    lookups = _lookups(prospects)
+    askable = {part: draft.askable(of_part) for part, of_part in lookups.items()}
+    of_matches = state.matches[1] - state.matches[0]
+    ways = [by_credit, by_charges] if of_matches >= state.width - of_matches else [by_charges, by_credit]
+    for way in ways:
+        chosen = way(prospects, askable, most)
+        if any(mask.any() for mask in chosen.values()):
+            return {part: _names(lookups[part], mask) for part, mask in chosen.items() if mask.any()}
+    return {}
+
+
+def _names(lookups: Lookups, chosen: np.typing.NDArray[np.bool_]) -> list[Pair]:
+    name = lexicon().name
+    rows, columns = np.nonzero(chosen)
+    synsets = lookups.synsets[columns].tolist()
+    return sorted({(lookups.class_synsets[row], name(synset)) for row, synset in zip(rows, synsets, strict=True)})
+
+
+def _lookups(prospects: Prospects) -> dict[Part, Lookups]:
+    return {"verb": prospects.completions.verbs, "object": prospects.completions.objects}
+
+
+def _class_senses(prospects: Prospects) -> dict[Part, Collection[str]]:
+    return {part: set(lookups.class_synsets) for part, lookups in _lookups(prospects).items()}
+
+
+def _affordable(rounds: Sequence[Round], budget: float | None) -> int:
+    """How many pairs the rest of a budget buys, at what pairs have cost so far."""
+    if budget is None:
+        return _UNLIMITED
+    asked, cost = sum(state.asked for state in rounds), rounds[-1].spent.cost
+    return max(1, int((budget - cost) * asked / cost)) if asked and cost else _FIRST

@@ -1,0 +1,89 @@
+"""Completions and guesses of a map, and the pairs behind a table's cells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from shoe.lexicon.resolve import resolve
+from shoe.lexicon.store import lexicon
+from shoe.similarity import SimilarityMap, WordNetSimilarity
+from shoe.similarity.lookups import Lookups
+from shoe.similarity.unrated import Filled, Guessed
+from tests.maps.samples import Rows, made
+
+ROWS: Rows = {"ride.v.01 straddle.v.01": (3, 2), "ride.v.01 eat.v.01": (None, None)}
+CLASSES = ("ride.v.01", "feed.v.01", "")
+WORDS = ("straddle", "xqzt", "ride")
+
+
+@pytest.fixture
+def similarity(tmp_path: Path) -> SimilarityMap:
+    return made(tmp_path / "map", ROWS)
+
+
+def ids(*names: str) -> NDArray[np.int32]:
+    return np.array([lexicon().synset(name) for name in names], np.int32)
+
+
+def test_only_unrated_pairs_of_the_classes_are_filled(similarity: SimilarityMap) -> None:
+    senses = ids("straddle.v.01", "eat.v.01", "ride.v.01")
+    filled = Filled(similarity, frozenset(ids("ride.v.01").tolist()), 0.5)
+    found = filled.values("verb", CLASSES, senses)
+    np.testing.assert_array_equal(found[0], [0.625, 0.5, 1])
+    assert np.isnan(found[1:]).all()
+    assert (filled.name, filled.digest) == (similarity.name, similarity.digest)
+
+
+def test_a_guess_is_what_few_ratings_of_pairs_as_alike_exceed(tmp_path: Path) -> None:
+    of_class = "ride.v.01"
+    senses = np.arange(lexicon().nouns, len(lexicon()), 7, dtype=np.int32)
+    alike = WordNetSimilarity("wup").values("verb", [of_class], senses)[0]
+    rated: Rows = {
+        f"{of_class} {lexicon().name(s)}": (4 if w > 0.3 else i % 2, None)
+        for i, (s, w) in enumerate(zip(senses.tolist(), alike.tolist(), strict=True))
+        if i % 3
+    }
+    similarity = made(tmp_path / "map", rated)
+    guessed = Guessed(similarity, frozenset(ids(of_class).tolist()))
+    found = guessed.values("verb", [of_class], senses)[0]
+    known = similarity.values("verb", [of_class], senses)[0]
+    unrated = np.isnan(known)
+    np.testing.assert_array_equal(found[~unrated], known[~unrated])
+    assert set(found[unrated & (alike > 0.4)].tolist()) == {1.0}
+    assert set(found[unrated & (alike < 0.2)].tolist()) <= {0.05, 0.25}
+    order = np.argsort(alike[unrated])
+    assert (np.diff(found[unrated][order]) >= 0).all()
+
+
+def test_without_ratings_the_guess_is_about_what_wordnet_says(tmp_path: Path) -> None:
+    guessed = Guessed(made(tmp_path / "map", {}), frozenset(ids("ride.v.01").tolist()))
+    senses = ids("straddle.v.01", "eat.v.01", "ride.v.01")
+    alike = WordNetSimilarity("wup").values("verb", ["ride.v.01"], senses)
+    np.testing.assert_allclose(guessed.values("verb", ["ride.v.01"], senses)[0, :2], alike[0, :2], atol=0.05 + 1e-9)
+
+
+def test_cells_know_their_pairs(similarity: SimilarityMap) -> None:
+    lookups = Lookups.of(similarity, "verb", CLASSES, WORDS)
+    assert lookups.count.tolist() == [len(resolve(word, "verb").candidates) for word in WORDS]
+    assert not lookups.unrated[2].any()
+    cell, row, sense = lookups.pairs(np.array([0, 1, 0, 2]), np.array([0, 0, 1, 0]))
+    named = {(c, CLASSES[r], lexicon().name(lookups.synsets[s])) for c, r, s in zip(cell, row, sense, strict=True)}
+    others = {"range.v.04", "straddle.v.03"}
+    assert named == {
+        *((0, "ride.v.01", name) for name in others),
+        *((1, "feed.v.01", name) for name in {*others, "straddle.v.01"}),
+    }
+    values = np.arange(lookups.unrated.size, dtype=np.float64).reshape(lookups.unrated.shape)
+    highest = lookups.highest(values)
+    assert highest[0, 1] == 0
+    senses = np.isin(lookups.synsets, [c.synset for c in resolve("straddle", "verb").candidates])
+    np.testing.assert_array_equal(highest[:, 0], values[:, senses].max(axis=1))
+
+
+def test_the_first_sense_alone_where_only_it_counts(similarity: SimilarityMap) -> None:
+    lookups = Lookups.of(similarity, "verb", CLASSES, WORDS, sense="first")
+    assert lookups.count.tolist() == [1, 0, 1]
