@@ -16,7 +16,7 @@ import orjson
 from shoe.errors import InputError, OptionError, quote
 from shoe.lexicon.expressions import POS, Part
 from shoe.raters.job import Outcome, Rated
-from shoe.raters.keys import canonical
+from shoe.raters.keys import canonical, reading_of
 from shoe.raters.panel import Panel, Seat
 from shoe.raters.prefilter import PAPER
 from shoe.raters.states import State, pending
@@ -155,7 +155,8 @@ def _about(seat: Seat, outcome: Outcome) -> dict[str, Any]:
     """How a rater was asked: all that can change its answers."""
     identity: dict[str, Any] = orjson.loads(canonical(seat.ledger.identity))
     prompts = {f"{part}s": digest for part in outcome.parts if (digest := seat.prompt_digest(part))}
-    known = {"kind": identity["kind"], "revision": identity["revision"], "settings": identity["settings"]}
+    settings = identity["settings"] | reading_of(seat.config)
+    known = {"kind": identity["kind"], "revision": identity["revision"], "settings": settings}
     asked = {name: identity[name] for name in ("sampling", "pairs_per_request")} if prompts else {}
     return {name: value for name, value in (known | asked | {"prompts": prompts}).items() if value not in ("", {})}
 

@@ -39,6 +39,12 @@ def identity_of(config: RaterConfig) -> dict[str, Any]:
     }
 
 
+def reading_of(config: RaterConfig) -> dict[str, Any]:
+    """How answers become ratings, where settings say so: no part of a key, for no answer depends on it."""
+    settings = kind_of(config.kind).settings
+    return {name: config.settings[name] for name, setting in settings.items() if setting.reads_answers}
+
+
 def canonical(value: Any) -> bytes:
     """Write JSON in the one form that is hashed: sorted names, no blanks; paths as their text."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS, default=str)

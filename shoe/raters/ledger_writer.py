@@ -155,7 +155,7 @@ def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[
         if stopping():
             return False
         if not told:
-            say(f"{path.name}: another process is writing it; waiting, to find its answers there")
+            say(f"{path.name}: another process or rater is writing it; waiting, to find its answers there")
             told = True
         time.sleep(_LOOK_FOR_LOCK)
 

@@ -14,7 +14,7 @@ from shoe.errors import OptionError, quote
 from shoe.lexicon.expressions import Part
 from shoe.raters.budget import Budget
 from shoe.raters.config import RaterConfig, RatersFile
-from shoe.raters.keys import canonical
+from shoe.raters.keys import canonical, reading_of
 from shoe.raters.kinds import kind_of
 from shoe.raters.ledger import Ledger
 from shoe.raters.ledger_writer import writing
@@ -148,7 +148,7 @@ class Panel:
         self.seats = [Seat(config, prompts, folder) for config in raters.raters]
         seen: dict[bytes, str] = {}
         for seat in self.seats:
-            other = seen.setdefault(canonical(seat.ledger.identity), seat.config.name)
+            other = seen.setdefault(canonical([seat.ledger.identity, reading_of(seat.config)]), seat.config.name)
             if other != seat.config.name:
                 raise OptionError(
                     f"rater {quote(seat.config.name)} is {quote(other)} under another name, and would have the same "

@@ -100,6 +100,7 @@ def test_every_kind_says_of_each_setting_whether_it_takes_part(name: str, tmp_pa
         if field != "file":
             changed = replace(config, settings=settings | {field: "something else"})
             assert (key(changed) != before) == setting.changes_answers
+            assert not (setting.changes_answers and setting.reads_answers)
     assert "api_key_env" not in str(identity_of(config))
 
 

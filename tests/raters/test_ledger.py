@@ -342,7 +342,7 @@ def test_a_second_writer_waits_says_so_and_finds_the_answers(tmp_path: Path) -> 
             assert writer is not None
             ledger.refresh()
             assert states(ledger, 2) == [3, 2]
-    assert said == [f"{ledger.path.name}: another process is writing it; waiting, to find its answers there"]
+    assert said == [f"{ledger.path.name}: another process or rater is writing it; waiting, to find its answers there"]
 
 
 def test_raters_of_their_own_do_not_wait(tmp_path: Path) -> None:

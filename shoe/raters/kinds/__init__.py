@@ -41,6 +41,7 @@ class Setting(NamedTuple):
         meaning: one line.
         changes_answers: whether it takes part in the key under which answers are kept.
         choices: the values that it can have; any of its type if empty.
+        reads_answers: whether it says how answers become ratings: two such raters can share their answers.
     """
 
     type: type
@@ -48,6 +49,7 @@ class Setting(NamedTuple):
     meaning: str
     changes_answers: bool = True
     choices: tuple[Any, ...] = ()
+    reads_answers: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,11 @@ PROMPTED = False
 SETTINGS: Mapping[str, Setting] = {
     **local.SETTINGS,
     "thresholds": Setting(
-        list, [0.41, 0.50, 0.58, 0.74], "the cosines from which a pair is rated 1, 2, 3 and 4; see the file", False
+        list,
+        [0.41, 0.50, 0.58, 0.74],
+        "the cosines from which a pair is rated 1, 2, 3 and 4; see the file",
+        changes_answers=False,
+        reads_answers=True,
     ),
 }
 # The default thresholds (scripts/fit-thresholds) give the 78,518 pairs of the shipped map hico-det, under

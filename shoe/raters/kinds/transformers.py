@@ -45,9 +45,10 @@ SETTINGS: Mapping[str, Setting] = {
         "the rating: the mean over the probabilities of 0 to 4, rounded, or the most probable",
         changes_answers=False,
         choices=("expected", "argmax"),
+        reads_answers=True,
     ),
     "least_mass": Setting(
-        float, 0.01, "probability that 0 to 4 must have together for an answer to count", changes_answers=False
+        float, 0.01, "probability that 0 to 4 must have together for an answer to count", False, reads_answers=True
     ),
 }
 _DIGITS = 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from hypothesis import strategies as st
 from shoe.errors import ShoeError
 from shoe.lexicon.expressions import Part
 from shoe.raters.budget import Budget
-from shoe.raters.built import is_complete
-from shoe.raters.config import RaterConfig, RatersFile
+from shoe.raters.built import is_complete, write_built
+from shoe.raters.config import Ensemble, RaterConfig, RatersFile
 from shoe.raters.job import rate
 from shoe.raters.keys import identity_of
 from shoe.raters.kinds import kind_of
@@ -24,6 +25,7 @@ from shoe.raters.panel import Panel
 from shoe.raters.planning import plan_pairs
 from shoe.raters.questions import Group, Question, Sense
 from shoe.raters.states import State
+from shoe.similarity import SimilarityMap
 from tests.raters.asking import PROMPTS, Memory, in_groups
 
 KIND = kind_of("transformers")
@@ -199,6 +201,23 @@ def test_a_run_in_pieces_leaves_what_a_run_at_once_leaves(models: Any, reader: A
     assert (whole.parts["verb"].states >= 0).all()
     ledgers = [seat.ledger.path.read_bytes().splitlines() for panel in (at_once, pieces) for seat in panel.seats]
     assert sorted(ledgers[0]) == sorted(ledgers[1])
+
+
+def test_two_readings_of_one_model_are_two_columns_and_one_set_of_answers(
+    models: Any, reader: Any, tmp_path: Path
+) -> None:
+    folder = models.causal_model(tmp_path / "model")
+    both = [replace(config(folder, read=way, least_mass=0.0), name=way) for way in ("expected", "argmax")]
+    panel = Panel(RatersFile(tuple(both), Ensemble(prefilter=())), PROMPTS, tmp_path / "ledger")
+    others = ("sit", "walk", "run", "hold", "carry", "eat", "throw", "catch", "push", "pull", "wash")
+    outcome = rate(panel, {"verb": plan_pairs("verb", [("ride.v.01", f"{verb}.v.01") for verb in others])}, Budget())
+    states = outcome.parts["verb"].states
+    assert (states >= 0).all()
+    assert (states[:, 0] != states[:, 1]).any()
+    assert sum(tally.requests for tally in outcome.tallies) == len(others)
+    write_built(tmp_path / "map", "hico-det", panel, outcome, {"verb": "some", "object": "none"})
+    raters = SimilarityMap.load(tmp_path / "map").about["raters"]
+    assert [rater["settings"]["read"] for rater in raters] == ["expected", "argmax"]
 
 
 def test_mistakes_are_one_line(models: Any, tmp_path: Path) -> None:
