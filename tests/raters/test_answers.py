@@ -251,9 +251,7 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(["choices", "error", "usage"]), JSON))
 def test_any_body_gives_states(raw: dict[str, Any]) -> None:
-    assert all(
-        state in ANY for state in read_chat(raw, THREE) + read_chat(raw, ONE)
-    )
+    assert all(state in ANY for state in read_chat(raw, THREE) + read_chat(raw, ONE))
 
 
 @given(st.dictionaries(st.sampled_from(["417", "233", "540", "999"]), st.integers(-2, 6)), st.permutations(THREE))
@@ -268,6 +266,4 @@ def test_json_by_id_is_read_whatever_its_order(given_: dict[str, int], ids: list
 )
 def test_long_answers_take_no_longer_than_they_are(scrap: str) -> None:
     text = scrap * (150_000 // len(scrap))
-    assert all(
-        state in ANY for state in read_text(text, ONE) + read_text(text, THREE)
-    )
+    assert all(state in ANY for state in read_text(text, ONE) + read_text(text, THREE))
