@@ -54,9 +54,7 @@ class Writer:
             if self._error is not None:
                 raise self._error
             try:
-                written = os.write(self._handle, line)
-                while written < len(line):
-                    written += os.write(self._handle, line[written:])
+                _write(self._handle, line)
             except OSError as error:
                 with suppress(OSError):
                     os.ftruncate(self._handle, self._size)
@@ -170,8 +168,7 @@ def _mend(path: Path, handle: int, identity: Mapping[str, Any]) -> None:
         if whole:
             check_header(path, first_line(handle, whole), identity)
             return
-        line = header(identity)
-        os.write(handle, line)
+        _write(handle, header(identity))
         os.fsync(handle)
         folder = os.open(path.parent, os.O_RDONLY)
         try:
@@ -180,6 +177,11 @@ def _mend(path: Path, handle: int, identity: Mapping[str, Any]) -> None:
             os.close(folder)
     except OSError as error:
         raise _unwritable(path, error) from None
+
+
+def _write(handle: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(handle, data) :]
 
 
 def _end_of_lines(handle: int, size: int) -> int:

@@ -1,5 +1,6 @@
 import errno
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -277,6 +278,21 @@ def test_a_disk_that_takes_no_more_is_one_line_and_leaves_whole_lines(
         with pytest.raises(InputError, match="No space"):
             writer.flush()
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("room", [0, 50])
+def test_a_disk_without_room_for_the_first_line_is_one_line_and_the_next_run_begins_anew(
+    tmp_path: Path, room: int
+) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        with pytest.raises(InputError, match="File too large, expected a ledger that can be written to"):
+            write(tmp_path, [])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    write(tmp_path, [line([0], [3])])
+    assert read(tmp_path, 1) == [3]
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
