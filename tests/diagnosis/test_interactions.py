@@ -21,11 +21,11 @@ from shoe.frames import Frame
 from shoe.matching.task import Task
 from shoe.predictions.pair_files import read_pairs
 from shoe.predictions.pair_scores import Pairs, pairs_of
-from tests.diagnosis.test_against_oracle import as_the_oracle_averages, each_variant
+from tests.diagnosis.test_against_oracle import diagnosis_of, each_variant
 from tests.diagnosis.test_pairs import CLASSES, moved_copies, tables
-from tests.oracles.average_precision import eleven_point
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import Diagnosed, Variant, diagnosed
+from tests.oracles.diagnosis_map import variant_ap
 from tests.oracles.diagnosis_pairs import InteractionFigures, Pair
 from tests.oracles.diagnosis_pairs import interaction_map as slow_interaction_map
 from tests.oracles.diagnosis_pairs import negative_ap as slow_negative_ap
@@ -121,7 +121,7 @@ def agree_on_interactions(scenes: list[ImageScene], name: Variant, seed: int, ke
     scores = rng.choice([0.1, 0.3, 0.5, 0.9], len(task.predictions))
     start = dict(zip(task.predictions.images, task.predictions.offsets.tolist(), strict=False))
     by_image = {s.name: scores[start[s.name] :][: len(s.predictions)] for s in scenes if s.name in start}
-    fast = interaction_map(as_the_oracle_averages(task, name, None, keep), scores)
+    fast = interaction_map(diagnosis_of(task, name, keep=keep), scores)
     lists = {key: part.tolist() for key, part in by_image.items()}
     same(fast, slow_interaction_map(scenes, CLASSES, lists, name, keep))
     rare, non_rare = by_class(diagnosed(scenes, CLASSES, name, keep), lists)
@@ -143,9 +143,11 @@ def by_class(images: Sequence[Diagnosed], scores: Mapping[str, Sequence[float]])
                 ranked[p.hoi].append((scores[scene.name][p.row], p.type == "true_positive"))
     found: tuple[list[float], list[float]] = [], []
     for hoi, number in truths.items():
+        variant = images[0].variant
         hits = [int(hit) for _, hit in sorted(ranked[hoi], key=lambda entry: -entry[0])]
-        if any(hits) or (hits and images[0].variant == "paper"):
-            found[not CLASSES.rare[hoi]].append(eleven_point(hits, number, "arange"))
+        value = variant_ap(hits, number, variant)
+        if value is not None and (hits or variant == "paper"):
+            found[not CLASSES.rare[hoi]].append(value)
     rare, non_rare = (sum(values) / len(values) if values else None for values in found)
     return rare, non_rare
 
@@ -272,7 +274,7 @@ def test_pairs_with_all_verbs_say_what_their_triplets_say(scenes: list[ImageScen
     assert own.of_triplet is not None
     label = task.verb_label[task.predictions.verb]
     scores = np.where(label >= 0, verb_scores[own.of_triplet, label], np.nan)
-    diagnosis = as_the_oracle_averages(task, "paper", None, keep=False)
+    diagnosis = diagnosis_of(task, "paper")
     found = sub_tasks(diagnosis, pairs).interaction_map
     assert found is not None
     np.testing.assert_array_equal(found.ap, interaction_map(diagnosis, scores).ap)
@@ -286,7 +288,7 @@ def test_on_real_truth(shared_data: Path, name: Variant) -> None:
     predictions = moved_copies(truth.interactions, 4)
     rng = np.random.default_rng(2)
     scores = rng.random(len(predictions)).round(2)
-    diagnosis = as_the_oracle_averages(Task(predictions, truth), name, None, keep=False)
+    diagnosis = diagnosis_of(Task(predictions, truth), name)
     found = sub_tasks(diagnosis, action_scores=scores)
     assert found.interaction_map is not None
     assert found.negative_ap is not None

@@ -21,7 +21,7 @@ from shoe.matching.nms import pair_nms
 from shoe.predictions.pair_scores import Pairs, pairs_of
 from shoe.scoring.protocols import STRICT
 from shoe.scoring.strict import strict_score
-from tests.diagnosis.test_against_oracle import as_the_oracle_averages, assert_same, each_variant
+from tests.diagnosis.test_against_oracle import assert_same, diagnosis_of, each_variant
 from tests.diagnosis.test_pairs import CLASSES, RULES, moved_copies, tables
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import Variant, diagnosed
@@ -63,7 +63,7 @@ def check(scenes: list[ImageScene], rules: PairRules, name: Variant) -> None:
     scenes = [replace(scene, prediction_frame=Frame.PIXELS_1) for scene in scenes if scene.known]
     task = task_of(scenes, CLASSES)
     table = task.predictions
-    diagnosis = as_the_oracle_averages(task, name, None, keep=False)
+    diagnosis = diagnosis_of(task, name)
     localised = localise(pairs_of(table), task.truth, rules)
     rows = np.arange(len(table))
     by_overlap = [np.isin(rows, pair_nms(table, rows, t)) for t in OVERLAPS]
@@ -95,7 +95,7 @@ def test_pairs_of_a_file_go_by_their_own_scores_and_take_triplets_along(
     score = np.random.default_rng(seed).choice([0.25, 0.5, 0.75], len(own.table))
     pairs = Pairs(replace(own.table, score=score), detected=True)
     localised = localise(pairs, task.truth, rules)
-    diagnosis = as_the_oracle_averages(task, "paper", None, keep=False)
+    diagnosis = diagnosis_of(task, "paper")
 
     sweep = score_sweep(localised, (0.0, 0.5, 0.75, 1.0), diagnosis)
     assert sweep.by == "detection"

@@ -55,9 +55,9 @@ def eleven_point(labels: Sequence[float], truths: int, grid: Grid = "exact") -> 
     return interpolated(labels, truths, recall_grid(grid))
 
 
-def all_points(labels: Sequence[float], truths: int) -> float:
-    """Area under the step curve of the precision envelope, with Algorithm 1's epsilons."""
-    curve = _curve(labels, truths)
+def all_points(labels: Sequence[float], truths: int, epsilon: float = EPSILON) -> float:
+    """Area under the step curve of the precision envelope; ``epsilon`` is 0 where the text is not Algorithm 1's."""
+    curve = _curve(labels, truths, epsilon)
     area = 0.0
     envelope = 0.0
     for i in reversed(range(len(curve))):
@@ -72,7 +72,7 @@ def trapezoid(labels: Sequence[float], truths: int) -> float:
     area = 0.0
     last_recall = 0.0
     last_precision = None
-    for recall, precision in _curve(labels, truths):
+    for recall, precision in _curve(labels, truths, EPSILON):
         if last_precision is None:
             last_precision = precision
         area += (recall - last_recall) * (precision + last_precision) / 2
@@ -124,12 +124,12 @@ def expected_ap(entries: Sequence[Entry], truths: int, method: Method) -> TiedAP
     return TiedAP(sum(values) / len(values), max(values), min(values))
 
 
-def _curve(labels: Sequence[float], truths: int) -> list[tuple[float, float]]:
+def _curve(labels: Sequence[float], truths: int, epsilon: float) -> list[tuple[float, float]]:
     curve = []
     found = 0.0
     for rank, label in enumerate(labels, start=1):
         found += label
-        curve.append((found / (truths + EPSILON), found / (rank + EPSILON)))
+        curve.append((found / (truths + epsilon), found / (rank + epsilon)))
     return curve
 
 

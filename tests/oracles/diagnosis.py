@@ -41,9 +41,10 @@ Fixes of ``released`` (8.4) are deterministic: ``choose`` is not asked. Fixes of
 16. Grouped oracles (S1 177, 179) in both variants: all that is no true positive leaves; truths without one leave.
 
 mAP and deltas
-17. 11 points on the grid of arange, in both variants (8.5; S1 74 speaks of an integral). ``released``: a class that was
-    tried in vain is skipped (8.5). ``paper``: it is 0. In both, a class without predictions is 0 in the full mean and
-    absent from rare and non-rare (8.5, as ``strict`` has it), and a class without truth left is absent.
+17. ``paper``: AP is the integral under the interpolated curve, at all points and without epsilon, and every class with
+    truth is in every mean, as 0 if it was tried in vain or has no predictions (S1 74). ``released``: 11 points on the
+    grid of arange; a class tried in vain is skipped, one without predictions is 0 in the full mean and absent from rare
+    and non-rare (8.5, as ``strict`` has it). In both, a class without truth left is absent.
 18. Rare: fewer than 10 training pairs (S1 347 against S0 189).
 19. Progressive order: S1 3.2's own: human box, object box, both boxes, association, duplicate, interaction, missed GT
     (8.10: none is given). Its last step leaves out every truth still without a true positive, in both variants: the
@@ -67,7 +68,7 @@ Pairs and interactions
     under the envelope, without epsilon; ``diag`` the 110 thresholds of 8.8.
 28. Interaction mAP: verbs of the ground truth; types 0, 5 and 6 by the full score, in both variants; equal interaction
     scores keep the order of full scores. ``paper`` counts only truths whose pair some prediction has; ``released``
-    also all of images without predictions (8.9). A verb with nothing to rank is 0; in vain: as in 17.
+    also all of images without predictions (8.9). AP, and a verb tried in vain: as in 17. One with nothing to rank is 0.
 """
 
 from collections.abc import Iterable

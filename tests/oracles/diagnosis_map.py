@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
 from shoe.datasets.classes import HoiClasses
-from tests.oracles.average_precision import eleven_point
-from tests.oracles.diagnosis import ERROR_TYPES, Diagnosed
+from tests.oracles.average_precision import all_points, eleven_point
+from tests.oracles.diagnosis import ERROR_TYPES, Diagnosed, Variant
 from tests.oracles.diagnosis_fixes import (
     ORACLES,
     PROGRESSIVE,
@@ -77,8 +77,18 @@ def counts(images: Iterable[Diagnosed], choose: Choose = best_case) -> dict[str,
     return found
 
 
+def variant_ap(hits: Sequence[int], truths: int, variant: Variant) -> float | None:
+    """AP of a ranking, None where it is in no mean (17)."""
+    if truths == 0:
+        return None
+    if variant == "paper":
+        return all_points(hits, truths, epsilon=0)
+    in_vain = len(hits) > 0 and not any(hits)
+    return None if in_vain else eleven_point(hits, truths, "arange")
+
+
 def _figures(states: Sequence[State], classes: HoiClasses) -> MapFigures:
-    """8.5, with the variants of decision 17."""
+    """Decision 17."""
     truths = [0] * len(classes)
     ranked: dict[int, list[tuple[float, int]]] = {}
     for state in states:
@@ -88,17 +98,14 @@ def _figures(states: Sequence[State], classes: HoiClasses) -> MapFigures:
         for entry in state.entries:
             ranked.setdefault(entry.hoi, []).append((entry.source.score, int(entry.type == "true_positive")))
 
-    skip_in_vain = any(state.image.variant == "released" for state in states)
+    variant = states[0].image.variant if states else "paper"
     ap: list[float | None] = [None] * len(classes)
     rare: list[float] = []
     non_rare: list[float] = []
     for k, number in enumerate(truths):
         hits = [hit for _, hit in sorted(ranked.get(k, []), key=lambda each: -each[0])]
-        if number == 0 or (skip_in_vain and hits and not any(hits)):
-            continue
-        value = eleven_point(hits, number, "arange")
-        ap[k] = value
-        if hits:
+        ap[k] = value = variant_ap(hits, number, variant)
+        if value is not None and (hits or variant == "paper"):
             (rare if classes.rare[k] else non_rare).append(value)
     present = [value for value in ap if value is not None]
     return {"map": _mean(present), "map_rare": _mean(rare), "map_non_rare": _mean(non_rare), "ap": ap}

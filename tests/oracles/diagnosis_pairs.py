@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
 from shoe.datasets.classes import HoiClasses
-from tests.oracles.average_precision import eleven_point, interpolated
+from tests.oracles.average_precision import all_points, interpolated
 from tests.oracles.boxes import Box, iou_pixels_strict
 from tests.oracles.diagnosis import Variant, counted, diagnosed
+from tests.oracles.diagnosis_map import variant_ap
 from tests.oracles.model import ImageScene, Triplet
 
 PairsOption = Literal["index", "merged"]
@@ -128,7 +129,7 @@ def negative_ap(
     if positives == 0:
         return {"all_points": None, "diag": None}
     capped = interpolated(labels, positives, [i * 0.01 for i in range(110)])
-    return {"all_points": _area_under_envelope(labels), "diag": capped}
+    return {"all_points": all_points(labels, positives, epsilon=0), "diag": capped}
 
 
 def action_scores(scene: ImageScene, predicted: Sequence[Pair]) -> list[float]:
@@ -157,7 +158,7 @@ def interaction_map(
         scenes: images in the order of the ground truth.
         classes: the dataset's classes.
         scores: by image name, the interaction score of each row of its predictions (``action_scores``).
-        variant: whose types, and whose denominators.
+        variant: whose types, denominators and average precision.
         no_interaction: keep the verb that says a person does nothing.
     """
     truths: dict[str, int] = {}
@@ -174,9 +175,7 @@ def interaction_map(
     ap: dict[str, float | None] = {}
     for verb, number in truths.items():
         hits = [hit for _, hit in sorted(ranked.get(verb, []), key=lambda entry: -entry[0])]
-        in_vain = len(hits) > 0 and not any(hits)
-        skipped = number == 0 or (in_vain and variant == "released")
-        ap[verb] = None if skipped else eleven_point(hits, number, "arange")
+        ap[verb] = variant_ap(hits, number, variant)
     present = [value for value in ap.values() if value is not None]
     return {"map": sum(present) / len(present) if present else None, "ap": ap}
 
@@ -217,19 +216,6 @@ def _largest_one_to_one(options: Sequence[Sequence[int]]) -> int:
         return False
 
     return sum(seated(who, set()) for who in range(len(options)))
-
-
-def _area_under_envelope(labels: Sequence[int]) -> float:
-    """Mean over the positives of the largest precision at their rank or below."""
-    positives = sum(labels)
-    found = positives
-    area = envelope = 0.0
-    for rank in range(len(labels), 0, -1):
-        envelope = max(envelope, found / rank)
-        if labels[rank - 1]:
-            area += envelope
-            found -= 1
-    return area / positives
 
 
 def _share(part: int, whole: int) -> float | None:
