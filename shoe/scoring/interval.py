@@ -21,6 +21,7 @@ lower than any other's; and gains none by the opposite. All hold for each order 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,9 @@ from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import SemanticResult
 
 Bounds = tuple[float, float]
+
+_CELLS = 1 << 20
+"""Similarities computed at once: 8 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +100,41 @@ class Entries:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Charges:
-    """Which class each of u leftover predictions would be charged to, and whether it is."""
+    """What each of u leftover predictions would be charged to.
+
+    Attributes:
+        nearest: (u,) the class that it is most like, -1 for none.
+        sigma: (u,) how alike they are.
+        charged: (u,) whether that is enough for a charge.
+    """
 
     nearest: Indices
+    sigma: Floats
     charged: Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prospects:
+    """What SHOE-mAP may come to.
+
+    Attributes:
+        scorer: with similarities whose unrated pairs are 0.
+        completions: the similarities.
+        entries: what the classes' lists may look like.
+        charges: of leftovers, by today's map and by the guess.
+        bounds: lowest and highest average precision per class, (K,) each, under either charges.
+    """
+
+    scorer: Scorer
+    completions: Completions
+    entries: Entries
+    charges: tuple[Charges, Charges]
+    bounds: tuple[tuple[Floats, Floats], tuple[Floats, Floats]]
+
+    @property
+    def means(self) -> list[float | None]:
+        """Lowest and highest SHOE-mAP by today's charges, then by those of the guess."""
+        return [mean_over(ap, self.scorer.in_mean) for pair in self.bounds for ap in pair]
 
 
 def interval_of(task: Task, completions: Completions, today: SemanticResult) -> Interval:
@@ -111,19 +146,32 @@ def interval_of(task: Task, completions: Completions, today: SemanticResult) -> 
         today: the score under the map as it is. It is that of a completion, too, and widens bounds whose ties were
             drawn, not listed.
     """
-    scorer = Scorer(task, completions.low, today.options)
-    for_map, for_f1 = (entries_of(scorer, completions, rows) for rows in (scorer.map_rows, scorer.f1_rows))
-    maps, f1s = [today.map], [today.mf1]
-    for meaning in (completions.today, completions.guess):
-        bounds = precision_bounds(scorer, for_map, charges_of(scorer, meaning, for_map))
-        maps += [mean_over(ap, scorer.in_mean) for ap in bounds]
-        f1s += f1_bounds(scorer, for_f1, charges_of(scorer, meaning, for_f1))
-    pairs = for_map.pairs
+    prospects = prospects_of(Scorer(task, completions.low, today.options), completions)
+    scorer, pairs = prospects.scorer, prospects.entries.pairs
+    for_f1 = entries_of(scorer, completions, scorer.f1_rows)
+    f1s = [today.mf1]
+    for charges in both_charges(scorer, completions, for_f1):
+        f1s += f1_bounds(scorer, for_f1, charges)
     number = completions.unrated_pairs(scorer.hoi[pairs.truth], task.predictions, pairs.prediction)
-    return Interval(_hull(maps), _hull(f1s), number)
+    return Interval(hull([today.map, *prospects.means]), hull(f1s), number)
 
 
-def _hull(figures: list[float | None]) -> Bounds | None:
+def prospects_of(scorer: Scorer, completions: Completions) -> Prospects:
+    """See what SHOE-mAP may come to; the scorer's similarities are those of ``completions.low``."""
+    entries = entries_of(scorer, completions, scorer.map_rows)
+    today, guess = both_charges(scorer, completions, entries)
+    bounds = precision_bounds(scorer, entries, today), precision_bounds(scorer, entries, guess)
+    return Prospects(scorer, completions, entries, (today, guess), bounds)
+
+
+def both_charges(scorer: Scorer, completions: Completions, entries: Entries) -> tuple[Charges, Charges]:
+    """What leftovers are charged to by today's map, and by the guess."""
+    today = charges_of(scorer, completions.today, entries)
+    return today, rivals_of(scorer, completions.guess, entries, today)
+
+
+def hull(figures: Sequence[float | None]) -> Bounds | None:
+    """Lowest and highest of the figures that there are."""
     known = [figure for figure in figures if figure is not None]
     return (min(known), max(known)) if known else None
 
@@ -166,7 +214,32 @@ def entries_of(scorer: Scorer, completions: Completions, rows: Indices) -> Entri
 def charges_of(scorer: Scorer, meaning: Meaning, entries: Entries) -> Charges:
     """Charge all predictions that may be left over by some similarities."""
     nearest, sigma = scorer.nearest(entries.left, meaning)
-    return Charges(nearest, scorer.reaches_delta(sigma) & (nearest >= 0))
+    return Charges(nearest, sigma, scorer.reaches_delta(sigma) & (nearest >= 0))
+
+
+def rivals_of(scorer: Scorer, guess: Meaning, entries: Entries, today: Charges) -> Charges:
+    """Charge all predictions that may be left over to the class that, by a guess, may come before today's nearest.
+
+    Today's nearest stays as alike as it is; else a guess that lifts all classes would hide that any of them may win.
+    Where only the image's classes count, it is simply the nearest by the guess.
+    """
+    if scorer.options.fp_scope != "dataset" or not scorer.counted.any():
+        return charges_of(scorer, guess, entries)
+    words, allowed = scorer.task.predictions, np.flatnonzero(scorer.counted)
+    objects = len(words.objects)
+    said = words.verb[entries.left] * np.int64(objects) + words.object[entries.left]
+    distinct_said, first, which = np.unique(said, return_index=True, return_inverse=True)
+    nearest, sigma = np.zeros(len(first), np.int64), np.zeros(len(first))
+    step = max(1, _CELLS // len(allowed))
+    for start in range(0, len(first), step):
+        part = slice(start, start + step)
+        verb, object_ = np.divmod(distinct_said[part], objects)
+        alike = guess.sigma(allowed[None, :], verb[:, None], object_[:, None])
+        row = np.arange(len(verb))
+        alike[row, np.searchsorted(allowed, today.nearest[first[part]])] = today.sigma[first[part]]
+        best = alike.argmax(axis=1)
+        nearest[part], sigma[part] = allowed[best], alike[row, best]
+    return Charges(nearest[which], sigma[which], scorer.reaches_delta(sigma)[which])
 
 
 def precision_bounds(scorer: Scorer, entries: Entries, charges: Charges) -> tuple[Floats, Floats]:
