@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from shoe.arrays import Floats
@@ -83,6 +86,33 @@ def agreement(states: States, means: Floats) -> Agreement:
         pearson=pearson(given, mean),
         spearman=spearman(given, mean) if len(given) else None,
     )
+
+
+def expected(ledger: Path) -> dict[Pair, float]:
+    """Read a ledger of kind transformers: per pair of a question, the mean of its probabilities before rounding."""
+    shares = {pair: np.array(raw["probabilities"]) for pair, raw in first_answers(ledger).items()}
+    return {pair: float(of @ np.arange(HIGHEST + 1) / of.sum()) for pair, of in shares.items()}
+
+
+def written(ledger: Path, start: str) -> dict[Pair, int]:
+    """Read a ledger of kind openai: per pair the digit behind ``start``, where its first answer begins so."""
+    texts = {pair: raw["choices"][0]["message"]["content"] for pair, raw in first_answers(ledger).items()}
+    return {
+        pair: int(text[len(start)])
+        for pair, text in texts.items()
+        if text.startswith(start) and text[len(start) : len(start) + 1].isdigit()
+    }
+
+
+def first_answers(ledger: Path) -> dict[Pair, dict[str, Any]]:
+    """Read a ledger of single pairs: per pair, what was answered when it was asked for the first time."""
+    found: dict[Pair, dict[str, Any]] = {}
+    for line in ledger.read_bytes().splitlines():
+        entry = orjson.loads(line)
+        if "answer" in entry:
+            ((first, second),) = entry["pairs"]
+            found.setdefault((first, second), entry["answer"])
+    return found
 
 
 def most_frequent(means: Floats) -> States:

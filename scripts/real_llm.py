@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 import rating_sample
-from real_llm_tables import PARTS, show_agreement, show_confusion, show_consistency, show_work
+from real_llm_tables import PARTS, show_agreement, show_confusion, show_unrounded, show_work
 
 from shoe.arrays import Floats
 from shoe.errors import ShoeError
@@ -99,7 +99,9 @@ def run(out: Path, per_rating: int, port: int) -> None:
     columns["always the commonest"] = {part: rating_sample.most_frequent(means[part]) for part in PARTS}
     show_work(work)
     show_agreement(columns, means)
-    show_consistency(columns["local, most probable"], columns["served"])
+    local, over_protocol = (seat.ledger.path for seat in panel.seats[:2])
+    show_unrounded({part: values_of(plan, rating_sample.expected(local)) for part, plan in plans.items()}, means)
+    show_consistency(local, over_protocol, raters.raters[0].settings["answer_start"])
     for name in ("local", "served"):
         show_confusion(name, columns[name], means)
     print(f"map: {out / 'map'} (shoe map info says more)")
@@ -219,6 +221,24 @@ def means_of(plan: Plan, drawn: dict[rating_sample.Pair, float]) -> Floats:
     for class_synset, synset, question in rows:
         means[question] = drawn[name(class_synset), name(synset)]
     return means
+
+
+def values_of(plan: Plan, answers: dict[rating_sample.Pair, float]) -> Floats:
+    """(n,) what is known of each question of a plan."""
+    name = lexicon().name
+    pairs = zip(plan.first.tolist(), plan.second.tolist(), strict=True)
+    return np.array([answers[name(first), name(second)] for first, second in pairs])
+
+
+def show_consistency(local: Path, served: Path, start: str) -> None:
+    """Print whether the model writes what is most probable by the probabilities that were read out of it."""
+    given = {pair: np.argmax(raw["probabilities"]) for pair, raw in rating_sample.first_answers(local).items()}
+    written = rating_sample.written(served, start)
+    same = sum(given[pair] == digit for pair, digit in written.items())
+    print(
+        f"of the answers over the protocol, {len(written)} begin with {start}and a digit, as the local rater has them "
+        f"begin; in {same} of these\nit is the digit that is most probable there\n"
+    )
 
 
 def states_of(outcome: Outcome, column: int) -> dict[Part, States]:

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from shoe.arrays import Floats
 from shoe.lexicon.expressions import Part
+from shoe.maps.agreement import pearson, spearman
 from shoe.raters.config import RaterConfig
 from shoe.raters.job import Outcome
 from shoe.raters.recorder import Tally
@@ -73,14 +74,15 @@ def show_confusion(name: str, states: dict[Part, States], means: dict[Part, Floa
     show(table)
 
 
-def show_consistency(probable: Mapping[Part, States], served: Mapping[Part, States]) -> None:
-    """Print how often the model writes what it finds most probable: both ways of asking it should come to one."""
-    first, second = joined(probable), joined(served)
-    both = (first >= 0) & (second >= 0)
-    same = int((first == second)[both].sum())
-    print(
-        f"the most probable rating is the one that the server's model wrote: {same} of {both.sum()} pairs with both\n"
-    )
+def show_unrounded(values: Mapping[Part, Floats], means: Mapping[Part, Floats]) -> None:
+    """Print what the local model's mean ratings say before rounding makes whole numbers of them."""
+    print("local, mean of the probabilities before it is rounded (a map holds whole ratings)")
+    table = made("part", right=("lowest", "mean", "highest", "Pearson", "Spearman"))
+    parts = [(str(part), values[part], means[part]) for part in PARTS]
+    for part, ours, theirs in [*parts, ("both", joined(values), joined(means))]:
+        figures = (ours.min(), ours.mean(), ours.max(), pearson(ours, theirs), spearman(ours, theirs))
+        table.add_row(part, *("" if figure is None else f"{figure:.3f}" for figure in figures))
+    show(table)
 
 
 def joined(of_parts: Mapping[Part, NDArray[Number]]) -> NDArray[Number]:

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import orjson
 import pytest
 import rating_sample
 
@@ -59,6 +61,28 @@ def test_agreement_is_over_what_has_a_rating() -> None:
     assert (perfect.exact, perfect.kappa) == (1.0, 1.0)
     nothing = rating_sample.agreement(np.full(6, State.UNRATED, np.int8), means)
     assert (nothing.rated, nothing.exact, nothing.kappa, nothing.pearson, nothing.spearman) == (0, *[None] * 4)
+
+
+def ledger(path: Path, *answers: dict[str, Any]) -> Path:
+    """Answers to one pair, a failure before them."""
+    lines = [{"format": "shoe ledger"}, {"keys": ["00"], "failure": "429"}]
+    lines += [{"pairs": [["feed.v.01", "ride.v.01"]], "answer": answer} for answer in answers]
+    path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    return path
+
+
+def test_means_before_rounding_are_read_from_a_ledger(tmp_path: Path) -> None:
+    path = ledger(tmp_path / "l.jsonl", {"probabilities": [0.5, 0.25, 0, 0, 0.25], "mass": 1})
+    assert rating_sample.expected(path) == {("feed.v.01", "ride.v.01"): 1.25}
+
+
+@pytest.mark.parametrize(
+    ("text", "digits"), [('{"rating": 3}', [3]), ('{"rating": "3"}', []), ("3", []), ('{"rating": ', [])]
+)
+def test_digits_are_read_where_an_answer_begins_as_it_should(text: str, digits: list[int], tmp_path: Path) -> None:
+    first, second = ({"choices": [{"message": {"content": said}}]} for said in (text, '{"rating": 1}'))
+    path = ledger(tmp_path / "l.jsonl", first, second)
+    assert list(rating_sample.written(path, '{"rating": ').values()) == digits
 
 
 def test_the_commonest_rating_alone_agrees_with_its_share() -> None:
