@@ -205,6 +205,14 @@ def test_without_any_input_nobody_is_asked_and_nothing_is_spent(tmp_path: Path) 
     assert len(done.stderr.splitlines()) == 1
 
 
+def test_the_official_endpoint_without_a_price_is_not_taken_for_free(tmp_path: Path) -> None:
+    raters_file(tmp_path)
+    (tmp_path / "raters.toml").write_text('[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\n')
+    done = run(tmp_path)
+    assert done.returncode == 2
+    assert "about 0.00 USD and what a will take, of which raters.toml has no price: --yes spends it" in done.stderr
+
+
 def test_a_budget_in_money_says_what_it_does_not_bound_and_a_plan_that_it_is_empty(tmp_path: Path) -> None:
     """Nothing is listening there: no request is made."""
     raters_file(tmp_path)

@@ -148,33 +148,42 @@ def _confirm(panel: Panel, plans: Mapping[Part, Plan], before: Outcome, budget: 
 
     from shoe.errors import OptionError
     from shoe.raters.built import is_complete
+    from shoe.raters.network.endpoint import OFFICIAL
     from shoe.report.estimate import estimate_table
 
+    charged = [name for name, url in _without_price(panel) if url == OFFICIAL]
     priced = [seat.config.price for seat in panel.seats]
-    if is_complete(before) or not any(price.input or price.output or price.cached_input for price in priced):
+    if is_complete(before) or not (charged or any(p.input or p.output or p.cached_input for p in priced)):
         return
     estimate = _estimate(panel, plans, before)
-    if not estimate.cost.high:
+    if not (charged or estimate.cost.high):
         return
+    about = f"about {estimate.cost.likely:,.2f} {estimate.currency}"
+    if charged:
+        about += f" and what {', '.join(charged)} will take, of which raters.toml has no price"
     if sys.stdin is None or not sys.stdin.isatty():
-        most = f"{estimate.cost.likely:,.2f} {estimate.currency}"
-        raise OptionError(f"this run will cost about {most}: --yes spends it, --dry-run says more")
+        raise OptionError(f"this run will cost {about}: --yes spends it, --dry-run says more")
     Console(stderr=True, highlight=False).print(estimate_table(estimate))
     bound = "" if budget.max_cost is None else f", {budget.max_cost:g} at most"
-    if not typer.confirm(f"Spend about {estimate.cost.likely:,.2f} {estimate.currency}{bound}?", err=True):
+    if not typer.confirm(f"Spend {about}{bound}?", err=True):
         raise typer.Exit(0)
 
 
 def _say_what_no_budget_bounds(panel: Panel, budget: Budget) -> None:
     if budget.max_cost is None:
         return
-    free = [
-        seat.config.name
-        for seat in panel.seats
-        if "base_url" in seat.config.settings and not (seat.config.price.input or seat.config.price.output)
-    ]
-    if free:
+    if free := [name for name, _ in _without_price(panel)]:
         _say(f"--max-cost does not bound {', '.join(free)}: raters.toml has no price there")
+
+
+def _without_price(panel: Panel) -> list[tuple[str, str]]:
+    """Names and addresses of raters behind a network whose answers count as free."""
+    configs = (seat.config for seat in panel.seats)
+    return [
+        (config.name, config.settings["base_url"].rstrip("/"))
+        for config in configs
+        if "base_url" in config.settings and not (config.price.input or config.price.output)
+    ]
 
 
 def _run(
