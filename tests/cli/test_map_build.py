@@ -249,6 +249,8 @@ def test_on_a_terminal_the_user_decides(tmp_path: Path) -> None:
     code, said = answer(tmp_path, "n")
     assert code == 0
     assert "Spend about" in said
+    code, said = answer(tmp_path, "\x04")
+    assert code == 130
     assert not (tmp_path / "log").exists()
     code, said = answer(tmp_path, "y")
     assert code == 0, said

@@ -165,7 +165,11 @@ def _confirm(panel: Panel, plans: Mapping[Part, Plan], before: Outcome, budget: 
         raise OptionError(f"this run will cost {about}: --yes spends it, --dry-run says more")
     Console(stderr=True, highlight=False).print(estimate_table(estimate))
     bound = "" if budget.max_cost is None else f", {budget.max_cost:g} at most"
-    if not typer.confirm(f"Spend {about}{bound}?", err=True):
+    try:
+        agreed = typer.confirm(f"Spend {about}{bound}?", err=True)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    if not agreed:
         raise typer.Exit(0)
 
 
