@@ -4,7 +4,9 @@ import subprocess
 import sys
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+import gloss_similarity
 import map_quality as quality
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from shoe.errors import InputError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
+from shoe.lexicon.store import lexicon
 from shoe.similarity import Rater, SimilarityMap, WordNetSimilarity, write_map
 from tests.scripts.conftest import SCRIPTS
 
@@ -165,6 +168,17 @@ def test_the_program_prints_both_parts_and_answers_mistakes_with_a_line(simlex: 
     assert refused.returncode == 2
     assert refused.stderr.startswith("map-quality: unknown similarity")
     assert len(refused.stderr.splitlines()) == 1
+
+
+def test_gloss_embeddings_are_a_similarity_like_others(reader: Any) -> None:
+    if lacking := gloss_similarity.missing():
+        pytest.skip(f"{', '.join(lacking)} not installed: {gloss_similarity.HOW}")
+    similarity = gloss_similarity.GlossSimilarity()
+    senses = np.array([lexicon().synset(name) for name in ("horse.n.01", "pony.n.05", "car.n.01")], np.int32)
+    values = similarity.values("object", ["horse.n.01", "car.n.01"], senses)
+    assert values[0, 0] == pytest.approx(1)
+    assert values[0, 1] > values[0, 2]
+    assert values[1].tolist() == pytest.approx(similarity.values("object", ["car.n.01"], senses)[0].tolist())
 
 
 @pytest.mark.real_data
