@@ -9,9 +9,7 @@ import typer
 
 def import_(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="New folder for the map; its name is the map's.")],
-    tables: Annotated[
-        list[Path], typer.Argument(metavar="TABLES", help="CSV or TSV files, gzip-compressed or not.")
-    ],
+    tables: Annotated[list[Path], typer.Argument(metavar="TABLES", help="CSV or TSV files, gzip-compressed or not.")],
     dataset: Annotated[str, typer.Option(help="Whose classes were rated.")] = "hico-det",
     model: Annotated[
         list[str] | None,
