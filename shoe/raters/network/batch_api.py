@@ -11,11 +11,12 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
 from shoe.errors import MissingExtraError, ShoeError
-from shoe.raters.network.endpoint import Endpoint
+from shoe.raters.network.endpoint import OFFICIAL, Endpoint
 from shoe.raters.network.errors import Transient, http_error
 from shoe.raters.network.retry import retrying
 
 _MARK = "shoe"
+_OWN_HEADERS = ("accept", "connection", "content-", "host", "idempotency-", "transfer-", "user-agent", "x-stainless-")
 _MOST_LISTED = 1000
 _T = TypeVar("_T")
 
@@ -97,16 +98,20 @@ class BatchApi:
         except ImportError:
             raise MissingExtraError("asking an endpoint", "llm") from None
         self._place = place
+        self._key = place.key or "none"
         self._model = model
         self._tries = tries
         self._stopped = stopped
         self._retrying = retrying(tries, sleep, stopped)
         self._client = openai.OpenAI(
-            api_key=place.key or "none",
+            api_key=self._key,
             base_url=place.base_url,
             max_retries=0,
             timeout=timeout,
-            http_client=openai.DefaultHttpxClient(follow_redirects=False),
+            http_client=openai.DefaultHttpxClient(
+                follow_redirects=False,
+                event_hooks={"request": [] if place.base_url == OFFICIAL else [self._leave_only_ours]},
+            ),
         )
         self._folder = TemporaryDirectory(prefix="shoe-")
 
@@ -217,6 +222,13 @@ class BatchApi:
         self._call(download)
         with path.open("rb") as stream:
             yield from stream
+
+    def _leave_only_ours(self, request: Any) -> None:
+        """Take out what the SDK finds in OPENAI_... variables: it is for the official endpoint, and for no other."""
+        for name in list(request.headers):
+            if not name.lower().startswith(_OWN_HEADERS):
+                del request.headers[name]
+        request.headers["Authorization"] = f"Bearer {self._key}"
 
     def _call(self, ask: Callable[[], _T]) -> _T:
         try:

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from shoe.errors import ShoeError
 from shoe.raters.config import Limits
@@ -41,10 +42,11 @@ class Odd(Endpoint):
 
     def __init__(self, upload: Reply, begin: Reply, look: Reply, content: Reply) -> None:
         super().__init__(Plan())
+        self.heard: list[str] = []
         self._replies = upload, begin, look, content
 
     def app(self) -> web.Application:
-        app = web.Application()
+        app = web.Application(middlewares=[self.listens])
         upload, begin, look, content = self._replies
         app.router.add_post("/v1/files", upload)
         app.router.add_get("/v1/files/{id}/content", content)
@@ -52,6 +54,11 @@ class Odd(Endpoint):
         app.router.add_get("/v1/batches/{id}", look)
         app.router.add_get("/v1/batches", says("<p>", html=True))
         return app
+
+    @web.middleware
+    async def listens(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        self.heard += request.headers.values()
+        return await handler(request)
 
 
 def rated(upload: Reply = UPLOADED, begin: Reply = BEGUN, look: Reply = OVER, content: Reply = NOTHING) -> Memory:
@@ -90,3 +97,17 @@ def test_files_without_answers_or_gone_leave_requests_without_an_answer(content:
     memory = rated(content=content)
     assert not memory.answers
     assert memory.failures == [("missing", "")] * 4
+
+
+def test_no_other_endpoint_hears_what_is_for_the_official_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "WEBHOOK_SECRET"):
+        monkeypatch.setenv(f"OPENAI_{name}", "sk-secret")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: sk-secret\nAuthorization: Bearer sk-secret")
+    monkeypatch.setenv("SOME_KEY", "sk-of-this-endpoint")
+    server = Server()
+    server.endpoint = odd = Odd(UPLOADED, BEGUN, OVER, NOTHING)
+    with server:
+        _, backend = rater(server.url, "openai-batch", limits=Limits(tries=1), api_key_env="SOME_KEY")
+        backend.rate(in_groups(questions(1)), Memory())
+    assert "sk-secret" not in " ".join(odd.heard)
+    assert odd.heard.count("Bearer sk-of-this-endpoint") == 4
