@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _ROOM = 0.04
 """Share of an axis that is left free beyond the longest bar."""
+NAME = 1.6
+"""Inches of a line of a name beside bars."""
 _BAR = 0.16
 """Height of a bar in inches."""
 

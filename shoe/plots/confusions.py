@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
-from shoe.plots.style import GREY, INK, label, new_figure
+from shoe.plots.style import GREY, INK, label, new_figure, width_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +16,8 @@ _MOST = 18
 """Rows and columns at most."""
 _CELL = 0.32
 """Inches."""
-_LONGEST = 22
+_LONGEST = 1.5
+"""Inches of a word."""
 _DARKEST = (0.0, 0.27, 0.48)
 _FAINTEST = 0.12
 """Share of the darkest colour that the smallest value has, so that it can be told from nothing."""
@@ -44,8 +45,10 @@ def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str
     rows, columns = _words(cells)
     values = {(cell.truth, cell.said): cell.value for cell in cells if cell.truth in rows and cell.said in columns}
     names = [label(word, _LONGEST, lines=1) for word in rows], [label(word, _LONGEST, lines=1) for word in columns]
-    aside = [0.35 + 0.062 * max(map(len, side)) for side in names]
-    figure = new_figure(0.5 + _CELL * len(rows) + 0.75 * aside[1], max(4.0, aside[0] + _CELL * len(columns) + 0.6))
+    aside = [0.35 + max(width_of(name) for name in side) for side in names]
+    width = max(4.0, aside[0] + _CELL * len(columns) + 0.6)
+    heading = label(title, width - 0.2, bold=True)
+    figure = new_figure(0.4 + 0.14 * heading.count("\n") + _CELL * len(rows) + 0.75 * aside[1], width)
     axes = figure.subplots()
     top, bottom = max(values.values()), min(values.values())
     for (truth, said), value in values.items():
@@ -67,7 +70,7 @@ def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str
     axes.tick_params(which="minor", length=0)
     axes.set_xlabel("said", color=GREY)
     axes.set_ylabel("true", color=GREY)
-    figure.suptitle(label(title, 90, lines=2), x=0.01, ha="left", fontsize=8, fontweight="bold")
+    figure.suptitle(heading, x=0.01, ha="left", fontsize=8, fontweight="bold")
     return figure
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shoe.plots.bars import NON_RARE, RARE, Bar, legend_of, limits_of, panel, row_height
+from shoe.plots.bars import NAME, NON_RARE, RARE, Bar, legend_of, limits_of, panel, row_height
 from shoe.plots.style import BLUE, GREY, ORANGE, label, new_figure
 from shoe.report.findings import ERRORS, GROUPS, Errors
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLUMNS = 3
+_TITLE = 5.5
+"""Inches."""
 _GAIN = "gain in mAP if mended alone, in points"
 
 
@@ -28,13 +30,13 @@ def _one(name: str, errors: Errors) -> Figure:
     axes = figure.subplots()
     panel(axes, [(ERRORS | GROUPS)[each].label for each in names], bars, limits_of(bars), gap=len(GROUPS))
     axes.set_xlabel(_GAIN)
-    axes.set_title(f"{label(name, 80, lines=1)}\nmAP {_points(errors.means.map)}", loc="left")
+    axes.set_title(f"{label(name, _TITLE, lines=1)}\nmAP {_points(errors.means.map)}", loc="left")
     _legend(figure)
     return figure
 
 
 def _several(models: Sequence[tuple[str, Errors]]) -> Figure:
-    labels = [label(name) for name, _ in models]
+    labels = [label(name, NAME) for name, _ in models]
     rows = (len(ERRORS) + len(GROUPS)) // _COLUMNS
     figure = new_figure(0.6 + rows * (0.5 + row_height(labels) * len(models)))
     panels = iter(figure.subplots(rows, _COLUMNS, sharey=True).ravel())

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoe.diagnosis.sweeps import Sweep, SweepPoint
-from shoe.plots.bars import Bar, limits_of, panel, row_height
+from shoe.plots.bars import NAME, Bar, limits_of, panel, row_height
 from shoe.plots.style import BLUE, MARKERS, SERIES, label, new_figure
 from shoe.report.findings import Findings
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLUMNS = 3
+_TITLE, _LEGEND = 5.5, 1.9
+"""Inches of a line."""
 _MOST_TICKS = 5
 _HEADROOM = 1.08
 """What an axis has beyond its highest point."""
@@ -47,10 +49,10 @@ def pair_bars(models: Sequence[Findings]) -> Figure:
         figure = new_figure(0.7 + 0.28 * len(bars))
         axes = figure.subplots()
         panel(axes, list(shares), bars, (0, 100))
-        axes.set_title(f"{label(models[0].name, 80, lines=1)}\n{_number(models[0])} pairs an image", loc="left")
+        axes.set_title(f"{label(models[0].name, _TITLE, lines=1)}\n{_number(models[0])} pairs an image", loc="left")
         axes.set_xlabel("%")
         return figure
-    labels = [label(model.name) for model in models]
+    labels = [label(model.name, NAME) for model in models]
     rows = -(-(len(shares) + 1) // _COLUMNS)
     figure = new_figure(0.2 + rows * (0.55 + row_height(labels) * len(models)))
     panels = figure.subplots(rows, _COLUMNS, sharey=True).ravel()
@@ -69,7 +71,7 @@ def pair_bars(models: Sequence[Findings]) -> Figure:
 def sweep_curves(models: Sequence[Findings]) -> Figure:
     """Draw the curves: a row for each way of thinning out, from all pairs on the left to the fewest on the right."""
     kinds = [by for by in _SWEEPS if any(curve.by == by for model in models for curve in model.sweeps)]
-    legend_rows = -(-len(models) // 3) * max(label(model.name, 30).count("\n") + 1 for model in models)
+    legend_rows = -(-len(models) // 3) * max(label(model.name, _LEGEND).count("\n") + 1 for model in models)
     figure = new_figure(0.15 * legend_rows + 0.1 + 2.0 * len(kinds))
     parts = figure.subfigures(len(kinds), 1, squeeze=False)[:, 0]
     for by, part in zip(kinds, parts, strict=True):
@@ -80,7 +82,7 @@ def sweep_curves(models: Sequence[Findings]) -> Figure:
                 look = {"color": SERIES[k % len(SERIES)], "marker": MARKERS[k % len(MARKERS)]}
                 for curve in model.sweeps:
                     if curve.by == by:
-                        _draw(axes, curve, value, look | {"label": label(model.name, 30)})
+                        _draw(axes, curve, value, look | {"label": label(model.name, _LEGEND)})
             axes.set_title(title, loc="left")
             axes.set_xlabel("threshold")
             axes.grid(color="#E3E3E3", linewidth=0.6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,19 +103,22 @@ def file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).strip("._")[:100] or "model"
 
 
-def label(text: str, width: int = 24, lines: int = 3) -> str:
+def label(text: str, inches: float, lines: int = 3, *, bold: bool = False) -> str:
     """Make a name from a file fit for a figure: only characters that the font has, in lines of bounded width.
 
     Lines break where words of file names end; what does not fit loses its middle.
+
+    Args:
+        text: any text.
+        inches: width of a line.
+        lines: how many.
+        bold: whether it will be written in bold.
     """
     clean = in_font(text).strip() or '""'
-    wrapped = _wrapped(clean, width)
-    if len(wrapped) > lines:
-        half = (width * lines - width // 2) // 2
-        wrapped = _wrapped(f"{clean[:half]}{_MISSING}{clean[-half:]}", width)
-        if len(wrapped) > lines:  # broken at words it needs a line more
-            whole = "".join(wrapped)
-            wrapped = [whole[start : start + width] for start in range(0, len(whole), width)]
+    wrapped, kept = _wrapped(clean, inches, bold=bold), len(clean)
+    while len(wrapped) > lines:
+        kept -= 1 + kept // 40
+        wrapped = _wrapped(f"{clean[: kept - kept // 2]}{_MISSING}{clean[len(clean) - kept // 2 :]}", inches, bold=bold)
     return "\n".join(line.strip() for line in wrapped)
 
 
@@ -125,16 +128,33 @@ def in_font(text: str) -> str:
     return "".join(c if ord(c) in known else _UNKNOWN for c in printable(text, longest=1000))
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    lines = [""]
+def _wrapped(text: str, inches: float, *, bold: bool) -> list[str]:
+    lines, used = [""], 0.0
     for word in re.findall(r"[^\s_/.-]*[\s_/.-]?", text):
-        if len(lines[-1] + word.rstrip()) > width and lines[-1]:
-            lines.append("")
-        while len(word) > width:
-            lines[-1], word = word[:width], word[width:]
-            lines.append("")
-        lines[-1] += word
+        whole = width_of(word.rstrip(), bold)
+        for part in [word] if whole <= inches else word:
+            width = width_of(part.rstrip(), bold)
+            if lines[-1] and used + width > inches:
+                lines.append("")
+                used = 0.0
+            lines[-1] += part
+            used += width_of(part, bold)
     return lines
+
+
+def width_of(text: str, bold: bool = False) -> float:
+    """Inches of a text in the common size."""
+    return sum(_advance(character, bold) for character in text)
+
+
+@lru_cache(4096)
+def _advance(character: str, bold: bool) -> float:
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    font = get_font(findfont(FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal")))
+    font.set_size(_STYLE["font.size"], 72)
+    advance: float = font.load_char(ord(character)).linearHoriAdvance
+    return advance / 65536 / 72
 
 
 @cache

@@ -22,7 +22,7 @@ NAMES = (
     "RLIPv2-ParSeDA Swin-L",
     r"$\frac{a}{b}$ ^ _{x} %&#",
     "猫が好き\n\x1b[31mred\u202etfel",
-    "x" * 300,
+    "W" * 300,
     "",
 )
 

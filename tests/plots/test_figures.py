@@ -20,7 +20,7 @@ from shoe.plots.confusions import Cell, confusion_map
 from shoe.plots.errors import error_bars
 from shoe.plots.figures import draw_figures
 from shoe.plots.pairs import pair_bars, sweep_curves
-from shoe.plots.style import file_name, in_font, label, save
+from shoe.plots.style import file_name, in_font, label, save, width_of
 from shoe.report.findings import ERRORS, GROUPS
 from tests.plots.drawn import assert_readable
 from tests.plots.models import NAMES, errors_of, found, some
@@ -77,26 +77,26 @@ def test_heat_maps_show_the_largest_confusions_and_can_be_read() -> None:
 
 def test_heat_maps_of_one_confusion_and_of_equal_ones() -> None:
     for cells in ([Cell("a", "b", 2.0)], [Cell("a", "b", 2.0), Cell("c", "", 2.0)]):
-        texts = assert_readable(lambda cells=cells: confusion_map(cells, "$x$", str))  # type: ignore[misc]
+        texts = assert_readable(lambda cells=cells: confusion_map(cells, "$x$ wide title" * 9, str))  # type: ignore[misc]
         assert texts.count("2.0") == len(cells)
 
 
 any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=200)
 
 
-@given(any_text)
-def test_labels_are_of_the_font_and_bounded(name: str) -> None:
-    for width, lines in ((24, 3), (22, 1), (80, 1)):
-        made = label(name, width, lines).split("\n")
+@given(any_text | st.text("W", min_size=200), st.booleans())
+def test_labels_are_of_the_font_and_bounded(name: str, bold: bool) -> None:
+    for inches, lines in ((1.6, 3), (1.5, 1), (5.5, 1)):
+        made = label(name, inches, lines, bold=bold).split("\n")
         assert len(made) <= lines
-        assert all(len(line) <= width for line in made)
+        assert all(width_of(line, bold) <= inches for line in made)
         assert "".join(made).strip()
     assert "\n" not in in_font(name)
 
 
 @given(st.text("ab _-./", min_size=1, max_size=60))
 def test_labels_that_fit_lose_nothing_but_blanks(name: str) -> None:
-    made = label(name, 24, 9).replace("\n", "")
+    made = label(name, 1.6, 9).replace("\n", "")
     assert made.replace(" ", "") == (name.replace(" ", "") or '""')
 
 
