@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
+from aiohttp import web
 
 from shoe.errors import OptionError, ShoeError
 from shoe.raters.config import Limits
@@ -17,8 +18,8 @@ from shoe.raters.network.endpoint import address
 from shoe.raters.questions import Group
 from shoe.raters.states import State
 from tests.raters.asking import Memory, in_groups, questions, rater, ratings
-from tests.raters.server import Server
-from tests.raters.server_plan import Plan
+from tests.raters.server import Endpoint, Server, error
+from tests.raters.server_plan import Plan, share
 
 FAULTS = {"429": 0.05, "500": 0.05, "503": 0.03, "529": 0.02, "dropped": 0.05, "cut": 0.05, "slow": 0.01, "empty": 0.05}
 FORMS = {"prose": 0.15, "thinking": 0.15, "fenced": 0.15, "shuffled": 0.15, "unknown id": 0.15, "by object": 0.15}
@@ -226,6 +227,45 @@ def test_an_endpoint_that_is_down_is_named_after_one_request() -> None:
     with pytest.raises(ShoeError, match=r"127\.0\.0\.1:9/v1: it does not answer after 3 tries: unreachable"):
         backend.rate(in_groups(questions(99)), memory)
     assert [kind for kind, _ in memory.failures] == ["unreachable"] * 3
+
+
+class Picky(Endpoint):
+    """An endpoint that does not take some requests, for a reason of its own."""
+
+    def __init__(self, share_taken: float) -> None:
+        super().__init__(Plan())
+        self._share_taken = share_taken
+
+    def rejects(self, body: dict[str, Any]) -> bool:
+        return share(body["messages"][-1]["content"]) >= self._share_taken
+
+    async def chat(self, request: web.Request) -> web.StreamResponse:
+        if self.rejects(orjson.loads(await request.read())):
+            self.counts["rejected"] += 1
+            return error(400, "This input is not for us")
+        return await super().chat(request)
+
+
+def test_a_request_that_is_never_taken_does_not_end_the_run_of_the_others() -> None:
+    memory, server = Memory(), Server()
+    server.endpoint = picky = Picky(0.8)
+    with server:
+        config, backend = rater(server.url)
+        backend.rate(in_groups(questions(200)), memory)
+        rejected = picky.counts["rejected"]
+    assert 0 < rejected < 100
+    assert len(ratings(config, backend, memory)) == 200 - rejected
+    assert [kind for kind, _ in memory.failures] == ["400"] * rejected
+
+
+def test_requests_of_which_none_is_taken_stop_the_run_soon() -> None:
+    memory, server = Memory(), Server()
+    server.endpoint = Picky(0.0)
+    with server:
+        _, backend = rater(server.url)
+        with pytest.raises(ShoeError, match="HTTP 400: This input is not for us"):
+            backend.rate(in_groups(questions(200)), memory)
+    assert memory.requests == GIVEN_UP_IN_A_ROW
 
 
 def test_failures_without_end_stop_the_run() -> None:

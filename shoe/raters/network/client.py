@@ -16,7 +16,7 @@ from shoe.errors import ShoeError
 from shoe.raters.config import RaterConfig
 from shoe.raters.network.chat import Chat
 from shoe.raters.network.endpoint import Endpoint
-from shoe.raters.network.errors import NoResponseFormatError, Transient, answer
+from shoe.raters.network.errors import NoResponseFormatError, RejectedError, Transient, answer
 from shoe.raters.network.limits import Gate
 from shoe.raters.network.retry import retrying_async
 from shoe.raters.network.transport import Transport
@@ -92,7 +92,7 @@ class Pass:
         asked = _Asked(group)
         try:
             raw = await self._until_answered(asked)
-        except Transient as last:
+        except (Transient, RejectedError) as last:
             if not self._gate.stopped:
                 self._give_up(last)
             return
@@ -107,12 +107,17 @@ class Pass:
                 f"{self._place}: {self._strange} answers in a row are no chat completions (is base_url right?)"
             )
 
-    def _give_up(self, last: Transient) -> None:
+    def _give_up(self, last: Transient | RejectedError) -> None:
         self._given_up += 1
+        if isinstance(last, RejectedError):
+            # One such pair does not end a run that others can go on with; were all such, nothing would be charged.
+            if self._given_up >= GIVEN_UP_IN_A_ROW:
+                raise last
+            return
         tries = f"{self._limits.tries} {'try' if self._limits.tries == 1 else 'tries'}"
         if not self._reached:
             raise ShoeError(f"{self._place}: it does not answer after {tries}: {last}")
-        if self._given_up == GIVEN_UP_IN_A_ROW:
+        if self._given_up >= GIVEN_UP_IN_A_ROW:
             raise ShoeError(
                 f"{self._place}: {self._given_up} requests in a row failed after {tries} each, the last with {last}"
             )
@@ -139,6 +144,10 @@ class Pass:
             raise _NoMoreError
         try:
             raw = await self._answer(asked.group)
+        except RejectedError as error:
+            self._reached = True
+            self._recorder.failure(asked.group, error.kind, str(error))
+            raise
         except Transient as failed:
             self._recorder.failure(asked.group, failed.kind, failed.detail)
             # Until the endpoint was reached for the first time, one request alone finds out whether it can be.

@@ -20,6 +20,7 @@ MALFORMED = "malformed"
 """Key under which a body that is no JSON object is kept."""
 _TRANSIENT = {408, 409, 425, 429}
 _OVERLOAD = {408, 429, 503, 504, 529}
+_REJECTED = {400, 413, 422}
 _NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _FORMAT_WORDS = ("response_format", "json_schema", "structured output", "guided", "grammar")
 
@@ -44,6 +45,14 @@ class Transient(Exception):  # noqa: N818 (it is handled, not shown)
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.detail}" if self.detail else self.kind
+
+
+class RejectedError(ShoeError):
+    """The endpoint does not take this request, whenever it is made; it may take others."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.kind = str(status)
 
 
 class NoResponseFormatError(Exception):
@@ -120,7 +129,8 @@ def http_error(
         return ShoeError(f"{place}: HTTP {status}: it points to {target}, where the key is not sent (change base_url?)")
     if status in (400, 422) and any(word in message.lower() for word in _FORMAT_WORDS):
         return NoResponseFormatError(words)
-    return ShoeError(f"{place}: HTTP {status}{said or ': no reason given'}")
+    line = f"{place}: HTTP {status}{said or ': no reason given'}"
+    return RejectedError(line, status) if status in _REJECTED else ShoeError(line)
 
 
 def words_of(body: bytes) -> tuple[str, str]:
