@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shoe.delimited import delimited_rows
 from shoe.errors import InputError, printable, quote
 from shoe.files import read_bytes
 from shoe.lexicon.expressions import POS, Part
-from shoe.delimited import delimited_rows
 from shoe.maps.origin import origin_of
 from shoe.maps.rows import pairs_of
 from shoe.similarity import Rater, SimilarityMap
