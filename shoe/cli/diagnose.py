@@ -100,6 +100,8 @@ def diagnose(
         if _holds_pairs(path, dataset):
             alone = read_pairs(path, boxes=boxes, dataset=dataset, sizes=sizes)
             found.append(findings_of_pairs(name, alone, truth, no_interaction=no_interaction, sweep=sweep))
+            if images is not None:
+                print(f"{path}: no pictures: the file holds pairs, not triplets", file=sys.stderr)
             continue
         read, notes = read_predictions_with_notes(path, format=format, boxes=boxes, dataset=dataset, sizes=sizes)
         diagnosis = diagnose_predictions(

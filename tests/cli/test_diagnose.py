@@ -146,6 +146,9 @@ def test_files_of_pairs_alone(tmp_path: Path) -> None:
     assert alone["pairs"]["precision"] == 0.5
     assert "errors" not in alone
     assert "negative_ap" in alone["absent"]
+    done = run(tmp_path / "p.json", "--images", tmp_path / "i")
+    assert done.stderr == f"{tmp_path / 'p.json'}: no pictures: the file holds pairs, not triplets\n"
+    assert not (tmp_path / "i").exists()
     scored = as_json(write_pairs(tmp_path / "q.json", hoi_score_inter=0.5), VLM)
     assert ["errors" in model for model in scored["models"]] == [False, True]
 
