@@ -20,7 +20,8 @@ MALFORMED = "malformed"
 """Key under which a body that is no JSON object is kept."""
 _TRANSIENT = {408, 409, 425, 429}
 _OVERLOAD = {408, 429, 503, 504, 529}
-_REJECTED = {400, 413, 422}
+_REJECTED = {400, 403, 413, 422}
+_FLAGGED = "flagged"
 _NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _FORMAT_WORDS = ("response_format", "json_schema", "structured output", "guided", "grammar")
 
@@ -78,7 +79,7 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
         ShoeError: if it never will.
     """
     if status != 200:
-        if status == 400 and words_of(body)[1] in REFUSALS:
+        if status in (400, 403) and _declines(*words_of(body)):
             return _kept(place, body)
         raise http_error(place, model, status, headers, body)
     if not body.strip():
@@ -92,6 +93,11 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
         status = code if isinstance(code, int) and 400 <= code < 600 else 502
         raise http_error(place, model, status, headers, body)
     return raw
+
+
+def _declines(message: str, code: str) -> bool:
+    """Whether an error says that this one question will not be answered; ``invalid_prompt`` can mean other things."""
+    return code in REFUSALS and (code != "invalid_prompt" or _FLAGGED in message.lower())
 
 
 def _kept(place: Endpoint, body: bytes) -> dict[str, Any]:
@@ -117,7 +123,7 @@ def http_error(
         return ShoeError(f"{place}: no credit left{said}")
     if status in _TRANSIENT or status >= 500:
         return Transient(str(status), words, retry_after=retry_after(headers), overload=status in _OVERLOAD)
-    if status in (401, 403):
+    if status == 401 or (status == 403 and _FLAGGED not in message.lower()):
         key = f"the key in {named(place.key_variable)}" if place.key_variable else "requests without a key"
         hint = "" if place.key_variable else " (set api_key_env to the name of a variable that holds one)"
         # The words that go with 401 often repeat a part of the key.

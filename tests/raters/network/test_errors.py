@@ -13,6 +13,7 @@ from shoe.raters.network.endpoint import Endpoint
 from shoe.raters.network.errors import (
     LONGEST_PAUSE,
     NoResponseFormatError,
+    RejectedError,
     Transient,
     answer,
     http_error,
@@ -122,9 +123,23 @@ def test_not_knowing_response_format_is_told_from_other_faults(status: int, word
 @pytest.mark.parametrize("code", ["content_filter", "content_policy_violation", "invalid_prompt"])
 def test_a_content_filter_is_an_answer_and_a_refusal(code: str) -> None:
     """Were it a reason to stop, one such pair would stop every run."""
-    body = {"error": {"message": "filtered", "code": code}}
-    assert answer(PLACE, "gpt", 400, NONE, orjson.dumps(body)) == body
+    body = {"error": {"message": "Your prompt was flagged", "code": code}}
+    for status in (400, 403):
+        assert answer(PLACE, "gpt", status, NONE, orjson.dumps(body)) == body
     assert read_chat(body, ["417"]) == [State.REFUSED]
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, {"message": "Messages must alternate", "code": "invalid_prompt"}),
+        (403, {"message": "Your input was flagged", "code": 403}),
+        (422, {"message": "odd"}),
+    ],
+)
+def test_what_one_request_meets_is_told_from_what_all_do(status: int, error: object) -> None:
+    assert isinstance(judged(status, orjson.dumps({"error": error})), RejectedError)
+    assert not isinstance(judged(403, b"no"), RejectedError)
 
 
 @pytest.mark.parametrize(
