@@ -114,7 +114,7 @@ BEST = Choose(looks=True, pick=largest_of_each)
 def _turns(image: Ints, rank: Indices, prediction: Indices) -> Iterator[Indices]:
     """Yield the pairs whose prediction is the best-scored of its image, then those of the second best, and so on."""
     chooser = prediction[first_of_each(prediction)]
-    order = chooser[np.lexsort((rank[chooser], image[chooser]))]
+    order = chooser[np.argsort(image[chooser] * np.int64(len(rank)) + rank[chooser])]
     turn = np.zeros(len(image), np.int64)
     turn[order] = places(np.bincount(image[chooser], minlength=1))
     turns = turn[prediction]
