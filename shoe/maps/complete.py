@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from shoe.arrays import Floats, Mask
 from shoe.errors import InputError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
-from shoe.maps.draft import Draft, Pair
+from shoe.maps.draft import Draft, Pair, question
 from shoe.maps.influence import by_charges, by_credit
 from shoe.matching.spatial import Candidates
 from shoe.matching.task import Task
 from shoe.scoring.completions import completions_of
-from shoe.scoring.interval import Bounds, Prospects, hull, prospects_of
+from shoe.scoring.interval import Bounds, Prospects, hull, precision_bounds
 from shoe.scoring.protocols import SEMANTIC
 from shoe.scoring.score import build_meaning
 from shoe.scoring.scorer import Scorer
@@ -65,7 +67,7 @@ class Round:
     Attributes:
         number: of the round.
         score: SHOE-mAP under the map as it is then.
-        interval: its bounds, leftovers charged as today or as guessed.
+        interval: its bounds, each leftover charged as today or to its rival by the guess.
         matches: its bounds, leftovers charged as today: what is open about credit and matches.
         asked: questions in this round; a pair of two class senses is one question, whichever way round.
         rated: questions so far that have a rating, earlier runs for the same purpose included.
@@ -135,14 +137,14 @@ def complete(
     near: Candidates | None = None
     asked = 0
     while True:
-        score, near, prospects = _look(similarity, task, near)
-        means = prospects.means if prospects else []
+        look = _Look.at(similarity, task, near)
+        near = look.near
         rounds.append(
             Round(
                 number=len(rounds),
-                score=score,
-                interval=_bounds(score, means),
-                matches=_bounds(score, means[:2]),
+                score=look.score,
+                interval=look.interval,
+                matches=look.matches,
                 asked=asked,
                 rated=sum(draft.rated.values()),
                 unanswered=draft.in_vain,
@@ -150,56 +152,70 @@ def complete(
             )
         )
         show(rounds[-1])
-        if prospects is None:
+        if look.prospects is None:
             return Completion(rounds, Why.DECIDED)
         if rounds[-1].width <= tolerance:
             return Completion(rounds, Why.TOLERANCE)
         if rounds[-1].spent.over:
             return Completion(rounds, Why.OVER)
-        wanted = _wanted(prospects, draft, rounds[-1], _affordable(rounds, budget))
+        wanted = _wanted(look, look.prospects, draft, _affordable(rounds, budget))
         if not any(wanted.values()):
             return Completion(rounds, Why.NOTHING_LEFT)
         draft.ask(wanted)
-        asked = draft.add(rate(wanted), _class_senses(prospects))
+        asked = draft.add(rate(wanted), _class_senses(look.prospects))
         if asked:
             similarity = draft.write(out)
 
 
-def _look(similarity: SimilarityMap, task: Task, near: Candidates | None) -> tuple[float, Candidates, Prospects | None]:
-    """Score under a map as it is, and see what the score may come to; None where nothing can change it."""
-    meaning = build_meaning(task, similarity, OPTIONS)
-    scorer = Scorer(task, meaning, OPTIONS, near)
-    score = map_of(scorer)
-    if score is None:
-        raise InputError("ground truth", found="no triplet", expected="some to score against")
-    completions = completions_of(task, meaning, OPTIONS)
-    if completions is None or completions.decided:
-        return score, scorer.near, None
-    return score, scorer.near, prospects_of(Scorer(task, completions.low, OPTIONS, scorer.near), completions)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Look:
+    """What a map makes of an evaluation, and what it leaves open; ``prospects`` is None where that is nothing."""
+
+    score: float
+    near: Candidates
+    prospects: Prospects | None
+    interval: Bounds
+    matches: Bounds
+    today: tuple[Floats, Floats]
+
+    @classmethod
+    def at(cls, similarity: SimilarityMap, task: Task, near: Candidates | None) -> _Look:
+        meaning = build_meaning(task, similarity, OPTIONS)
+        scorer = Scorer(task, meaning, OPTIONS, near)
+        score = map_of(scorer)
+        if score is None:
+            raise InputError("ground truth", found="no triplet", expected="some to score against")
+        completions = completions_of(task, meaning, OPTIONS)
+        if completions is None or completions.decided:
+            nothing = np.zeros(len(scorer.truths))
+            return cls(score, scorer.near, None, (score, score), (score, score), (nothing, nothing))
+        lowest = Scorer(task, completions.low, OPTIONS, scorer.near)
+        prospects = Prospects.of(lowest, completions, lowest.map_rows)
+        today, either = (precision_bounds(prospects, rival) for rival in (prospects.today, prospects.rival))
+        matches, interval = (hull([score, *prospects.mean_bounds(ap)]) or (score, score) for ap in (today, either))
+        return cls(score, scorer.near, prospects, interval, matches, today)
 
 
-def _bounds(score: float, means: Sequence[float | None]) -> Bounds:
-    return hull([score, *means]) or (score, score)
-
-
-def _wanted(prospects: Prospects, draft: Draft, state: Round, most: int) -> dict[Part, list[Pair]]:
+def _wanted(look: _Look, prospects: Prospects, draft: Draft, most: int) -> dict[Part, list[Pair]]:
     """The pairs of the next round: for credit and matches, or for charges, whichever leaves more open."""
     lookups = _lookups(prospects)
     askable = {part: draft.askable(of_part) for part, of_part in lookups.items()}
-    of_matches = state.matches[1] - state.matches[0]
-    ways = [by_credit, by_charges] if of_matches >= state.width - of_matches else [by_charges, by_credit]
-    for way in ways:
-        chosen = way(prospects, askable, most)
+    of_matches, of_all = (high - low for low, high in (look.matches, look.interval))
+    ways = [partial(by_credit, prospects, look.today, askable, most), partial(by_charges, prospects, askable, most)]
+    for way in ways if of_matches >= of_all - of_matches else ways[::-1]:
+        chosen = way()
         if any(mask.any() for mask in chosen.values()):
             return {part: _names(lookups[part], mask) for part, mask in chosen.items() if mask.any()}
     return {}
 
 
-def _names(lookups: Lookups, chosen: np.typing.NDArray[np.bool_]) -> list[Pair]:
+def _names(lookups: Lookups, chosen: Mask) -> list[Pair]:
+    """The chosen pairs by name, each question once."""
     name = lexicon().name
     rows, columns = np.nonzero(chosen)
     synsets = lookups.synsets[columns].tolist()
-    return sorted({(lookups.class_synsets[row], name(synset)) for row, synset in zip(rows, synsets, strict=True)})
+    pairs = sorted({(lookups.class_synsets[row], name(synset)) for row, synset in zip(rows, synsets, strict=True)})
+    return list({question(pair): pair for pair in reversed(pairs)}.values())[::-1]
 
 
 def _lookups(prospects: Prospects) -> dict[Part, Lookups]:

@@ -28,6 +28,11 @@ WHY = "of the pairs without a rating, those that SHOE-mAP of these predictions h
 Pair = tuple[str, str]
 
 
+def question(pair: Pair) -> Pair:
+    """What is asked of a pair: which way round does not matter."""
+    return min(pair, pair[::-1])
+
+
 @dataclass(slots=True)
 class Draft:
     """A map on its way to completion.
@@ -37,9 +42,9 @@ class Draft:
         raters: columns: those of the map, then new ones.
         asked_by: names of those who are asked now.
         pairs: per part of speech, {(class synset, synset): ratings in the order of ``raters``}.
-        asked: per part of speech, pairs that have been asked for, answered or not.
+        asked: per part of speech, questions that have been asked, answered or not: pairs in alphabetical order.
         unanswered: per part of speech, those of them that have no rating.
-        rated: per part of speech, questions that have been rated, earlier runs for the same purpose included.
+        rated: per part of speech, number of those that have, earlier runs for the same purpose included.
         account: what map.json says of completions; the last entry is this one's.
     """
 
@@ -95,15 +100,16 @@ class Draft:
         for row, name in enumerate(lookups.class_synsets):
             rows.setdefault(name, []).append(row)
         column = {lexicon().name(synset): place for place, synset in enumerate(lookups.synsets.tolist())}
-        asked = [(rows[a], column[b]) for a, b in self.asked[lookups.part] if a in rows and b in column]
-        for of_class, place in asked:
-            found[of_class, place] = False
+        for pair in self.asked[lookups.part]:
+            for of_class, other in (pair, pair[::-1]):
+                if of_class in rows and other in column:
+                    found[rows[of_class], column[other]] = False
         return found
 
     def ask(self, wanted: Mapping[Part, Iterable[Pair]]) -> None:
         """Note what is asked for, so that it is asked once."""
         for part, pairs in wanted.items():
-            self.asked[part].update(pairs)
+            self.asked[part].update(map(question, pairs))
 
     def add(self, answers: Mapping[Part, Pairs], classes: Mapping[Part, Collection[str]]) -> int:
         """Take in what those who are asked answered.
@@ -118,21 +124,22 @@ class Draft:
         place = {rater.name: column for column, rater in enumerate(self.raters)}
         columns = [place[name] for name in self.asked_by]
         for part, pairs in answers.items():
+            in_vain = {question(pair) for pair, given in pairs.items() if all(rating is None for rating in given)}
+            self.unanswered[part] |= in_vain
+            self.rated[part] += len({question(pair) for pair in pairs} - in_vain)
             for pair, given in pairs.items():
-                if all(rating is None for rating in given):
-                    self.unanswered[part].add(pair)
+                if question(pair) in in_vain:
                     continue
                 self._put(part, pair, columns, given)
                 back = pair[1], pair[0]
                 if pair[1] in classes[part] and back not in self.pairs[part]:
                     self._put(part, back, columns, given)
-            self.rated[part] += _questions(pair for pair, given in pairs.items() if pair not in self.unanswered[part])
-        return sum(_questions(pairs) for pairs in answers.values())
+        return sum(len({question(pair) for pair in pairs}) for pairs in answers.values())
 
     @property
     def in_vain(self) -> int:
         """Questions without any rating."""
-        return sum(map(_questions, self.unanswered.values()))
+        return sum(map(len, self.unanswered.values()))
 
     def _put(self, part: Part, pair: Pair, columns: Sequence[int], given: Sequence[int | None]) -> None:
         row = self.pairs[part].setdefault(pair, [None] * len(self.raters))
@@ -197,11 +204,6 @@ def _columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
                 f"{quote(other.model)}: give it another name"
             )
     return list(known.values())
-
-
-def _questions(pairs: Iterable[Pair]) -> int:
-    """A pair and its reverse are one question."""
-    return len({tuple(sorted(pair)) for pair in pairs})
 
 
 def _account_of(similarity: SimilarityMap) -> list[dict[str, Any]]:

@@ -3,7 +3,8 @@
 Two questions are asked of an evaluation. Whose credit, and which match, is still open? There the width of the interval
 is shared out: over the classes by their gap, in a class over its ground truths by what their credit may still vary, and
 in a match over verb and object. Where might a leftover prediction be charged to another class? There a cautious guess
-(``shoe.similarity.unrated.Guessed``) says which; what the guess rests on is asked, the highest first.
+(``shoe.similarity.unrated.Guessed``) says which; what the guess rests on is asked, the highest first, and some pairs at
+random where there are too few ratings to guess by.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from shoe.arrays import Floats, Indices, Mask
 from shoe.lexicon.expressions import Part
 from shoe.matching.meaning import Meaning
 from shoe.ragged import distinct, first_of_each, places
+from shoe.scoring.charges import rivals_of
 from shoe.scoring.interval import Prospects
 from shoe.similarity.lookups import Lookups
 from shoe.similarity.table import SimilarityTable
+from shoe.similarity.unrated import BINS, bins_of
 
 LEAST = 200
 """Pairs of a round, if there are as many: fewer are not worth bounding the score again."""
@@ -30,6 +33,8 @@ _DOUBT = 0.25
 """What it counts that several predictions may match, in credit: the ground truth's, and the leftover's charge."""
 _CHARGE = 0.5
 """What it counts that a prediction may be left over and charged, in credit."""
+_ENOUGH = 40
+"""Ratings to guess by, in each tenth of WordNet's measure."""
 _LOOKS = 4
 """How often a round looks for the next class that a leftover prediction might go to."""
 _SENSES = 3
@@ -56,11 +61,12 @@ class _Side:
         return self.high.values - self.low.values
 
 
-def by_credit(prospects: Prospects, askable: Wanted, most: int) -> dict[Part, Mask]:
+def by_credit(prospects: Prospects, bounds: tuple[Floats, Floats], askable: Wanted, most: int) -> dict[Part, Mask]:
     """Choose pairs that credit and matches hang on.
 
     Args:
         prospects: of the evaluation.
+        bounds: (K,) lowest and highest average precision of each class, leftovers charged as today.
         askable: unrated pairs that a rater may answer.
         most: how many pairs to choose, or a few more.
 
@@ -69,12 +75,12 @@ def by_credit(prospects: Prospects, askable: Wanted, most: int) -> dict[Part, Ma
     """
     sides = _sides(prospects, askable)
     entries, hoi = prospects.entries, prospects.scorer.hoi
-    worth = _worth(prospects)
     possible = np.flatnonzero(entries.outlook.possible)
     truth, row = entries.pairs.truth[possible], entries.pairs.prediction[possible]
-    share = worth[truth] / entries.matches[truth]
     gaps = [side.open[side.row[hoi[truth]], side.word[row]] for side in sides.values()]
-    total = np.maximum(gaps[0] + gaps[1], np.finfo(float).tiny)
+    total = gaps[0] + gaps[1]
+    share = _shares(prospects, bounds, truth, total > 0)
+    total[total == 0] = 1
     cells = []
     for (part, side), gap in zip(sides.items(), gaps, strict=True):
         influence = np.zeros(side.open.shape)
@@ -89,20 +95,21 @@ def by_charges(prospects: Prospects, askable: Wanted, most: int) -> dict[Part, M
     Arguments and return value are those of :func:`by_credit`; the pairs are as many as the guess puts in question.
     """
     sides = _sides(prospects, askable)
+    unfounded = {part: _to_guess_by(side) for part, side in sides.items()}
+    if any(mask.any() for mask in unfounded.values()):
+        return unfounded
     scorer, completions, left = prospects.scorer, prospects.completions, prospects.entries.left
-    today = prospects.charges[0]
+    today = prospects.today
     values = {part: _values(completions.low, side) for part, side in sides.items()}
     guesses = {part: _values(completions.guess, side) for part, side in sides.items()}
     wanted = {part: np.zeros(side.askable.shape, bool) for part, side in sides.items()}
     for _ in range(_LOOKS):
         tables = {part: _table(side, guesses[part]) for part, side in sides.items()}
-        nearest, sigma = scorer.nearest(left, _with_tables(completions.guess, tables))
-        charged = scorer.reaches_delta(sigma) & (nearest >= 0)
-        moved = np.flatnonzero((charged & (nearest != today.nearest)) | (charged != today.charged))
-        moved = moved[nearest[moved] >= 0]
+        rivals = rivals_of(scorer, _with_tables(completions.guess, tables), left, today)
+        moved = (rivals.category != today.category) & (rivals.nearest >= 0)
         found = False
         for part, side in sides.items():
-            chosen = _raising(side, values[part], guesses[part], nearest[moved], left[moved])
+            chosen = _raising(side, values[part], guesses[part], rivals.nearest[moved], left[moved])
             # Should it turn out to be worth nothing, the next best may count: look again without it.
             guesses[part][chosen] = values[part][chosen]
             wanted[part] |= chosen
@@ -120,18 +127,39 @@ def _sides(prospects: Prospects, askable: Wanted) -> dict[Part, _Side]:
     return {"verb": verbs, "object": objects}
 
 
-def _worth(prospects: Prospects) -> Floats:
-    """(t,) part of the interval's width that hangs on each ground truth's match."""
-    scorer, entries, today = prospects.scorer, prospects.entries, prospects.charges[0]
-    low, high = prospects.bounds[0]
+def _shares(prospects: Prospects, bounds: tuple[Floats, Floats], truth: Indices, is_open: Mask) -> Floats:
+    """Share the width of the interval out over pairs that may match.
+
+    What hangs on a ground truth is shared by its open pairs. If it has none, its match is open for the sake of others
+    in the image, as every charge is: all open pairs of the image share that.
+
+    Args:
+        prospects: of the evaluation.
+        bounds: (K,) lowest and highest average precision of each class.
+        truth: (p,) ground truth of each pair.
+        is_open: (p,) whether a rating could change the pair's similarity.
+    """
+    scorer, entries, today = prospects.scorer, prospects.entries, prospects.today
+    low, high = bounds
     varies = np.where(entries.settled, entries.most - entries.outlook.least, entries.most)
     varies = np.where(entries.matches > 0, varies + _DOUBT * (entries.matches > 1), 0.0)
-    doubtful = today.charged & ~entries.surely_left
+    doubtful = np.flatnonzero(today.charged & ~entries.surely_left)
     charges = np.bincount(today.nearest[doubtful], minlength=len(low))
     in_class = np.bincount(scorer.hoi, weights=varies, minlength=len(low)) + _CHARGE * charges
     gap = np.where(scorer.in_mean, high - low, 0.0) / max(1, int(scorer.in_mean.sum()))
-    worth: Floats = varies * np.where(in_class > 0, gap / np.maximum(in_class, np.finfo(float).tiny), 0.0)[scorer.hoi]
-    return worth
+    unit = np.divide(gap, in_class, out=np.zeros(len(gap)), where=in_class > 0)
+
+    own = np.bincount(truth[is_open], minlength=len(varies))
+    worth = varies * unit[scorer.hoi]
+    images = len(scorer.task.truth.interactions.images)
+    stuck = own == 0
+    of_image = np.bincount(scorer.truth_image[stuck], weights=worth[stuck], minlength=images)
+    charged_image = scorer.task.image[entries.left[doubtful]]
+    of_image += np.bincount(charged_image, weights=_CHARGE * unit[today.nearest[doubtful]], minlength=images)
+    image = scorer.truth_image[truth]
+    together = np.bincount(image[is_open], minlength=images)
+    share = worth[truth] / np.maximum(own[truth], 1) + of_image[image] / np.maximum(together[image], 1)
+    return np.where(is_open, share, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,6 +203,19 @@ def _densest(cells: list[_Cells], shapes: Mapping[Part, tuple[int, ...]], most: 
         wanted[part.part] = mask
         start += len(part.count)
     return wanted
+
+
+def _to_guess_by(side: _Side) -> Mask:
+    """(C, S) pairs that tenths of WordNet's measure with few ratings lack, drawn with a fixed seed."""
+    lookups = side.lookups
+    bins = bins_of(lookups.part, lookups.class_synsets, lookups.synsets)
+    rated = np.bincount(bins[~lookups.unrated & (bins >= 0)], minlength=BINS)
+    chosen = np.zeros(bins.shape, bool)
+    for number in np.flatnonzero(rated < _ENOUGH).tolist():
+        pairs = np.flatnonzero(side.askable & (bins == number))
+        drawn = np.random.default_rng(number).permutation(pairs)[: _ENOUGH - rated[number]]
+        chosen.ravel()[drawn] = True
+    return chosen
 
 
 def _values(meaning: Meaning, side: _Side) -> Floats:

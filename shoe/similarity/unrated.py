@@ -19,7 +19,7 @@ from shoe.lexicon.store import lexicon
 from shoe.similarity.base import Similarity
 from shoe.similarity.wordnet import WordNetSimilarity
 
-_BINS = 10
+BINS = 10
 _CAUTION = 0.95
 _SCEPTICS = 5
 """Made-up ratings a bin, equal to WordNet's value: what is believed before there are real ones."""
@@ -87,11 +87,19 @@ class Guessed:
         found = self.source.values(part, class_synsets, synsets)
         unrated = _unrated(found, class_synsets, self.classes)
         if unrated.any():
-            alike = WordNetSimilarity("wup").values(part, class_synsets, synsets)
-            rated = ~np.isnan(found) & ~np.isnan(alike) & (alike < 1)
-            bins = np.minimum(np.nan_to_num(alike) * _BINS, _BINS - 1).astype(np.int64)
+            bins = bins_of(part, class_synsets, synsets)
+            rated = ~np.isnan(found) & (bins >= 0)
             found[unrated] = _cautious(found[rated], bins[rated])[bins[unrated]]
         return found
+
+
+def bins_of(part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.int64]:
+    """(C, S) tenth of Wu and Palmer's measure that each pair falls in; -1 for a sense with itself, or with none."""
+    alike = WordNetSimilarity("wup").values(part, class_synsets, synsets)
+    own = np.array([lexicon().synset(name) for name in class_synsets], np.int32)[:, None] == synsets
+    bins: NDArray[np.int64] = np.minimum(np.nan_to_num(alike) * BINS, BINS - 1).astype(np.int64)
+    bins[own | np.isnan(alike)] = -1
+    return bins
 
 
 def _unrated(found: Floats, class_synsets: Sequence[str], classes: frozenset[int]) -> Mask:
@@ -102,9 +110,9 @@ def _unrated(found: Floats, class_synsets: Sequence[str], classes: frozenset[int
 
 def _cautious(ratings: Floats, bins: NDArray[np.int64]) -> Floats:
     """(bins,) what most ratings of a bin do not exceed; never less for what is more alike."""
-    believed = (np.arange(_BINS) + 0.5) / _BINS
+    believed = (np.arange(BINS) + 0.5) / BINS
     values = [
         np.quantile(np.concatenate([ratings[bins == b], np.full(_SCEPTICS, believed[b])]), _CAUTION)
-        for b in range(_BINS)
+        for b in range(BINS)
     ]
     return np.maximum.accumulate(np.array(values))

@@ -12,13 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoe
+from shoe.arrays import Indices
 from shoe.datasets.hico_det import read_ground_truth
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.matching.meaning import Meaning
 from shoe.matching.task import Task
 from shoe.predictions import read_predictions
+from shoe.scoring.charges import charges_of, rivals_of
 from shoe.scoring.completions import Completions, completions_of
-from shoe.scoring.interval import charges_of, entries_of, f1_bounds, interval_of, precision_bounds
+from shoe.scoring.interval import Prospects, f1_bounds, interval_of, precision_bounds
 from shoe.scoring.options import SemanticOptions, changed
 from shoe.scoring.protocols import SEMANTIC
 from shoe.scoring.ranking import mean_over
@@ -66,36 +68,37 @@ def scene_task(seed: int) -> Task:
     return Task(predictions, truth)
 
 
-def pinned(scorer: Scorer, rows: np.typing.NDArray[np.int64], by: Meaning) -> Matches:
-    """Match by a scorer's similarities, and charge what is left over by others."""
+def pinned(scorer: Scorer, rows: Indices, completions: Completions, seed: int) -> Matches:
+    """Match by a scorer's similarities; charge each leftover as today's map does, or to its rival, by chance."""
     matches = scorer.match(rows)
-    nearest, sigma = scorer.nearest(matches.unmatched, by)
-    return replace(matches, charged=np.where(scorer.reaches_delta(sigma), nearest, -1))
+    today = charges_of(scorer, completions.today, matches.unmatched)
+    rival = rivals_of(scorer, completions.guess, matches.unmatched, today)
+    chance = np.random.default_rng(seed).random(len(matches.unmatched))
+    return replace(matches, charged=np.where(chance < (seed % 3) / 2, rival.category, today.category))
 
 
 def outside(task: Task, today: Meaning, options: SemanticOptions, seeds: Sequence[int]) -> list[str]:
-    """What completions score outside their bounds, when leftovers are charged as today or as guessed."""
+    """What completions score outside their bounds, when leftovers are charged as the bounds expect."""
     completions = completions_of(task, today, options)
     if completions is None:
         return []
     low = Scorer(task, completions.low, options)
-    for_map, for_f1 = (entries_of(low, completions, rows) for rows in (low.map_rows, low.f1_rows))
+    for_map, for_f1 = (Prospects.of(low, completions, rows) for rows in (low.map_rows, low.f1_rows))
+    lowest, highest = precision_bounds(for_map, for_map.rival)
+    low_f1, high_f1 = f1_bounds(for_f1)
     found = []
     for seed in seeds:
         meaning = completed(task, today, options, seed)
         found += [f"{seed}: similarities" for _ in range(not _between(completions, meaning))]
         scorer = Scorer(task, meaning, options)
-        for name, by in (("today", completions.today), ("guess", completions.guess)):
-            lowest, highest = precision_bounds(low, for_map, charges_of(low, by, for_map))
-            scores, _ = scorer.average_precision(pinned(scorer, scorer.map_rows, by))
-            # Where there are too many orders of ties to list, they are drawn, and bounds are as sure as the draw.
-            slack = 1e-9 + 6 * scores.error
-            beyond = scorer.in_mean & ((scores.ap < lowest - slack) | (scores.ap > highest + slack))
-            found += [f"{seed}, {name}: AP of class {k}" for k in np.flatnonzero(beyond)]
-            f1 = mean_over(*scorer.f1(pinned(scorer, scorer.f1_rows, by)))
-            bounds = f1_bounds(low, for_f1, charges_of(low, by, for_f1))
-            if f1 is not None and not _at_most(bounds[0], f1) & _at_most(f1, bounds[1]):
-                found.append(f"{seed}, {name}: F1 {f1}, {bounds}")
+        scores, _ = scorer.average_precision(pinned(scorer, scorer.map_rows, completions, seed))
+        # Where there are too many orders of ties to list, they are drawn, and bounds are as sure as the draw.
+        slack = 1e-9 + 6 * scores.error
+        beyond = scorer.in_mean & ((scores.ap < lowest - slack) | (scores.ap > highest + slack))
+        found += [f"{seed}: AP of class {k}" for k in np.flatnonzero(beyond)]
+        f1 = mean_over(*scorer.f1(pinned(scorer, scorer.f1_rows, completions, seed)))
+        if f1 is not None and not _at_most(low_f1, f1) & _at_most(f1, high_f1):
+            found.append(f"{seed}: F1 {f1}, {low_f1} to {high_f1}")
     return found
 
 

@@ -1,0 +1,312 @@
+"""Completing a map: what is asked, what is written, when it ends, and that it goes on where it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from shoe.datasets.hico_det import read_ground_truth
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.errors import InputError, OptionError
+from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.store import lexicon
+from shoe.maps.complete import OPTIONS, Completion, Spent, Why, complete
+from shoe.maps.draft import Pair, begun
+from shoe.maps.rows import ENSEMBLE, pairs_of
+from shoe.matching.task import Task
+from shoe.predictions import read_predictions
+from shoe.raters.planning import plan_needed
+from shoe.scoring.charges import charges_of
+from shoe.scoring.ranking import mean_over
+from shoe.scoring.score import build_meaning
+from shoe.scoring.scorer import Scorer
+from shoe.scoring.semantic import semantic_score
+from shoe.similarity import Rater, SimilarityMap, WordNetSimilarity
+from shoe.similarity.ratings import Pairs
+from tests.maps.samples import made
+from tests.tables import one_triplet
+
+FILES = ("map.json", "verbs.tsv", "objects.tsv")
+PURPOSE = {"predictions": "vlm.jsonl"}
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    """Every fourth image of the sample: enough for several rounds."""
+    truth = read_ground_truth(TRUTH)
+    kept = truth.interactions.select_images(np.arange(0, len(truth.interactions.images), 4))
+    predictions = read_predictions(PREDICTIONS["free text"])
+    shown = np.isin(predictions.images, kept.images)
+    return Task(predictions.select_images(shown), replace(truth, interactions=kept))
+
+
+def ratings(part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.int64]:
+    """What a rater might say who agrees with WordNet, more or less; the same both ways round."""
+    names = [lexicon().name(synset) for synset in synsets.tolist()]
+    alike = np.nan_to_num(WordNetSimilarity("path").values(part, class_synsets, synsets))
+    doubt = [[crc32(" ".join(sorted((a, b))).encode()) % 100 / 100 for b in names] for a in class_synsets]
+    return np.clip(np.round(7 * alike - 1.7 + 1.5 * np.reshape(doubt, alike.shape)), 0, 4).astype(np.int64)
+
+
+@cache
+def rating(pair: Pair) -> int:
+    part: Part = "verb" if ".v." in pair[0] else "object"
+    return int(ratings(part, pair[:1], np.array([lexicon().synset(pair[1])], np.int32))[0, 0])
+
+
+@dataclass
+class StandIn:
+    """Rates all pairs, refuses some, and counts what it is asked."""
+
+    refuses: int = 0
+    most: int | None = None
+    price: float = 0.0
+    leaves_out: int = 0
+    asked: Counter[tuple[str, ...]] = field(default_factory=Counter)
+
+    def rate(self, wanted: Mapping[Part, Sequence[Pair]]) -> Mapping[Part, Pairs]:
+        answers: dict[Part, dict[Pair, list[int | None]]] = {part: {} for part in wanted}
+        for part, pairs in wanted.items():
+            for pair in pairs:
+                question = tuple(sorted(pair))
+                if self.over or self._is(question, self.leaves_out):
+                    continue
+                self.asked[question] += 1
+                answers[part][pair] = [None if self._is(question, self.refuses) else rating(pair)]
+        return answers
+
+    @property
+    def over(self) -> bool:
+        return self.most is not None and self.asked.total() >= self.most
+
+    def spent(self) -> Spent:
+        return Spent(self.asked.total(), self.price * self.asked.total(), self.over)
+
+    def _is(self, question: tuple[str, ...], one_in: int) -> bool:
+        return one_in > 0 and crc32(" ".join(question).encode()) % one_in == 1
+
+
+class Whole:
+    """The whole table that the stand-in knows."""
+
+    name, digest = "whole", "00000000"
+
+    def values(self, part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.float64]:
+        classes = np.array([lexicon().synset(name) for name in class_synsets])
+        return np.where(classes[:, None] == synsets, 1.0, ratings(part, class_synsets, synsets) / 4)
+
+
+def run(
+    task: Task,
+    folder: Path,
+    stand_in: StandIn,
+    *,
+    tolerance: float = 0.001,
+    start: SimilarityMap | None = None,
+    **more: Any,
+) -> Completion:
+    begin = start or made(folder / "start", {}, ("nobody",))
+    return complete(
+        replace(begin, ensemble=ENSEMBLE),
+        task,
+        stand_in.rate,
+        [Rater("stand-in", "of a test")],
+        folder / "out",
+        tolerance=tolerance,
+        purpose=PURPOSE,
+        spent=stand_in.spent,
+        **more,
+    )
+
+
+def loaded(folder: Path) -> SimilarityMap:
+    return SimilarityMap.load(folder / "out", ENSEMBLE)
+
+
+def test_it_ends_inside_the_tolerance_after_few_questions_asked_once(task: Task, tmp_path: Path) -> None:
+    stand_in = StandIn()
+    found = run(task, tmp_path, stand_in)
+    last = found.rounds[-1]
+    assert found.why is Why.TOLERANCE
+    assert last.width <= 0.001
+    assert len(found.rounds) > 3
+    assert set(stand_in.asked.values()) == {1}
+    assert last.rated == stand_in.asked.total() == sum(state.asked for state in found.rounds)
+    needed = sum(len(plan) for plan in plan_needed(task.truth.classes, [task.predictions]).values())
+    assert last.rated * 20 < needed
+    today = build_meaning(task, loaded(tmp_path), OPTIONS)
+    assert semantic_score(task, today, OPTIONS).map == last.score
+    # What the whole table says of credit and matches is inside; what it charges leftovers to is not bounded.
+    whole = Scorer(task, build_meaning(task, Whole(), OPTIONS), OPTIONS)
+    matches = whole.match(whole.map_rows)
+    charged = charges_of(whole, today, matches.unmatched).category
+    scores, _ = whole.average_precision(replace(matches, charged=charged))
+    score = mean_over(scores.ap, whole.in_mean)
+    assert score is not None
+    assert last.interval[0] <= score <= last.interval[1]
+
+
+def test_the_map_holds_the_answers_and_says_why(task: Task, tmp_path: Path) -> None:
+    start = made(tmp_path / "start", {"ride.v.01 straddle.v.01": (3, None)}, provenance="by hand")
+    run(task, tmp_path, StandIn(), tolerance=0.05, start=start)
+    found = loaded(tmp_path)
+    assert [rater.name for rater in found.raters] == ["one", "two", "stand-in"]
+    pairs = {pair: row for part in POS for pair, row in pairs_of(found.tables[part]).items()}
+    assert pairs.pop(("ride.v.01", "straddle.v.01")) == [3, None, None]
+    assert pairs
+    assert all(row == [None, None, rating(pair)] for pair, row in pairs.items())
+    assert found.about["provenance"] == "by hand"
+    (account,) = found.about["completed"]
+    assert account["for"] == PURPOSE
+    assert account["from"] == {"name": "start", "digest": start.digest}
+    assert sum(account["rated"].values()) == len({tuple(sorted(pair)) for pair in pairs})
+    assert account["unanswered"] == {"verb": [], "object": []}
+
+
+def test_an_answer_to_two_classes_holds_both_ways_round(task: Task, tmp_path: Path) -> None:
+    run(task, tmp_path, StandIn())
+    for part, table in loaded(tmp_path).tables.items():
+        pairs = pairs_of(table)
+        classes = set(task.truth.classes.verb_synsets if part == "verb" else task.truth.classes.object_synsets)
+        both = [(a, b) for a, b in pairs if b in classes]
+        assert both
+        assert all(pairs[b, a] == pairs[a, b] for a, b in both)
+
+
+def test_what_is_refused_stays_open_and_is_not_asked_again(task: Task, tmp_path: Path) -> None:
+    stand_in = StandIn(refuses=3)
+    found = run(task, tmp_path, stand_in)
+    assert found.why is Why.NOTHING_LEFT
+    last = found.rounds[-1]
+    assert last.width > 0.001
+    assert 0 < last.unanswered < last.rated
+    assert last.unanswered + last.rated == stand_in.asked.total()
+    assert set(stand_in.asked.values()) == {1}
+    again = StandIn()
+    second = run(task, tmp_path, again, start=loaded(tmp_path))
+    assert second.why is Why.NOTHING_LEFT
+    assert again.asked.total() == 0
+    assert (second.rounds[-1].rated, second.rounds[-1].unanswered) == (last.rated, last.unanswered)
+
+
+def test_others_are_asked_what_one_refused(task: Task, tmp_path: Path) -> None:
+    run(task, tmp_path, StandIn(refuses=3))
+    other = StandIn()
+    found = complete(
+        loaded(tmp_path), task, other.rate, [Rater("other", "m")], tmp_path / "out", tolerance=0.001, purpose=PURPOSE
+    )
+    assert other.asked
+    assert found.why is Why.TOLERANCE
+    assert [rater.name for rater in loaded(tmp_path).raters] == ["nobody", "stand-in", "other"]
+
+
+def test_what_is_left_out_is_for_another_run(task: Task, tmp_path: Path) -> None:
+    first = run(task, tmp_path, StandIn(leaves_out=3))
+    assert first.why is Why.NOTHING_LEFT
+    assert first.rounds[-1].unanswered == 0
+    stand_in = StandIn()
+    second = run(task, tmp_path, stand_in, start=loaded(tmp_path))
+    assert second.why is Why.TOLERANCE
+    assert stand_in.asked
+    assert second.rounds[-1].rated == first.rounds[-1].rated + stand_in.asked.total()
+
+
+def test_a_run_that_was_broken_off_goes_on_and_ends_with_the_same_bytes(task: Task, tmp_path: Path) -> None:
+    run(task, tmp_path / "whole", StandIn())
+    whole = [(tmp_path / "whole" / "out" / file).read_bytes() for file in FILES]
+
+    class BrokenOffError(Exception):
+        pass
+
+    rounds = 0
+
+    def after_two_rounds(_: object) -> None:
+        nonlocal rounds
+        rounds += 1
+        if rounds == 3:
+            raise BrokenOffError
+
+    first, second = StandIn(), StandIn()
+    with pytest.raises(BrokenOffError):
+        run(task, tmp_path, first, show=after_two_rounds)
+    run(task, tmp_path, second, start=loaded(tmp_path))
+    assert not first.asked.keys() & second.asked.keys()
+    assert [(tmp_path / "out" / file).read_bytes() for file in FILES] == whole
+
+
+def test_a_budget_ends_it_with_what_there_is(task: Task, tmp_path: Path) -> None:
+    stand_in = StandIn(most=700, price=0.01)
+    found = run(task, tmp_path, stand_in, budget=7.0)
+    last = found.rounds[-1]
+    assert found.why is Why.OVER
+    assert stand_in.asked.total() == last.rated == 700
+    assert last.spent == (700, 7.0, True)
+    assert last.width > 0.001
+    assert sum(len(table) for table in loaded(tmp_path).tables.values()) >= 700
+    assert found.rounds[1].asked <= 600
+
+
+def test_nothing_is_asked_where_nothing_is_open(task: Task, tmp_path: Path) -> None:
+    stand_in = StandIn()
+    found = run(task, tmp_path, stand_in, tolerance=1.0)
+    assert (found.why, len(found.rounds)) == (Why.TOLERANCE, 1)
+    rows = {f"ride.v.01 {sense}": (0,) for sense in ("straddle.v.01", "range.v.04", "straddle.v.03")}
+    known = made(tmp_path / "known", rows, ("nobody",))
+    decided = run(one_word(task), tmp_path, stand_in, tolerance=0, start=known)
+    assert (decided.why, len(decided.rounds)) == (Why.DECIDED, 1)
+    assert not stand_in.asked
+    assert not (tmp_path / "out").exists()
+
+
+def one_word(task: Task) -> Task:
+    """A person who rides a horse, and straddles it; the only class."""
+    classes = task.truth.classes
+    ride = classes.labels.index("ride horse")
+    only = replace(
+        classes,
+        verb=np.zeros(1, np.int32),
+        object=np.zeros(1, np.int32),
+        of=np.zeros((1, 1), np.int32),
+        rare=np.zeros(1, bool),
+        verbs=("ride",),
+        objects=("horse",),
+        verb_synsets=classes.verb_synsets[ride : ride + 1],
+        object_synsets=classes.object_synsets[ride : ride + 1],
+    )
+    one = one_triplet()
+    return Task(replace(one, verbs=("straddle",)), replace(task.truth, interactions=one, classes=only))
+
+
+def test_a_rater_may_not_take_the_column_of_another(task: Task, tmp_path: Path) -> None:
+    start = made(tmp_path / "start", {}, ("stand-in",))
+    with pytest.raises(OptionError, match="rater 'stand-in' is 'of a test', and the map's rater of that name is"):
+        run(task, tmp_path, StandIn(), start=start)
+
+
+def test_without_truth_there_is_nothing_to_complete_for(task: Task, tmp_path: Path) -> None:
+    empty = replace(task.truth, interactions=task.truth.interactions.select(np.zeros(0, np.int64)))
+    with pytest.raises(InputError, match="found no triplet"):
+        run(Task(task.predictions, empty), tmp_path, StandIn())
+
+
+def test_it_begins_with_the_map_or_with_what_became_of_it(task: Task, tmp_path: Path) -> None:
+    start = made(tmp_path / "start", {})
+    assert begun(start, tmp_path / "out") is start
+    run(task, tmp_path, StandIn(), tolerance=0.2, start=start)
+    assert begun(start, tmp_path / "out").digest == loaded(tmp_path).digest
+    assert begun(loaded(tmp_path), tmp_path / "out").digest == loaded(tmp_path).digest
+    other = made(tmp_path / "other", {"ride.v.01 straddle.v.01": (1, 1)})
+    with pytest.raises(InputError, match="found another map, 'out', expected 'other', or what an earlier run has made"):
+        begun(other, tmp_path / "out")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="found something that is no map"):
+        begun(start, tmp_path / "file")
