@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.scoring.signature import Signature
-from tests.cli.maps import COMMAND, as_json, keys_of, refused, run, words_of_help
+from tests.cli.maps import as_json, keys_of, refused, run, words_of_help
 from tests.maps.samples import made
 
 FOR = ("--for", PREDICTIONS["free text"], "--ground-truth", TRUTH)
@@ -61,12 +61,11 @@ def test_json_of_two_maps(other: Path) -> None:
 
 
 def test_without_wordnet_there_are_no_glosses_and_a_hint(tmp_path: Path, other: Path) -> None:
-    (tmp_path / "nltk.py").write_text("raise ImportError('not installed')\n")
-    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    command = [*COMMAND, "diff", "hico-det", str(other), "--json", "-"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    nowhere = "from shoe.cli import main; from shoe.lexicon import wordnet; wordnet._folders = lambda: iter(()); main()"
+    command = [sys.executable, "-c", nowhere, "map", "diff", "hico-det", str(other), "--json", "-"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
-    assert done.stderr == "showing WordNet's definitions needs an optional dependency: pip install 'shoe[llm]'\n"
+    assert done.stderr.startswith("showing WordNet's definitions needs WordNet's files: run scripts/setup-wordnet")
     assert '"lemmas"' in done.stdout
     assert '"glosses"' not in done.stdout
 
