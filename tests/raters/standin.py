@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from operator import setitem
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -35,9 +36,10 @@ SETTINGS: Mapping[str, Setting] = {
 KIND = "standin"
 
 
-def know_this_kind() -> None:
-    kinds.KINDS[KIND] = KIND
-    sys.modules[f"{kinds.__name__}.{KIND}"] = sys.modules[__name__]
+def know_this_kind(put: Callable[[Any, str, Any], None] = setitem) -> None:
+    """Make shoe know the kind; a test gives its ``monkeypatch.setitem``, so that it is forgotten afterwards."""
+    put(kinds.KINDS, KIND, KIND)
+    put(sys.modules, f"{kinds.__name__}.{KIND}", sys.modules[__name__])
 
 
 def fate(seed: int, first: str, second: str) -> list[int | str]:

@@ -46,7 +46,7 @@ pytestmark = pytest.mark.usefixtures("reader")
 
 @pytest.fixture(autouse=True)
 def _kind(monkeypatch: pytest.MonkeyPatch) -> None:
-    standin.know_this_kind()
+    standin.know_this_kind(monkeypatch.setitem)
 
 
 def plans() -> dict[Part, Plan]:
