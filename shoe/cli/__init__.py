@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from io import TextIOWrapper
 
 from shoe.errors import ShoeError
 
@@ -11,6 +12,10 @@ def main() -> None:
     """Run the command line. Exit codes: 0; 2 for your input; 130 when interrupted; 1 for a fault of ours."""
     # One command a process: what reference counts do not free, its end does. Collecting costs a small run a tenth.
     gc.disable()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A terminal that knows only ASCII gets \\u0394 for what it cannot show, not a traceback.
+            stream.reconfigure(errors="backslashreplace")
     try:
         match sys.argv[1:]:
             # What takes no options need not wait for the parser of options, which costs as much as the demo itself.

@@ -23,7 +23,8 @@ def diff(
     Example: shoe map diff hico-det my-map --for predictions.json --ground-truth instances_test2015.json
 
     A pair is a map's if a rater of it rated the pair; its value is the mean of the ratings, 0 to 1. Boxes of
-    PREDICTIONS are taken in their format's own convention; others: shoe convert. Glosses need WordNet (extra llm).
+    PREDICTIONS are taken in their format's own convention; others: shoe convert. Glosses need WordNet's files:
+    scripts/setup-wordnet.
 
     JSON keys: a, b {name, digest, raters}; ensemble; verbs, objects {shared, only_a, only_b, pearson, spearman,
     mean_difference, largest [{class_synset, synset, a, b, lemmas, glosses}]}; with --for score {a, b {map, mf1,
