@@ -1,0 +1,139 @@
+"""``shoe map complete`` as a user runs it: rounds, what it saves, budgets, refusals, and what it does not touch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+
+from shoe.cli.map.complete import complete
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.errors import InputError, OptionError
+from shoe.predictions import read_predictions, write_predictions
+from shoe.similarity import SimilarityMap
+from tests.raters.standin import know_this_kind
+
+COMMAND = [sys.executable, "-c", "from shoe.cli import main; main()", "map", "complete"]
+LEXICAL = '[[rater]]\nname = "path"\nkind = "lexical"\nmeasure = "path"\n'
+STAND_IN = (
+    '[[rater]]\nname = "r1"\nkind = "standin"\nmodel = "m1"\nseed = 1\nlog = "log"\nsampling = {max_tokens = 20}\n'
+    "price = {input = 10, output = 20}\n"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A few predictions, raters.toml, and room for the map."""
+    table = read_predictions(PREDICTIONS["free text"])
+    write_predictions(table.select(np.arange(0, len(table), 5)), tmp_path / "said.jsonl", "vlm")
+    (tmp_path / "raters.toml").write_text(LEXICAL)
+    return tmp_path
+
+
+def run(folder: Path, **more: Any) -> dict[str, Any]:
+    options: dict[str, Any] = {"out": folder / "out", "tolerance": 0.001, "json": str(folder / "found.json")} | more
+    complete(
+        "hico-det",
+        predictions=folder / "said.jsonl",
+        ground_truth=TRUTH,
+        raters=folder / "raters.toml",
+        **options,
+    )
+    found: dict[str, Any] = orjson.loads((folder / "found.json").read_bytes())
+    return found
+
+
+def test_it_shows_every_round_and_what_was_saved(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = run(folder)
+    shown, said = capsys.readouterr()
+    assert found["why"] == "tolerance"
+    assert found["map_interval"][1] - found["map_interval"][0] <= 0.001
+    assert found["pairs"]["rated"] * 20 < found["pairs"]["looked_up"] < found["pairs"]["whole_build"]
+    for state in found["rounds"]:
+        low, high = (f"{100 * bound:.2f}" for bound in state["map_interval"])
+        assert f"between {low} and {high}" in said
+        assert f" {low}" in shown
+        assert f" {high}" in shown
+    assert "the interval is inside the tolerance (0.10 points)" in shown
+    times = found["pairs"]["whole_build"] / found["pairs"]["rated"]
+    assert f"(a whole build): {times:,.1f} times fewer" in shown
+    raters = [rater.name for rater in SimilarityMap.load(folder / "out").raters]
+    assert raters == ["pass_a", "pass_b", "extension", "path"]
+
+
+def test_the_help_text_names_every_key_of_the_json(folder: Path) -> None:
+    found = run(folder)
+    keys = {*found, *found["pairs"], *found["spent"], *found["rounds"][0]}
+    assert complete.__doc__ is not None
+    listed = complete.__doc__.partition("JSON keys:")[2]
+    assert [key for key in keys if key not in listed] == []
+
+
+def test_the_same_command_goes_on_and_has_nothing_left_to_do(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = run(folder, tolerance=0.01)
+    files = {path: path.read_bytes() for path in (folder / "out").iterdir()}
+    again = run(folder, tolerance=0.01)
+    assert again["pairs"] == first["pairs"]
+    assert len(again["rounds"]) == 1
+    assert {path: path.read_bytes() for path in (folder / "out").iterdir()} == files
+    further = run(folder, tolerance=0.0)
+    assert further["pairs"]["rated"] > first["pairs"]["rated"]
+    assert further["rounds"][0]["map"] == first["map"]
+    assert "nothing had to be rated" not in capsys.readouterr().out
+
+
+def test_where_nothing_is_open_nothing_is_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = run(folder, tolerance=1.0)
+    assert found["pairs"]["rated"] == 0
+    assert "out" not in found
+    assert not (folder / "out").exists()
+    assert "nothing had to be rated" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("reader")
+def test_a_budget_ends_it_and_refusals_stay_open(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know_this_kind(monkeypatch.setitem)
+    (folder / "raters.toml").write_text(STAND_IN)
+    with pytest.raises(OptionError, match="found prices, expected --budget, or --yes"):
+        run(folder)
+    found = run(folder, budget=0.1)
+    assert found["why"] == "over"
+    assert 0 < found["spent"]["cost"] <= 0.1
+    assert 0 < found["pairs"]["rated"] < found["spent"]["requests"]
+    asked = (folder / "log").read_text().splitlines()
+    (folder / "log").write_text("")
+    everything = run(folder, yes=True, tolerance=0.0)
+    assert everything["why"] == "nothing_left"
+    assert everything["pairs"]["unanswered"] > 0
+    assert "asked in vain; they stay open" in capsys.readouterr().out
+    assert not set(asked) & set((folder / "log").read_text().splitlines())
+    account = SimilarityMap.load(folder / "out").about["completed"][-1]
+    assert sum(map(len, account["unanswered"].values())) == everything["pairs"]["unanswered"]
+    assert account["for"]["predictions"] == "said.jsonl"
+
+
+def test_what_is_no_map_to_go_on_with_is_left_alone(folder: Path) -> None:
+    (folder / "out").mkdir()
+    (folder / "out" / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="found something that is no map"):
+        run(folder)
+    assert [path.name for path in (folder / "out").iterdir()] == ["notes.txt"]
+
+
+def test_as_a_program(folder: Path) -> None:
+    arguments = ["hico-det", "--for", "said.jsonl", "-g", str(TRUTH), "--raters", "raters.toml", "--tolerance", "0.2"]
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=120, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "between" in done.stderr
+    assert "between" not in done.stdout
+    bad = subprocess.run([*COMMAND, *arguments, "--out", "said.jsonl"], capture_output=True, text=True, cwd=folder)
+    assert bad.returncode == 2
+    assert bad.stdout == ""
+    assert bad.stderr.splitlines()[-1].startswith("shoe: said.jsonl: found something that is no map")
