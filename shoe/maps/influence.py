@@ -153,9 +153,10 @@ def _shares(prospects: Prospects, bounds: tuple[Floats, Floats], truth: Indices,
     worth = varies * unit[scorer.hoi]
     images = len(scorer.task.truth.interactions.images)
     stuck = own == 0
-    of_image = np.bincount(scorer.truth_image[stuck], weights=worth[stuck], minlength=images)
     charged_image = scorer.task.image[entries.left[doubtful]]
-    of_image += np.bincount(charged_image, weights=_CHARGE * unit[today.nearest[doubtful]], minlength=images)
+    of_image = np.bincount(scorer.truth_image[stuck], weights=worth[stuck], minlength=images) + np.bincount(
+        charged_image, weights=_CHARGE * unit[today.nearest[doubtful]], minlength=images
+    )
     image = scorer.truth_image[truth]
     together = np.bincount(image[is_open], minlength=images)
     share = worth[truth] / np.maximum(own[truth], 1) + of_image[image] / np.maximum(together[image], 1)
