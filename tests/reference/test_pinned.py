@@ -1,0 +1,49 @@
+"""The figures of the packaged demo, pinned for the time of the redesign."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shoe
+
+DATA = Path(shoe.__file__).parent / "demo" / "data"
+PINNED: dict[str, dict[str, float]] = json.loads(
+    (Path(__file__).parent.parent / "data" / "reference" / "demo_figures.json").read_bytes()
+)
+COMMANDS = {"score": ["score", "--protocol", "all"], "diagnose": ["diagnose"]}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("file", ["detector.json", "vlm.jsonl"])
+def test_the_demo_keeps_its_figures(file: str, command: str) -> None:
+    pinned = PINNED[f"{command} {file}"]
+    found = numbers(figures(DATA / file, *COMMANDS[command]))
+    assert {name: found.get(name) for name in pinned} == pytest.approx(pinned, rel=0, abs=1e-9)
+
+
+def figures(path: Path, *command: str) -> dict[str, Any]:
+    run = [sys.executable, "-c", "from shoe.cli import main; main()", *command]
+    asked = [*run, str(path), "--ground-truth", str(DATA / "truth.json"), "--json", "-"]
+    found: dict[str, Any] = json.loads(subprocess.run(asked, capture_output=True, check=True, timeout=300).stdout)
+    return found
+
+
+def numbers(figures: Any, name: str = "") -> dict[str, float]:
+    """All numbers by their keys; members of a list by what they are of, where they say so."""
+    if isinstance(figures, dict):
+        parts = figures.items()
+    elif isinstance(figures, list):
+        parts = {_title(part, place): part for place, part in enumerate(figures)}.items()
+    else:
+        return {name: figures} if isinstance(figures, int | float) else {}
+    return {key: value for part, each in parts for key, value in numbers(each, f"{name} {part}".strip()).items()}
+
+
+def _title(part: Any, place: int) -> str:
+    return str(part.get("protocol") or part.get("error") or place) if isinstance(part, dict) else str(place)
