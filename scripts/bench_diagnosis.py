@@ -15,11 +15,11 @@ from typing import Any
 from bench_stages import EVERY_NTH_IMAGE, REPEATS, some_images, timed
 from bench_table import Measured, Row, _at_least, _ratio, _seconds
 
-from shoe.datasets.hico_det import read_ground_truth
-from shoe.datasets.truth import GroundTruth
+from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.interactions import Interactions
 from shoe.diagnosis.diagnose import diagnose
-from shoe.interactions import Interactions
-from shoe.native import read_native
+from shoe.io.native import read_native
 from shoe.scoring.score import score
 
 _MOST, _LEAST = 6, 60

@@ -12,11 +12,11 @@ from pathlib import Path
 from bench_diagnosis import RUNS
 from bench_verify import Check, agree
 
-from shoe.datasets.hico_det import read_ground_truth
+from shoe.benchmarks.hico_det import read_ground_truth
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.diagnosis import Diagnosis
-from shoe.native import read_native
+from shoe.io.native import read_native
 from tests.diagnosis.test_against_oracle import by_numbers
 from tests.oracles.diagnosis import diagnosed
 from tests.oracles.diagnosis_fixes import ORACLES, best_case

@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 import orjson
 
-from shoe.datasets.hico_det import read_ground_truth
-from shoe.datasets.truth import GroundTruth
-from shoe.interactions import Interactions
+from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.interactions import Interactions
+from shoe.io.native import read_native
 from shoe.matching.task import Task
-from shoe.native import read_native
 from shoe.predictions import read_predictions
 from shoe.predictions.source import collection_paused
-from shoe.scoring.protocols import SEMANTIC, STRICT
+from shoe.protocols.named import SEMANTIC, STRICT
 from shoe.scoring.score import build_meaning, score
 from shoe.similarity import load_similarity
 

@@ -14,12 +14,12 @@ import numpy as np
 from bench_stages import similarities
 from numpy.typing import NDArray
 
-from shoe.datasets.hico_det import read_ground_truth
-from shoe.interactions import Interactions
+from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.core.interactions import Interactions
+from shoe.io.native import read_native
 from shoe.matching.task import Task
-from shoe.native import read_native
 from shoe.predictions import read_predictions
-from shoe.scoring.protocols import STRICT
+from shoe.protocols.named import STRICT
 from shoe.scoring.score import score
 from tests.oracles.average_precision import OutOfReachError
 from tests.oracles.model import from_tables

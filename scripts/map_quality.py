@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Mask
-from shoe.errors import InputError, quote
-from shoe.files import read_bytes
+from shoe.core.arrays import Floats, Mask
+from shoe.core.errors import InputError, quote
+from shoe.io.files import read_bytes
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
 from shoe.maps.agreement import spearman

@@ -11,11 +11,11 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats
+from shoe.core.arrays import Floats
 from shoe.lexicon.expressions import Part
 from shoe.maps.agreement import pearson, quadratic_weighted_kappa, spearman
 from shoe.maps.rows import names_of, values_of
-from shoe.raters.states import State, States
+from shoe.rating.states import State, States
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
 

@@ -26,21 +26,21 @@ import numpy as np
 import rating_sample
 from real_llm_tables import PARTS, show_agreement, show_confusion, show_unrounded, show_work
 
-from shoe.arrays import Floats
-from shoe.errors import ShoeError
+from shoe.core.arrays import Floats
+from shoe.core.errors import ShoeError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
-from shoe.raters.budget import Budget
-from shoe.raters.built import write_built
-from shoe.raters.config import RaterConfig, RatersFile
-from shoe.raters.job import Outcome, known, rate
-from shoe.raters.pairs import Plan
-from shoe.raters.panel import Panel
-from shoe.raters.planning import plan_pairs
-from shoe.raters.progress import Progress
-from shoe.raters.prompts import Prompts
-from shoe.raters.raters_toml import read_raters
-from shoe.raters.states import States
+from shoe.llm.budget import Budget
+from shoe.llm.progress import Progress
+from shoe.rating.built import write_built
+from shoe.rating.config import RaterConfig, RatersFile
+from shoe.rating.job import Outcome, known, rate
+from shoe.rating.pairs import Plan
+from shoe.rating.panel import Panel
+from shoe.rating.planning import plan_pairs
+from shoe.rating.prompts import Prompts
+from shoe.rating.raters_toml import read_raters
+from shoe.rating.states import States
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
 

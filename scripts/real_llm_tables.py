@@ -13,13 +13,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from shoe.arrays import Floats
+from shoe.core.arrays import Floats
 from shoe.lexicon.expressions import Part
+from shoe.llm.recorder import Tally
 from shoe.maps.agreement import pearson, spearman
-from shoe.raters.config import RaterConfig
-from shoe.raters.job import Outcome
-from shoe.raters.recorder import Tally
-from shoe.raters.states import State, States
+from shoe.rating.config import RaterConfig
+from shoe.rating.job import Outcome
+from shoe.rating.states import State, States
 from shoe.report.map_build import failure_lines
 from shoe.similarity.ensemble import HIGHEST
 

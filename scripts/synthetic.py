@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.datasets.classes import NO_INTERACTION, HoiClasses
-from shoe.datasets.truth import GroundTruth
-from shoe.frames import BoxSpace, shifted
-from shoe.interactions import Interactions, concatenate
+from shoe.benchmarks.classes import NO_INTERACTION, HoiClasses
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.coordinates import CommonCoordinates, converted
+from shoe.core.interactions import Interactions, concatenate
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -230,7 +230,7 @@ def _sizes(table: Interactions) -> Floats:
 
 
 def _edges(table: Interactions, boxes: Floats) -> Floats:
-    return shifted(boxes, table.triplet_frames, BoxSpace.EDGES)
+    return converted(boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
 
 
 def _jittered(boxes: Floats, blur: Floats, rng: np.random.Generator) -> Floats:

@@ -10,43 +10,43 @@ from typing import TYPE_CHECKING
 from shoe.version import __version__
 
 if TYPE_CHECKING:
-    from shoe.datasets.hico_det import read_ground_truth
-    from shoe.datasets.truth import GroundTruth
+    from shoe.benchmarks.hico_det import read_ground_truth
+    from shoe.benchmarks.truth import GroundTruth
+    from shoe.core.coordinates import Coordinates
+    from shoe.core.errors import InputError, MissingExtraError, OptionError, ShoeError
+    from shoe.core.interactions import Interactions, concatenate
     from shoe.diagnosis.diagnose import diagnose
     from shoe.diagnosis.diagnosis import Diagnosis
-    from shoe.errors import InputError, MissingExtraError, OptionError, ShoeError
-    from shoe.frames import Frame
-    from shoe.interactions import Interactions, concatenate
-    from shoe.metric import Metric
     from shoe.predictions import read_predictions, write_predictions
+    from shoe.protocols.signature import Signature
+    from shoe.scoring.metric import Metric
     from shoe.scoring.score import Report, score
-    from shoe.scoring.signature import Signature
     from shoe.similarity import load_similarity
 
 _HOMES = {
     "Diagnosis": "shoe.diagnosis.diagnosis",
-    "Frame": "shoe.frames",
-    "GroundTruth": "shoe.datasets.truth",
-    "InputError": "shoe.errors",
-    "Interactions": "shoe.interactions",
-    "Metric": "shoe.metric",
-    "MissingExtraError": "shoe.errors",
-    "OptionError": "shoe.errors",
+    "Coordinates": "shoe.core.coordinates",
+    "GroundTruth": "shoe.benchmarks.truth",
+    "InputError": "shoe.core.errors",
+    "Interactions": "shoe.core.interactions",
+    "Metric": "shoe.scoring.metric",
+    "MissingExtraError": "shoe.core.errors",
+    "OptionError": "shoe.core.errors",
     "Report": "shoe.scoring.score",
-    "ShoeError": "shoe.errors",
-    "Signature": "shoe.scoring.signature",
-    "concatenate": "shoe.interactions",
+    "ShoeError": "shoe.core.errors",
+    "Signature": "shoe.protocols.signature",
+    "concatenate": "shoe.core.interactions",
     "diagnose": "shoe.diagnosis.diagnose",
     "load_similarity": "shoe.similarity",
-    "read_ground_truth": "shoe.datasets.hico_det",
+    "read_ground_truth": "shoe.benchmarks.hico_det",
     "read_predictions": "shoe.predictions",
     "score": "shoe.scoring.score",
     "write_predictions": "shoe.predictions",
 }
 
 __all__ = [
+    "Coordinates",
     "Diagnosis",
-    "Frame",
     "GroundTruth",
     "InputError",
     "Interactions",

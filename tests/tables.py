@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from shoe.frames import Frame
-from shoe.interactions import Interactions
+from shoe.core.coordinates import Coordinates
+from shoe.core.interactions import Interactions
 
 
 def one_triplet(**changes: Any) -> Interactions:
@@ -47,20 +47,20 @@ def tables(draw: st.DrawFn, *, max_images: int = 5, max_triplets: int = 4) -> In
     images = draw(st.lists(_names, unique=True, max_size=max_images))
     verbs = draw(st.lists(_names, unique=True, min_size=1, max_size=4))
     objects = draw(st.lists(_names, unique=True, min_size=1, max_size=4))
-    frames = [draw(st.sampled_from(Frame)) for _ in images]
+    frames = [draw(st.sampled_from(Coordinates)) for _ in images]
     counts = [draw(st.integers(0, max_triplets)) for _ in images]
     image = np.repeat(np.arange(len(images)), counts)
     size = st.tuples(st.integers(1, 9000), st.integers(1, 9000)) | st.just((0, 0))
     return Interactions.from_columns(
         images=images,
         image=image,
-        human_boxes=[draw(_boxes(pixels=frames[i] != Frame.CONTINUOUS)) for i in image],
-        object_boxes=[draw(_boxes(pixels=frames[i] != Frame.CONTINUOUS)) for i in image],
+        human_boxes=[draw(_boxes(pixels=frames[i] != Coordinates.CONTINUOUS)) for i in image],
+        object_boxes=[draw(_boxes(pixels=frames[i] != Coordinates.CONTINUOUS)) for i in image],
         verb=[draw(st.integers(0, len(verbs) - 1)) for _ in image],
         object=[draw(st.integers(0, len(objects) - 1)) for _ in image],
         score=[draw(st.floats(allow_nan=False, allow_infinity=False)) for _ in image],
         verbs=verbs,
         objects=objects,
         sizes=[draw(size) for _ in images],
-        frame=frames,
+        coordinates=frames,
     )

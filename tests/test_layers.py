@@ -8,15 +8,20 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "shoe"
 STAGES = (
-    "errors arrays frames iou ragged image_names columns delimited interactions native files seeded shipped version",
-    "lexicon",  # words are words in every file: datasets and predictions may look them up
-    "datasets",
+    "version",
+    "core",
+    "io",
+    "lexicon",  # words are words in every file: benchmarks and predictions may look them up
+    "protocols",
+    "benchmarks",
     "predictions",
     "similarity",
-    "raters",  # the offline job: it writes maps, and scoring reads them
     "matching",
-    "scoring metric",
+    "scoring",
+    "evidence",
     "diagnosis",
+    "llm",
+    "rating",  # the offline job: it writes maps, and scoring reads them
     "maps",
     "report",
     "plots",  # figures of what reports say
@@ -72,10 +77,13 @@ def test_nothing_imports_from_a_later_stage(path: Path) -> None:
     [
         ("def f():\n    from shoe.scoring.score import score", {"scoring.score"}),
         ("import shoe.cli.app as a, numpy", {"cli.app"}),
-        ("from shoe import columns, score", {"columns", "__init__"}),
+        ("from shoe import core, score", {"core", "__init__"}),
         ("import shoe", {"__init__"}),
-        ("try:\n    import shoe.metric\nexcept ImportError:\n    from shoe import report", {"metric", "report"}),
-        ("if TYPE_CHECKING:\n    import shoe.cli\nelse:\n    import shoe.files", {"files"}),
+        (
+            "try:\n    import shoe.scoring.metric\nexcept ImportError:\n    from shoe import report",
+            {"metric", "report"},
+        ),
+        ("if TYPE_CHECKING:\n    import shoe.cli\nelse:\n    import shoe.io.files", {"files"}),
         ("from shoemaker import last", set()),
     ],
 )

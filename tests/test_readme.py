@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 from shoe.predictions.formats import FORMATS
-from shoe.raters.kinds import KINDS, kind_of
-from shoe.raters.raters_toml import read_raters
-from shoe.scoring.options import describe
-from shoe.scoring.protocols import ABOUT
+from shoe.protocols.named import ABOUT
+from shoe.protocols.options import describe
+from shoe.rating.kinds import KINDS, kind_of
+from shoe.rating.raters_toml import read_raters
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text("utf-8")

@@ -5,7 +5,7 @@ import os
 import sys
 from io import TextIOWrapper
 
-from shoe.errors import ShoeError
+from shoe.core.errors import ShoeError
 
 
 def main() -> None:

@@ -33,11 +33,11 @@ def convert(
 
     Example: shoe convert answers.jsonl predictions.npz --boxes thousand --ground-truth instances_test2015.json
     """
-    from shoe.datasets.hico_det import read_ground_truth
-    from shoe.errors import OptionError
-    from shoe.frames import Frame
-    from shoe.matching.box_doctor import examine_boxes
+    from shoe.benchmarks.hico_det import read_ground_truth
+    from shoe.core.coordinates import Coordinates
+    from shoe.core.errors import OptionError
     from shoe.predictions import read_predictions_with_notes, write_predictions
+    from shoe.predictions.box_check import examine_boxes
     from shoe.predictions.formats import NATIVE, format_of_name, writable
 
     if str(target) == "-":
@@ -54,5 +54,5 @@ def convert(
         for line in examine_boxes(table, truth, notes.boxes).lines():
             print(line, file=sys.stderr)
     print(f"{target}: written as {to_format}", file=sys.stderr)
-    if to_format not in (NATIVE, "mat") and (table.frames != Frame.CONTINUOUS).any():
+    if to_format not in (NATIVE, "mat") and (table.coordinates != Coordinates.CONTINUOUS).any():
         print(f"{target}: boxes count pixels; read it with --boxes pixels-0", file=sys.stderr)

@@ -50,10 +50,11 @@ def info(file: _File, dataset: _Dataset = "hico-det", split: _Split = None, json
     Example: shoe dataset info instances_test2015.json. Counts images, triplets, box pairs, classes and likely
     duplicates. The JSON has the keys file, form, dataset, split, images, empty_images, triplets, classes, rare_classes,
     non_rare_classes, no_interaction_triplets, pairs {drawn, merged, merged_at}, repeated_triplets,
-    overlapping_triplets, frames, and where they apply left_out_images and published {split, source, matches, differs}.
+    overlapping_triplets, coordinates, and where they apply left_out_images and published
+    {split, source, matches, differs}.
     """
-    from shoe.datasets.hico_det import read_ground_truth
-    from shoe.datasets.summary import summary
+    from shoe.benchmarks.hico_det import read_ground_truth
+    from shoe.benchmarks.summary import summary
 
     facts = summary(read_ground_truth(file, dataset, split=split))
     if _write_json({"file": str(file), **facts}, json):
@@ -64,7 +65,7 @@ def info(file: _File, dataset: _Dataset = "hico-det", split: _Split = None, json
         ("box pairs as drawn", _shown(pairs["drawn"])),
         (f"  merged where both boxes overlap by {pairs['merged_at']}", _shown(pairs["merged"])),
     ]
-    rows += [("boxes", f"{_FRAMES[frame]} ({_shown(images)} images)") for frame, images in facts["frames"].items()]
+    rows += [("boxes", f"{_FRAMES[frame]} ({_shown(images)} images)") for frame, images in facts["coordinates"].items()]
     if "published" in facts:
         rows += _published(facts["published"])
     _print_table(["", ""], rows, title=str(file))
@@ -77,8 +78,8 @@ def stats(file: _File, dataset: _Dataset = "hico-det", split: _Split = None, jso
     Example: shoe dataset stats instances_test2015.json --json counts.json. The JSON has the lists classes, verbs and
     objects of {name, triplets, images}; classes also say rare.
     """
-    from shoe.datasets.hico_det import read_ground_truth
-    from shoe.datasets.summary import statistics
+    from shoe.benchmarks.hico_det import read_ground_truth
+    from shoe.benchmarks.summary import statistics
 
     counts = statistics(read_ground_truth(file, dataset, split=split))
     if _write_json({"file": str(file), **counts}, json):
@@ -123,7 +124,7 @@ def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: st
     from rich.table import Table
     from rich.text import Text
 
-    from shoe.errors import printable
+    from shoe.core.errors import printable
 
     console = Console()
     if not console.is_terminal:

@@ -64,14 +64,14 @@ def diagnose(
     points [{threshold, ...pairs, map, map_rare, map_non_rare}]}]; absent; notes. Fractions 0..1; what cannot be
     measured is left out.
     """
+    from shoe.benchmarks.classes import read_classes
+    from shoe.benchmarks.hico_det import read_ground_truth
     from shoe.cli.output import write_json
-    from shoe.datasets.classes import read_classes
-    from shoe.datasets.hico_det import read_ground_truth
+    from shoe.core.errors import InputError, OptionError
     from shoe.diagnosis.diagnose import diagnose as diagnose_predictions
-    from shoe.errors import InputError, OptionError
-    from shoe.matching.box_doctor import examine_boxes
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.action_scores import read_action_scores
+    from shoe.predictions.box_check import examine_boxes
     from shoe.predictions.formats import NATIVE
     from shoe.predictions.pair_files import read_pairs
     from shoe.report.diagnosis_json import as_json
@@ -152,8 +152,8 @@ def _names(paths: list[Path]) -> list[str]:
 
 def _holds_pairs(path: Path, dataset: str) -> bool:
     """Whether a file holds pairs, not triplets; most that do not need not be parsed to know."""
-    from shoe.datasets.classes import classes_of
-    from shoe.files import read_bytes
+    from shoe.benchmarks.classes import classes_of
+    from shoe.io.files import read_bytes
     from shoe.predictions.pair_files import is_pairs
     from shoe.predictions.source import open_source
 

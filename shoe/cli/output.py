@@ -2,7 +2,7 @@
 
 import sys
 
-from shoe.files import replacing
+from shoe.io.files import replacing
 
 
 def write_json(data: bytes, target: str) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoe.errors import printable, unknown_name
+from shoe.core.errors import printable, unknown_name
 
 if TYPE_CHECKING:
     from shoe.lexicon.resolve import Part, Resolution

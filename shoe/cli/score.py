@@ -54,10 +54,10 @@ def score(
     profile {images_with_predictions, unknown_images, constant_scores, repeats, outside_share}; absent; notes. Fractions
     0..1; what cannot be measured is left out.
     """
+    from shoe.benchmarks.classes import read_classes
+    from shoe.benchmarks.hico_det import read_ground_truth
+    from shoe.benchmarks.subsets import subset_of
     from shoe.cli.output import write_json
-    from shoe.datasets.classes import read_classes
-    from shoe.datasets.hico_det import read_ground_truth
-    from shoe.datasets.subsets import subset_of
     from shoe.predictions import read_predictions_with_notes
     from shoe.report.json import as_json
     from shoe.report.terminal import console, print_report

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoe.errors import printable
+from shoe.core.errors import printable
 
 if TYPE_CHECKING:
     from shoe.similarity.explain import CandidateSense, Explanation
@@ -36,8 +36,8 @@ def similarity(
     import numpy as np
     import orjson
 
+    from shoe.benchmarks.classes import classes_of
     from shoe.cli.output import write_json
-    from shoe.datasets.classes import classes_of
     from shoe.similarity import SimilarityMap, load_similarity
     from shoe.similarity.combine import combine as combine_parts
     from shoe.similarity.explain import class_senses, explain, interaction_senses

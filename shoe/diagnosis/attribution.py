@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoe.arrays import Floats, Indices
-from shoe.matching.meaning import Meaning
+from shoe.core.arrays import Floats, Indices
+from shoe.core.seeded import random_numbers
 from shoe.matching.task import Task
 from shoe.scoring.average_precision import EPSILON
+from shoe.scoring.meaning import Meaning
 from shoe.scoring.scorer import Matches, Scorer
-from shoe.seeded import random_numbers
 
 _STEPS = 4
 """Points of the way at which the gradient is taken: it is linear but for where the envelope changes hands."""

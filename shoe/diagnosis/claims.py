@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices, Ints, Mask
+from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.ragged import first_of_each, places
+from shoe.core.seeded import random_numbers
 from shoe.diagnosis.fixes import Aims, Claims, State
 from shoe.diagnosis.flow import NO_PART, ErrorType
 from shoe.diagnosis.order import Order, largest_of_each, runs
@@ -16,8 +18,6 @@ from shoe.diagnosis.overlaps import Overlaps
 from shoe.diagnosis.scope import Scope
 from shoe.matching.assign import assign
 from shoe.matching.spatial import Candidates
-from shoe.ragged import first_of_each, places
-from shoe.seeded import random_numbers
 
 FIXABLE = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX, ErrorType.ASSOCIATION, ErrorType.INTERACTION)
 """The types whose oracle fixes; the others' removes."""

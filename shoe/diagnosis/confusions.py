@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoe.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices
+from shoe.core.iou import Overlap, iou
 from shoe.diagnosis.mended import Tables
 from shoe.diagnosis.nearness import Nearness
 from shoe.diagnosis.sides import Side
-from shoe.iou import Overlap, iou
 from shoe.lexicon.store import lexicon
-from shoe.matching.meaning import Meaning
+from shoe.scoring.meaning import Meaning
 from shoe.scoring.scorer import Matches, Scorer
 
 _EXAMPLES = 3

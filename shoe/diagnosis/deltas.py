@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoe.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices
+from shoe.core.ragged import expand
 from shoe.diagnosis.fixes import State
 from shoe.diagnosis.order import Order
 from shoe.diagnosis.scope import Scope
-from shoe.ragged import expand
+from shoe.protocols.options import StrictOptions
 from shoe.scoring.average_precision import average_precision
-from shoe.scoring.options import StrictOptions
 from shoe.scoring.ranking import mean_over
 
 

@@ -9,8 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Indices, Mask
-from shoe.datasets.truth import GroundTruth
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.arrays import Indices, Mask
+from shoe.core.errors import OptionError, unknown_name
+from shoe.core.interactions import Interactions
+from shoe.core.iou import OverlapRule
 from shoe.diagnosis.claims import BEST, Choose, by_map, own_picks, seeded, shared_map
 from shoe.diagnosis.deltas import Ranking
 from shoe.diagnosis.diagnosis import NAMES, Diagnosis, Step
@@ -21,12 +24,9 @@ from shoe.diagnosis.overlaps import Overlaps, overlaps
 from shoe.diagnosis.scope import Scope
 from shoe.diagnosis.variants import VARIANTS, Variant
 from shoe.diagnosis.walk import Walk, walk
-from shoe.errors import OptionError, unknown_name
-from shoe.interactions import Interactions
-from shoe.iou import OverlapRule
 from shoe.matching.task import Task
 from shoe.predictions.notes import ReadNotes
-from shoe.scoring.score import check_images, frame_names
+from shoe.scoring.score import check_images, coordinate_names
 
 CHOICES = ("seeded", "best")
 NO_INTERACTION_CHOICES = ("exclude", "keep")
@@ -66,7 +66,7 @@ def diagnose(
     rules = _rules(variant, choice, seed, no_interaction)
     task = Task(predictions, truth)
     check_images(task)
-    facts = {"frame": frame_names(predictions)}
+    facts = {"coordinates": coordinate_names(predictions)}
     if notes is not None:
         facts |= {"boxes": notes.boxes, "scores": notes.scores}
     return diagnose_task(task, rules, choice, seed, facts)
@@ -77,7 +77,7 @@ def diagnose_task(task: Task, variant: Variant, choice: str, seed: int, facts: d
     options = variant.strict
     scope = Scope.of(task, options.no_interaction)
     pairs = overlaps(
-        scope, options.space, OverlapRule(options.overlap, options.threshold, options.threshold_at == ">=")
+        scope, options.coordinates, OverlapRule(options.overlap, options.threshold, options.threshold_at == ">=")
     )
     order = Order.of(task.predictions.score[scope.prediction])
     found = walk(scope, pairs, order)

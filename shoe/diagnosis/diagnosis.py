@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Indices
+from shoe.core.arrays import Indices
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.fixes import FIXES, GROUPED, MISSED_GT, State
 from shoe.diagnosis.scope import Scope
 from shoe.diagnosis.variants import Variant
 from shoe.matching.task import Task
-from shoe.scoring.signature import Signature, sign
+from shoe.protocols.signature import Signature, sign
 
 NAMES = tuple(oracle.name for oracle in (*FIXES, MISSED_GT, *GROUPED))
 """The errors that have an oracle: six types of predictions, missed ground truth, and the two groups."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Indices, Mask
+from shoe.core.arrays import Indices, Mask
 from shoe.diagnosis.flow import ErrorType
 from shoe.diagnosis.order import Order
 

@@ -12,7 +12,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Mask
+from shoe.core.arrays import Mask
 
 NO_PART = -1
 """Stands for a type, a status or a row where there is none: what the diagnosis does not look at."""

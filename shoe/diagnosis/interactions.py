@@ -10,16 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.arrays import Floats, Indices, Ints, Mask
-from shoe.datasets.checks import triplet_name
+from shoe.benchmarks.checks import triplet_name
+from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.errors import InputError
+from shoe.core.iou import OverlapRule
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.flow import ErrorType
 from shoe.diagnosis.overlaps import overlaps
 from shoe.diagnosis.pairs import Localised
-from shoe.errors import InputError
-from shoe.iou import OverlapRule
+from shoe.protocols.options import StrictOptions
 from shoe.scoring.average_precision import Interpolation, average_precision
-from shoe.scoring.options import StrictOptions
 from shoe.scoring.ranking import ClassScores, Ties, class_scores, mean_over
 
 _CAPPED_GRID = np.arange(110) * 0.01
@@ -159,7 +159,7 @@ def _in_localised_pair(diagnosis: Diagnosis) -> Mask:
     """(t,) ground truths whose two boxes some prediction has, by the variant's rule."""
     options = diagnosis.variant.strict
     rule = OverlapRule(options.overlap, options.threshold, options.threshold_at == ">=")
-    hits = overlaps(diagnosis.scope, options.space, rule)
+    hits = overlaps(diagnosis.scope, options.coordinates, rule)
     localised = np.zeros(len(diagnosis.scope.truth), bool)
     localised[hits.truth[hits.pair]] = True
     return localised

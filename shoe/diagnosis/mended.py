@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Indices, Ints
+from shoe.core.arrays import Indices, Ints
+from shoe.core.coordinates import CommonCoordinates, Coordinates, converted
+from shoe.core.interactions import Interactions
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.fixes import State
-from shoe.frames import BoxSpace, Frame, shifted
-from shoe.interactions import Interactions
 from shoe.matching.task import Task
 
 Column = TypeVar("Column", bound=NDArray[Any])
@@ -109,10 +109,10 @@ def _extended(words: tuple[str, ...], labels: tuple[str, ...]) -> tuple[tuple[st
 
 
 def _edges(table: Interactions) -> Interactions:
-    frames = table.triplet_frames
+    frames = table.triplet_coordinates
     return replace(
         table,
-        human_boxes=shifted(table.human_boxes, frames, BoxSpace.EDGES),
-        object_boxes=shifted(table.object_boxes, frames, BoxSpace.EDGES),
-        frames=np.full_like(table.frames, Frame.CONTINUOUS),
+        human_boxes=converted(table.human_boxes, frames, CommonCoordinates.EDGES),
+        object_boxes=converted(table.object_boxes, frames, CommonCoordinates.EDGES),
+        coordinates=np.full_like(table.coordinates, Coordinates.CONTINUOUS),
     )

@@ -13,16 +13,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices, Ints
+from shoe.core.arrays import Floats, Indices, Ints
+from shoe.core.iou import OverlapRule
+from shoe.core.ragged import first_of_each
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.flow import NO_PART, ErrorType
 from shoe.diagnosis.nearness import Nearness
 from shoe.diagnosis.order import runs
 from shoe.diagnosis.sides import Side
-from shoe.iou import OverlapRule
 from shoe.matching.spatial import Candidates, candidates
 from shoe.matching.task import Boxes
-from shoe.ragged import first_of_each
 
 _EXAMPLES = 5
 _RIGHT_OBJECT = (ErrorType.TRUE_POSITIVE, ErrorType.DUPLICATE, ErrorType.INTERACTION)
@@ -116,7 +116,9 @@ def _in_place(diagnosis: Diagnosis) -> Candidates:
     rule = OverlapRule(options.overlap, options.threshold, options.threshold_at == ">=")
     truths = task.truth.interactions
     first, count = task.alignment.rows_of(task.predictions, len(truths.images))
-    pairs = candidates(Boxes(truths, options.space), Boxes(task.predictions, options.space), first, count, rule)
+    pairs = candidates(
+        Boxes(truths, options.coordinates), Boxes(task.predictions, options.coordinates), first, count, rule
+    )
     part = (diagnosis.truth_status != NO_PART)[pairs.truth] & (diagnosis.types != NO_PART)[pairs.prediction]
     pairs = pairs.select(part)
     return pairs.select(np.argsort(pairs.prediction, kind="stable"))

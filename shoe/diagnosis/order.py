@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.arrays import Floats, Indices
-from shoe.ragged import first_of_each
+from shoe.core.arrays import Floats, Indices
+from shoe.core.ragged import first_of_each
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.coordinates import CommonCoordinates
+from shoe.core.iou import OverlapRule, area, iou
+from shoe.core.ragged import blocks, expand
 from shoe.diagnosis.scope import Scope
-from shoe.frames import BoxSpace
-from shoe.iou import OverlapRule, area, iou
 from shoe.matching.task import Boxes
-from shoe.ragged import blocks, expand
 
 _PAIRS_AT_ONCE = 1 << 16
 """Keeps the work arrays of a block in the processor's cache."""
@@ -46,13 +46,13 @@ class Overlaps:
         return self.human & self.object
 
 
-def overlaps(scope: Scope, space: BoxSpace, rule: OverlapRule) -> Overlaps:
+def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
     """Compare every prediction with every truth of its image."""
     truths = np.bincount(scope.truth_image, minlength=scope.images)
     predictions = np.bincount(scope.image, minlength=scope.images)
     first_truth, first_prediction = np.cumsum(truths) - truths, np.cumsum(predictions) - predictions
-    ours = Boxes(scope.task.predictions, space)
-    theirs = Boxes(scope.task.truth.interactions, space)
+    ours = Boxes(scope.task.predictions, coordinates)
+    theirs = Boxes(scope.task.truth.interactions, coordinates)
     names = scope.task.truth.classes.objects
     person = names.index(_PERSON) if _PERSON in names else len(names)
     human_correct, object_correct = np.zeros((2, len(scope.prediction)), bool)

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices, Mask
-from shoe.datasets.truth import GroundTruth
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.errors import unknown_name
+from shoe.core.iou import OverlapRule, iou
+from shoe.core.ragged import expand, first_of_each, places
 from shoe.diagnosis.overlaps import Overlaps, overlaps
 from shoe.diagnosis.scope import Scope
-from shoe.errors import unknown_name
-from shoe.iou import OverlapRule, iou
 from shoe.matching.task import Boxes, Task
 from shoe.predictions.equal_rows import as_bits, first_equal
 from shoe.predictions.pair_scores import Pairs
-from shoe.ragged import expand, first_of_each, places
-from shoe.scoring.protocols import STRICT
+from shoe.protocols.named import STRICT
 from shoe.scoring.score import check_images
 
 _BY_TOOLBOX = STRICT["diag"]
@@ -128,7 +128,7 @@ def localise(
     check_images(task)
     scope = Scope.of(task, no_interaction)
     every = np.ones(len(scope.truth), bool)
-    return _standing_for(pairs, rules, scope, overlaps(scope, _BY_TOOLBOX.space, _RULE), every)
+    return _standing_for(pairs, rules, scope, overlaps(scope, _BY_TOOLBOX.coordinates, _RULE), every)
 
 
 def part_of(localised: Localised, hoi: Mask) -> Localised:
@@ -205,7 +205,7 @@ def _standing_for(pairs: Pairs, rules: PairRules, scope: Scope, hits: Overlaps, 
     """Find which triplets, of those that are counted, stand for a pair, a person, an object of their own."""
     rows = scope.truth[counted]
     image, label = scope.truth_image[counted], scope.truth_object[counted]
-    boxes = Boxes(scope.task.truth.interactions, _BY_TOOLBOX.space)
+    boxes = Boxes(scope.task.truth.interactions, _BY_TOOLBOX.coordinates)
     humans, objects = boxes.human(rows), boxes.object(rows)
     alone = _standing_alone if rules.pairs == "index" else _kept_apart
     true_pairs, true_humans, true_objects = np.zeros((3, len(counted)), bool)

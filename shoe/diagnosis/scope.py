@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.arrays import Indices, Ints
-from shoe.datasets.classes import NO_INTERACTION
+from shoe.benchmarks.classes import NO_INTERACTION
+from shoe.core.arrays import Indices, Ints
 from shoe.matching.task import Task
 
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from shoe.core.errors import unknown_name
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnosis import NAMES, Diagnosis
 from shoe.diagnosis.mended import Tables
 from shoe.diagnosis.misses import Misses, misses_of
 from shoe.diagnosis.sides import sides_of
 from shoe.diagnosis.wording import MOST, Wording, wording_of
-from shoe.errors import unknown_name
 from shoe.lexicon.digest import lexicon_digest
-from shoe.scoring.options import SemanticOptions
-from shoe.scoring.protocols import SEMANTIC
+from shoe.protocols.named import SEMANTIC
+from shoe.protocols.options import SemanticOptions
+from shoe.protocols.signature import Signature, sign
 from shoe.scoring.ranking import mean_over
 from shoe.scoring.score import build_meaning, score_outside
 from shoe.scoring.scorer import Matches, Scorer
-from shoe.scoring.signature import Signature, sign
 from shoe.similarity import load_similarity
 
 _NOTHING = Means(None, None, None)

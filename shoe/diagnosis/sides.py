@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shoe.arrays import Indices, Ints
+from shoe.core.arrays import Indices, Ints
+from shoe.core.interactions import Interactions
 from shoe.diagnosis.nearness import WordNearness, word_nearness
-from shoe.interactions import Interactions
 from shoe.lexicon.expressions import Part
-from shoe.matching.meaning import Meaning
 from shoe.matching.task import Task
+from shoe.scoring.meaning import Meaning
 from shoe.similarity.table import SimilarityTable
 
 

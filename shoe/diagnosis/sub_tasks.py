@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shoe.arrays import Floats
-from shoe.datasets.truth import GroundTruth
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.arrays import Floats
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.interactions import InteractionMap, NegativeAp, interaction_map, negative_ap
 from shoe.diagnosis.pairs import Localised, PairFigures, PairRules, localise, pair_figures, part_of

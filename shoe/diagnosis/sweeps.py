@@ -11,19 +11,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoe.arrays import Floats, Indices, Mask
-from shoe.datasets.checks import triplet_name
+from shoe.benchmarks.checks import triplet_name
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.errors import InputError, OptionError
+from shoe.core.interactions import Interactions
+from shoe.core.iou import Overlap, iou
+from shoe.core.ragged import blocks, expand, first_of_each
 from shoe.diagnosis.deltas import Means, Ranking
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.fixes import untouched
 from shoe.diagnosis.flow import NO_PART, ErrorType
 from shoe.diagnosis.order import Order
 from shoe.diagnosis.pairs import Localised, PairFigures, kept_one_by_one, pair_figures
-from shoe.errors import InputError, OptionError
-from shoe.interactions import Interactions
-from shoe.iou import Overlap, iou
 from shoe.predictions.pair_scores import Pairs, find_pairs
-from shoe.ragged import blocks, expand, first_of_each
 
 NMS_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 """Overlaps up to which a pair stays beside a better one; at 1 all stay."""

@@ -39,9 +39,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from shoe.protocols.named import STRICT
+from shoe.protocols.options import StrictOptions
 from shoe.scoring.average_precision import Interpolation
-from shoe.scoring.options import StrictOptions
-from shoe.scoring.protocols import STRICT
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Indices
+from shoe.core.arrays import Indices
 from shoe.diagnosis.flow import HICO_DET_FLOW, NO_PART, decide
 from shoe.diagnosis.order import Order, largest_of_each
 from shoe.diagnosis.overlaps import Overlaps

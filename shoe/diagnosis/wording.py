@@ -19,13 +19,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoe.arrays import Floats
+from shoe.core.arrays import Floats
 from shoe.diagnosis.attribution import attributed, equal_words
 from shoe.diagnosis.confusions import Confusion, gathered
 from shoe.diagnosis.mended import Tables
 from shoe.diagnosis.sides import Side
-from shoe.matching.meaning import Meaning
 from shoe.matching.spatial import Candidates
+from shoe.scoring.meaning import Meaning
 from shoe.scoring.score import build_meaning
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.similarity import WordNetSimilarity

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from shoe.errors import quote
+from shoe.core.errors import quote
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases, find
 from shoe.lexicon.resolve import describes, without_determiners

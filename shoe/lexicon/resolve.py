@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
-from shoe.errors import unknown_name
+from shoe.core.errors import unknown_name
 from shoe.lexicon import text
 from shoe.lexicon.expressions import LONGEST_EXPRESSION, Sense, bases, find
 from shoe.lexicon.expressions import Part as Part

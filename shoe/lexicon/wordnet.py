@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from shoe.errors import InputError, MissingExtraError, ShoeError
+from shoe.core.errors import InputError, MissingExtraError, ShoeError
 from shoe.lexicon.store import lexicon
 
 _CHECKOUT = Path(__file__).parents[2] / ".wordnet" / "nltk_data"

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from shoe.errors import OptionError
+from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.maps.agreement import RaterAgreement, rater_agreements
 from shoe.maps.effect import semantic_of, under

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shoe.arrays import Floats
+from shoe.core.arrays import Floats
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
 _LEVELS = HIGHEST + 1

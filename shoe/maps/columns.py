@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoe.delimited import delimited_rows
-from shoe.errors import InputError, printable, quote
-from shoe.files import read_bytes
+from shoe.core.errors import InputError, printable, quote
+from shoe.io.delimited import delimited_rows
+from shoe.io.files import read_bytes
 from shoe.lexicon.expressions import POS, Part
 from shoe.maps.origin import origin_of
 from shoe.maps.rows import pairs_of

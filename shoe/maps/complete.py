@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoe.arrays import Floats, Mask
-from shoe.errors import InputError
+from shoe.core.arrays import Floats, Mask
+from shoe.core.errors import InputError
+from shoe.evidence.bounds import Bounds, Prospects, hull, precision_bounds
+from shoe.evidence.completions import completions_of
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.draft import Draft, Pair, question
 from shoe.maps.influence import by_charges, by_credit
 from shoe.matching.spatial import Candidates
 from shoe.matching.task import Task
-from shoe.scoring.completions import completions_of
-from shoe.scoring.interval import Bounds, Prospects, hull, precision_bounds
-from shoe.scoring.protocols import SEMANTIC
+from shoe.protocols.named import SEMANTIC
 from shoe.scoring.score import build_meaning
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import map_of

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shoe.arrays import Mask
-from shoe.errors import InputError, OptionError, quote
+from shoe.core.arrays import Mask
+from shoe.core.errors import InputError, OptionError, quote
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.origin import provenance_of, remarks_on_raters

@@ -10,8 +10,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from shoe.errors import OptionError, quote
-from shoe.files import replacing
+from shoe.core.errors import OptionError, quote
+from shoe.io.files import replacing
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.rows import names_of, values_of

@@ -9,14 +9,14 @@ from typing import Literal
 
 import numpy as np
 
-from shoe.arrays import Floats, Indices
-from shoe.delimited import delimited_rows
-from shoe.errors import InputError, quote
+from shoe.core.arrays import Floats, Indices
+from shoe.core.errors import InputError, quote
+from shoe.io.delimited import delimited_rows
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.agreement import closeness, pearson, spearman
 from shoe.maps.columns import check_one_part, part_of
-from shoe.scoring.options import SemanticOptions
+from shoe.protocols.options import SemanticOptions
 from shoe.similarity import SimilarityMap, combine
 from shoe.similarity.ensemble import HIGHEST, ensemble_values
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from shoe.errors import OptionError, quote
+from shoe.core.errors import OptionError, quote
 from shoe.maps.columns import read_columns, side_by_side
 from shoe.maps.writing import check_is_new, write_new_map
 from shoe.similarity import Rater, SimilarityMap

@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.ragged import distinct, first_of_each, places
+from shoe.evidence.bounds import Prospects
+from shoe.evidence.charges import rivals_of
 from shoe.lexicon.expressions import Part
-from shoe.matching.meaning import Meaning
-from shoe.ragged import distinct, first_of_each, places
-from shoe.scoring.charges import rivals_of
-from shoe.scoring.interval import Prospects
+from shoe.scoring.meaning import Meaning
 from shoe.similarity.lookups import Lookups
 from shoe.similarity.table import SimilarityTable
 from shoe.similarity.unrated import BINS, bins_of

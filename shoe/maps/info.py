@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from shoe.arrays import Indices
-from shoe.datasets.classes import HoiClasses, classes_of
-from shoe.errors import OptionError, printable, quote
+from shoe.benchmarks.classes import HoiClasses, classes_of
+from shoe.core.arrays import Indices
+from shoe.core.errors import OptionError, printable, quote
 from shoe.lexicon.expressions import Part
 from shoe.maps.agreement import RaterAgreement, rater_agreements
 from shoe.maps.origin import provenance_of, remarks_on_raters

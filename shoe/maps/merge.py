@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from shoe.errors import InputError, quote
+from shoe.core.errors import InputError, quote
 from shoe.maps.columns import Columns, columns_of_map, read_columns, side_by_side
 from shoe.maps.writing import check_is_new, write_new_map
 from shoe.similarity import SimilarityMap

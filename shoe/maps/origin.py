@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from shoe.errors import InputError
+from shoe.core.errors import InputError
 from shoe.similarity import SimilarityMap
 from shoe.similarity.maps import ABOUT
 

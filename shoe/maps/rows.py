@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoe.arrays import Floats
+from shoe.core.arrays import Floats
 from shoe.lexicon.expressions import Part
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import MISSING, ensemble_values

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoe.errors import InputError, quote
+from shoe.core.errors import InputError, quote
 from shoe.lexicon.expressions import Part
 from shoe.similarity import Rater, write_map
 from shoe.similarity.ratings import Pairs

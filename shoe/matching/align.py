@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.arrays import Indices, Ints
-from shoe.errors import InputError, quote
-from shoe.image_names import image_index
-from shoe.interactions import Interactions
+from shoe.benchmarks.image_names import image_index
+from shoe.core.arrays import Indices, Ints
+from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Interactions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,7 @@ class Alignment:
 
 
 def align(predictions: Interactions, truth: Interactions) -> Alignment:
-    """Match images by name; see :func:`shoe.image_names.image_index`.
+    """Match images by name; see :func:`shoe.benchmarks.image_names.image_index`.
 
     Raises:
         InputError: when two prediction images are one image of the truth.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoe.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices
+from shoe.core.ragged import first_of_each
 from shoe.matching.spatial import Candidates
-from shoe.ragged import first_of_each
 
 
 def assign(

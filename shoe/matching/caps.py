@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices
-from shoe.ragged import first_of_each, places
+from shoe.core.arrays import Floats, Indices
+from shoe.core.ragged import first_of_each, places
 
 
 def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:

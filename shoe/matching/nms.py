@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoe.arrays import Indices
-from shoe.interactions import Interactions
-from shoe.iou import Overlap, iou
-from shoe.ragged import expand, first_of_each
+from shoe.core.arrays import Indices
+from shoe.core.interactions import Interactions
+from shoe.core.iou import Overlap, iou
+from shoe.core.ragged import expand, first_of_each
 
 
 def pair_nms(table: Interactions, rows: Indices, threshold: float) -> Indices:

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Indices
-from shoe.interactions import Interactions
-from shoe.ragged import distinct
+from shoe.core.arrays import Indices
+from shoe.core.interactions import Interactions
+from shoe.core.ragged import distinct
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _BUCKETS_PER_KEY = 4

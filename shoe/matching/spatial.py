@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices
-from shoe.iou import OverlapRule, area, iou
+from shoe.core.arrays import Floats, Indices
+from shoe.core.iou import OverlapRule, area, iou
+from shoe.core.ragged import blocks, expand
 from shoe.matching.task import Boxes
-from shoe.ragged import blocks, expand
 
 _PAIRS_AT_ONCE = 1 << 16
 """Keeps the work arrays of a block in the processor's cache."""

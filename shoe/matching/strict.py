@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from shoe.arrays import Indices
-from shoe.iou import OverlapRule, iou
+from shoe.core.arrays import Indices
+from shoe.core.iou import OverlapRule, iou
+from shoe.core.ragged import expand, first_of_each
 from shoe.matching.task import Boxes
-from shoe.ragged import expand, first_of_each
 
 
 def true_positives(

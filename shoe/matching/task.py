@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices
-from shoe.datasets.truth import GroundTruth
-from shoe.frames import BoxSpace, shifted
-from shoe.interactions import Interactions
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.arrays import Floats, Indices
+from shoe.core.coordinates import CommonCoordinates, converted
+from shoe.core.interactions import Interactions
 from shoe.lexicon.labels import match_labels
 from shoe.matching.align import Alignment, align
 
@@ -21,7 +21,7 @@ class Boxes:
     """Both boxes of the triplets of a table; moved into a space when, and only for the rows that, they are needed."""
 
     table: Interactions
-    space: BoxSpace
+    coordinates: CommonCoordinates
 
     def human(self, rows: Indices | slice) -> Floats:
         """(r, 4) human boxes of some rows; a slice is not copied where nothing moves."""
@@ -32,8 +32,8 @@ class Boxes:
         return self._moved(self.table.object_boxes[rows], rows)
 
     def _moved(self, boxes: Floats, rows: Indices | slice) -> Floats:
-        frames = self.table.triplet_frames
-        return shifted(boxes, frames if len(frames) == 1 else frames[rows], self.space)
+        frames = self.table.triplet_coordinates
+        return converted(boxes, frames if len(frames) == 1 else frames[rows], self.coordinates)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices
+from shoe.core.coordinates import CommonCoordinates
+from shoe.core.interactions import Interactions
+from shoe.core.iou import iou
+from shoe.core.ragged import first_of_each
+from shoe.core.seeded import random_numbers
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.flow import ErrorType, TruthStatus
-from shoe.frames import BoxSpace
-from shoe.interactions import Interactions
-from shoe.iou import iou
 from shoe.matching.task import Boxes
-from shoe.ragged import first_of_each
-from shoe.seeded import random_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _wrong(diagnosis: Diagnosis, row: int) -> Example:
     task, options = diagnosis.task, diagnosis.variant.strict
     table, truth = task.predictions, task.truth.interactions
     image, target = int(task.image[row]), int(diagnosis.target[row])
-    ours, theirs = Boxes(table, options.space), Boxes(truth, options.space)
+    ours, theirs = Boxes(table, options.coordinates), Boxes(truth, options.coordinates)
     near = np.flatnonzero(diagnosis.truth_status[truth.offsets[image] : truth.offsets[image + 1]] >= 0)
     near += truth.offsets[image]
     mine = np.full(len(near), row)
@@ -123,7 +123,7 @@ def _wrong(diagnosis: Diagnosis, row: int) -> Example:
 
 
 def _pair(table: Interactions, row: int) -> Pair:
-    rows, boxes = np.array([row]), Boxes(table, BoxSpace.EDGES)
+    rows, boxes = np.array([row]), Boxes(table, CommonCoordinates.EDGES)
     human, object_ = (tuple(side(rows)[0].tolist()) for side in (boxes.human, boxes.object))
     return Pair(human, object_, table.verbs[table.verb[row]], table.objects[table.object[row]])
 

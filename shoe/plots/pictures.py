@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from shoe.diagnosis.diagnosis import Diagnosis
-from shoe.files import replacing
+from shoe.io.files import replacing
 from shoe.plots.examples import Example, Pair, examples
 from shoe.plots.style import BLUE, GREY, INK, ORANGE, in_font, make_folder
 from shoe.report.findings import ERRORS

@@ -8,8 +8,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoe.errors import InputError, MissingExtraError, printable
-from shoe.files import replacing
+from shoe.core.errors import InputError, MissingExtraError, printable
+from shoe.io.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from shoe.datasets.classes import classes_of
-from shoe.errors import InputError, OptionError
-from shoe.interactions import Interactions
-from shoe.native import read_native, write_native
+from shoe.benchmarks.classes import classes_of
+from shoe.core.errors import InputError, OptionError
+from shoe.core.interactions import Interactions
+from shoe.io.native import read_native, write_native
 from shoe.predictions.boxes import Convention, parse_convention
 from shoe.predictions.formats import FORMATS, NATIVE, Format, format_named, writable, zero_based
 from shoe.predictions.notes import ReadNotes

@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from shoe.arrays import Floats
-from shoe.datasets import fields
-from shoe.datasets.classes import classes_of
-from shoe.errors import InputError
-from shoe.files import read_bytes
+from shoe.benchmarks import fields
+from shoe.benchmarks.classes import classes_of
+from shoe.core.arrays import Floats
+from shoe.core.errors import InputError
+from shoe.io.files import read_bytes
 from shoe.predictions.qpic import HOIS, is_gen_vlkt, is_ppdm, is_qpic, records_of
 from shoe.predictions.source import Source, collection_paused, open_source
 

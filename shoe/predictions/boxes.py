@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats
-from shoe.errors import OptionError, quote, unknown_name
-from shoe.frames import Frame
+from shoe.core.arrays import Floats
+from shoe.core.coordinates import Coordinates
+from shoe.core.errors import OptionError, quote, unknown_name
 
 LAYOUTS = {
     "xyxy": "x1, y1, x2, y2",
@@ -33,7 +33,7 @@ SCALES = {
     "resized:max=N": "pixels of the image resized so that its longer side is N",
     "resized:multiple=N": "pixels of the image whose sides were rounded to multiples of N",
 }
-_FRAMES = {"pixels-0": Frame.PIXELS_0, "pixels-1": Frame.PIXELS_1}
+_COORDINATES = {"pixels-0": Coordinates.PIXELS_0, "pixels-1": Coordinates.PIXELS_1}
 _FIXED = re.compile(r"resized:(\d{1,5})x(\d{1,5})")
 _RULE = re.compile(r"resized:(max|multiple)=(\d{1,5})")
 
@@ -50,9 +50,9 @@ class Convention:
         return ",".join(words + ([self.layout] if self.layout != "xyxy" or not words else []))
 
     @property
-    def frame(self) -> Frame:
-        """The frame of boxes once converted."""
-        return _FRAMES.get(self.scale, Frame.CONTINUOUS)
+    def coordinates(self) -> Coordinates:
+        """The coordinates of boxes once converted."""
+        return _COORDINATES.get(self.scale, Coordinates.CONTINUOUS)
 
     @property
     def needs_sizes(self) -> bool:
@@ -121,15 +121,15 @@ def parse_convention(name: str) -> Convention:
     if len(layouts) > 1 or len(scales) > 1:
         raise OptionError(f"box convention {quote(name)}: at most one layout and one scale, as in thousand,yxyx")
     convention = Convention(layouts[0] if layouts else "xyxy", scales[0] if scales else "pixels")
-    if convention.scale in _FRAMES and convention.layout in ("xywh", "cxcywh"):
+    if convention.scale in _COORDINATES and convention.layout in ("xywh", "cxcywh"):
         raise OptionError(f"box convention {quote(name)}: pixel indices have corners, not a width")
     return convention
 
 
-def ordered(boxes: Floats, frame: Frame) -> NDArray[np.bool_]:
-    """(n,) boxes that a table accepts: x1 < x2 and y1 < y2, or <= where the frame counts pixels."""
+def ordered(boxes: Floats, coordinates: Coordinates) -> NDArray[np.bool_]:
+    """(n,) boxes that a table accepts: x1 < x2 and y1 < y2, or <= where coordinates count pixels."""
     corner, opposite = boxes[:, :2], boxes[:, 2:]
-    compare = np.less if frame == Frame.CONTINUOUS else np.less_equal
+    compare = np.less if coordinates == Coordinates.CONTINUOUS else np.less_equal
     valid: NDArray[np.bool_] = np.all(compare(corner, opposite), axis=1)
     return valid
 
@@ -137,7 +137,7 @@ def ordered(boxes: Floats, frame: Frame) -> NDArray[np.bool_]:
 def valid_conventions(boxes: Floats) -> list[str]:
     """Name the conventions, among those that need no image sizes, under which all boxes have an area."""
     candidates = [Convention(layout) for layout in LAYOUTS] + [Convention(scale="pixels-0")]
-    return [str(c) for c in candidates if ordered(c.converted(boxes, np.zeros((0, 2))), c.frame).all()]
+    return [str(c) for c in candidates if ordered(c.converted(boxes, np.zeros((0, 2))), c.coordinates).all()]
 
 
 def _from_widths(boxes: Floats) -> Floats:

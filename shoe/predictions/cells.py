@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.datasets.classes import HoiClasses, coco_objects
-from shoe.datasets.matlab import is_matlab, load_matlab, matrix
-from shoe.errors import InputError, quote
-from shoe.files import read_bytes, replacing
-from shoe.interactions import Interactions
-from shoe.predictions.matlab_writer import cell_file
+from shoe.benchmarks.classes import HoiClasses, coco_objects
+from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Interactions
+from shoe.io.files import read_bytes, replacing
+from shoe.io.matlab import is_matlab, load_matlab, matrix
+from shoe.io.matlab_writer import cell_file
 from shoe.predictions.names import hoi_classes_of
 from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source

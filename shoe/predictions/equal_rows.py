@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices, Mask
-from shoe.ragged import first_of_each
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.ragged import first_of_each
 
 Bits = NDArray[np.uint64]
 _ODD = np.uint64(0x9E3779B97F4A7C15)

@@ -18,12 +18,12 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices
-from shoe.datasets import fields
-from shoe.datasets.classes import HoiClasses
-from shoe.errors import InputError, MissingExtraError, quote
-from shoe.files import replacing
-from shoe.interactions import Interactions
+from shoe.benchmarks import fields
+from shoe.benchmarks.classes import HoiClasses
+from shoe.core.arrays import Floats, Indices
+from shoe.core.errors import InputError, MissingExtraError, quote
+from shoe.core.interactions import Interactions
+from shoe.io.files import replacing
 from shoe.predictions.names import SCORE_NAMES, image_name
 from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source

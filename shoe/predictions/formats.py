@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from shoe.datasets.classes import HoiClasses
-from shoe.errors import OptionError, quote, unknown_name
-from shoe.frames import Frame
-from shoe.interactions import Interactions
+from shoe.benchmarks.classes import HoiClasses
+from shoe.core.coordinates import Coordinates
+from shoe.core.errors import OptionError, quote, unknown_name
+from shoe.core.interactions import Interactions
 from shoe.predictions import cells, flat, hoidet, mllms, qpic, thid, vlm
 from shoe.predictions.qpic_writer import write_qpic
 from shoe.predictions.rows import Rows
@@ -116,7 +116,7 @@ def format_of_name(path: Path) -> str:
 
 def zero_based(table: Interactions) -> Interactions:
     """Move boxes that count pixels from 1 so that they count from 0; all other numbers stay as they are."""
-    ones = (table.triplet_frames == Frame.PIXELS_1).astype(np.float64).reshape(-1, 1)
+    ones = (table.triplet_coordinates == Coordinates.PIXELS_1).astype(np.float64).reshape(-1, 1)
     if not ones.any():
         return table
     return replace(table, human_boxes=table.human_boxes - ones, object_boxes=table.object_boxes - ones)

@@ -4,9 +4,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from shoe.datasets import fields
-from shoe.datasets.checks import check_boxes, check_range
-from shoe.errors import InputError, quote
+from shoe.benchmarks import fields
+from shoe.benchmarks.checks import check_boxes, check_range
+from shoe.core.errors import InputError, quote
 from shoe.predictions.names import image_name
 from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source

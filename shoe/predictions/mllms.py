@@ -6,11 +6,11 @@ from typing import Any, NoReturn
 import numpy as np
 import orjson
 
-from shoe.datasets import fields
-from shoe.datasets.classes import HoiClasses
-from shoe.errors import InputError, quote
-from shoe.files import replacing
-from shoe.interactions import Interactions
+from shoe.benchmarks import fields
+from shoe.benchmarks.classes import HoiClasses
+from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Interactions
+from shoe.io.files import replacing
 from shoe.predictions.names import hoi_classes_of, image_name, without_ending
 from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Indices
-from shoe.datasets.classes import HoiClasses
-from shoe.errors import InputError, near, quote
-from shoe.interactions import Interactions
+from shoe.benchmarks.classes import HoiClasses
+from shoe.core.arrays import Indices
+from shoe.core.errors import InputError, near, quote
+from shoe.core.interactions import Interactions
 
 _HICO_STEM = re.compile(r"HICO_(?:test|train)2015_\d{8}")
 _LARGEST_ID = 10**8

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from shoe.errors import quote
+from shoe.core.errors import quote
 
 _EXAMPLES = 3
 

@@ -24,17 +24,17 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from shoe.arrays import Floats, Indices
-from shoe.datasets import fields
-from shoe.datasets.classes import NO_INTERACTION, HoiClasses, classes_of, coco_objects
-from shoe.errors import InputError, near, quote
+from shoe.benchmarks import fields
+from shoe.benchmarks.classes import NO_INTERACTION, HoiClasses, classes_of, coco_objects
+from shoe.core.arrays import Floats, Indices
+from shoe.core.errors import InputError, near, quote
+from shoe.core.ragged import places
 from shoe.lexicon.labels import match_labels
 from shoe.predictions.boxes import Convention, parse_convention
 from shoe.predictions.names import image_name
 from shoe.predictions.pair_scores import NO_VERB, Pairs
 from shoe.predictions.rows import Rows, to_table
 from shoe.predictions.source import Source, collection_paused, open_source
-from shoe.ragged import places
 
 _PAIRS = "box_pairs"
 _DETECTIONS = ("h_score", "o_score")

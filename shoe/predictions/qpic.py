@@ -19,11 +19,11 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Indices
-from shoe.datasets import fields
-from shoe.datasets.checks import check_boxes, check_range, objects_of
-from shoe.datasets.classes import coco_ids, coco_objects
-from shoe.errors import InputError, quote
+from shoe.benchmarks import fields
+from shoe.benchmarks.checks import check_boxes, check_range, objects_of
+from shoe.benchmarks.classes import coco_ids, coco_objects
+from shoe.core.arrays import Indices
+from shoe.core.errors import InputError, quote
 from shoe.predictions.names import image_name
 from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source

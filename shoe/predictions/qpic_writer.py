@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from shoe.datasets.classes import HoiClasses, coco_objects
-from shoe.files import replacing
-from shoe.interactions import Interactions
+from shoe.benchmarks.classes import HoiClasses, coco_objects
+from shoe.core.interactions import Interactions
+from shoe.io.files import replacing
 from shoe.predictions.names import labels_of
 
 _PERSON = 0

@@ -9,12 +9,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices
-from shoe.columns import check_boxes, check_scores
-from shoe.errors import InputError, quote
-from shoe.frames import Frame
-from shoe.image_names import image_index
-from shoe.interactions import Interactions
+from shoe.benchmarks.image_names import image_index
+from shoe.core.arrays import Floats, Indices
+from shoe.core.columns import check_boxes, check_scores
+from shoe.core.coordinates import Coordinates
+from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Interactions
 from shoe.predictions.boxes import Convention, ordered, valid_conventions
 from shoe.predictions.source import Source
 
@@ -90,7 +90,7 @@ def to_table(rows: Rows, source: Source, convention: Convention) -> Interactions
             objects=objects,
             score=score,
             sizes=sizes,
-            frame=convention.frame,
+            coordinates=convention.coordinates,
             source=source.path,
         )
     except InputError:
@@ -138,7 +138,7 @@ def _row_sizes(rows: Rows, sizes: Floats, source: Source, convention: Convention
 
 def _without_flat_boxes(rows: Rows, source: Source, convention: Convention) -> Rows:
     """Leave out triplets of raw replies whose box has no area, unless so many that the convention must be wrong."""
-    valid = ordered(rows.human_boxes, convention.frame) & ordered(rows.object_boxes, convention.frame)
+    valid = ordered(rows.human_boxes, convention.coordinates) & ordered(rows.object_boxes, convention.coordinates)
     flat = ~valid & rows.loose if rows.loose is not None else ~valid
     if not flat.any() or 2 * flat.sum() > len(flat):
         return rows
@@ -177,7 +177,7 @@ def _place(rows: Rows, row: int) -> str:
 def _explain_numbers(rows: Rows, source: Source, convention: Convention) -> None:
     """Raise the error of the first box or score that is not finite or too large; return if there is none."""
     name = partial(_place, rows)
-    pixels = np.full(len(rows.verb), convention.frame != Frame.CONTINUOUS)
+    pixels = np.full(len(rows.verb), convention.coordinates != Coordinates.CONTINUOUS)
     check_boxes(source.path, "human box", rows.human_boxes, pixels, name)
     check_boxes(source.path, "object box", rows.object_boxes, pixels, name)
     if rows.score is not None:
@@ -189,7 +189,7 @@ def _explain_boxes(rows: Rows, source: Source, convention: Convention) -> None:
     boxes = np.concatenate([rows.human_boxes, rows.object_boxes])
     if not np.isfinite(boxes).all():
         return
-    flat = ~ordered(boxes, convention.frame)
+    flat = ~ordered(boxes, convention.coordinates)
     if not flat.any():
         return
     place = int(np.argmax(flat))

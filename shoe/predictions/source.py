@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import orjson
 
-from shoe.datasets.classes import HoiClasses
-from shoe.datasets.matlab import is_matlab
-from shoe.errors import InputError
-from shoe.files import parse_json, read_bytes
-from shoe.predictions.literals import is_literal, parse_literal
+from shoe.benchmarks.classes import HoiClasses
+from shoe.core.errors import InputError
+from shoe.io.files import parse_json, read_bytes
+from shoe.io.literals import is_literal, parse_literal
+from shoe.io.matlab import is_matlab
 from shoe.predictions.notes import ReadNotes
 
 Kind = Literal["document", "text", "matlab", "parquet", "npz", "folder"]
@@ -87,7 +87,7 @@ def open_source(path: str | Path, classes: HoiClasses, sizes: Mapping[str, tuple
     elif is_matlab(data):
         source.kind, source.data = "matlab", data
     elif _is_pickle(data):
-        from shoe.predictions.pickles import load_plain
+        from shoe.io.pickles import load_plain
 
         source.document = load_plain(path, data)
     elif data.startswith(_BOM_16) or b"\0\0" in (data[:4:2], data[1:4:2]):

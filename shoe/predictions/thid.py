@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from shoe.datasets import fields
-from shoe.errors import InputError, quote
+from shoe.benchmarks import fields
+from shoe.core.errors import InputError, quote
 from shoe.predictions.names import image_name
 from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shoe.errors import InputError, near, printable, quote
+from shoe.core.errors import InputError, near, printable, quote
 from shoe.predictions.flat import COLUMNS
 from shoe.predictions.hoidet import is_detection_cache
 from shoe.predictions.source import Source

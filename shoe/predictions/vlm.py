@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from shoe.datasets import fields
-from shoe.errors import InputError, printable, quote
+from shoe.benchmarks import fields
+from shoe.core.errors import InputError, printable, quote
 from shoe.predictions.names import image_name
 from shoe.predictions.replies import items_of
 from shoe.predictions.rows import Rows

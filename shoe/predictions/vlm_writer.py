@@ -5,9 +5,9 @@ from typing import Any
 
 import orjson
 
-from shoe.datasets.classes import HoiClasses
-from shoe.files import replacing
-from shoe.interactions import Interactions
+from shoe.benchmarks.classes import HoiClasses
+from shoe.core.interactions import Interactions
+from shoe.io.files import replacing
 
 
 def write_vlm(table: Interactions, path: str | Path, classes: HoiClasses) -> None:

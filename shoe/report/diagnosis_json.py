@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from shoe.datasets.truth import GroundTruth
+from shoe.benchmarks.truth import GroundTruth
 from shoe.diagnosis.pairs import PairFigures
 from shoe.diagnosis.sweeps import Sweep, SweepPoint
 from shoe.report.findings import Findings

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from shoe.core.errors import printable
 from shoe.diagnosis.confusions import Box, Example
 from shoe.diagnosis.misses import Kind
 from shoe.diagnosis.wording import Wording
-from shoe.errors import printable
 from shoe.report.findings import Semantic, WrongWords
 from shoe.report.remarks import percent
 from shoe.report.text import points, say, table, table_of_models, words

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from shoe.datasets.truth import GroundTruth
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.errors import printable
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.pairs import PairFigures
 from shoe.diagnosis.sweeps import Sweep
-from shoe.errors import printable
 from shoe.report.diagnosis_meaning import meaning_table, print_meaning
 from shoe.report.findings import ERRORS, GROUPS, Errors, Findings, Semantic
 from shoe.report.remarks import percent

@@ -10,9 +10,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from shoe.errors import printable
-from shoe.raters.assumed import Range
-from shoe.raters.estimate import Estimate, RaterEstimate
+from shoe.core.errors import printable
+from shoe.rating.assumed import Range
+from shoe.rating.estimate import Estimate, RaterEstimate
 
 _LONGEST = 500
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from shoe.arrays import Floats
-from shoe.datasets.truth import GroundTruth
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.arrays import Floats
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnosis import Diagnosis, Step
 from shoe.diagnosis.interactions import InteractionMap, NegativeAp
@@ -21,9 +21,9 @@ from shoe.diagnosis.sub_tasks import SubTasks, sub_tasks, sub_tasks_of_pairs
 from shoe.diagnosis.sweeps import Sweep, nms_sweep, score_sweep
 from shoe.diagnosis.wording import Wording
 from shoe.predictions.pair_scores import Pairs
-from shoe.scoring.protocols import STRICT
-from shoe.scoring.score import frame_names
-from shoe.scoring.signature import Signature, sign
+from shoe.protocols.named import STRICT
+from shoe.protocols.signature import Signature, sign
+from shoe.scoring.score import coordinate_names
 
 
 class ErrorWords(NamedTuple):
@@ -212,7 +212,7 @@ def findings_of_pairs(
     """Collect what a file of pairs alone can say; arguments as of :func:`findings`."""
     tasks = sub_tasks_of_pairs(pairs, truth, no_interaction=no_interaction)
     facts = {
-        "frame": frame_names(pairs.table),
+        "coordinates": coordinate_names(pairs.table),
         "boxes": pairs.notes.boxes if pairs.notes else "",
         "diagnosis": "pairs",
     }

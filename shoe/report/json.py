@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 
+from shoe.evidence.resolution import Resolution, Words
 from shoe.report.remarks import remarks
-from shoe.scoring.resolution import Resolution, Words
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 from shoe.scoring.strict import StrictResult

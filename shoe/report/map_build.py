@@ -8,11 +8,11 @@ from typing import Any
 from rich.table import Table
 
 from shoe.lexicon.expressions import Part
-from shoe.raters.budget import Budget
-from shoe.raters.built import account, states_of, unanswered
-from shoe.raters.job import Outcome, Rated
-from shoe.raters.panel import Panel
-from shoe.raters.prefilter import PAPER
+from shoe.llm.budget import Budget
+from shoe.rating.built import account, states_of, unanswered
+from shoe.rating.job import Outcome, Rated
+from shoe.rating.panel import Panel
+from shoe.rating.prefilter import PAPER
 from shoe.report.map_tables import count, name, table
 
 _STATES = ("rated", "refused", "unparsable", "unrated", "not_asked")

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from shoe.errors import printable
+from shoe.core.errors import printable
 from shoe.similarity import SimilarityMap
 
 _LONGEST = 2000

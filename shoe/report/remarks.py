@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shoe.errors import printable
-from shoe.scoring.resolution import Words
+from shoe.core.errors import printable
+from shoe.evidence.resolution import Words
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 from shoe.scoring.strict import StrictResult

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from shoe.errors import printable
+from shoe.core.errors import printable
 from shoe.report.remarks import percent, remarks
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult

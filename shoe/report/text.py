@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from shoe.errors import printable
+from shoe.core.errors import printable
 
 _LONGEST_LINE = 2000
 

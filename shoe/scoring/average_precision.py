@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from shoe.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices
 
 EPSILON = 1e-8
 """Algorithm 1 (SHOE supplement), lines 34-38: added to the denominators of precision and recall."""

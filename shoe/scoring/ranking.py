@@ -13,7 +13,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask
 from shoe.scoring.average_precision import Interpolation, average_precision
 from shoe.scoring.tied_orders import TiedList
 

@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoe.datasets.truth import GroundTruth
-from shoe.errors import InputError, OptionError, quote, unknown_name
-from shoe.frames import Frame
-from shoe.interactions import Interactions
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.coordinates import Coordinates
+from shoe.core.errors import InputError, OptionError, quote, unknown_name
+from shoe.core.interactions import Interactions
+from shoe.evidence.profile import Profile, profile_of
+from shoe.evidence.resolution import Resolution, resolution_of
 from shoe.lexicon.digest import lexicon_digest
-from shoe.matching.box_doctor import BoxReport, examine_boxes
-from shoe.matching.meaning import Meaning
 from shoe.matching.task import Task
+from shoe.predictions.box_check import BoxReport, examine_boxes
 from shoe.predictions.notes import ReadNotes
-from shoe.scoring.options import STRICT_PREFIX, SemanticOptions, StrictOptions, changed
-from shoe.scoring.profile import Profile, profile_of
-from shoe.scoring.protocols import SEMANTIC, STRICT
-from shoe.scoring.resolution import Resolution, resolution_of
+from shoe.protocols.named import SEMANTIC, STRICT
+from shoe.protocols.options import STRICT_PREFIX, SemanticOptions, StrictOptions, changed
+from shoe.protocols.signature import Signature, sign
+from shoe.scoring.meaning import Meaning
 from shoe.scoring.semantic import SemanticResult, semantic_score
-from shoe.scoring.signature import Signature, sign
 from shoe.scoring.strict import StrictResult, strict_score
 from shoe.similarity import Similarity, load_similarity
 
 if TYPE_CHECKING:
-    from shoe.scoring.interval import Interval
-    from shoe.scoring.spread import Spread
+    from shoe.evidence.bounds import Interval
+    from shoe.evidence.spread import Spread
 
 DEFAULT_PROTOCOLS = ("hico-det", "shoe")
 _SEMANTIC_FACTS = ("map", "map-sha", "lexicon-sha")
@@ -90,8 +90,8 @@ class Report:
     @cached_property
     def interval(self) -> Interval | None:
         """Between which values SHOE lies, whatever the unrated pairs of the map are; None where nothing is open."""
-        from shoe.scoring.completions import completions_of
-        from shoe.scoring.interval import interval_of
+        from shoe.evidence.bounds import interval_of
+        from shoe.evidence.completions import completions_of
 
         if self.semantic is None or self.meaning is None:
             return None
@@ -102,7 +102,7 @@ class Report:
     @cached_property
     def spread(self) -> Spread | None:
         """SHOE-mAP under each single rater of the map; None where there are not several."""
-        from shoe.scoring.spread import spread_of
+        from shoe.evidence.spread import spread_of
 
         if self.semantic is None or self.meaning is None:
             return None
@@ -153,7 +153,7 @@ def score(
     strict_options, semantic_options = choose(protocols, options, truth)
     task = Task(predictions, truth)
     check_images(task)
-    facts = {"frame": frame_names(predictions)}
+    facts = {"coordinates": coordinate_names(predictions)}
     if notes is not None:
         facts |= {"boxes": notes.boxes, "scores": notes.scores}
     absent: dict[str, str] = {}
@@ -233,9 +233,12 @@ def check_images(task: Task) -> None:
         raise InputError("predictions", field="image", found=quote(unknown[0]), expected=expected)
 
 
-def frame_names(predictions: Interactions) -> str:
+def coordinate_names(predictions: Interactions) -> str:
     """Name the box frames of a table, as signatures do: "continuous", or several with + between them."""
-    names = [Frame(f).name.lower().replace("_", "-") for f in np.flatnonzero(np.bincount(predictions.frames)).tolist()]
+    names = [
+        Coordinates(f).name.lower().replace("_", "-")
+        for f in np.flatnonzero(np.bincount(predictions.coordinates)).tolist()
+    ]
     return "+".join(names) or "none"
 
 

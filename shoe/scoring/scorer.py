@@ -1,7 +1,7 @@
 """One task under one set of options: who takes part, who is matched, what leftovers are charged to, how all is ranked.
 
 Both algorithms of SHOE are put together from these steps (``shoe.scoring.semantic``), and so are the bounds of a score
-under a map that leaves pairs unrated (``shoe.scoring.interval``).
+under a map that leaves pairs unrated (``shoe.evidence.bounds``).
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices, Mask
-from shoe.frames import BoxSpace
-from shoe.iou import Overlap, OverlapRule
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.coordinates import CommonCoordinates
+from shoe.core.iou import Overlap, OverlapRule
+from shoe.core.ragged import distinct, places
 from shoe.matching.assign import assign
 from shoe.matching.caps import best_of_each
-from shoe.matching.meaning import Meaning
 from shoe.matching.nms import pair_nms
 from shoe.matching.repeats import repeated
 from shoe.matching.spatial import Candidates, candidates
 from shoe.matching.task import Boxes, Task
-from shoe.ragged import distinct, places
+from shoe.protocols.options import SemanticOptions
 from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS, Interpolation
-from shoe.scoring.options import SemanticOptions
+from shoe.scoring.meaning import Meaning
 from shoe.scoring.ranking import ClassScores, Ties, class_scores
 
 Amounts = NDArray[np.floating[Any] | np.integer[Any]]
@@ -106,10 +106,10 @@ class Scorer:
 
     def _candidates(self) -> Candidates:
         task, options = self.task, self.options
-        pixels = options.pixels == "+1"
-        space = BoxSpace.INDICES if pixels else BoxSpace.EDGES
+        pixels = options.overlap == "+1"
+        space = CommonCoordinates.INDICES if pixels else CommonCoordinates.EDGES
         overlap = Overlap.PIXELS if pixels else Overlap.CONTINUOUS
-        rule = OverlapRule(overlap, options.theta, options.theta_at == ">=")
+        rule = OverlapRule(overlap, options.threshold, options.threshold_at == ">=")
         first, count = task.alignment.rows_of(task.predictions, len(task.truth.interactions.images))
         pairs = candidates(Boxes(task.truth.interactions, space), Boxes(task.predictions, space), first, count, rule)
         playing = np.zeros(len(task.predictions), bool)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.arrays import Floats
-from shoe.matching.meaning import Meaning
+from shoe.core.arrays import Floats
 from shoe.matching.task import Task
-from shoe.scoring.options import SemanticOptions
+from shoe.protocols.options import SemanticOptions
+from shoe.scoring.meaning import Meaning
 from shoe.scoring.ranking import mean_over
 from shoe.scoring.scorer import Matches, Scorer
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.arrays import Floats, Indices, Mask
-from shoe.datasets.truth import GroundTruth
-from shoe.iou import OverlapRule
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.iou import OverlapRule
 from shoe.matching.caps import best_of_each, best_with_first_copies
 from shoe.matching.nms import pair_nms
 from shoe.matching.strict import true_positives
 from shoe.matching.task import Boxes, Task
-from shoe.scoring.options import StrictOptions
+from shoe.protocols.options import StrictOptions
 from shoe.scoring.ranking import Ties, class_scores, mean_over
 
 
@@ -53,9 +53,9 @@ def strict_score(task: Task, options: StrictOptions) -> StrictResult:
 
     rule = OverlapRule(options.overlap, options.threshold, options.threshold_at == ">=")
     hits = true_positives(
-        Boxes(truth.interactions, options.space),
+        Boxes(truth.interactions, options.coordinates),
         np.where(counted[truth.hoi], truth.interactions.image * np.int64(len(classes)) + truth.hoi, -1),
-        Boxes(task.predictions, options.space),
+        Boxes(task.predictions, options.coordinates),
         entries,
         task.image[entries] * np.int64(len(classes)) + hoi,
         rule,

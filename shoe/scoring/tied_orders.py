@@ -13,8 +13,8 @@ from itertools import permutations
 
 import numpy as np
 
-from shoe.arrays import Floats, Indices
-from shoe.seeded import random_numbers
+from shoe.core.arrays import Floats, Indices
+from shoe.core.seeded import random_numbers
 
 _PAIRS = 128
 """Mirrored pairs of orders drawn for a list."""

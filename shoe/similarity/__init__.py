@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from shoe.errors import unknown_name
+from shoe.core.errors import unknown_name
 from shoe.similarity.base import Similarity
 from shoe.similarity.combine import combine
 from shoe.similarity.ensemble import check_ensemble

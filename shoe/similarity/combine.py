@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shoe.arrays import Floats
-from shoe.errors import OptionError, unknown_name
+from shoe.core.arrays import Floats
+from shoe.core.errors import OptionError, unknown_name
 
 COMBINATIONS: dict[str, Callable[[Floats, Floats, float], Floats]] = {
     "arithmetic": lambda verb, object_, weight: weight * verb + (1 - weight) * object_,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats
-from shoe.errors import unknown_name
+from shoe.core.arrays import Floats
+from shoe.core.errors import unknown_name
 
 HIGHEST = 4
 MISSING = -1

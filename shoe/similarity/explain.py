@@ -8,8 +8,8 @@ from typing import get_args
 
 import numpy as np
 
-from shoe.datasets.classes import HoiClasses
-from shoe.errors import OptionError, quote, unknown_name
+from shoe.benchmarks.classes import HoiClasses
+from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.resolve import resolve

@@ -9,10 +9,10 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.ragged import expand
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import ObjectWords, resolve
-from shoe.ragged import expand
 from shoe.similarity.base import Similarity
 
 Synsets = NDArray[np.int32]

@@ -18,11 +18,11 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from shoe.errors import InputError, quote, unknown_name
-from shoe.files import replacing
+from shoe.core.errors import InputError, quote, unknown_name
+from shoe.core.shipped import shipped
+from shoe.io.files import replacing
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
-from shoe.shipped import shipped
 from shoe.similarity.ensemble import HIGHEST, check_ensemble, ensemble_values
 from shoe.similarity.names import keys_of
 from shoe.similarity.ratings import PairColumns, Pairs, RatingTable, format_table, read_table

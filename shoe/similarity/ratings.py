@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.errors import InputError, quote
+from shoe.core.errors import InputError, quote
 from shoe.lexicon.store import lexicon
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 from shoe.similarity.names import Keys, keys_in

@@ -10,8 +10,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.datasets.classes import NO_INTERACTION
-from shoe.errors import unknown_name
+from shoe.benchmarks.classes import NO_INTERACTION
+from shoe.core.errors import unknown_name
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.resolve import ObjectWords, resolve

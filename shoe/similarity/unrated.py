@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats, Mask
+from shoe.core.arrays import Floats, Mask
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.similarity.base import Similarity

@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.arrays import Floats
+from shoe.core.arrays import Floats
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 

@@ -6,8 +6,8 @@ import typer
 from typer.testing import CliRunner, Result
 
 from shoe.cli.convert import convert
+from shoe.core.errors import InputError, OptionError
 from shoe.demo import TRUTH
-from shoe.errors import InputError, OptionError
 from shoe.predictions import read_predictions
 from shoe.predictions.formats import FORMATS, NATIVE
 from tests.predictions import samples

@@ -5,9 +5,9 @@ import pytest
 from typer.testing import CliRunner
 
 from shoe.cli.dataset import app
-from shoe.errors import InputError, OptionError
-from tests.datasets.forms import as_bbox, write_mat
-from tests.datasets.samples import INSTANCES, PPDM, PPDM_MIXED, parsed
+from shoe.core.errors import InputError, OptionError
+from tests.benchmarks.forms import as_bbox, write_mat
+from tests.benchmarks.samples import INSTANCES, PPDM, PPDM_MIXED, parsed
 
 
 def _run(*arguments: str | Path, **environment: str) -> str:

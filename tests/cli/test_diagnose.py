@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.scoring.signature import Signature
+from shoe.protocols.signature import Signature
 from tests.diagnosis.meanings import write_hand_map
 
 VLM, DETECTOR = PREDICTIONS["free text"], PREDICTIONS["detector"]

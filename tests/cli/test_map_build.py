@@ -20,7 +20,7 @@ from shoe.similarity import SimilarityMap
 
 pytestmark = pytest.mark.usefixtures("reader")
 
-COMMAND = [sys.executable, "-m", "tests.raters.standin"]
+COMMAND = [sys.executable, "-m", "tests.rating.standin"]
 CHECKOUT = Path(__file__).parents[2]
 FILES = ("map.json", "objects.tsv", "verbs.tsv")
 PREDICTIONS = "".join(

@@ -12,11 +12,11 @@ import orjson
 import pytest
 
 from shoe.cli.map.complete import complete
+from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.errors import InputError, OptionError
 from shoe.predictions import read_predictions, write_predictions
 from shoe.similarity import SimilarityMap
-from tests.raters.standin import know_this_kind
+from tests.rating.standin import know_this_kind
 
 COMMAND = [sys.executable, "-c", "from shoe.cli import main; main()", "map", "complete"]
 LEXICAL = '[[rater]]\nname = "path"\nkind = "lexical"\nmeasure = "path"\n'

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.scoring.signature import Signature
+from shoe.protocols.signature import Signature
 from tests.cli.maps import as_json, keys_of, refused, run, words_of_help
 from tests.maps.samples import made
 

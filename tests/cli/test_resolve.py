@@ -5,7 +5,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from shoe.cli.resolve import resolve
-from shoe.errors import OptionError
+from shoe.core.errors import OptionError
 
 app = typer.Typer()
 app.command()(resolve)

@@ -18,11 +18,11 @@ import numpy as np
 import orjson
 import pytest
 
+from shoe.core.shipped import shipped
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.scoring.protocols import STRICT
-from shoe.scoring.signature import Signature
-from shoe.shipped import shipped
-from tests.datasets.forms import write_mat
+from shoe.protocols.named import STRICT
+from shoe.protocols.signature import Signature
+from tests.benchmarks.forms import write_mat
 
 VLM, DETECTOR = PREDICTIONS["free text"], PREDICTIONS["detector"]
 COMMAND = [sys.executable, "-c", "from shoe.cli import main; main()", "score"]
@@ -162,7 +162,7 @@ def test_subset(usual: dict[str, Any]) -> None:
 
 def test_class_table(tmp_path: Path, usual: dict[str, Any]) -> None:
     """With rare and non-rare exchanged, so are the two means."""
-    packaged = (resources.files("shoe.datasets") / "data" / "hico_det_classes.tsv").read_text("utf-8")
+    packaged = (resources.files("shoe.benchmarks") / "data" / "hico_det_classes.tsv").read_text("utf-8")
     header, *rows = packaged.splitlines()
     flag = header.split("\t").index("rare")
     cells = [row.split("\t") for row in rows]
@@ -179,7 +179,8 @@ def test_class_table(tmp_path: Path, usual: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "moved", "kept"), [("theta=0.4", "semantic", "strict"), ("strict.threshold=0.9", "strict", "semantic")]
+    ("setting", "moved", "kept"),
+    [("threshold=0.4", "semantic", "strict"), ("strict.threshold=0.9", "strict", "semantic")],
 )
 def test_options_change_their_part_and_their_field(usual: dict[str, Any], setting: str, moved: str, kept: str) -> None:
     found = as_json(VLM, "--option", setting)
@@ -322,10 +323,10 @@ def test_bad_predictions_get_one_line_and_nothing_is_written(
     ("arguments", "says"),
     [
         (["--protocol", "hico-dett"], ["unknown protocol 'hico-dett'", "did you mean hico-det?"]),
-        (["--option", "thetta=0.5"], ["unknown option 'thetta'", "theta"]),
-        (["--option", "theta=2"], ["option theta: found '2', expected 0 to 1"]),
+        (["--option", "thetta=0.5"], ["unknown option 'thetta'", "threshold"]),
+        (["--option", "threshold=2"], ["option threshold: found '2', expected 0 to 1"]),
         (["--option", "assign=greedy"], ["option assign: found 'greedy'", "greedy-gt"]),
-        (["--option", "theta"], ["expected NAME=VALUE"]),
+        (["--option", "threshold"], ["expected NAME=VALUE"]),
         (["--protocol", "shoe", "--option", "strict.cap=5"], ["option strict.cap=5: found no strict protocol"]),
         (["--protocol", "shoe", "--protocol", "shoe-literal"], ["expected one semantic protocol a run"]),
         (["--option", "strict.known-object=labels"], ["expected --image-labels"]),

@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from shoe.cli.similarity import similarity
-from shoe.errors import OptionError
+from shoe.core.errors import OptionError
 
 APP = typer.Typer()
 APP.command()(similarity)

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoe.core.coordinates import Coordinates
+from shoe.core.interactions import Interactions
+from shoe.core.seeded import random_numbers
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import diagnose_task
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.flow import ErrorType, TruthStatus
 from shoe.diagnosis.variants import VARIANTS
-from shoe.frames import Frame
-from shoe.interactions import Interactions
 from shoe.matching.task import Task
-from shoe.seeded import random_numbers
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import Variant, diagnosed, error_types, matches
 from tests.oracles.diagnosis_fixes import ORACLES, Candidate, Choose, best_case, missed_truths
@@ -49,7 +49,7 @@ def test_agrees_on_many_images(name: Variant, seed: int | None, decimals: int | 
 
 def agree(found: list[ImageScene], name: Variant, seed: int | None, keep: bool) -> None:
     # Raw numbers are compared, whatever they mean; as pixels, boxes without extent are valid too.
-    task = task_of([replace(scene, prediction_frame=Frame.PIXELS_1) for scene in found], CLASSES)
+    task = task_of([replace(scene, prediction_frame=Coordinates.PIXELS_1) for scene in found], CLASSES)
     fast = diagnosis_of(task, name, seed, keep)
     images = diagnosed(found, CLASSES, name, keep)
     choose = best_case if seed is None else by_numbers(task.predictions, seed)

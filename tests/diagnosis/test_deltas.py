@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.fixes import State, untouched
-from shoe.scoring.protocols import STRICT
+from shoe.protocols.named import STRICT
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.pictures import CLASSES, comparable, diagnosed
 from tests.oracles.average_precision import eleven_point

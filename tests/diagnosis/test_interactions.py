@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoe
+from shoe.core.coordinates import Coordinates
+from shoe.core.errors import InputError
 from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.interactions import InteractionMap, interaction_map, negative_ap
 from shoe.diagnosis.pairs import localise, pair_figures
 from shoe.diagnosis.sub_tasks import SubTasks, sub_tasks, sub_tasks_of_pairs
-from shoe.errors import InputError
-from shoe.frames import Frame
 from shoe.matching.task import Task
 from shoe.predictions.pair_files import read_pairs
 from shoe.predictions.pair_scores import Pairs, pairs_of
@@ -41,7 +41,7 @@ VERBS = CLASSES.verbs
 
 
 def known(scenes: Sequence[ImageScene]) -> list[ImageScene]:
-    return [replace(scene, prediction_frame=Frame.PIXELS_1) for scene in scenes if scene.known]
+    return [replace(scene, prediction_frame=Coordinates.PIXELS_1) for scene in scenes if scene.known]
 
 
 def scored_pairs(scenes: Sequence[ImageScene], rng: np.random.Generator) -> dict[str, list[Pair]]:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from shoe.core.coordinates import Coordinates
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnosis import NAMES, Diagnosis
 from shoe.diagnosis.mended import Tables
-from shoe.frames import Frame
 from shoe.matching.task import Task
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.pictures import AWAY, O1, P1, comparable, diagnosed, image
@@ -33,8 +33,8 @@ def test_the_worked_example_scored_anew_gives_each_delta(variant: str, name: str
     assert after.minus(before) == pytest.approx(found.deltas[name], abs=1e-12)
 
 
-@pytest.mark.parametrize("frame", Frame)
-def test_a_fixed_prediction_stands_exactly_where_its_truth_stands(frame: Frame) -> None:
+@pytest.mark.parametrize("frame", Coordinates)
+def test_a_fixed_prediction_stands_exactly_where_its_truth_stands(frame: Coordinates) -> None:
     scene = image([Triplet(P1, O1, "ride", "horse")], [Triplet(AWAY, O1, "gallop", "horse", 0.25)])
     scene.prediction_frame = frame
     found = diagnosed(scene)

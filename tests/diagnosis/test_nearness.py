@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shoe.datasets.classes import classes_of
+from shoe.benchmarks.classes import classes_of
 from shoe.diagnosis.nearness import Nearness, WordNearness, relations, word_nearness
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from shoe.core.coordinates import Coordinates
+from shoe.core.errors import InputError, OptionError
 from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.diagnosis import NAMES, Diagnosis
 from shoe.diagnosis.flow import ErrorType, TruthStatus
 from shoe.diagnosis.record import as_dict
-from shoe.errors import InputError, OptionError
-from shoe.frames import Frame
 from tests.diagnosis.pictures import AWAY, CLASSES, O1, O2, P1, P2, comparable, diagnosed, image, types
 from tests.oracles.model import ImageScene, Triplet, to_tables
 
@@ -187,7 +187,7 @@ def signatures() -> dict[str, Diagnosis]:
         "seed": diagnosed(scene, seed=1),
         "best": diagnosed(scene, choice="best"),
         "keep": diagnosed(scene, no_interaction="keep"),
-        "frame": diagnosed(replace(scene, prediction_frame=Frame.PIXELS_1)),
+        "coordinates": diagnosed(replace(scene, prediction_frame=Coordinates.PIXELS_1)),
     }
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.datasets.hico_det import read_ground_truth
-from shoe.datasets.truth import GroundTruth
+from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks.truth import GroundTruth
 from shoe.diagnosis.diagnose import diagnose
 from shoe.scoring.score import score
 

@@ -8,14 +8,14 @@ import orjson
 import pytest
 from hypothesis import given, settings
 
-from shoe.datasets.hico_det import read_ground_truth
+from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.core.errors import OptionError
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.diagnosis import NAMES
 from shoe.diagnosis.mended import Tables
 from shoe.diagnosis.semantic import diagnose_meaning
 from shoe.diagnosis.semantic_record import semantic_dict
-from shoe.errors import OptionError
 from shoe.scoring.score import score
 from tests.diagnosis.meanings import read_for_meaning, write_hand_map
 from tests.diagnosis.pictures import AWAY, O1, O2, P1, P2, comparable, diagnosed, image

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoe
-from shoe.arrays import Mask
+from shoe.core.arrays import Mask
+from shoe.core.coordinates import Coordinates
+from shoe.core.errors import InputError, OptionError
+from shoe.core.interactions import Interactions
 from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.pairs import PairRules, localise, pair_figures
 from shoe.diagnosis.sweeps import NMS_THRESHOLDS, SCORE_THRESHOLDS, Sweep, nms_sweep, score_sweep
-from shoe.errors import InputError, OptionError
-from shoe.frames import Frame
-from shoe.interactions import Interactions
 from shoe.matching.nms import pair_nms
 from shoe.predictions.pair_scores import Pairs, pairs_of
-from shoe.scoring.protocols import STRICT
+from shoe.protocols.named import STRICT
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.test_against_oracle import assert_same, diagnosis_of, each_variant
 from tests.diagnosis.test_pairs import CLASSES, RULES, moved_copies, tables
@@ -60,7 +60,7 @@ def agree(scenes: list[ImageScene], sweep: Sweep, kept: Sequence[Mask], rules: P
 
 
 def check(scenes: list[ImageScene], rules: PairRules, name: Variant) -> None:
-    scenes = [replace(scene, prediction_frame=Frame.PIXELS_1) for scene in scenes if scene.known]
+    scenes = [replace(scene, prediction_frame=Coordinates.PIXELS_1) for scene in scenes if scene.known]
     task = task_of(scenes, CLASSES)
     table = task.predictions
     diagnosis = diagnosis_of(task, name)
@@ -88,7 +88,7 @@ def test_many(name: Variant) -> None:
 def test_pairs_of_a_file_go_by_their_own_scores_and_take_triplets_along(
     scenes: list[ImageScene], rules: PairRules, seed: int
 ) -> None:
-    scenes = [replace(scene, prediction_frame=Frame.PIXELS_1) for scene in scenes if scene.known]
+    scenes = [replace(scene, prediction_frame=Coordinates.PIXELS_1) for scene in scenes if scene.known]
     task = task_of(scenes, CLASSES)
     own = pairs_of(task.predictions)
     assert own.of_triplet is not None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shoe.datasets.truth import GroundTruth
+from shoe.benchmarks.truth import GroundTruth
 from shoe.diagnosis.diagnose import diagnose
 from tests.diagnosis.pictures import AWAY, CLASSES, O1, O2, P1, P2, diagnosed, image, types
 from tests.oracles.boxes import Box

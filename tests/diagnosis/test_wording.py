@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from shoe.core.coordinates import Coordinates
 from shoe.diagnosis.confusions import Example, Word
 from shoe.diagnosis.semantic import diagnose_meaning
 from shoe.diagnosis.wording import Wording
-from shoe.frames import Frame
 from tests.diagnosis.meanings import read_for_meaning, write_hand_map
 from tests.diagnosis.pictures import AWAY, O1, P1, comparable, diagnosed, image
 from tests.oracles.model import ImageScene, Triplet
@@ -73,7 +73,7 @@ def test_a_verb_and_an_object_by_hand(rated: Path) -> None:
 def test_examples_lead_back_to_the_files(rated: Path) -> None:
     beside = (P1[0] + 3, P1[1], P1[2] + 3, P1[3])
     scene = image(TRUTH, [Triplet(AWAY, AWAY, "kiss", "kite"), Triplet(beside, O1, "gallop", "horse", 0.9)])
-    scene.truth_frame, scene.prediction_frame = Frame.PIXELS_1, Frame.PIXELS_0
+    scene.truth_frame, scene.prediction_frame = Coordinates.PIXELS_1, Coordinates.PIXELS_0
     (confusion,) = wording(rated, scene).confusions
     (example,) = confusion.examples
     assert example == Example(

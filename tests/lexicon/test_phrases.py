@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.datasets.classes import classes_of
+from shoe.benchmarks.classes import classes_of
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.phrases import Phrase, parse_phrase
 

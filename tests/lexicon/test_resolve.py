@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.datasets.classes import classes_of
-from shoe.errors import OptionError
+from shoe.benchmarks.classes import classes_of
+from shoe.core.errors import OptionError
 from shoe.lexicon import expressions
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import ObjectWords, resolve

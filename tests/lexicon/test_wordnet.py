@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shoe.errors import InputError, MissingExtraError
+from shoe.core.errors import InputError, MissingExtraError
 from shoe.lexicon import wordnet
 from shoe.lexicon.store import lexicon
 from shoe.lexicon.wordnet import glosses

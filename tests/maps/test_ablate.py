@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from shoe.core.errors import OptionError
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.errors import OptionError
 from shoe.maps.ablate import ablate, spread_of, subsets_of
 from shoe.maps.effect import scored, semantic_of
 from shoe.maps.human import read_human_ratings

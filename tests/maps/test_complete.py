@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shoe.datasets.hico_det import read_ground_truth
+from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.errors import InputError, OptionError
+from shoe.evidence.charges import charges_of
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.complete import OPTIONS, Completion, Spent, Why, complete
@@ -24,8 +25,7 @@ from shoe.maps.draft import Pair, begun
 from shoe.maps.rows import ENSEMBLE, pairs_of
 from shoe.matching.task import Task
 from shoe.predictions import read_predictions
-from shoe.raters.planning import plan_needed
-from shoe.scoring.charges import charges_of
+from shoe.rating.planning import plan_needed
 from shoe.scoring.ranking import mean_over
 from shoe.scoring.score import build_meaning
 from shoe.scoring.scorer import Scorer

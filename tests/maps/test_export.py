@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.errors import InputError, OptionError
+from shoe.core.errors import InputError, OptionError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.export import export

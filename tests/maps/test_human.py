@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe.errors import InputError
+from shoe.core.errors import InputError
 from shoe.maps.human import HumanAgreement, HumanComparison, read_human_ratings
 from tests.maps.samples import made
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shoe.errors import InputError, OptionError
+from shoe.core.errors import InputError, OptionError
 from shoe.maps.importing import import_tables
 from shoe.similarity import SimilarityMap
 from shoe.similarity.maps import FILES

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 import shoe
+from shoe.evidence.bounds import Prospects, precision_bounds
+from shoe.evidence.completions import completions_of
 from shoe.maps.complete import OPTIONS
 from shoe.maps.influence import by_charges, by_credit
-from shoe.scoring.completions import completions_of
-from shoe.scoring.interval import Prospects, precision_bounds
 from shoe.scoring.scorer import Scorer
 from tests.maps.samples import Rows, made
 from tests.oracles.model import ImageScene, Triplet, to_tables

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.errors import InputError
+from shoe.core.errors import InputError
 from shoe.lexicon.expressions import Part
 from shoe.maps.info import describe
 from shoe.similarity import SimilarityMap

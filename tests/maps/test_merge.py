@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoe.errors import InputError, OptionError
+from shoe.core.errors import InputError, OptionError
 from shoe.maps.merge import merge
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import made
@@ -135,7 +135,7 @@ def test_what_is_no_map_is_refused(tmp_path: Path, two: tuple[str, str]) -> None
 FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
-from shoe.errors import InputError
+from shoe.core.errors import InputError
 from shoe.maps.merge import merge
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))

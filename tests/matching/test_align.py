@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from shoe.errors import InputError
-from shoe.interactions import Interactions
+from shoe.core.errors import InputError
+from shoe.core.interactions import Interactions
 from shoe.matching.align import align
 
 

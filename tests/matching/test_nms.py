@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.interactions import Interactions
+from shoe.core.interactions import Interactions
 from shoe.matching.nms import pair_nms
 from tests.oracles.boxes import Box, iou_pixels
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.interactions import Interactions
+from shoe.core.interactions import Interactions
 from shoe.matching.repeats import repeated
 
 rows = st.lists(

@@ -2,20 +2,20 @@
 
 from typing import Literal
 
-from shoe.frames import Frame
+from shoe.core.coordinates import Coordinates
 
 Box = tuple[float, float, float, float]
 Space = Literal["raw", "indices", "edges"]
 
 
-def moved(box: Box, frame: Frame, space: Space) -> Box:
+def moved(box: Box, frame: Coordinates, space: Space) -> Box:
     """Bring the numbers of a file into the space in which a protocol compares."""
     x1, y1, x2, y2 = box
-    if space == "indices" and frame != Frame.PIXELS_1:
+    if space == "indices" and frame != Coordinates.PIXELS_1:
         return x1 + 1, y1 + 1, x2 + 1, y2 + 1
-    if space == "edges" and frame == Frame.PIXELS_0:
+    if space == "edges" and frame == Coordinates.PIXELS_0:
         return x1, y1, x2 + 1, y2 + 1
-    if space == "edges" and frame == Frame.PIXELS_1:
+    if space == "edges" and frame == Coordinates.PIXELS_1:
         return x1 - 1, y1 - 1, x2, y2
     return box
 

@@ -75,7 +75,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from shoe.datasets.classes import HoiClasses
+from shoe.benchmarks.classes import HoiClasses
 from tests.oracles.boxes import Box, iou_pixels_strict
 from tests.oracles.model import ImageScene, class_words
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
-from shoe.datasets.classes import HoiClasses
+from shoe.benchmarks.classes import HoiClasses
 from tests.oracles.average_precision import all_points, eleven_point
 from tests.oracles.diagnosis import ERROR_TYPES, Diagnosed, Variant
 from tests.oracles.diagnosis_fixes import (

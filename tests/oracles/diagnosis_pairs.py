@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
-from shoe.datasets.classes import HoiClasses
+from shoe.benchmarks.classes import HoiClasses
 from tests.oracles.average_precision import all_points, interpolated
 from tests.oracles.boxes import Box, iou_pixels_strict
 from tests.oracles.diagnosis import Variant, counted, diagnosed

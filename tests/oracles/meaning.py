@@ -17,9 +17,9 @@ class Options:
     weight: float = 0.5
     assign: str = "greedy-gt"
     sigma_ties: str = "confidence"
-    theta: float = 0.5
-    theta_at: str = ">="
-    pixels: str = "cont"
+    threshold: float = 0.5
+    threshold_at: str = ">="
+    overlap: str = "cont"
     min_sigma: str = "none"
     missed: str = "keep"
     fp_scope: str = "dataset"

@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from shoe.datasets.classes import HoiClasses
-from shoe.datasets.truth import GroundTruth
-from shoe.frames import Frame
-from shoe.interactions import Interactions
+from shoe.benchmarks.classes import HoiClasses
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.coordinates import Coordinates
+from shoe.core.interactions import Interactions
 from tests.oracles.boxes import Box
 
 
@@ -33,8 +33,8 @@ class ImageScene:
     name: str
     truth: list[Triplet] = field(default_factory=list)
     predictions: list[Triplet] = field(default_factory=list)
-    truth_frame: Frame = Frame.PIXELS_1
-    prediction_frame: Frame = Frame.CONTINUOUS
+    truth_frame: Coordinates = Coordinates.PIXELS_1
+    prediction_frame: Coordinates = Coordinates.CONTINUOUS
     size: tuple[int, int] = (0, 0)
     known: bool = True
     labels: frozenset[int] | None = None
@@ -54,14 +54,14 @@ def from_tables(truth: GroundTruth, predictions: Interactions) -> list[ImageScen
         scenes[name] = ImageScene(
             name,
             truth=triplets,
-            truth_frame=Frame(int(table.frames[i])),
+            truth_frame=Coordinates(int(table.coordinates[i])),
             size=_size(table, i),
             labels=None if named is None else frozenset(named),
         )
     for i, (name, triplets) in enumerate(zip(predictions.images, _triplets(predictions), strict=True)):
         scene = scenes.setdefault(name, ImageScene(name, size=_size(predictions, i), known=name in scenes))
         scene.predictions = triplets
-        scene.prediction_frame = Frame(int(predictions.frames[i]))
+        scene.prediction_frame = Coordinates(int(predictions.coordinates[i]))
     return list(scenes.values())
 
 
@@ -109,7 +109,7 @@ def _triplets(table: Interactions) -> list[list[Triplet]]:
 
 
 def _table(
-    images: Sequence[tuple[ImageScene, list[Triplet], Frame]], verbs: tuple[str, ...], objects: tuple[str, ...]
+    images: Sequence[tuple[ImageScene, list[Triplet], Coordinates]], verbs: tuple[str, ...], objects: tuple[str, ...]
 ) -> Interactions:
     rows = [(i, t) for i, (_, triplets, _) in enumerate(images) for t in triplets]
     verb_index = {word: i for i, word in enumerate(verbs)}
@@ -125,5 +125,5 @@ def _table(
         objects=objects,
         score=[t.score for _, t in rows],
         sizes=np.array([scene.size for scene, _, _ in images], np.int32).reshape(-1, 2),
-        frame=np.array([frame for _, _, frame in images], np.uint8),
+        coordinates=np.array([frame for _, _, frame in images], np.uint8),
     )

@@ -13,8 +13,8 @@ from hypothesis import reject
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoe.datasets.classes import HoiClasses, classes_of
-from shoe.frames import Frame
+from shoe.benchmarks.classes import HoiClasses, classes_of
+from shoe.core.coordinates import Coordinates
 from tests.oracles.average_precision import OutOfReachError
 from tests.oracles.boxes import Box, moved
 from tests.oracles.meaning import Similarity
@@ -109,7 +109,7 @@ def scenes(
 def _known_scene(
     draw: st.DrawFn, number: int, pool: Sequence[Words], max_truth: int, max_predictions: int, annotated: bool
 ) -> ImageScene:
-    frame = draw(st.sampled_from((Frame.PIXELS_1, Frame.PIXELS_1, Frame.PIXELS_0)))
+    frame = draw(st.sampled_from((Coordinates.PIXELS_1, Coordinates.PIXELS_1, Coordinates.PIXELS_0)))
     truth: list[Triplet] = []
     for _ in range(draw(st.integers(0, max_truth))):
         verb, noun = draw(st.sampled_from(pool))
@@ -134,7 +134,7 @@ def _known_scene(
         # Not always all that the boxes say: annotations of images and of boxes are two files.
         told = [(t.verb, t.object) for t in truth if draw(st.integers(0, 5)) > 0]
         named = frozenset(numbers[words] for words in [*more, *told])
-    split = "train2015" if frame == Frame.PIXELS_0 else "test2015"
+    split = "train2015" if frame == Coordinates.PIXELS_0 else "test2015"
     return ImageScene(
         f"HICO_{split}_{number + 1:08d}.jpg",
         truth=truth,
@@ -165,7 +165,7 @@ def _free_prediction(draw: st.DrawFn, pool: Sequence[Words]) -> Triplet:
 
 
 @st.composite
-def _near(draw: st.DrawFn, truth: Triplet, frame: Frame) -> Triplet:
+def _near(draw: st.DrawFn, truth: Triplet, frame: Coordinates) -> Triplet:
     """A prediction on a truth's pair: its boxes in one convention or another, moved, halved or as they are."""
     boxes = []
     for box in (truth.human_box, truth.object_box):

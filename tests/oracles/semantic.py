@@ -10,7 +10,7 @@ Choices that the text leaves open:
 - ``assign=best-first`` walks (sigma, then the key of sigma-ties, then prediction row, then truth row).
 - A missed truth's (0, 0) ties with predictions that have score 0.
 - Under ``fp-scope=dataset`` a class without ground truth can be charged; with ``classes=truth`` that costs nothing.
-- ``min-sigma=delta`` compares as ``delta-at`` does. ``pixels=+1`` is the official script's IoU.
+- ``min-sigma=delta`` compares as ``delta-at`` does. ``overlap=+1`` is the official script's IoU.
 - geometric = verb ** weight * object ** (1 - weight); minimum has no weight.
 - Rates are fractions. The prediction miss rate is of the predictions after tau; repeats count as unmatched.
 - ``f1-classes=counted``: classes with ground truth, or with a charged prediction.
@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TypedDict
 
-from shoe.datasets.classes import HoiClasses
+from shoe.benchmarks.classes import HoiClasses
 from tests.oracles.assignment import Candidate, assigned
 from tests.oracles.average_precision import EPSILON, Entry, average_precision, expected_ap
 from tests.oracles.boxes import Box, Space, iou_continuous, iou_pixels, moved
@@ -142,7 +142,7 @@ def semantic(
 
 
 def _image(scene: ImageScene, numbers: dict[tuple[str, str], int], options: Options) -> _Image:
-    space: Space = "indices" if options.pixels == "+1" else "edges"
+    space: Space = "indices" if options.overlap == "+1" else "edges"
     truth = []
     for row, t in enumerate(scene.truth):
         if (t.verb, t.object) in numbers:
@@ -219,7 +219,7 @@ def _matched(image: _Image, meaning: Meaning) -> _Outcome:
 def _candidates(image: _Image, meaning: Meaning) -> list[Candidate]:
     """All (truth, prediction) pairs that may match: both boxes overlap enough and sigma is high enough."""
     options = meaning.options
-    iou = iou_pixels if options.pixels == "+1" else iou_continuous
+    iou = iou_pixels if options.overlap == "+1" else iou_continuous
     barred = _repeats(image.predictions) if options.repeats == "charged" else set()
     found = []
     for g, t in enumerate(image.truth):
@@ -228,7 +228,7 @@ def _candidates(image: _Image, meaning: Meaning) -> list[Candidate]:
                 continue
             human, thing = iou(t.human, p.human), iou(t.object, p.object)
             pair = min(human, thing)
-            if not (pair > options.theta if options.theta_at == ">" else pair >= options.theta):
+            if not (pair > options.threshold if options.threshold_at == ">" else pair >= options.threshold):
                 continue
             sigma = meaning.sigma(t.hoi, p.verb, p.noun)
             if options.min_sigma == "positive" and not sigma > 0:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
-from shoe.datasets.classes import HoiClasses
+from shoe.benchmarks.classes import HoiClasses
 from tests.oracles.average_precision import Grid, eleven_point
 from tests.oracles.boxes import Box, Space, iou_continuous, iou_pixels, iou_pixels_strict, moved
 from tests.oracles.model import ImageScene, Triplet, class_words

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoe.frames import Frame
+from shoe.core.coordinates import Coordinates
 from tests.oracles.average_precision import (
     Method,
     OutOfReachError,
@@ -108,11 +108,15 @@ def test_half_overlap_in_each_convention() -> None:
 
 def test_one_pixel_box_in_every_space() -> None:
     """The first pixel of an image, in three frames, is one box wherever frames are understood."""
-    first = {Frame.CONTINUOUS: (0.0, 0.0, 1.0, 1.0), Frame.PIXELS_0: (0.0, 0.0, 0.0, 0.0), Frame.PIXELS_1: (1.0,) * 4}
+    first = {
+        Coordinates.CONTINUOUS: (0.0, 0.0, 1.0, 1.0),
+        Coordinates.PIXELS_0: (0.0, 0.0, 0.0, 0.0),
+        Coordinates.PIXELS_1: (1.0,) * 4,
+    }
     assert {moved(box, frame, "edges") for frame, box in first.items()} == {(0, 0, 1, 1)}
-    assert moved((0, 0, 0, 0), Frame.PIXELS_0, "indices") == moved((1, 1, 1, 1), Frame.PIXELS_1, "indices")
-    assert moved((3, 4, 5, 6), Frame.CONTINUOUS, "indices") == (4, 5, 6, 7)
-    assert all(moved((3, 4, 5, 6), frame, "raw") == (3, 4, 5, 6) for frame in Frame)
+    assert moved((0, 0, 0, 0), Coordinates.PIXELS_0, "indices") == moved((1, 1, 1, 1), Coordinates.PIXELS_1, "indices")
+    assert moved((3, 4, 5, 6), Coordinates.CONTINUOUS, "indices") == (4, 5, 6, 7)
+    assert all(moved((3, 4, 5, 6), frame, "raw") == (3, 4, 5, 6) for frame in Coordinates)
 
 
 # Tables

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoe.frames import Frame
+from shoe.core.coordinates import Coordinates
 from tests.oracles.boxes import Box
 from tests.oracles.meaning import LITERAL
 from tests.oracles.model import ImageScene, Triplet, class_words
@@ -35,7 +35,7 @@ def on_pair(verb: str, score: float = 1.0, noun: str = "horse") -> Triplet:
 
 
 def one_image(truth: list[Triplet], predictions: list[Triplet]) -> ImageScene:
-    return ImageScene("a.jpg", truth=truth, predictions=predictions, prediction_frame=Frame.PIXELS_1)
+    return ImageScene("a.jpg", truth=truth, predictions=predictions, prediction_frame=Coordinates.PIXELS_1)
 
 
 def exact(part: int) -> Callable[[int, str], float]:
@@ -145,7 +145,7 @@ def test_overlap_of_exactly_one_half_and_its_two_conventions() -> None:
     scene = one_image([on_pair("ride")], [half])
     for pixels in ("cont", "+1"):
         assert score(scene, pixels=pixels)["gt_miss_rate"] == 0
-        assert score(scene, pixels=pixels, theta_at=">")["gt_miss_rate"] == 1
+        assert score(scene, pixels=pixels, threshold_at=">")["gt_miss_rate"] == 1
 
 
 def test_a_floor_under_sigma() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 
-from shoe.frames import Frame
+from shoe.core.coordinates import Coordinates
 from tests.oracles.boxes import Box
 from tests.oracles.model import ImageScene, Triplet, class_words
 from tests.oracles.scenes import scenes, small_classes
@@ -26,7 +26,7 @@ def on_pair(verb: str, score: float = 1.0, noun: str = "horse") -> Triplet:
 
 
 def one_image(truth: list[Triplet], predictions: list[Triplet]) -> ImageScene:
-    return ImageScene("a.jpg", truth=truth, predictions=predictions, prediction_frame=Frame.PIXELS_1)
+    return ImageScene("a.jpg", truth=truth, predictions=predictions, prediction_frame=Coordinates.PIXELS_1)
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ def test_each_protocol_has_its_grid_of_recalls() -> None:
 
 
 def test_pocket_credits_the_best_scored_owner_though_another_overlaps_better() -> None:
-    shifted = replace(on_pair("ride", 0.9), human_box=(10.0, 10.0, 19.0, 25.0))
-    scene = one_image([on_pair("ride")], [on_pair("ride", 0.8), shifted])
+    converted = replace(on_pair("ride", 0.9), human_box=(10.0, 10.0, 19.0, 25.0))
+    scene = one_image([on_pair("ride")], [on_pair("ride", 0.8), converted])
     assert strict([scene], CLASSES, "upt")["ap"][hoi("ride")] == 1
 
 
@@ -179,13 +179,13 @@ def test_diag_skips_classes_that_were_tried_in_vain() -> None:
 
 
 def test_coordinates_differ_by_one_pixel() -> None:
-    """Predictions of the same pixels, written 0-based, are perfect only where they are shifted."""
+    """Predictions of the same pixels, written 0-based, are perfect only where they are converted."""
     small = (3.0, 3.0, 4.0, 4.0)
     scene = ImageScene(
         "a.jpg",
         [Triplet(small, small, "ride", "horse")],
         [Triplet((2.0, 2.0, 3.0, 3.0), (2.0, 2.0, 3.0, 3.0), "ride", "horse")],
-        prediction_frame=Frame.PIXELS_0,
+        prediction_frame=Coordinates.PIXELS_0,
     )
     perfect = {p for p in PROTOCOLS if strict([scene], CLASSES, p)["ap"][hoi("ride")] == 1}
     assert perfect == {"hico-det", "hico-det-known-object", "ppdm", "upt"}

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoe.core.errors import InputError
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.interactions import NegativeAp
-from shoe.errors import InputError
 from shoe.plots.confusions import Cell, confusion_map
 from shoe.plots.errors import error_bars
 from shoe.plots.figures import draw_figures

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
-from shoe.errors import InputError
+from shoe.core.errors import InputError
 from shoe.plots.examples import Example, Pair
 from shoe.plots.pictures import _HEIGHT, _WIDTH, Box, _cell, _cut, _font, _picture, _tag, draw_pictures, grid
 from shoe.plots.style import BLUE, ORANGE

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shoe.frames import Frame
-from shoe.interactions import Interactions
+from shoe.core.coordinates import Coordinates
+from shoe.core.interactions import Interactions
 from shoe.predictions.pair_scores import NO_VERB, Pairs
 from tests.oracles.diagnosis_pairs import Pair
 
@@ -23,7 +23,7 @@ def as_pairs(predicted: Mapping[str, Sequence[Pair]], verbs: tuple[str, ...]) ->
         object=[words.index(pair.object) for _, pair in rows],
         verbs=(NO_VERB,),
         objects=words,
-        frame=Frame.PIXELS_1,
+        coordinates=Coordinates.PIXELS_1,
     )
     best = [max((x for v, x in p.verb_scores.items() if v != "no_interaction"), default=0.0) for _, p in rows]
     scores = np.array([[pair.verb_scores.get(verb, np.nan) for verb in verbs] for _, pair in rows])

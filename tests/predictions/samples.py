@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import orjson
 
-from shoe.datasets.classes import classes_of, coco_categories
+from shoe.benchmarks.classes import classes_of, coco_categories
+from shoe.core.interactions import Interactions
 from shoe.demo import DATA
-from shoe.interactions import Interactions
 from shoe.predictions import read_predictions, write_predictions
 
 FOLDER = Path(__file__).resolve().parent.parent / "data" / "predictions"

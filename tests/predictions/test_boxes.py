@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.errors import InputError, OptionError
-from shoe.frames import Frame
+from shoe.core.coordinates import Coordinates
+from shoe.core.errors import InputError, OptionError
 from shoe.predictions import read_predictions
 from shoe.predictions.boxes import LAYOUTS, SCALES, Convention, parse_convention, valid_conventions
 
@@ -88,8 +88,8 @@ def test_the_frame_goes_with_the_convention(tmp_path: Path) -> None:
     record = {"image": "a.jpg", "human_box": [5, 5, 5, 9], "object_box": [1, 1, 3, 3], "verb": "v", "object": "o"}
     path = tmp_path / "v.json"
     path.write_bytes(orjson.dumps([record]))
-    assert read_predictions(path, boxes="pixels-0").frames.tolist() == [Frame.PIXELS_0]
-    assert read_predictions(path, boxes="pixels-1").frames.tolist() == [Frame.PIXELS_1]
+    assert read_predictions(path, boxes="pixels-0").coordinates.tolist() == [Coordinates.PIXELS_0]
+    assert read_predictions(path, boxes="pixels-1").coordinates.tolist() == [Coordinates.PIXELS_1]
     with pytest.raises(InputError, match=r"1 of 2 boxes is so; all have an area as .*pixels-0: name it with --boxes"):
         read_predictions(path)
 

@@ -8,11 +8,11 @@ import orjson
 import pytest
 from numpy.typing import NDArray
 
-from shoe.datasets.classes import coco_objects
-from shoe.errors import InputError
+from shoe.benchmarks.classes import coco_objects
+from shoe.core.errors import InputError
+from shoe.io.matlab_writer import cell_file
 from shoe.predictions import read_predictions_with_notes
 from shoe.predictions.cells import official_images
-from shoe.predictions.matlab_writer import cell_file
 from tests.predictions import samples
 
 ROW = [9, 19, 109, 219, 58, 91, 299, 238, 0.81]

@@ -10,8 +10,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from shoe.errors import InputError
-from shoe.interactions import Interactions
+from shoe.core.errors import InputError
+from shoe.core.interactions import Interactions
 from shoe.predictions import ReadNotes, read_predictions_with_notes
 
 CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shoe.errors import ShoeError
+from shoe.core.errors import ShoeError
 from shoe.predictions import read_predictions
 from tests.predictions import samples
 from tests.predictions.damage import damaged, options, predictions

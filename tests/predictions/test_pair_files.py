@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shoe.datasets.classes import classes_of, coco_categories
-from shoe.errors import InputError, OptionError
+from shoe.benchmarks.classes import classes_of, coco_categories
+from shoe.core.errors import InputError, OptionError
 from shoe.predictions import read_predictions
 from shoe.predictions.action_scores import read_action_scores
 from shoe.predictions.pair_files import read_pairs

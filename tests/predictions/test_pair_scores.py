@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.frames import Frame
-from shoe.interactions import Interactions
+from shoe.core.coordinates import Coordinates
+from shoe.core.interactions import Interactions
 from shoe.predictions.pair_scores import NO_VERB, Pairs, find_pairs, pairs_of, triplet_scores
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis_pairs import Pair, action_scores
@@ -21,7 +21,7 @@ CLASSES = small_classes()
 
 
 def triplets_of(scenes: list[ImageScene]) -> Interactions:
-    return to_tables([replace(scene, prediction_frame=Frame.PIXELS_1) for scene in scenes], CLASSES)[1]
+    return to_tables([replace(scene, prediction_frame=Coordinates.PIXELS_1) for scene in scenes], CLASSES)[1]
 
 
 @given(crowds(), st.integers(0, 2**16))

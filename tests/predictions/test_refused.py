@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from shoe.errors import InputError, OptionError
+from shoe.core.errors import InputError, OptionError
 from shoe.predictions import read_predictions, write_predictions
 from tests.predictions import samples
 from tests.tables import one_triplet

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shoe.datasets.classes import classes_of
-from shoe.frames import Frame
-from shoe.interactions import Interactions
+from shoe.benchmarks.classes import classes_of
+from shoe.core.coordinates import Coordinates
+from shoe.core.interactions import Interactions
 from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
 from shoe.predictions.cells import official_images
 from shoe.predictions.formats import FORMATS, NATIVE
@@ -39,7 +39,7 @@ def with_names(table: Interactions, names: list[str]) -> Interactions:
     return replace(
         table,
         images=tuple(names[: len(table.images)]),
-        frames=np.zeros(len(table.images), np.uint8),
+        coordinates=np.zeros(len(table.images), np.uint8),
         human_boxes=table.human_boxes + wide,
         object_boxes=table.object_boxes + wide,
     )
@@ -111,11 +111,11 @@ def test_official_cells_are_read_by_others(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", [name for name, form in FORMATS.items() if form.write and name != "mat"])
 def test_pixels_are_counted_from_0_in_forms_without_frames(tmp_path: Path, form: str) -> None:
     table = samples.base()
-    table = replace(table, frames=np.full(len(table.images), Frame.PIXELS_1, np.uint8))
+    table = replace(table, coordinates=np.full(len(table.images), Coordinates.PIXELS_1, np.uint8))
     read = again(table, tmp_path, form, boxes="pixels-0")
     assert np.array_equal(read.human_boxes, table.human_boxes - 1)
     assert np.array_equal(read.object_boxes, table.object_boxes - 1)
-    assert set(read.frames) == {Frame.PIXELS_0}
+    assert set(read.coordinates) == {Coordinates.PIXELS_0}
 
 
 def test_inflected_labels_are_written_as_the_labels_they_are(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.frames import Frame
+from shoe.core.coordinates import Coordinates
 from shoe.predictions import read_predictions, read_predictions_with_notes
 from tests.predictions import samples
 
@@ -30,7 +30,7 @@ def test_all_forms_hold_the_same_triplets(name: str) -> None:
     order = sorted if by_class else list
     assert order(samples.rows(read)) == order(samples.rows(table))
     assert read.images == table.images
-    assert (read.frames == (Frame.PIXELS_0 if name == "detections.mat" else Frame.CONTINUOUS)).all()
+    assert (read.coordinates == (Coordinates.PIXELS_0 if name == "detections.mat" else Coordinates.CONTINUOUS)).all()
 
 
 @pytest.mark.parametrize("name", EXACT)

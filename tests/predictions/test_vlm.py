@@ -6,9 +6,9 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from shoe.datasets.classes import classes_of
-from shoe.errors import InputError
-from shoe.interactions import Interactions
+from shoe.benchmarks.classes import classes_of
+from shoe.core.errors import InputError
+from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
 from shoe.predictions import ReadNotes, read_predictions_with_notes
 from shoe.similarity import load_similarity

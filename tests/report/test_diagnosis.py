@@ -14,7 +14,7 @@ import orjson
 import pytest
 from rich.console import Console
 
-from shoe.datasets.truth import GroundTruth
+from shoe.benchmarks.truth import GroundTruth
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnosis import NAMES
 from shoe.diagnosis.interactions import InteractionMap, NegativeAp

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from shoe import GroundTruth, Interactions, Metric, OptionError, Report, concatenate, score
-from shoe.errors import InputError
+from shoe.core.errors import InputError
 from shoe.predictions.notes import ReadNotes
 from shoe.report.json import as_dict, as_json
 from shoe.report.terminal import comparison_table, print_report

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.datasets.classes import HoiClasses
+from shoe.benchmarks.classes import HoiClasses
 from shoe.lexicon.expressions import Part
-from shoe.matching.meaning import Meaning
 from shoe.matching.task import Task
-from shoe.scoring.options import changed
-from shoe.scoring.protocols import SEMANTIC, STRICT
+from shoe.protocols.named import SEMANTIC, STRICT
+from shoe.protocols.options import changed
+from shoe.scoring.meaning import Meaning
 from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.scoring.strict import StrictResult, strict_score
 from shoe.similarity.table import Basis, SimilarityTable

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shoe.matching.task import Task
-from shoe.scoring.protocols import STRICT
+from shoe.protocols.named import STRICT
 from tests.oracles.model import to_tables
 from tests.oracles.scenes import random_scenes, small_classes, toy_similarity
 from tests.scoring.compare import fast_semantic, fast_strict, same

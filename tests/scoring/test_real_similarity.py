@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import shoe
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import ObjectWords, resolve
-from shoe.scoring.protocols import STRICT
+from shoe.protocols.named import STRICT
 from shoe.scoring.score import Report
 from shoe.similarity import Similarity, similarity_table
 from tests.oracles.model import ImageScene, Triplet, class_words, to_tables

@@ -17,8 +17,8 @@ OPTIONS: dict[str, list[str]] = {
     "weight": ["0.5", "0.3"],
     "assign": ["greedy-gt", "best-first", "confidence"],
     "sigma-ties": ["confidence", "index", "iou"],
-    "theta": ["0.5", "0.4"],
-    "theta-at": [">=", ">"],
+    "threshold": ["0.5", "0.4"],
+    "threshold-at": [">=", ">"],
     "pixels": ["cont", "+1"],
     "min-sigma": ["none", "positive", "delta"],
     "missed": ["keep", "drop"],
@@ -38,7 +38,7 @@ OPTIONS: dict[str, list[str]] = {
     "cap": ["none", "3"],
     "repeats": ["charged", "matched"],
 }
-NUMBERS = ("weight", "theta", "delta", "tau", "map-tau")
+NUMBERS = ("weight", "threshold", "delta", "tau", "map-tau")
 
 
 def slow_options(options: dict[str, str]) -> dict[str, object]:

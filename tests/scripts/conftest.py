@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from shoe.datasets.hico_det import read_ground_truth
-from shoe.datasets.truth import GroundTruth
+from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks.truth import GroundTruth
 from shoe.demo import TRUTH
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe.datasets.truth import GroundTruth
+from shoe.benchmarks.truth import GroundTruth
 from shoe.demo import DATA
 from tests.scripts.conftest import SCRIPTS
 

@@ -9,7 +9,7 @@ import orjson
 import pytest
 import rating_sample
 
-from shoe.raters.states import State
+from shoe.rating.states import State
 from shoe.similarity import Rater, SimilarityMap, write_map
 
 _CLASSES = ["ride.v.01", "hold.v.02", "feed.v.01"]

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import synthetic
 
-from shoe.datasets.truth import GroundTruth
-from shoe.frames import Frame
-from shoe.interactions import Interactions
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.coordinates import Coordinates
+from shoe.core.interactions import Interactions
 from shoe.matching.task import Task
-from shoe.scoring.protocols import STRICT
+from shoe.protocols.named import STRICT
 from shoe.scoring.strict import strict_score
 
 PER_IMAGE = 50
@@ -48,7 +48,7 @@ def test_every_image_gets_its_triplets_best_first(sample: GroundTruth, detected:
 
 def test_triplets_are_classes_and_boxes_lie_in_their_image(sample: GroundTruth, detected: Interactions) -> None:
     assert (sample.classes.of[detected.verb, detected.object] >= 0).all()
-    assert (detected.frames == Frame.CONTINUOUS).all()
+    assert (detected.coordinates == Coordinates.CONTINUOUS).all()
     sizes = detected.sizes[detected.image]
     for boxes in (detected.human_boxes, detected.object_boxes):
         assert (boxes >= 0).all()

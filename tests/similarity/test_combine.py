@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.errors import OptionError
+from shoe.core.errors import OptionError
 from shoe.similarity import combine
 from shoe.similarity.combine import COMBINATIONS
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.errors import OptionError
+from shoe.core.errors import OptionError
 from shoe.similarity.ensemble import ENSEMBLES, ensemble_values
 
 RATINGS = st.lists(st.sampled_from([None, 0, 1, 2, 3, 4]), min_size=1, max_size=6)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoe.errors import InputError, OptionError
+from shoe.core.errors import InputError, OptionError
 from shoe.lexicon.store import lexicon
 from shoe.similarity import Rater, SimilarityMap, load_similarity, write_map
 from shoe.similarity.ratings import Pairs

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from shoe.datasets.classes import classes_of
+from shoe.benchmarks.classes import classes_of
+from shoe.core.shipped import shipped
 from shoe.lexicon.expressions import Part
-from shoe.shipped import shipped
 from shoe.similarity import SimilarityMap
 from shoe.similarity.maps import FILES, shipped_maps
 from shoe.similarity.ratings import checked_pairs

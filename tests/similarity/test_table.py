@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoe.datasets.classes import NO_INTERACTION, classes_of
-from shoe.errors import OptionError
+from shoe.benchmarks.classes import NO_INTERACTION, classes_of
+from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.resolve import resolve

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from shoe.lexicon.expressions import Part
     from shoe.lexicon.resolve import ObjectWords
-    from shoe.raters.budget import Budget
-    from shoe.raters.estimate import Estimate
-    from shoe.raters.job import Outcome
-    from shoe.raters.pairs import Plan
-    from shoe.raters.panel import Panel
+    from shoe.llm.budget import Budget
+    from shoe.rating.estimate import Estimate
+    from shoe.rating.job import Outcome
+    from shoe.rating.pairs import Plan
+    from shoe.rating.panel import Panel
 
 LEDGER = "shoe-ledger"
 
@@ -67,13 +67,13 @@ def build(
     """
     import gc
 
-    from shoe.datasets.classes import classes_of
-    from shoe.raters.budget import Budget
-    from shoe.raters.built import check_place
-    from shoe.raters.job import known
-    from shoe.raters.panel import Panel
-    from shoe.raters.prompts import Prompts
-    from shoe.raters.raters_toml import read_raters
+    from shoe.benchmarks.classes import classes_of
+    from shoe.llm.budget import Budget
+    from shoe.rating.built import check_place
+    from shoe.rating.job import known
+    from shoe.rating.panel import Panel
+    from shoe.rating.prompts import Prompts
+    from shoe.rating.raters_toml import read_raters
 
     gc.enable()  # this command runs for days
     classes_of(dataset)
@@ -97,12 +97,12 @@ def _plans(
     dataset: str, predictions: list[Path], parts: str, steps: int | None, object_words: str | None
 ) -> tuple[dict[Part, Plan], dict[Part, str]]:
     """Make the plans of the parts that are wanted, and say by which rules."""
-    from shoe.datasets.classes import classes_of
-    from shoe.errors import OptionError, unknown_name
+    from shoe.benchmarks.classes import classes_of
+    from shoe.core.errors import OptionError, unknown_name
     from shoe.lexicon.expressions import POS
     from shoe.predictions import read_predictions
-    from shoe.raters.neighbourhood import STEPS
-    from shoe.raters.planning import NEEDED_RULE, VERB_RULE, object_rule, plan_dataset, plan_needed
+    from shoe.rating.neighbourhood import STEPS
+    from shoe.rating.planning import NEEDED_RULE, VERB_RULE, object_rule, plan_dataset, plan_needed
 
     wanted = [part.strip() for part in parts.split(",")]
     for part in wanted:
@@ -126,9 +126,9 @@ def _plans(
 
 
 def _estimate(panel: Panel, plans: Mapping[Part, Plan], before: Outcome) -> Estimate:
-    from shoe.raters.estimate import estimate
-    from shoe.raters.measured import measured_progress
-    from shoe.raters.senses import describe
+    from shoe.llm.measured import measured_progress
+    from shoe.rating.estimate import estimate
+    from shoe.rating.senses import describe
 
     return estimate(plans, panel.raters, panel.prompts, describe, measured_progress(panel, before))
 
@@ -146,9 +146,9 @@ def _confirm(panel: Panel, plans: Mapping[Part, Plan], before: Outcome, budget: 
     """Ask before money is spent."""
     from rich.console import Console
 
-    from shoe.errors import OptionError
-    from shoe.raters.built import is_complete
-    from shoe.raters.network.endpoint import OFFICIAL
+    from shoe.core.errors import OptionError
+    from shoe.llm.endpoint import OFFICIAL
+    from shoe.rating.built import is_complete
     from shoe.report.estimate import estimate_table
 
     charged = [name for name, url in _without_price(panel) if url == OFFICIAL]
@@ -201,9 +201,9 @@ def _run(
 ) -> None:
     import os
 
-    from shoe.raters.built import is_complete, write_built
-    from shoe.raters.job import rate
-    from shoe.raters.progress import Progress
+    from shoe.llm.progress import Progress
+    from shoe.rating.built import is_complete, write_built
+    from shoe.rating.job import rate
     from shoe.report.map_build import outcome_json
 
     with Progress(panel.raters.currency) as progress:
@@ -257,6 +257,6 @@ def _write(content: dict[str, Any], json: str | None) -> None:
 
 
 def _say(line: str) -> None:
-    from shoe.errors import printable
+    from shoe.core.errors import printable
 
     print(f"shoe: {printable(line, longest=1000)}", file=sys.stderr)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from shoe.arrays import Mask
+    from shoe.core.arrays import Mask
     from shoe.lexicon.expressions import Part
+    from shoe.llm.budget import Budget
+    from shoe.llm.progress import Display
     from shoe.maps.complete import Completion, Rate
-    from shoe.raters.budget import Budget
-    from shoe.raters.panel import Panel
-    from shoe.raters.progress import Display
+    from shoe.rating.panel import Panel
     from shoe.scoring.score import Report
     from shoe.similarity import Rater, SimilarityMap
     from shoe.similarity.ratings import Pairs
@@ -56,13 +56,13 @@ def complete(
     import gc
 
     from shoe.cli.map.evaluation import evaluated
-    from shoe.errors import OptionError
+    from shoe.core.errors import OptionError
+    from shoe.llm.budget import Budget
     from shoe.maps.draft import begun
     from shoe.maps.rows import ENSEMBLE
-    from shoe.raters.budget import Budget
-    from shoe.raters.panel import Panel
-    from shoe.raters.prompts import Prompts
-    from shoe.raters.raters_toml import read_raters
+    from shoe.rating.panel import Panel
+    from shoe.rating.prompts import Prompts
+    from shoe.rating.raters_toml import read_raters
     from shoe.similarity import SimilarityMap
 
     gc.enable()  # this command may run for days
@@ -94,9 +94,9 @@ def _run(
     """Complete the map, and say on stderr how it goes."""
     import os
 
+    from shoe.llm.progress import Progress
     from shoe.maps.complete import Spent
     from shoe.maps.complete import complete as complete_map
-    from shoe.raters.progress import Progress
     from shoe.report.map_complete import round_line
 
     currency = panel.raters.currency
@@ -124,9 +124,9 @@ def _asking(panel: Panel, budget: Budget, display: Display) -> Rate:
     import numpy as np
 
     from shoe.lexicon.store import lexicon
-    from shoe.raters.job import rate
-    from shoe.raters.planning import plan_pairs
-    from shoe.raters.states import pending
+    from shoe.rating.job import rate
+    from shoe.rating.planning import plan_pairs
+    from shoe.rating.states import pending
 
     def ask(wanted: Mapping[Part, Sequence[tuple[str, str]]]) -> dict[Part, Pairs]:
         outcome = rate(panel, {p: plan_pairs(p, pairs) for p, pairs in wanted.items()}, budget, display, sample=0)
@@ -165,7 +165,7 @@ def _purpose(predictions: Path, ground_truth: Path) -> dict[str, str]:
     """What map.json says the map was completed for: files by name and content."""
     from hashlib import sha256
 
-    from shoe.files import read_bytes
+    from shoe.io.files import read_bytes
 
     files = {"predictions": predictions, "ground_truth": ground_truth}
     digests = {f"{what}_sha256": sha256(read_bytes(path)).hexdigest() for what, path in files.items()}
@@ -175,7 +175,7 @@ def _purpose(predictions: Path, ground_truth: Path) -> dict[str, str]:
 def _tell(completion: Completion, report: Report, panel: Panel, out: Path, tolerance: float, json: str | None) -> None:
     """Put out what came of it."""
     from shoe.cli.output import write_json
-    from shoe.raters.planning import plan_dataset, plan_needed
+    from shoe.rating.planning import plan_dataset, plan_needed
     from shoe.report.map_complete import Sizes, closing_lines, completion_json, rounds_table
     from shoe.report.map_tables import as_json, say
     from shoe.report.terminal import console

@@ -33,7 +33,7 @@ def diff(
     """
     from shoe.cli.map.evaluation import evaluated
     from shoe.cli.output import write_json
-    from shoe.errors import MissingExtraError
+    from shoe.core.errors import MissingExtraError
     from shoe.maps.diff import compare, glosses_of
     from shoe.maps.effect import under
     from shoe.maps.rows import ENSEMBLE

@@ -17,7 +17,7 @@ def evaluated(predictions: Path | None, ground_truth: Path | None, map_name: str
         OptionError: if only one of the two files is given.
         InputError: for a file that is broken.
     """
-    from shoe.errors import OptionError
+    from shoe.core.errors import OptionError
     from shoe.maps.effect import scored
 
     if predictions is None and ground_truth is None:

@@ -27,8 +27,8 @@ def import_(
     with file, line and field. What shoe map export writes as a table can be imported. OUT is written whole or not at
     all.
     """
-    from shoe.datasets.classes import classes_of
-    from shoe.errors import OptionError, printable, quote
+    from shoe.benchmarks.classes import classes_of
+    from shoe.core.errors import OptionError, printable, quote
     from shoe.maps.importing import import_tables
     from shoe.maps.info import describe
     from shoe.report.map_tables import heading

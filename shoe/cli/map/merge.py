@@ -21,7 +21,7 @@ def merge(
     A rater's name that occurs twice is refused. Where a rater did not rate a pair of another's, its rating is missing,
     not 0. What each map says of itself is kept under "merged" in the new map.json. DIR is written whole or not at all.
     """
-    from shoe.errors import printable
+    from shoe.core.errors import printable
     from shoe.maps.info import describe
     from shoe.maps.merge import merge as merge_maps
     from shoe.report.map_tables import heading

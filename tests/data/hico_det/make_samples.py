@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from tests.datasets.forms import as_ppdm
+from tests.benchmarks.forms import as_ppdm
 
 HERE = Path(__file__).parent
 # The first images, the first two without triplets, and two with many.

@@ -1,0 +1,188 @@
+"""The HOI classes of a dataset: verb and object names, their synsets, and which are rare.
+
+The tables are package data; a file of the same form overrides them (``read_classes``).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Indices
+from shoe.core.errors import InputError, near, quote, unknown_name
+from shoe.io.files import read_bytes
+
+_DATA = Path(__file__).parent / "data"
+
+_COLUMNS = ["verb", "object", "gerund", "verb_synset", "object_synset", "rare"]
+_TABLES = {"hico-det": "hico_det_classes.tsv"}
+NO_INTERACTION = "no_interaction"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HoiClasses:
+    """K HOI classes, each a (verb, object) pair, in the order of the dataset.
+
+    Attributes:
+        name: the dataset's name.
+        verbs, objects: distinct names, alphabetical; vocabularies of the ground truth.
+        verb, object: (K,) indices into ``verbs`` and ``objects``.
+        gerunds: per verb, its -ing form as the dataset writes it.
+        verb_synsets: per class, WordNet 3.0 name of the verb's sense; "" for no_interaction. One verb may have several.
+        object_synsets: per class, WordNet 3.0 name of the object's sense.
+        rare: (K,) fewer than 10 training pairs.
+        of: (verbs, objects) class of each combination, -1 where the dataset has none.
+        digest: 8 hex digits of the table's content.
+    """
+
+    name: str
+    verbs: tuple[str, ...]
+    objects: tuple[str, ...]
+    verb: NDArray[np.int32]
+    object: NDArray[np.int32]
+    gerunds: tuple[str, ...]
+    verb_synsets: tuple[str, ...]
+    object_synsets: tuple[str, ...]
+    rare: NDArray[np.bool_]
+    of: NDArray[np.int32]
+    digest: str
+
+    def __len__(self) -> int:
+        return len(self.verb)
+
+    @property
+    def labels(self) -> list[str]:
+        """K readable labels, as "ride horse"."""
+        return [f"{self.verbs[v]} {self.objects[o]}" for v, o in zip(self.verb, self.object, strict=True)]
+
+    @property
+    def no_interaction(self) -> NDArray[np.bool_]:
+        """(K,) True for the classes that say a person does nothing with the object."""
+        return np.array([self.verbs[v] == NO_INTERACTION for v in self.verb], bool)
+
+
+@cache
+def classes_of(dataset: str) -> HoiClasses:
+    """Load the class table of a dataset by name.
+
+    Raises:
+        OptionError: for a dataset that has none.
+    """
+    if dataset not in _TABLES:
+        raise unknown_name("dataset", dataset, _TABLES)
+    resource = _DATA / _TABLES[dataset]
+    return _parse(resource.read_text("utf-8"), dataset, source=_TABLES[dataset])
+
+
+def read_classes(path: str | Path, name: str) -> HoiClasses:
+    """Read a class table that replaces a packaged one: tab-separated, with the packaged table's header.
+
+    Raises:
+        InputError: if it cannot be read, naming the line that breaks the form, has a label that differs from another's
+            only in case or separators, or a synset that WordNet has not.
+    """
+    try:
+        text = read_bytes(path).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(path, found="bytes that are not UTF-8", expected="a tab-separated class table") from None
+    classes = _parse(text, name, source=path)
+    rows = [line.split("\t") for line in text.splitlines()[1:]]
+    _check_labels(rows, path)
+    _check_synsets(rows, path)
+    return classes
+
+
+@cache
+def coco_categories() -> dict[int, str]:
+    """COCO category id (1 to 90) to object name, in COCO's contiguous order (0 to 79)."""
+    text = (_DATA / "coco_categories.tsv").read_text("utf-8")
+    rows = [line.split("\t") for line in text.splitlines()[1:]]
+    return {int(number): name for name, number in rows}
+
+
+def coco_objects(classes: HoiClasses) -> Indices:
+    """(80,) index into ``classes.objects`` of each object in COCO's contiguous order."""
+    position = {word: i for i, word in enumerate(classes.objects)}
+    return np.array([position[word] for word in coco_categories().values()], np.int64)
+
+
+def coco_ids(classes: HoiClasses) -> Indices:
+    """(91,) index into ``classes.objects`` of each COCO category id; -1 for the ids that COCO does not use."""
+    table = np.full(max(coco_categories()) + 1, -1, np.int64)
+    table[list(coco_categories())] = coco_objects(classes)
+    return table
+
+
+def _parse(text: str, name: str, source: str | Path) -> HoiClasses:
+    lines = text.splitlines()
+    if not lines or lines[0].split("\t") != _COLUMNS:
+        raise InputError(source, record="line 1", found=quote(lines[0] if lines else ""), expected="\\t".join(_COLUMNS))
+    rows = [line.split("\t") for line in lines[1:]]
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(_COLUMNS) or not row[0] or not row[1] or row[5] not in ("", "rare"):
+            found = quote(lines[number - 1])
+            raise InputError(source, record=f"line {number}", found=found, expected="six fields, the last '' or 'rare'")
+    if not rows:
+        raise InputError(source, found="no classes", expected="one line per class below the header")
+    verbs = sorted({row[0] for row in rows})
+    objects = sorted({row[1] for row in rows})
+    verb = np.array([verbs.index(row[0]) for row in rows], np.int32)
+    object_ = np.array([objects.index(row[1]) for row in rows], np.int32)
+    of = np.full((len(verbs), len(objects)), -1, np.int32)
+    of[verb, object_] = np.arange(len(rows))
+    if (of >= 0).sum() != len(rows):
+        raise InputError(source, found="a class twice", expected="each verb and object pair once")
+    gerund = {row[0]: row[2] for row in rows}
+    return HoiClasses(
+        name=name,
+        verbs=tuple(verbs),
+        objects=tuple(objects),
+        verb=verb,
+        object=object_,
+        gerunds=tuple(gerund[v] for v in verbs),
+        verb_synsets=tuple(row[3] for row in rows),
+        object_synsets=tuple(row[4] for row in rows),
+        rare=np.array([row[5] == "rare" for row in rows], bool),
+        of=of,
+        digest=hashlib.sha256(text.encode()).hexdigest()[:8],
+    )
+
+
+def _check_labels(rows: Sequence[Sequence[str]], source: str | Path) -> None:
+    """Labels that predictions could not tell apart ("hot dog", "Hot_Dog") are refused."""
+    from shoe.lexicon.text import plain, tokens
+
+    for column in (0, 1):
+        first: dict[str, str] = {}
+        for number, row in enumerate(rows, start=2):
+            label = first.setdefault("".join(tokens(plain(row[column]))), row[column])
+            if label != row[column]:
+                expected = f"{quote(label)} as in another line, or another word: case and separators do not count"
+                place, field = f"line {number}", _COLUMNS[column]
+                raise InputError(source, record=place, field=field, found=quote(row[column]), expected=expected)
+
+
+def _check_synsets(rows: Sequence[Sequence[str]], source: str | Path) -> None:
+    """Synsets have to be WordNet's, verbs for verbs and nouns for objects; a class may have none."""
+    from shoe.lexicon.store import lexicon
+
+    packaged = classes_of("hico-det")
+    for column, pos, known in ((3, "v", packaged.verb_synsets), (4, "n", packaged.object_synsets)):
+        for number, row in enumerate(rows, start=2):
+            synset = lexicon().synset(row[column])
+            if row[column] and (synset < 0 or lexicon().pos(synset) != pos):
+                alike = near(row[column], known)
+                raise InputError(
+                    source,
+                    record=f"line {number}",
+                    field=_COLUMNS[column],
+                    found=quote(row[column]),
+                    expected=f"a {'verb' if pos == 'v' else 'noun'} of WordNet 3.0, as {known[0]}, or nothing",
+                    hint=f"did you mean {alike[0]}?" if alike else None,
+                )

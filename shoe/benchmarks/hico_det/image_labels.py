@@ -1,0 +1,72 @@
+"""HICO's image labels: ``anno.mat``, which says of each image which of the 600 classes it shows.
+
+``anno_test`` is a matrix of classes x images: 1 yes, 0 perhaps, -1 no, NaN unknown; ``list_test`` names the images.
+Training images likewise.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.benchmarks.classes import HoiClasses
+from shoe.core.errors import InputError, quote
+from shoe.io.files import read_bytes
+from shoe.io.matlab import is_matlab, load_matlab, matrix, text
+
+_SPLITS = ("test", "train")
+
+
+def read_image_labels(
+    path: str | Path, images: tuple[str, ...], classes: HoiClasses, numbering: HoiClasses
+) -> NDArray[np.bool_]:
+    """Read which classes are certainly in some images.
+
+    Args:
+        path: ``anno.mat``.
+        images: names of the m images wanted.
+        classes: the K classes wanted.
+        numbering: the dataset's own class table, whose order the file follows.
+
+    Returns:
+        (K, m) True where the file says 1.
+
+    Raises:
+        InputError: if the file is damaged, or does not know an image.
+    """
+    data = read_bytes(path)
+    if not is_matlab(data):
+        raise InputError(path, found="no Matlab file", expected="anno.mat")
+    variables = load_matlab(path, data, [f"{kind}_{split}" for split in _SPLITS for kind in ("anno", "list")])
+    column: dict[str, int] = {}
+    blocks = [np.zeros((len(numbering), 0), bool)]
+    for split in _SPLITS:
+        if f"anno_{split}" not in variables or f"list_{split}" not in variables:
+            continue
+        try:
+            names = [text(cell) for cell in variables[f"list_{split}"]]
+        except (TypeError, ValueError):
+            raise InputError(path, field=f"list_{split}", found="other cells", expected="file names") from None
+        expected = f"{len(numbering)} classes x {len(names)} images"
+        try:
+            labels = matrix(variables[f"anno_{split}"])
+        except ValueError:
+            raise InputError(path, field=f"anno_{split}", found="no matrix", expected=expected) from None
+        if labels.shape != (len(numbering), len(names)):
+            found = " x ".join(map(str, labels.shape))
+            raise InputError(path, field=f"anno_{split}", found=found, expected=expected)
+        start = sum(block.shape[1] for block in blocks)
+        column.update({name: start + i for i, name in enumerate(names)})
+        blocks.append(labels == 1)
+    missing = next((name for name in images if name not in column), None)
+    if missing is not None:
+        expected = "every image of the ground truth"
+        raise InputError(path, found=f"no labels of {quote(missing)} among {len(column)} images", expected=expected)
+    row = {label: i for i, label in enumerate(numbering.labels)}
+    unknown = next((label for label in classes.labels if label not in row), None)
+    if unknown is not None:
+        raise InputError(
+            path, found=f"no labels of the class {quote(unknown)}", expected=f"classes of {numbering.name}"
+        )
+    rows = [row[label] for label in classes.labels]
+    return np.concatenate(blocks, axis=1)[np.ix_(rows, [column[name] for name in images])]

@@ -1,0 +1,87 @@
+"""Which triplets of an image are about the same two boxes: exactly, or as annotators draw them twice.
+
+HICO-DET draws the boxes of a pair anew for each verb, so pairs have to be merged by overlap. All overlaps here count
+pixels as the official evaluation does: the width of a box that holds pixel indices is x2 - x1 + 1.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Indices
+from shoe.core.coordinates import CommonCoordinates, converted
+from shoe.core.interactions import Interactions
+from shoe.core.iou import Overlap
+from shoe.core.iou import iou as overlap_of
+from shoe.core.ragged import blocks, expand
+
+_CANDIDATES_AT_ONCE = 1 << 19
+
+
+def overlapping(table: Interactions, label: NDArray[np.integer], iou: float) -> tuple[Indices, Indices]:
+    """Find the triplets that overlap an earlier one of their image and label.
+
+    Args:
+        table: n triplets.
+        label: (n,) only triplets of one label are compared.
+        iou: both the human and the object boxes overlap at least this much, 0 to 1.
+
+    Returns:
+        (pairs,) rows and (pairs,) earlier rows, ordered by the former, then the latter.
+    """
+    humans = converted(table.human_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
+    objects = converted(table.object_boxes, table.triplet_coordinates, CommonCoordinates.EDGES)
+    later, earlier = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for row, before in _earlier_rows(table.offsets):
+        same = label[row] == label[before]
+        row, before = row[same], before[same]
+        near = overlap_of(humans[row], humans[before], Overlap.CONTINUOUS) >= iou
+        near &= overlap_of(objects[row], objects[before], Overlap.CONTINUOUS) >= iou
+        later.append(row[near])
+        earlier.append(before[near])
+    return np.concatenate(later), np.concatenate(earlier)
+
+
+def merged(table: Interactions, iou: float) -> Indices:
+    """Merge triplets into box pairs, greedily in file order: a triplet joins the first pair that it overlaps.
+
+    Args:
+        table: n triplets.
+        iou: a triplet overlaps a pair if their object words are the same, and both its boxes overlap those of the
+            pair's first triplet at least this much.
+
+    Returns:
+        (n,) row of the first triplet of each triplet's pair; as many distinct rows as there are pairs.
+    """
+    leader = np.arange(len(table))
+    for row, before in zip(*(rows.tolist() for rows in overlapping(table, table.object, iou)), strict=True):
+        if leader[row] == row and leader[before] == before:
+            leader[row] = before
+    return leader
+
+
+def distinct_pairs(table: Interactions) -> int:
+    """Count the pairs of boxes with the same eight numbers and the same object word."""
+    return len(np.unique(_keys(table, [table.object]), axis=0))
+
+
+def repeats(table: Interactions) -> NDArray[np.bool_]:
+    """(n,) triplets that say exactly what an earlier one of their image says: the same words, the same boxes."""
+    _, first = np.unique(_keys(table, [table.verb, table.object]), axis=0, return_index=True)
+    repeated = np.ones(len(table), bool)
+    repeated[first] = False
+    return repeated
+
+
+def _keys(table: Interactions, words: list[NDArray[np.int32]]) -> NDArray[np.float64]:
+    return np.column_stack([table.image, *words, table.human_boxes, table.object_boxes])
+
+
+def _earlier_rows(offsets: Indices) -> Iterator[tuple[Indices, Indices]]:
+    """Every row with every earlier row of its image, a bounded number at a time."""
+    first = np.repeat(offsets[:-1], np.diff(offsets))
+    earlier = np.arange(len(first)) - first
+    for start, stop in blocks(earlier, _CANDIDATES_AT_ONCE):
+        row, before = expand(first[start:stop], earlier[start:stop])
+        yield start + row, before

@@ -1,0 +1,87 @@
+"""What a ground truth holds, in numbers: as a whole, and per class, verb and object."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.benchmarks.pairs import distinct_pairs, merged, overlapping, repeats
+from shoe.benchmarks.published import compare
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.coordinates import Coordinates
+
+MERGED_AT = 0.5
+
+
+def summary(truth: GroundTruth) -> dict[str, Any]:
+    """Count what a ground truth holds.
+
+    Returns:
+        Plain numbers and texts, in reading order. ``pairs`` counts box pairs, drawn ones and those left when pairs of
+        one object class that overlap by 0.5 or more are merged; ``overlapping_triplets`` those that overlap an earlier
+        one of their class and image as much, and are therefore likely the same thing annotated twice. ``published`` is
+        there if the split is known.
+    """
+    table, classes = truth.interactions, truth.classes
+    present = truth.triplets_per_class > 0
+    counts = {
+        "images": len(table.images),
+        "empty_images": int((np.diff(table.offsets) == 0).sum()),
+        "triplets": len(table),
+        "classes": int(present.sum()),
+    }
+    facts: dict[str, Any] = {
+        "form": truth.form,
+        "dataset": classes.name,
+        "split": truth.split,
+        **counts,
+        "rare_classes": int((present & classes.rare).sum()),
+        "non_rare_classes": int((present & ~classes.rare).sum()),
+        "no_interaction_triplets": int(classes.no_interaction[truth.hoi].sum()),
+        "pairs": {
+            "drawn": distinct_pairs(table),
+            "merged": len(np.unique(merged(table, MERGED_AT))),
+            "merged_at": MERGED_AT,
+        },
+        "repeated_triplets": int(repeats(table).sum()),
+        "overlapping_triplets": len(np.unique(overlapping(table, truth.hoi, MERGED_AT)[0])),
+        "coordinates": {
+            kind.name.lower(): int((table.coordinates == kind).sum())
+            for kind in Coordinates
+            if kind in table.coordinates
+        },
+    }
+    if truth.left_out:
+        facts["left_out_images"] = len(truth.left_out)
+    comparison = compare(classes.name, truth.split, counts)
+    if comparison is not None:
+        facts["published"] = {
+            "split": comparison.split,
+            "source": comparison.source,
+            "matches": not comparison.differs,
+            "differs": {
+                name: {"found": found, "published": number} for name, (found, number) in comparison.differs.items()
+            },
+        }
+    return facts
+
+
+def statistics(truth: GroundTruth) -> dict[str, list[dict[str, Any]]]:
+    """Count triplets and images per class, verb and object; the most frequent first, those without any last."""
+    table, classes = truth.interactions, truth.classes
+    by_class = _counted(truth, truth.hoi, classes.labels)
+    rare = dict(zip(classes.labels, classes.rare.tolist(), strict=True))
+    return {
+        "classes": [{**row, "rare": rare[row["name"]]} for row in by_class],
+        "verbs": _counted(truth, table.verb, classes.verbs),
+        "objects": _counted(truth, table.object, classes.objects),
+    }
+
+
+def _counted(truth: GroundTruth, label: NDArray[np.int32], names: Sequence[str]) -> list[dict[str, Any]]:
+    triplets = np.bincount(label, minlength=len(names))
+    shown = np.unique(np.column_stack([truth.interactions.image, label]), axis=0)
+    images = np.bincount(shown[:, 1], minlength=len(names))
+    order = np.argsort(-triplets, kind="stable")
+    return [{"name": names[i], "triplets": int(triplets[i]), "images": int(images[i])} for i in order]

@@ -1,0 +1,1 @@
+"""The ground: tables of interactions, boxes, groups of different sizes, errors."""

@@ -1,0 +1,221 @@
+"""The one table of the project: human-object interactions as columns.
+
+Ground truth and predictions are the same type. Rows are triplets (human box, object box, verb, object, score), grouped
+by image; words are interned into two vocabularies. Everything downstream indexes arrays; nothing holds a triplet as a
+Python object. Validation happens once, where a table is built from columns; code inside trusts what it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from shoe.core import columns
+from shoe.core.arrays import Floats, Ints
+from shoe.core.coordinates import Coordinates
+from shoe.core.errors import InputError, quote
+
+_UNKNOWN_SIZE = (0, 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interactions:
+    """Triplets of many images, grouped by image in the order of ``images``; n triplets, m images.
+
+    Attributes:
+        images: m distinct image names, in file order; an image without triplets is listed too.
+        sizes: (m, 2) int32 width and height in pixels; 0, 0 where the file does not say.
+        coordinates: (m,) uint8 ``Coordinates`` of the image's boxes.
+        offsets: (m + 1,) int64; the triplets of image i are rows offsets[i] to offsets[i + 1].
+        human_boxes, object_boxes: (n, 4) float64 x1, y1, x2, y2 as the file has them.
+        verb, object: (n,) int32 indices into ``verbs`` and ``objects``.
+        score: (n,) float64 confidence; 1 for ground truth and for predictions that have none.
+        verbs, objects: the vocabularies: words as the file (or its class list) has them.
+    """
+
+    images: tuple[str, ...]
+    sizes: Ints
+    coordinates: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    human_boxes: Floats
+    object_boxes: Floats
+    verb: Ints
+    object: Ints
+    score: Floats
+    verbs: tuple[str, ...]
+    objects: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.verb)
+
+    @property
+    def image(self) -> Ints:
+        """(n,) index of each triplet's image, ascending."""
+        return np.repeat(np.arange(len(self.images), dtype=np.int32), np.diff(self.offsets))
+
+    @property
+    def triplet_coordinates(self) -> NDArray[np.uint8]:
+        """(n,) ``Coordinates`` of each triplet; (1,) when all images share one, which broadcasts."""
+        if len(self.coordinates) and (self.coordinates == self.coordinates[0]).all():
+            return self.coordinates[:1]
+        return self.coordinates[self.image]
+
+    @classmethod
+    def from_columns(
+        cls,
+        *,
+        images: Sequence[str],
+        image: ArrayLike,
+        human_boxes: ArrayLike,
+        object_boxes: ArrayLike,
+        verb: ArrayLike,
+        object: ArrayLike,  # noqa: A002 - the field's word
+        verbs: Sequence[str],
+        objects: Sequence[str],
+        score: ArrayLike | None = None,
+        sizes: ArrayLike | None = None,
+        coordinates: Coordinates | ArrayLike = Coordinates.CONTINUOUS,
+        source: str | Path = "interactions",
+    ) -> Interactions:
+        """Build a valid table from columns in any row order; rows of one image keep their order.
+
+        Args:
+            images: m distinct names.
+            image: (n,) index of each row's image.
+            human_boxes: (n, 4) finite numbers with x1 < x2 and y1 < y2 (<= where coordinates count pixels).
+            object_boxes: as ``human_boxes``.
+            verb: (n,) indices into ``verbs``.
+            object: (n,) indices into ``objects``.
+            verbs: verb words.
+            objects: object words.
+            score: (n,) finite numbers; 1 everywhere if absent.
+            sizes: (m, 2) width and height; unknown if absent.
+            coordinates: one kind for all images, or (m,) kinds.
+            source: the file's name, for error messages.
+
+        Raises:
+            InputError: naming the first record that breaks a rule.
+        """
+        for field, names in (("images", images), ("verbs", verbs), ("objects", objects)):
+            columns.check_names(source, field, names)
+        m = len(images)
+        image_of = columns.integers(source, "image", image, m).astype(np.int64, copy=False)
+        n = len(image_of)
+
+        def name(row: int) -> str:
+            return f"record {row} ({quote(images[image_of[row]])})"
+
+        kinds = columns.integers(source, "coordinates", coordinates, len(Coordinates)).astype(np.uint8, copy=False)
+        if len(kinds) not in (1, m):
+            raise InputError(source, field="coordinates", found=f"{len(kinds)} values", expected=f"{m}, one per image")
+        grouped = not (image_of[1:] < image_of[:-1]).any()
+        table = cls(
+            images=tuple(images),
+            sizes=np.zeros((m, 2), np.int32) if sizes is None else columns.sizes(source, sizes, m),
+            coordinates=np.broadcast_to(kinds, (m,)).copy(),
+            offsets=np.searchsorted(image_of if grouped else np.sort(image_of), np.arange(m + 1)),
+            human_boxes=columns.numbers(source, "human_boxes", human_boxes, (n, 4)),
+            object_boxes=columns.numbers(source, "object_boxes", object_boxes, (n, 4)),
+            verb=columns.integers(source, "verb", verb, len(verbs), n, name).astype(np.int32, copy=False),
+            object=columns.integers(source, "object", object, len(objects), n, name).astype(np.int32, copy=False),
+            score=np.ones(n) if score is None else columns.numbers(source, "score", score, (n,)),
+            verbs=tuple(verbs),
+            objects=tuple(objects),
+        )
+        pixels = kinds != Coordinates.CONTINUOUS
+        in_pixels = pixels[image_of] if len(kinds) == m and pixels.any() else pixels[:1]
+        columns.check_boxes(source, "human box", table.human_boxes, in_pixels, name)
+        columns.check_boxes(source, "object box", table.object_boxes, in_pixels, name)
+        columns.check_scores(source, table.score, name)
+        return table if grouped else table._reordered(np.argsort(image_of, kind="stable"))
+
+    def _reordered(self, order: NDArray[np.integer]) -> Interactions:
+        return replace(
+            self,
+            human_boxes=self.human_boxes[order],
+            object_boxes=self.object_boxes[order],
+            verb=self.verb[order],
+            object=self.object[order],
+            score=self.score[order],
+        )
+
+    def select(self, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Interactions:
+        """Keep some triplets (a mask, or ascending row indices); all images stay listed."""
+        chosen = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)
+        return replace(self._reordered(chosen), offsets=np.searchsorted(chosen, self.offsets))
+
+    def select_images(self, keep: NDArray[np.bool_] | NDArray[np.integer]) -> Interactions:
+        """Keep some images (a mask, or ascending indices) and their triplets."""
+        chosen = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep
+        mask = np.zeros(len(self.images), bool)
+        mask[chosen] = True
+        table = self.select(np.repeat(mask, np.diff(self.offsets)))
+        counts = np.diff(table.offsets)[chosen]
+        return replace(
+            table,
+            images=tuple(self.images[i] for i in chosen),
+            sizes=self.sizes[chosen],
+            coordinates=self.coordinates[chosen],
+            offsets=np.concatenate([[0], np.cumsum(counts)]),
+        )
+
+    def equals(self, other: Interactions) -> bool:
+        """Tell whether two tables hold the same numbers and words in the same order, to the bit."""
+        return all(
+            np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
+            for a, b in ((getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__)
+        )
+
+
+def concatenate(parts: Sequence[Interactions]) -> Interactions:
+    """Join tables: images and words in order of first appearance; rows of an image in the order of the parts.
+
+    Raises:
+        InputError: when two parts give one image different sizes or coordinates.
+    """
+    images: dict[str, int] = {}
+    verbs: dict[str, int] = {}
+    objects: dict[str, int] = {}
+    sizes: list[tuple[int, int]] = []
+    coordinates: list[int] = []
+    for part in parts:
+        for name, (width, height), kind in zip(
+            part.images, part.sizes.tolist(), part.coordinates.tolist(), strict=True
+        ):
+            i = images.setdefault(name, len(images))
+            if i == len(sizes):
+                sizes.append((width, height))
+                coordinates.append(kind)
+            elif sizes[i] == _UNKNOWN_SIZE:
+                sizes[i] = (width, height)
+            if coordinates[i] != kind or (width, height) not in (_UNKNOWN_SIZE, sizes[i]):
+                found = "two sizes or kinds of coordinates"
+                raise InputError("concatenate", record=quote(name), found=found, expected="one for an image")
+    for vocabulary, words in ((verbs, [p.verbs for p in parts]), (objects, [p.objects for p in parts])):
+        for word in (w for part_words in words for w in part_words):
+            vocabulary.setdefault(word, len(vocabulary))
+
+    def join(columns: list[NDArray[np.generic]], empty: NDArray[np.generic]) -> NDArray[np.generic]:
+        return np.concatenate(columns) if columns else empty
+
+    def renumber(names: Sequence[str], index: dict[str, int], column: Ints) -> Ints:
+        return np.array([index[name] for name in names], np.int32)[column] if len(column) else column
+
+    return Interactions.from_columns(
+        images=list(images),
+        image=join([renumber(p.images, images, p.image) for p in parts], np.zeros(0, np.int32)),
+        human_boxes=join([p.human_boxes for p in parts], np.zeros((0, 4))),
+        object_boxes=join([p.object_boxes for p in parts], np.zeros((0, 4))),
+        verb=join([renumber(p.verbs, verbs, p.verb) for p in parts], np.zeros(0, np.int32)),
+        object=join([renumber(p.objects, objects, p.object) for p in parts], np.zeros(0, np.int32)),
+        score=join([p.score for p in parts], np.zeros(0)),
+        sizes=np.array(sizes, np.int32).reshape(-1, 2),
+        coordinates=np.array(coordinates, np.uint8),
+        verbs=list(verbs),
+        objects=list(objects),
+        source="concatenate",
+    )

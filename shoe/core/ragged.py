@@ -1,0 +1,50 @@
+"""Work on groups of different sizes without a Python loop."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Indices
+
+
+def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
+    """List ranges one after the other.
+
+    Args:
+        first: (n,) first element of each range.
+        count: (n,) its length.
+
+    Returns:
+        (total,) which range an element is of, and (total,) the element.
+    """
+    owner = np.repeat(np.arange(len(count)), count)
+    starts = np.cumsum(count) - count
+    return owner, np.arange(len(owner)) + (first - starts)[owner]
+
+
+def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
+    """Cut consecutive groups into blocks of about ``most`` elements: (first group, group after the last) of each."""
+    total = np.cumsum(count)
+    if len(total) == 0 or total[-1] == 0:
+        return
+    starts = distinct(np.searchsorted(total, np.arange(0, total[-1], most), "right")).tolist()
+    yield from zip(starts, [*starts[1:], len(count)], strict=True)
+
+
+def places(count: Indices) -> Indices:
+    """(total,) place of each element in its group, from 0; groups stand one after the other."""
+    return np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+
+
+def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> NDArray[np.bool_]:
+    """Mark the first element of each run of equal values."""
+    mark = np.ones(len(sorted_groups), bool)
+    mark[1:] = sorted_groups[1:] != sorted_groups[:-1]
+    return mark
+
+
+def distinct(values: Indices) -> Indices:
+    """Distinct values, ascending; ``np.unique`` first imports what takes as long as scoring a small file."""
+    ascending = np.sort(values)
+    return ascending[first_of_each(ascending)]

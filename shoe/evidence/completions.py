@@ -1,0 +1,132 @@
+"""A map's similarities to a task's words as they are, and as they would be if the unrated pairs were rated.
+
+Which values a completion can have depends on the options of the protocol:
+
+- ``sense=max``, ``sense=first``: an unrated pair of a sense that counts may be 0 to 1; a word's value lies between its
+  values with all unrated pairs at 0 and at 1.
+- ``sense=one``: which sense counts depends on all pairs of the word. A word with an unrated pair may be anything up to
+  what its best sense can be, but for words that equal the class's.
+- ``direction=symmetric``: an unrated direction may be 0 to 1 if it starts at a class's sense; else it stays away.
+- ``unrated=wup``: WordNet's values stand in for ratings that might have been any, so the bounds are those of ``zero``.
+- ``unrated=drop``: who takes part depends on what is rated. There are no bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Mask
+from shoe.core.interactions import Interactions
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import lexicon
+from shoe.matching.task import Task
+from shoe.protocols.options import SemanticOptions
+from shoe.scoring.meaning import Meaning
+from shoe.scoring.score import build_meaning
+from shoe.similarity.lookups import Lookups
+from shoe.similarity.table import Basis, SimilarityTable
+from shoe.similarity.unrated import Filled, Guessed
+
+_VERB: Part = "verb"
+_OBJECT: Part = "object"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Completions:
+    """A map's similarities to a task's words: today's, and those of three completions.
+
+    Attributes:
+        today: unrated pairs as the options say.
+        low, high: the lowest and the highest value of every cell in any completion.
+        guess: unrated pairs as WordNet and the rated ones lead to expect.
+        verbs, objects: the pairs of senses behind the cells.
+    """
+
+    today: Meaning
+    low: Meaning
+    high: Meaning
+    guess: Meaning
+    verbs: Lookups
+    objects: Lookups
+
+    @property
+    def decided(self) -> bool:
+        """Whether no unrated pair could change any value."""
+        tables = ((self.low.verbs, self.high.verbs), (self.low.objects, self.high.objects))
+        return all(np.array_equal(low.values, high.values) for low, high in tables)
+
+    def unrated_pairs(self, hoi: NDArray[np.integer], predictions: Interactions, rows: NDArray[np.integer]) -> int:
+        """Count the unrated pairs of senses that could change the similarity of classes to predictions.
+
+        Args:
+            hoi: (n,) classes.
+            predictions: what was predicted.
+            rows: (n,) which of them each class is compared with.
+        """
+        number = 0
+        for lookups, row, word, low, high in (
+            (self.verbs, self.low.verb_row, predictions.verb, self.low.verbs, self.high.verbs),
+            (self.objects, self.low.object_row, predictions.object, self.low.objects, self.high.objects),
+        ):
+            used = np.zeros(low.values.shape, bool)
+            used[row[hoi], word[rows]] = True
+            _, classes, senses = lookups.pairs(*np.nonzero(used & (low.values < high.values)))
+            asked = np.zeros(lookups.unrated.shape, bool)
+            asked[classes, senses] = True
+            number += int(asked.sum())
+        return number
+
+
+def completions_of(task: Task, today: Meaning, options: SemanticOptions) -> Completions | None:
+    """Complete a map in three ways; None where nothing can be unrated, or there are no bounds.
+
+    Args:
+        task: what is scored.
+        today: similarities under the map.
+        options: the protocol.
+    """
+    source = today.source
+    if source is None or options.unrated == "drop":
+        return None
+    classes = frozenset({lexicon().synset(name) for name in (*today.verb_senses, *today.object_senses) if name})
+    words = task.predictions
+    verbs, objects = (
+        Lookups.of(source, part, senses, said, object_words=options.object_words, sense=options.sense)
+        for part, senses, said in (
+            (_VERB, today.verb_senses, words.verbs),
+            (_OBJECT, today.object_senses, words.objects),
+        )
+    )
+    if options.direction == "class" and not verbs.unrated.any() and not objects.unrated.any():
+        return None
+    low = build_meaning(task, Filled(source, classes, 0.0), options)
+    high = build_meaning(task, Filled(source, classes, 1.0), replace(options, sense=_widest(options.sense)))
+    if options.sense == "one":
+        low_verbs, high_verbs = _of_any_sense(low.verbs, high.verbs, verbs)
+        low_objects, high_objects = _of_any_sense(low.objects, high.objects, objects)
+        low = replace(low, verbs=low_verbs, objects=low_objects)
+        high = replace(high, verbs=high_verbs, objects=high_objects)
+    guess = build_meaning(task, Guessed(source, classes), options)
+    return Completions(today, low, high, guess, verbs, objects)
+
+
+def _widest(sense: str) -> str:
+    return "max" if sense == "one" else sense
+
+
+def _of_any_sense(
+    low: SimilarityTable, high: SimilarityTable, lookups: Lookups
+) -> tuple[SimilarityTable, SimilarityTable]:
+    """Bounds where one sense counts for all classes: 0 to the best sense's value for a word with an unrated pair."""
+    unsure = np.zeros(len(lookups.count), bool)
+    word = np.repeat(np.arange(len(lookups.count)), lookups.count)
+    unrated: Mask = np.logical_or.reduce(lookups.unrated, axis=0)
+    unsure[word[unrated[lookups.senses]]] = True
+    by_rule: Mask = low.basis == np.uint8(Basis.SAME_WORD)
+    return (
+        replace(low, values=np.where(unsure & ~by_rule, 0.0, low.values)),
+        replace(high, values=np.where(unsure, high.values, low.values)),
+    )

@@ -1,0 +1,52 @@
+"""Tables that people and other tools write: fields between commas or tabs, a header, one record a line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from shoe.core.errors import InputError, quote
+from shoe.io.files import read_bytes
+
+_BYTE_ORDER_MARK = "\ufeff"
+
+
+def delimited_rows(path: Path) -> list[list[str]]:
+    """Read a table; its first line says whether tabs or commas stand between the fields.
+
+    Args:
+        path: the file, gzip-compressed or not.
+
+    Returns:
+        The fields of each line, the header's first; row i is line i + 1 of the file. Fields hold no tabs or line ends.
+
+    Raises:
+        InputError: if it is not text, has no records, or a line has more or fewer fields than the header.
+    """
+    try:
+        text = read_bytes(path).decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
+    except UnicodeDecodeError:
+        raise InputError(path, found="bytes that are not UTF-8", expected="a table as text") from None
+    lines = text.rstrip("\r\n").splitlines()  # spreadsheets leave empty lines at the end
+    if len(lines) < 2:
+        raise InputError(path, found=f"{len(lines)} lines", expected="a header and at least one line below it")
+    rows = [line.split("\t") for line in lines] if "\t" in lines[0] else list(_comma_separated(lines, path))
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            found, expected = f"{len(row)} fields", f"{len(rows[0])}, as in line 1"
+            raise InputError(path, record=f"line {number}", found=found, expected=expected)
+    return rows
+
+
+def _comma_separated(lines: Sequence[str], path: Path) -> Iterator[list[str]]:
+    for number, line in enumerate(lines, start=1):
+        try:
+            # Line by line: a quote that is not closed is an error where it stands, not one field up to the end.
+            (row,) = csv.reader([line], strict=True)
+        except (csv.Error, ValueError):
+            expected = "fields separated by commas, quotes in pairs"
+            raise InputError(path, record=f"line {number}", found=quote(line), expected=expected) from None
+        if any("\t" in field for field in row):
+            raise InputError(path, record=f"line {number}", found="a tab in a field", expected="text without tabs")
+        yield row

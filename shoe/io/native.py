@@ -1,0 +1,131 @@
+"""The native file: a table as one uncompressed .npz that is mapped into memory and round-trips to the bit.
+
+``np.load`` reads it as well. Its arrays start at multiples of 64 bytes, so that they can be used where they lie in the
+file; their sums stand in the header and take the place of the archive's checksums, which cost as much as the rest.
+"""
+
+import mmap
+import os
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Indices
+from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Interactions
+from shoe.io.files import replacing
+
+_ARRAYS = ("sizes", "coordinates", "offsets", "human_boxes", "object_boxes", "verb", "object", "score")
+_WORDS = ("images", "verbs", "objects")
+_VERSION = 2
+_ALIGNMENT = 64
+_LOCAL_HEADER = 30
+"""Bytes of a zip member's header before its name and its extra field."""
+_PADDING = b"\x35\xd9"
+"""Name of an extra field that only fills space (the one that Android's zipalign uses)."""
+
+
+def write_native(table: Interactions, path: str | Path) -> None:
+    """Write a table; the file appears whole or not at all."""
+    arrays: dict[str, NDArray[Any]] = {name: np.ascontiguousarray(getattr(table, name)) for name in _ARRAYS}
+    header = {
+        "shoe": _VERSION,
+        "sums": {name: str(_sum(array)) for name, array in arrays.items()},
+        **{name: list(getattr(table, name)) for name in _WORDS},
+    }
+    arrays["header"] = np.frombuffer(orjson.dumps(header), np.uint8)
+    with replacing(path) as stream, zipfile.ZipFile(stream, "w") as archive:
+        for name, array in arrays.items():
+            member = zipfile.ZipInfo(f"{name}.npy")
+            filled = stream.tell() + _LOCAL_HEADER + len(member.filename) + 2 * len(_PADDING)
+            fill = -filled % _ALIGNMENT
+            member.extra = _PADDING + fill.to_bytes(2, "little") + bytes(fill)
+            member.file_size = array.nbytes
+            with archive.open(member, "w") as target:
+                np.lib.format.write_array(target, array, allow_pickle=False)
+
+
+def read_native(path: str | Path) -> Interactions:
+    """Read a table written by :func:`write_native`; what is in it is checked as any other input.
+
+    The arrays stay in the file until they are used, and changing them does not change it.
+
+    Raises:
+        InputError: if the file is not such a table, or is damaged.
+    """
+    if not os.path.exists(path):
+        raise InputError(path, found="no such file", expected="a native table (.npz)")
+    try:
+        with open(path, "rb") as stream, zipfile.ZipFile(stream) as archive:
+            header = orjson.loads(np.load(BytesIO(archive.read("header.npy")), allow_pickle=False).tobytes())
+            content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
+            arrays = {name: _mapped(content, stream, archive.getinfo(f"{name}.npy")) for name in _ARRAYS}
+        sums = header.get("sums", {}) if isinstance(header, dict) else {}
+        damaged = next((name for name, total in sums.items() if str(_sum(arrays[name])) != total), None)
+    except Exception as error:  # a damaged archive makes its parsers raise whatever their bytes happen to run into
+        found = f"a damaged file ({type(error).__name__})"
+        raise InputError(path, found=found, expected="a native table (.npz)") from None
+    if not isinstance(header, dict) or header.get("shoe") != _VERSION:
+        version = header.get("shoe") if isinstance(header, dict) else header
+        raise InputError(path, field="version", found=quote(version), expected=str(_VERSION))
+    if damaged is not None:
+        raise InputError(path, field=damaged, found="a damaged file (its sum is wrong)", expected="what was written")
+    for name in _WORDS:
+        if not isinstance(header.get(name), list):
+            raise InputError(path, field=name, found=type(header.get(name)).__name__, expected="a list of names")
+    return Interactions.from_columns(
+        images=header["images"],
+        image=_image_of_rows(path, arrays["offsets"], len(header["images"]), arrays["verb"].size),
+        human_boxes=arrays["human_boxes"],
+        object_boxes=arrays["object_boxes"],
+        verb=arrays["verb"],
+        object=arrays["object"],
+        score=arrays["score"],
+        sizes=arrays["sizes"],
+        coordinates=arrays["coordinates"],
+        verbs=header["verbs"],
+        objects=header["objects"],
+        source=path,
+    )
+
+
+def _image_of_rows(path: str | Path, offsets: NDArray[Any], images: int, rows: int) -> Indices:
+    """Each row's image, from offsets that have to start at 0, ascend, and end with the last row."""
+    if offsets.dtype.kind in "iu" and offsets.shape == (images + 1,):
+        edges = offsets.astype(np.int64)
+        if edges[0] == 0 and edges[-1] == rows and (edges[1:] >= edges[:-1]).all():
+            return np.repeat(np.arange(images), np.diff(edges))
+    expected = f"{images + 1} ascending numbers from 0 to {rows}"
+    raise InputError(path, field="offsets", found="broken offsets", expected=expected)
+
+
+def _mapped(content: mmap.mmap, stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:
+    """The array of an uncompressed member, where it lies in the file."""
+    if member.compress_type != zipfile.ZIP_STORED:
+        raise ValueError("compressed")
+    names = content[member.header_offset + 26 : member.header_offset + _LOCAL_HEADER]
+    lengths = int.from_bytes(names[:2], "little") + int.from_bytes(names[2:], "little")
+    stream.seek(member.header_offset + _LOCAL_HEADER + lengths)
+    np.lib.format.read_magic(stream)
+    shape, in_columns, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.hasobject or in_columns:
+        raise ValueError("not a plain array")
+    size = int(np.prod(shape, dtype=np.int64))
+    if not 0 <= size * dtype.itemsize <= member.file_size:
+        raise ValueError("an array longer than its file")
+    if size == 0:
+        return np.zeros(shape, dtype)
+    return np.frombuffer(content, dtype, size, stream.tell()).reshape(shape)
+
+
+def _sum(array: NDArray[Any]) -> int:
+    """Sum of an array's bytes, eight at a time, as one unsigned number: it changes with any damaged byte."""
+    raw = np.frombuffer(array.tobytes(), np.uint8) if array.nbytes % 8 else array.reshape(-1).view(np.uint8)
+    whole = len(raw) // 8 * 8
+    rest = int.from_bytes(raw[whole:].tobytes(), "little")
+    return (int(raw[:whole].view(np.uint64).sum(dtype=np.uint64)) + rest) % 2**64

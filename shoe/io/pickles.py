@@ -1,0 +1,219 @@
+"""Pickles of the field's tools, read without running anything that they ask for.
+
+A pickle is a program. This reader knows the few names that plain containers, numbers, strings and NumPy arrays need;
+each stands for a function of its own here, never for the thing named, and every other name is refused. What comes out
+is plain: arrays have become lists. The pure-Python machine of the standard library runs the program, as the one in C
+allocates whatever memory a broken file asks for.
+"""
+
+import io
+import math
+import pickle
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoe.core.errors import InputError, quote
+
+_DEEPEST = 32
+_DAMAGE = (
+    pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, ImportError,
+    MemoryError, OverflowError, struct.error, RecursionError, AssertionError, NotImplementedError,
+)  # fmt: skip
+_EXPECTED = "a pickle of plain lists, dicts, numbers, text and NumPy arrays"
+
+
+def load_plain(path: str | Path, data: bytes) -> Any:
+    """Read a pickle into lists, dicts, numbers, text, True, False and None.
+
+    Raises:
+        InputError: if the pickle asks for anything else, is damaged, or unfolds to far more than its own size.
+    """
+    try:
+        value = _Machine(io.BytesIO(data)).load()
+        return _Plain(4 * len(data) + 1000).of(value)
+    except _RefusedError as error:
+        raise InputError(path, found=str(error), expected=_EXPECTED, hint=error.hint) from None
+    except _DAMAGE as error:
+        raise InputError(path, found=f"a damaged pickle ({type(error).__name__})", expected=_EXPECTED) from None
+
+
+class _RefusedError(Exception):
+    def __init__(self, what: str, hint: str | None = None) -> None:
+        super().__init__(what)
+        self.hint = hint
+
+
+class _Machine(pickle._Unpickler):
+    """Runs a pickle; every name that it looks up goes through :data:`_NAMES`."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        home = module.replace("numpy._core", "numpy.core").replace("__builtin__", "builtins")
+        known = _NAMES.get((home, name))
+        if known is not None:
+            return _Name(known)
+        if module.split(".")[0] == "torch":
+            raise _RefusedError("a torch tensor", "save it with .tolist() or .numpy()")
+        raise _RefusedError(f"the name {quote(f'{module}.{name}')}, which a pickle could run")
+
+    def persistent_load(self, pid: Any) -> Any:
+        raise _RefusedError("a reference to something outside the file")
+
+
+class _Name:
+    """A known name: it can be called, and nothing about it can be changed."""
+
+    __slots__ = ("_call",)
+
+    def __init__(self, call: Callable[..., Any]) -> None:
+        self._call = call
+
+    def __call__(self, *args: Any) -> Any:
+        return self._call(*args)
+
+    def __setstate__(self, state: object) -> None:
+        raise _RefusedError("state for a name")
+
+
+class _Dtype:
+    """The element type of an array: plain numbers, text, or Python objects."""
+
+    __slots__ = ("code", "order")
+
+    def __init__(self, code: Any, *_: Any) -> None:
+        self.code, self.order = str(code), "="
+
+    def __setstate__(self, state: Any) -> None:
+        self.order = str(state[1])
+
+    def numpy(self) -> "np.dtype[Any]":
+        found = np.dtype(self.code.lstrip("<>=|"))
+        if found.kind not in "biufU" or found.itemsize == 0:
+            raise _RefusedError(f"an array of {quote(self.code)}")
+        return found.newbyteorder(">" if self.order == ">" else "<")
+
+    @property
+    def is_object(self) -> bool:
+        return self.code.lstrip("<>=|") in ("O", "O8")
+
+
+class _Array:
+    """An array that is still to get its content."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, *_: Any) -> None:
+        self.value: list[Any] = []
+
+    def __setstate__(self, state: Any) -> None:
+        _, shape, dtype, fortran, raw = state
+        self.value = _array(raw, dtype, shape, "F" if fortran else "C")
+
+
+def _array(raw: Any, dtype: Any, shape: Any, order: str) -> list[Any]:
+    if not isinstance(dtype, _Dtype):
+        raise _RefusedError("an array without element type")
+    lengths = tuple(shape) if isinstance(shape, tuple) else (shape,)
+    if dtype.is_object:
+        if not isinstance(raw, list) or lengths != (len(raw),):
+            raise _RefusedError("an array of objects that is no simple list")
+        return raw
+    element = dtype.numpy()
+    if math.prod(lengths) * element.itemsize != len(raw) or min(lengths, default=1) < 0 or len(lengths) > 4:
+        raise _RefusedError("an array whose size is not that of its content")
+    flat = np.frombuffer(bytes(raw), element)
+    nested: list[Any] = flat.reshape(lengths, order="F" if order == "F" else "C").tolist()
+    return nested
+
+
+def _scalar(dtype: Any, raw: bytes = b"") -> Any:
+    if not isinstance(dtype, _Dtype):
+        raise _RefusedError("a number without type")
+    return np.frombuffer(raw, dtype.numpy())[0].item()
+
+
+def _encoded(text: str, encoding: str = "latin1") -> bytes:
+    if encoding not in ("latin1", "latin-1"):
+        raise _RefusedError(f"text encoded as {quote(encoding)}")
+    return text.encode("latin1")
+
+
+def _no_bytes(*content: Any) -> bytes:
+    if content:
+        raise _RefusedError("a call of a type")
+    return b""
+
+
+def _nothing(*_: Any) -> None:
+    raise _RefusedError("a call of a type")
+
+
+_NAMES: dict[tuple[str, str], Callable[..., Any]] = {
+    ("collections", "OrderedDict"): lambda *items: dict(*items),
+    ("collections", "defaultdict"): lambda *factory: {},
+    ("_codecs", "encode"): _encoded,
+    ("numpy", "ndarray"): _nothing,
+    ("numpy", "dtype"): _Dtype,
+    ("numpy.core.multiarray", "_reconstruct"): _Array,
+    ("numpy.core.multiarray", "scalar"): _scalar,
+    ("numpy.core.numeric", "_frombuffer"): _array,
+    ("builtins", "bytes"): _no_bytes,
+    **{("builtins", name): _nothing for name in ("list", "dict", "int", "float", "set", "str")},
+}
+
+
+class _Plain:
+    """Makes a value plain, in place, and measures what it unfolds to when shared parts are counted each time."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._done: dict[int, tuple[Any, int, Any]] = {}
+
+    def of(self, value: Any) -> Any:
+        """Return the plain value; refuses what is not plain, nested too deeply or too large."""
+        return self._visit(value, 0)[0]
+
+    def _visit(self, value: Any, depth: int) -> tuple[Any, int]:
+        """Return the plain value and its size."""
+        if type(value) is int and abs(value) >= 1 << 63:
+            raise _RefusedError("a number with more than 63 bits")
+        if type(value) in (int, float, str, bool, type(None)):
+            return value, 1
+        known = self._done.get(id(value))
+        if known is not None:
+            if known[1] < 0:
+                raise _RefusedError("a list that holds itself")
+            return known[0], known[1]
+        if depth > _DEEPEST:
+            raise _RefusedError(f"values nested more than {_DEEPEST} deep")
+        self._done[id(value)] = (None, -1, value)
+        plain, size = self._open(value, depth + 1)
+        if size > self._limit:
+            raise _RefusedError("a small file that unfolds to a huge value")
+        self._done[id(value)] = (plain, size, value)
+        return plain, size
+
+    def _open(self, value: Any, depth: int) -> tuple[Any, int]:
+        if isinstance(value, _Array):
+            return self._visit(value.value, depth)
+        if isinstance(value, dict):
+            size = 1
+            for key, item in value.items():
+                if type(key) not in (int, str, float, tuple):
+                    raise _RefusedError(f"a key of type {type(key).__name__}")
+                value[key], weight = self._visit(item, depth)
+                size += weight + 1
+            return value, size
+        if isinstance(value, list | tuple | set | frozenset):
+            visited = [self._visit(item, depth) for item in value]
+            plain = [item for item, _ in visited]
+            if isinstance(value, list):
+                value[:] = plain
+                plain = value
+            return plain, 1 + sum(size for _, size in visited)
+        if isinstance(value, bytes | bytearray):
+            return bytes(value).decode("utf-8", "replace"), 1
+        raise _RefusedError(f"a value of type {quote(type(value).__name__)}")

@@ -1,0 +1,264 @@
+"""OpenAI's Batch API through its SDK, whose own retries are off: files up and down, batches begun and looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import Any, NamedTuple, Self, TypeVar
+
+from shoe.core.errors import MissingExtraError, ShoeError
+from shoe.llm.endpoint import OFFICIAL, Endpoint
+from shoe.llm.errors import Transient, http_error
+from shoe.llm.retry import retrying
+
+_MARK = "shoe"
+_OWN_HEADERS = ("accept", "connection", "content-", "host", "idempotency-", "transfer-", "user-agent", "x-stainless-")
+_MOST_LISTED = 1000
+_T = TypeVar("_T")
+
+
+_ODD = "odd", "not what the Batch API answers (is base_url right?)"
+
+
+class StoppedError(Exception):
+    """The job is to end, and a request that failed is not made again."""
+
+
+class Problem(NamedTuple):
+    """Why a batch failed; empty where the endpoint does not say."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How a batch stands, as far as the endpoint says in the API's form.
+
+    Attributes:
+        id: of the batch.
+        status: "in_progress", "completed", ...
+        files: ids of what came out of it.
+        done, total: requests.
+        problems: why it failed.
+    """
+
+    id: str
+    status: str
+    files: Sequence[str]
+    done: int
+    total: int
+    problems: Sequence[Problem]
+
+    @classmethod
+    def of(cls, batch: Any) -> Seen:
+        """Take what the SDK made of a response, whatever that was."""
+        counts, errors = getattr(batch, "request_counts", None), getattr(batch, "errors", None)
+        data = getattr(errors, "data", None)
+        return cls(
+            id=_text(batch, "id"),
+            status=_text(batch, "status"),
+            files=[name for name in (_text(batch, "output_file_id"), _text(batch, "error_file_id")) if name],
+            done=_count(counts, "completed") + _count(counts, "failed"),
+            total=_count(counts, "total"),
+            problems=[Problem(_text(one, "code"), _text(one, "message")) for one in data or ()]
+            if isinstance(data, list)
+            else [],
+        )
+
+
+def _text(of: Any, name: str) -> str:
+    value = getattr(of, name, None)
+    return value if isinstance(value, str) else ""
+
+
+def _count(of: Any, name: str) -> int:
+    value = getattr(of, name, None)
+    return value if isinstance(value, int) else 0
+
+
+class BatchApi:
+    """Batches at one endpoint; a context, after which its files are gone."""
+
+    def __init__(
+        self,
+        place: Endpoint,
+        model: str,
+        timeout: float,
+        tries: int,
+        sleep: Callable[[float], None],
+        stopped: Callable[[], bool],
+    ) -> None:
+        try:
+            import openai
+        except ImportError:
+            raise MissingExtraError("asking an endpoint", "llm") from None
+        self._place = place
+        self._key = place.key or "none"
+        self._model = model
+        self._tries = tries
+        self._stopped = stopped
+        self._retrying = retrying(tries, sleep, stopped)
+        self._client = openai.OpenAI(
+            api_key=self._key,
+            base_url=place.base_url,
+            max_retries=0,
+            timeout=timeout,
+            http_client=openai.DefaultHttpxClient(
+                follow_redirects=False,
+                event_hooks={"request": [] if place.base_url == OFFICIAL else [self._leave_only_ours]},
+            ),
+        )
+        self._folder = TemporaryDirectory(prefix="shoe-")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+        self._folder.cleanup()
+
+    @property
+    def folder(self) -> Path:
+        """A folder for files that are gone afterwards."""
+        return Path(self._folder.name)
+
+    def upload(self, name: str, path: Path) -> str:
+        """Send a file of requests; its id."""
+
+        def send() -> str:
+            with path.open("rb") as stream:
+                return _named(self._client.files.create(file=(name, stream), purpose="batch"))
+
+        return self._call(send)
+
+    def start(self, file: str, digest: str, others: Collection[str]) -> str:
+        """Begin a batch, marked with what it asks; one begun by an attempt whose response was lost is taken instead.
+
+        Args:
+            file: id of its requests.
+            digest: of them.
+            others: ids of batches with the same requests that are known to be another.
+        """
+        lost: list[bool] = []
+
+        def create() -> str:
+            if lost and (found := self._begun(others).get(digest)):
+                return found
+            lost.append(True)
+            return _named(
+                self._client.batches.create(
+                    input_file_id=file,
+                    endpoint="/v1/chat/completions",
+                    completion_window="24h",
+                    metadata={_MARK: digest},
+                )
+            )
+
+        return self._call(create)
+
+    def begun(self, others: Collection[str]) -> dict[str, str]:
+        """Ids of the newest batches by the digest that they are marked with; none where the endpoint lists none."""
+        return self._call(lambda: self._begun(others))
+
+    def _begun(self, others: Collection[str]) -> dict[str, str]:
+        import openai
+
+        try:
+            newest = list(islice(self._client.batches.list(limit=100), _MOST_LISTED))
+        except openai.APIStatusError as error:
+            if error.status_code not in (404, 405, 501):
+                raise
+            return {}
+        marked = ((getattr(batch, "metadata", None), _text(batch, "id")) for batch in reversed(newest))
+        return {
+            about[_MARK]: batch
+            for about, batch in marked
+            if isinstance(about, dict) and _MARK in about and batch and batch not in others
+        }
+
+    def look(self, batch: str) -> Seen | None:
+        """How a batch stands; None if the endpoint does not know it any more."""
+        import openai
+
+        def retrieve() -> Seen | None:
+            try:
+                found = self._client.batches.retrieve(batch)
+            except openai.NotFoundError:
+                return None
+            seen = Seen.of(found)
+            if not (seen.id and seen.status):
+                raise Transient(*_ODD)
+            return seen
+
+        return self._call(retrieve)
+
+    def lines(self, file: str) -> Iterator[bytes]:
+        """Download a file and go through its lines; a line feed ends one, no other character does.
+
+        A file that the endpoint does not know any more has none.
+        """
+        import openai
+
+        path = self.folder / "downloaded"
+
+        def download() -> None:
+            try:
+                with self._client.files.with_streaming_response.content(file) as response:
+                    response.stream_to_file(path)
+            except openai.NotFoundError:
+                path.write_bytes(b"")
+            except (OSError, openai.OpenAIError):
+                raise
+            except Exception as error:  # of the SDK's HTTP library, which has had several names
+                raise Transient("dropped", self._place.shown(str(error))) from None
+
+        self._call(download)
+        with path.open("rb") as stream:
+            yield from stream
+
+    def _leave_only_ours(self, request: Any) -> None:
+        """Take out what the SDK finds in OPENAI_... variables: it is for the official endpoint, and for no other."""
+        for name in list(request.headers):
+            if not name.lower().startswith(_OWN_HEADERS):
+                del request.headers[name]
+        request.headers["Authorization"] = f"Bearer {self._key}"
+
+    def _call(self, ask: Callable[[], _T]) -> _T:
+        try:
+            answered: _T = self._retrying.copy()(self._attempt, ask)
+            return answered
+        except Transient as last:
+            if self._stopped():
+                raise StoppedError from None
+            raise ShoeError(f"{self._place}: it does not answer after {self._tries} tries: {last}") from None
+
+    def _attempt(self, ask: Callable[[], _T]) -> _T:
+        import openai
+
+        try:
+            return ask()
+        except openai.APITimeoutError:
+            raise Transient("timeout") from None
+        except openai.APIConnectionError as error:
+            raise Transient("dropped", self._place.shown(str(error.__cause__ or error))) from None
+        except (AttributeError, RecursionError, TypeError, ValueError):  # over what is no JSON, the SDK stumbles
+            raise Transient(*_ODD) from None
+        except openai.APIStatusError as error:
+            response = error.response
+            failed = http_error(self._place, self._model, response.status_code, response.headers, response.read())
+            raise failed from None
+
+
+def _named(found: Any) -> str:
+    """The id of what an endpoint made; a web page, of which the SDK makes a text, has none."""
+    name = _text(found, "id")
+    if not name:
+        raise Transient(*_ODD)
+    return name

@@ -1,0 +1,238 @@
+"""One pass of a rater over its groups by batches: begin, wait, fetch, keep, and ask again for what is missing."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from time import monotonic, sleep
+
+import orjson
+
+from shoe.core.errors import InputError, ShoeError
+from shoe.llm.batch_api import BatchApi, Seen, StoppedError
+from shoe.llm.batches import Draft, Past, Result, Started, Supply, line, prepared, result_of
+from shoe.llm.chat import Chat
+from shoe.llm.endpoint import Endpoint
+from shoe.llm.errors import NoResponseFormatError, Transient, http_error
+from shoe.rating.config import RaterConfig
+from shoe.rating.questions import Group, Recorder
+
+_log = logging.getLogger(__name__)
+MOST_BYTES = 200_000_000
+_FIRST_LOOK, _LONGEST_BETWEEN_LOOKS, _LOOK_FOR_A_STOP = 0.1, 60.0, 0.1
+_OVER = ("completed", "expired", "cancelled", "failed")
+_NO_FORMAT = "no response_format"
+_QUEUE_FULL = ("token_limit_exceeded", "request_limit_exceeded")
+
+
+class BatchPass:
+    """All batches of one rater in one run."""
+
+    def __init__(self, place: Endpoint, config: RaterConfig, chat: Chat, recorder: Recorder) -> None:
+        self._place = place
+        self._config = config
+        self._chat = chat
+        self._recorder = recorder
+        self._structured: bool = config.settings["structured"]
+        limits = config.limits
+        self._api = BatchApi(place, config.model, limits.timeout, limits.tries, self._sleep, self._is_stopping)
+        self._past = Past(recorder)
+        self._running: list[Started] = []
+        self._tries: Counter[str] = Counter()
+        self._said: dict[str, str] = {}
+        self._budget_left = True
+        self._queue_full = False
+
+    def run(self, groups: Iterator[Group]) -> None:
+        """Ask all groups; when the job is to stop, batches that are under way are left to go on.
+
+        Raises:
+            ShoeError: when no further question makes sense.
+        """
+        self._supply = Supply(groups)
+        try:
+            with self._api, suppress(StoppedError):
+                self._resume()
+                self._go_on()
+        except OSError as error:
+            found, expected = error.strerror or str(error), "room for a batch's files (TMPDIR says where)"
+            raise InputError(self._api.folder, found=found, expected=expected) from None
+        finally:
+            self._say_what_goes_on()
+
+    def _go_on(self) -> None:
+        between = _FIRST_LOOK
+        while not self._is_stopping():
+            while len(self._running) < self._config.settings["batches"] and self._begin():
+                pass
+            if not self._running:
+                return
+            if any(self._look(started) for started in list(self._running)):
+                between = _FIRST_LOOK
+            else:
+                self._sleep(between)
+                between = min(1.5 * between, _LONGEST_BETWEEN_LOOKS)
+
+    def _resume(self) -> None:
+        """Take up the batches of earlier runs of which this run asks anything."""
+        unsure = [started for started in self._past.open.values() if started.batch is None]
+        begun = self._api.begun(self._past.ended) if unsure else {}
+        for started in unsure:
+            started.batch = begun.get(started.digest)
+            if started.batch is not None:
+                self._recorder.remember({"event": "started", "digest": started.digest, "batch": started.batch})
+        self._running = [started for started in self._past.open.values() if started.batch is not None]
+        for started in self._running:
+            self._supply.hold(started)
+        self._supply.find(lambda: all(started.found for started in self._running))
+        for started in [one for one in self._running if not one.found]:  # answered since, or another process's
+            self._leave(started)
+
+    def _leave(self, started: Started) -> None:
+        self._running.remove(started)
+        self._supply.release(started)
+
+    def _begin(self) -> bool:
+        """Begin one more batch; False if there is nothing to ask, or nothing may be asked now."""
+        with Draft(self._api.folder / "requests.jsonl") as draft:
+            self._fill(draft)
+        # What was reserved until the budget had no room for more is sent: else no run of such a budget would send any.
+        if not draft.groups or (self._budget_left and self._is_stopping()):
+            return False
+        self._send(draft)
+        return True
+
+    def _fill(self, draft: Draft) -> None:
+        most = self._config.settings["requests_per_batch"]
+        while len(draft.groups) < most and self._budget_left and not self._queue_full and not self._is_stopping():
+            # What batches left over waits for the last of them, rather than to go in many small ones.
+            group = self._supply.take(again=not self._running)
+            if group is None:
+                return
+            name, text = line(self._chat, group, self._structured)
+            if draft.size + len(text) > MOST_BYTES:
+                self._supply.put_back(group)
+                return
+            self._budget_left = self._recorder.may_ask(group)
+            if self._budget_left:
+                draft.add(name, group, text)
+
+    def _send(self, draft: Draft) -> None:
+        started = draft.started()
+        earlier = self._past.open.get(started.digest)
+        self._recorder.remember(prepared(started))
+        started.file = earlier.file if earlier else None
+        if started.file is None:
+            started.file = self._api.upload(f"shoe-{started.digest}.jsonl", draft.path)
+            self._recorder.remember({"event": "uploaded", "digest": started.digest, "file": started.file})
+        started.batch = self._api.start(started.file, started.digest, self._past.ended)
+        self._recorder.remember({"event": "started", "digest": started.digest, "batch": started.batch})
+        self._supply.hold(started)
+        self._running.append(started)
+
+    def _look(self, started: Started) -> bool:
+        """See how a batch stands; if it is over, keep its answers and let what is missing be asked again."""
+        batch = self._api.look(started.batch or "")
+        if batch is not None and batch.status not in _OVER:
+            self._progress(batch)
+            return False
+        self._supply.find(lambda: started.found_all)
+        why: str = "vanished" if batch is None else "missing" if batch.status == "completed" else batch.status
+        missing = dict.fromkeys(started.requests, why)
+        hopeless = self._keep_answers(started, batch, missing) if batch is not None else None
+        self._recorder.remember({"event": "ended", "digest": started.digest})
+        self._past.end(started)
+        self._leave(started)
+        self._queue_full = False
+        excused = batch is not None and batch.status == "failed" and self._is_excused(batch)
+        for name, why in missing.items():
+            if asked := started.asked(name):
+                self._ask_later(name, asked, why, excused=excused or why == _NO_FORMAT)
+        if batch is not None and batch.status == "cancelled":
+            raise ShoeError(f"{self._place}: batch {batch.id} was cancelled; what it had answered is kept")
+        if hopeless and len(missing) == len(started.requests):
+            raise hopeless
+        return True
+
+    def _keep_answers(self, started: Started, batch: Seen, missing: dict[str, str]) -> ShoeError | None:
+        """Keep every answer of a batch that this run asks for.
+
+        Args:
+            started: the batch.
+            batch: as it stands at the endpoint.
+            missing: its requests, each with a reason; those that have an answer are taken out, the others get a better
+                reason if there is one.
+
+        Returns:
+            An error that no further try would mend, if any request met one.
+        """
+        hopeless: ShoeError | None = None
+        for name, result in self._results(batch):
+            if name not in missing:
+                continue
+            if isinstance(result, dict):
+                del missing[name]
+                if group := started.group(name):
+                    self._recorder.answer(group, result)
+                elif asked := started.asked(name):
+                    self._supply.ask_again(asked)
+            elif isinstance(result, NoResponseFormatError):
+                missing[name] = _NO_FORMAT
+                self._structured = False
+            else:
+                missing[name] = result.kind if isinstance(result, Transient) else "error"
+                hopeless = hopeless or (result if isinstance(result, ShoeError) else None)
+        return hopeless
+
+    def _results(self, batch: Seen) -> Iterator[tuple[str, Result]]:
+        for file in batch.files:
+            for text in self._api.lines(file):
+                yield result_of(self._place, self._config.model, text)
+
+    def _ask_later(self, name: str, group: Group, why: str, *, excused: bool) -> None:
+        """Put a group without an answer among those to be asked, but for one that had all its tries."""
+        self._recorder.failure(group, why)
+        self._tries[name] += not excused
+        if self._tries[name] < self._config.limits.tries:
+            self._supply.ask_again(group)
+
+    def _is_excused(self, batch: Seen) -> bool:
+        """Whether a batch that was not even begun may be sent again, later or in another form.
+
+        Raises:
+            ShoeError: if not.
+        """
+        message = next((one.message for one in batch.problems if one.message), "no reason given")
+        if any(one.code in _QUEUE_FULL for one in batch.problems) and self._running:
+            self._queue_full = True
+            return True
+        failed = http_error(self._place, self._config.model, 400, {}, orjson.dumps({"error": {"message": message}}))
+        if not isinstance(failed, NoResponseFormatError) or not self._structured:
+            said = self._place.shown(message)
+            raise ShoeError(f"{self._place}: batch {batch.id} failed: {said} (requests_per_batch sets its size)")
+        self._structured = False
+        return True
+
+    def _progress(self, batch: Seen) -> None:
+        """Say how far a batch is, at each tenth of it."""
+        state = f"{batch.status} {10 * batch.done // batch.total if batch.total else 0}"
+        if self._said.get(batch.id) != state:
+            self._said[batch.id] = state
+            said = self._place.shown(f"batch {batch.id}: {batch.status}, {batch.done} of {batch.total} requests")
+            _log.warning("%s: %s", self._place, said)
+
+    def _say_what_goes_on(self) -> None:
+        for started in self._running:
+            name = self._place.shown(str(started.batch))
+            goes_on = f"batch {name} goes on at the endpoint with {len(started.requests)} requests"
+            _log.warning("%s: %s: run the same command again to fetch its answers", self._place, goes_on)
+
+    def _is_stopping(self) -> bool:
+        return self._recorder.stopping
+
+    def _sleep(self, seconds: float) -> None:
+        end = monotonic() + seconds
+        while not self._is_stopping() and (left := end - monotonic()) > 0:
+            sleep(min(left, _LOOK_FOR_A_STOP))

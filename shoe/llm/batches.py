@@ -1,0 +1,233 @@
+"""Batches of requests: made up, begun, waited for and read, across as many runs of the process as it takes.
+
+What is remembered of a batch, in this order, so that it is begun once and read whole:
+
+- ``{"event": "prepared", "digest", "requests": [[custom_id, asking, keys], ...]}`` before anything is sent;
+- ``{"event": "uploaded", "digest", "file"}``;
+- ``{"event": "started", "digest", "batch"}``;
+- ``{"event": "ended", "digest"}`` after its last answer was kept.
+
+A batch that was prepared, but of which no start is known, is looked for at the endpoint by its digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+
+from shoe.core.errors import ShoeError
+from shoe.llm.chat import Chat
+from shoe.llm.endpoint import Endpoint
+from shoe.llm.errors import NoResponseFormatError, Transient, answer
+from shoe.rating.questions import KEY_BYTES, Group, Question, Recorder
+
+_START, _BETWEEN, _END = b'{"custom_id":"', b'","method":"POST","url":"/v1/chat/completions","body":', b"}\n"
+
+
+Name = tuple[bytes, int]
+"""Of a question: its key, and which asking it is."""
+
+
+def name_of(question: Question) -> Name:
+    """Key and asking of a question."""
+    return question.key, question.asking
+
+
+@dataclass(slots=True)
+class Started:
+    """One batch that is under way, or may be.
+
+    Attributes:
+        digest: of its requests' lines.
+        requests: per custom id its questions, in the order in which they are asked.
+        file: id of the upload, if known.
+        batch: its own id, if known.
+        found: those of its questions that this run asks for.
+    """
+
+    digest: str
+    requests: dict[str, list[Name]]
+    file: str | None = None
+    batch: str | None = None
+    found: dict[Name, Question] = field(default_factory=dict)
+
+    @property
+    def found_all(self) -> bool:
+        """Whether this run asks for all of its questions, as far as is known."""
+        return len(self.found) == sum(map(len, self.requests.values()))
+
+    def asked(self, custom_id: str) -> list[Question]:
+        """The questions of one request that this run asks for."""
+        return [self.found[name] for name in self.requests[custom_id] if name in self.found]
+
+    def group(self, custom_id: str) -> Group | None:
+        """The questions of one request; None if this run does not ask for all of them.
+
+        An answer is read with the ids of all that was asked: some of its questions alone may have other ones.
+        """
+        asked = self.asked(custom_id)
+        return asked if len(asked) == len(self.requests[custom_id]) else None
+
+
+class Supply:
+    """The groups that are still to be asked, without the questions that are in a batch already."""
+
+    def __init__(self, groups: Iterator[Group]) -> None:
+        self._groups = groups
+        self._waiting: deque[Group] = deque()
+        self._again: deque[Group] = deque()
+        self._batch_of: dict[Name, Started] = {}
+
+    def take(self, *, again: bool) -> Group | None:
+        """The next group to be asked; those that are asked again, if at all, after the others."""
+        group = self._waiting.popleft() if self._waiting else self._drawn()
+        return self._again.popleft() if group is None and again and self._again else group
+
+    def put_back(self, group: Group) -> None:
+        """Let a group that was taken be the next one."""
+        self._waiting.appendleft(group)
+
+    def ask_again(self, group: Group) -> None:
+        """Let a group without an answer be asked again."""
+        self._again.append(group)
+
+    def hold(self, started: Started) -> None:
+        """Leave out the questions of a batch from now on; they are told to it."""
+        self._batch_of.update((name, started) for names in started.requests.values() for name in names)
+
+    def release(self, started: Started) -> None:
+        """Leave them out no more."""
+        for names in started.requests.values():
+            for name in names:
+                self._batch_of.pop(name, None)
+
+    def find(self, enough: Callable[[], bool]) -> None:
+        """Go on through the groups until the batches were told of enough of their questions."""
+        while not enough() and (group := self._drawn()):
+            self._waiting.append(group)
+
+    def _drawn(self) -> Group | None:
+        for group in self._groups:
+            rest: list[Question] = []
+            for question in group:
+                if started := self._batch_of.get(name_of(question)):
+                    started.found[name_of(question)] = question
+                else:
+                    rest.append(question)
+            if rest:
+                return rest
+        return None
+
+
+class Draft:
+    """Requests that are to become a batch, in a file; a context."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.groups: dict[str, Group] = {}
+        self.size = 0
+        self._digest = hashlib.blake2b(digest_size=16)
+        self._stream = path.open("wb")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream.close()
+
+    def add(self, custom_id: str, group: Group, line: bytes) -> None:
+        """Add one request."""
+        self._stream.write(line)
+        self._digest.update(line)
+        self.groups[custom_id] = group
+        self.size += len(line)
+
+    def started(self) -> Started:
+        """The batch that it is to become."""
+        return Started(
+            digest=self._digest.hexdigest(),
+            requests={custom_id: list(map(name_of, group)) for custom_id, group in self.groups.items()},
+            found={name_of(question): question for group in self.groups.values() for question in group},
+        )
+
+
+def line(chat: Chat, group: Group, structured: bool) -> tuple[str, bytes]:
+    """Custom id and line of one request."""
+    name = chat.once(group, structured)
+    return name, _START + name.encode() + _BETWEEN + chat.body(group, structured) + _END
+
+
+def prepared(started: Started) -> Mapping[str, Any]:
+    """What is remembered before a batch is sent."""
+    requests = [
+        [custom_id, names[0][1], b"".join(key for key, _ in names).hex()]
+        for custom_id, names in started.requests.items()
+    ]
+    return {"event": "prepared", "digest": started.digest, "requests": requests}
+
+
+class Past:
+    """The batches of earlier runs, from what is remembered of them."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.open: dict[str, Started] = {}
+        self.ended: set[str] = set()
+        for event in recorder.remembered():
+            self._follow(event)
+
+    def end(self, started: Started) -> None:
+        """Take note that a batch is over."""
+        self.open.pop(started.digest, None)
+        if started.batch:
+            self.ended.add(started.batch)
+
+    def _follow(self, event: Mapping[str, Any]) -> None:
+        match event:
+            case {"event": "prepared", "digest": digest, "requests": requests}:
+                self.open[digest] = Started(digest, {name: _names(keys, asking) for name, asking, keys in requests})
+            case {"event": "uploaded", "digest": digest, "file": file} if digest in self.open:
+                self.open[digest].file = file
+            case {"event": "started", "digest": digest, "batch": batch} if digest in self.open:
+                self.open[digest].batch = batch
+            case {"event": "ended", "digest": digest} if digest in self.open:
+                self.end(self.open[digest])
+
+
+Result = dict[str, Any] | Transient | NoResponseFormatError | ShoeError
+
+
+def result_of(place: Endpoint, model: str, text: bytes) -> tuple[str, Result]:
+    """Read one line of an output or error file: its custom id (empty if it has none), and what came of the request."""
+    try:
+        found = orjson.loads(text)
+        response, error = found["response"] or {}, found.get("error") or {}
+        name, status, body = found["custom_id"], int(response.get("status_code", 0)), response.get("body")
+        kind = error.get("code") or "failed"
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return "", Transient("malformed line")
+    if not (isinstance(name, str) and isinstance(kind, str)):
+        return "", Transient("malformed line")
+    if not status:
+        return name, Transient("expired" if kind == "batch_expired" else place.shown(kind))
+    try:
+        content = body.encode() if isinstance(body, str) else orjson.dumps(body)
+    except orjson.JSONEncodeError:  # nested too deep to be written again: it is kept as it came
+        content = text
+    try:
+        return name, answer(place, model, status, {}, content)
+    except (Transient, NoResponseFormatError, ShoeError) as failed:
+        return name, failed
+
+
+def _names(keys: str, asking: int) -> list[Name]:
+    joined = bytes.fromhex(keys)
+    return [(joined[start : start + KEY_BYTES], asking) for start in range(0, len(joined), KEY_BYTES)]

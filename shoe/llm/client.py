@@ -1,0 +1,209 @@
+"""Many questions to a chat endpoint, as fast as it bears: each answer kept before it is read, each failure counted.
+
+One pass goes over the groups once. A group is taken from the iterator when there is a place for its request, so that
+memory does not grow with the number of pairs. The recorder is called in the loop itself: it hands a line to the
+operating system in microseconds, and another thread has the disk take it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from time import monotonic
+from typing import Any
+
+from shoe.core.errors import ShoeError
+from shoe.llm.chat import Chat
+from shoe.llm.endpoint import Endpoint
+from shoe.llm.errors import NoResponseFormatError, RejectedError, Transient, answer
+from shoe.llm.limits import Gate
+from shoe.llm.retry import retrying_async
+from shoe.llm.transport import Transport
+from shoe.rating.config import RaterConfig
+from shoe.rating.questions import Group, Recorder
+
+GIVEN_UP_IN_A_ROW = 20
+"""Groups given up, or answered with no chat completion, in a row: then the endpoint is taken for broken."""
+_LOOK_FOR_A_STOP = 0.1
+
+
+class _NoMoreError(Exception):
+    """The pass is to end: a group is left as it is."""
+
+
+class Pass:
+    """One pass of one rater over its groups."""
+
+    def __init__(self, place: Endpoint, config: RaterConfig, chat: Chat, recorder: Recorder) -> None:
+        self._place = place
+        self._model = config.model
+        self._limits = limits = config.limits
+        self._chat = chat
+        self._structured: bool = config.settings["structured"]
+        self._recorder = recorder
+        self._gate = Gate(limits)
+        self._retrying = retrying_async(limits.tries, self._gate.sleep, lambda: self._gate.stopped)
+        self._failure: BaseException | None = None
+        self._given_up = 0
+        self._strange = 0
+        self._reached = False
+
+    def run(self, groups: Iterator[Group]) -> None:
+        """Ask all groups. What is in flight when the pass is to end is awaited and kept.
+
+        Raises:
+            ShoeError: when no further question makes sense.
+        """
+        asyncio.run(self._run(groups))
+        if self._failure is not None:
+            raise self._failure
+
+    async def _run(self, groups: Iterator[Group]) -> None:
+        watch = asyncio.create_task(self._watch())
+        async with Transport(self._place, self._limits.timeout) as self._transport:
+            # Each takes one group at a time; a gate that opens slowly keeps most of them waiting.
+            await asyncio.gather(*(self._work(groups) for _ in range(self._limits.concurrency)))
+        watch.cancel()
+
+    async def _watch(self) -> None:
+        while not self._recorder.stopping:
+            await asyncio.sleep(_LOOK_FOR_A_STOP)
+        self._gate.stop()
+
+    def _end(self, failure: BaseException) -> None:
+        self._failure = self._failure or failure
+        self._gate.stop()
+
+    async def _work(self, groups: Iterator[Group]) -> None:
+        while await self._gate.enter():
+            try:
+                group = next(groups, None)
+                if group is None:
+                    self._gate.leave()
+                    return
+                await self._ask(group)
+            except _NoMoreError:
+                self._gate.stop()
+            except Exception as error:  # ends the pass; what others have in flight is still to be kept
+                self._end(error)
+
+    async def _ask(self, group: Group) -> None:
+        """Ask until there is an answer, and keep it. The place for the first attempt is taken."""
+        asked = _Asked(group)
+        try:
+            raw = await self._until_answered(asked)
+        except (Transient, RejectedError) as last:
+            if not self._gate.stopped:
+                self._give_up(last)
+            return
+        finally:
+            if asked.inside:
+                self._gate.leave()
+        self._given_up = 0
+        self._recorder.answer(group, raw)
+        self._strange = 0 if "choices" in raw or "error" in raw else self._strange + 1
+        if self._strange == GIVEN_UP_IN_A_ROW:
+            raise ShoeError(
+                f"{self._place}: {self._strange} answers in a row are no chat completions (is base_url right?)"
+            )
+
+    def _give_up(self, last: Transient | RejectedError) -> None:
+        self._given_up += 1
+        if isinstance(last, RejectedError):
+            # One such pair does not end a run that others can go on with; were all such, nothing would be charged.
+            if self._given_up >= GIVEN_UP_IN_A_ROW:
+                raise last
+            return
+        tries = f"{self._limits.tries} {'try' if self._limits.tries == 1 else 'tries'}"
+        if not self._reached:
+            raise ShoeError(f"{self._place}: it does not answer after {tries}: {last}")
+        if self._given_up >= GIVEN_UP_IN_A_ROW:
+            raise ShoeError(
+                f"{self._place}: {self._given_up} requests in a row failed after {tries} each, the last with {last}"
+            )
+
+    async def _until_answered(self, asked: _Asked) -> dict[str, Any]:
+        try:
+            return await self._attempt(asked)
+        except Transient as failed:
+            asked.failed = failed
+        # Only now: all that tenacity sets up costs as much as a request, and stays for the garbage collector.
+        raw: dict[str, Any] = await self._retrying.copy()(self._attempt_again, asked)
+        return raw
+
+    async def _attempt_again(self, asked: _Asked) -> dict[str, Any]:
+        """Attempt; the first time, fail as the attempt before did, so that tenacity counts that one and waits."""
+        failed, asked.failed = asked.failed, None
+        if failed is not None:
+            raise failed
+        return await self._attempt(asked)
+
+    async def _attempt(self, asked: _Asked) -> dict[str, Any]:
+        asked.inside = asked.inside or await self._gate.enter()
+        if not asked.inside:
+            raise _NoMoreError
+        try:
+            raw = await self._answer(asked.group)
+        except RejectedError as error:
+            self._reached = True
+            self._recorder.failure(asked.group, error.kind, str(error))
+            raise
+        except Transient as failed:
+            self._recorder.failure(asked.group, failed.kind, failed.detail)
+            # Until the endpoint was reached for the first time, one request alone finds out whether it can be.
+            if self._reached:
+                asked.inside = False
+                self._gate.leave()
+            raise
+        asked.inside = False
+        self._gate.leave()
+        return raw
+
+    async def _answer(self, group: Group) -> dict[str, Any]:
+        while True:
+            structured = self._structured
+            try:
+                return await self._exchange(group, structured)
+            except NoResponseFormatError as error:
+                self._recorder.failure(group, "no response_format", str(error))
+                if not structured:
+                    raise ShoeError(f"{self._place}: HTTP 400: {error}") from None
+                self._structured = False
+
+    async def _exchange(self, group: Group, structured: bool) -> dict[str, Any]:
+        body = self._chat.body(group, structured)
+        expected = self._chat.most_tokens(group, body)
+        may_send = await self._gate.start(expected) and not self._recorder.stopping
+        if not (may_send and self._recorder.may_ask(group)):
+            raise _NoMoreError
+        sent_at = monotonic()
+        try:
+            reply = await self._transport.post(body, self._chat.once(group, structured))
+            self._gate.heed(reply.headers)
+            raw = answer(self._place, self._model, *reply)
+        except Transient as failed:
+            self._reached = self._reached or failed.reached
+            if failed.overload:
+                self._gate.too_much(sent_at)
+            if failed.retry_after:
+                self._gate.pause(failed.retry_after)
+            elif failed.kind == "429":
+                self._gate.breathe()
+            raise
+        self._reached = True
+        self._gate.went_well()
+        usage = raw.get("usage")
+        if isinstance(usage, dict) and isinstance(usage.get("total_tokens"), int):
+            self._gate.used(expected, usage["total_tokens"])
+        return raw
+
+
+class _Asked:
+    """A group, whether it has a place among the requests in flight, and how its first attempt failed."""
+
+    __slots__ = ("failed", "group", "inside")
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self.inside = True
+        self.failed: Transient | None = None

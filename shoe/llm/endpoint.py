@@ -1,0 +1,129 @@
+"""Where requests go and with which key; the key is read when it is needed and shown to nobody."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from shoe.core.errors import OptionError, printable, quote
+
+OFFICIAL = "https://api.openai.com/v1"
+OFFICIAL_KEY = "OPENAI_API_KEY"
+_LONGEST_MESSAGE = 300
+_SHORTEST_SECRET = 8
+"""Characters; what is shorter ("none", "x") stands for no key, and is part of many words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An OpenAI-compatible endpoint, ready to be asked.
+
+    Attributes:
+        rater: whose endpoint it is, for messages.
+        base_url: its address, without a slash at the end.
+        key_variable: the environment variable that holds its key; empty if it needs none.
+        key: the key itself; no part of ``repr``.
+        proxy: of this computer for this address, if any.
+    """
+
+    rater: str
+    base_url: str
+    key_variable: str
+    key: str = field(repr=False)
+    proxy: str | None
+
+    def headers(self) -> dict[str, str]:
+        """What every request says: its type, and the key if there is one."""
+        content = {"Content-Type": "application/json"}
+        return content | {"Authorization": f"Bearer {self.key}"} if self.key else content
+
+    def shown(self, text: str) -> str:
+        """Make an endpoint's words fit for a line of a message, without the key should they repeat it."""
+        return printable(self.without_key(text), longest=_LONGEST_MESSAGE)
+
+    def without_key(self, text: str) -> str:
+        """Take the key out of a text."""
+        return text.replace(self.key, "[key]") if len(self.key) >= _SHORTEST_SECRET else text
+
+    def cleaned(self, value: Any) -> Any:
+        """Take the key out of all texts in JSON."""
+        match value:
+            case str():
+                return self.without_key(value)
+            case list():
+                return [self.cleaned(one) for one in value]
+            case dict():
+                return {self.without_key(name): self.cleaned(one) for name, one in value.items()}
+        return value
+
+    def __str__(self) -> str:
+        return f"rater {quote(self.rater)}: {self.base_url}"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a rater's endpoint is, and the name of the variable that holds its key; empty if it needs none."""
+
+    rater: str
+    base_url: str
+    key_variable: str
+
+    def open(self) -> Endpoint:
+        """Read the key.
+
+        Raises:
+            OptionError: if it is missing or cannot be one.
+        """
+        key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
+        if self.key_variable and not (key and key.isascii() and key.isprintable()):
+            found = "odd characters" if key else "nothing"
+            raise OptionError(f"rater {quote(self.rater)}: {named(self.key_variable)}: found {found}, expected a key")
+        return Endpoint(self.rater, self.base_url, self.key_variable, key, _proxy(self.base_url))
+
+
+def address(rater: str, base_url: str, api_key_env: str) -> Address:
+    """Check where a rater's endpoint is, without looking for the key.
+
+    A key is sent only where one was named: ``api_key_env``, or OPENAI_API_KEY for the official endpoint alone.
+
+    Raises:
+        OptionError: if the address is none.
+    """
+    url = without_slash(base_url)
+    if problem := _problem(url):
+        raise OptionError(f"rater {quote(rater)}: base_url: found {problem}, expected one like {OFFICIAL}")
+    return Address(rater, url, api_key_env or (OFFICIAL_KEY if url == OFFICIAL else ""))
+
+
+def without_slash(base_url: str) -> str:
+    """Write an address in the form in which it is used."""
+    return base_url.rstrip("/")
+
+
+def named(variable: str) -> str:
+    """Name an environment variable in a message; what is not in capitals may be a key put in its name's place."""
+    return f"environment variable {variable}" if variable.isupper() else "the environment variable in api_key_env"
+
+
+def _problem(url: str) -> str | None:
+    """What is wrong with an address, in words that do not repeat a password."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return quote(url)
+    if parts.username is not None or parts.password is not None:
+        return "a user name or password in it"
+    if parts.query or parts.fragment:
+        return "a '?' or '#' in it"
+    return None if parts.scheme in ("http", "https") and parts.hostname and port != 0 else quote(url)
+
+
+def _proxy(base_url: str) -> str | None:
+    parts = urlsplit(base_url)
+    if proxy_bypass(parts.hostname or ""):
+        return None
+    return getproxies().get(parts.scheme)

@@ -1,0 +1,182 @@
+"""What an endpoint's response means: an answer to keep, a reason to try again, or one to stop with one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import Any
+
+import orjson
+
+from shoe.core.errors import ShoeError, quote
+from shoe.llm.endpoint import Endpoint, named
+from shoe.rating.answers import REFUSALS
+
+LONGEST_PAUSE = 300.0
+"""Seconds that an endpoint can make all requests wait, whatever its Retry-After says."""
+MALFORMED = "malformed"
+"""Key under which a body that is no JSON object is kept."""
+_TRANSIENT = {408, 409, 425, 429}
+_OVERLOAD = {408, 429, 503, 504, 529}
+_REJECTED = {400, 403, 413, 422}
+_FLAGGED = "flagged"
+_NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
+_FORMAT_WORDS = ("response_format", "json_schema", "structured output", "guided", "grammar")
+
+
+@dataclass(slots=True, eq=False)
+class Transient(Exception):  # noqa: N818 (it is handled, not shown)
+    """One attempt failed in a way that another may not.
+
+    Attributes:
+        kind: "429", "500", "timeout", "dropped", "empty", ...
+        detail: the endpoint's words, fit to be shown.
+        retry_after: seconds that the endpoint asks to wait.
+        overload: whether fewer requests at once would help.
+        reached: whether it was the endpoint, and no page or silence, that answered.
+    """
+
+    kind: str
+    detail: str = ""
+    retry_after: float | None = None
+    overload: bool = False
+    reached: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.detail}" if self.detail else self.kind
+
+
+class RejectedError(ShoeError):
+    """The endpoint does not take this request, whenever it is made; it may take others."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.kind = str(status)
+
+
+class NoResponseFormatError(Exception):
+    """The endpoint does not know ``response_format``, or not this form of it."""
+
+
+def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
+    """Find the answer to keep in a response. A body that is no JSON is one too, as it came and was paid for.
+
+    Args:
+        place: who answered.
+        model: what was asked for.
+        status: of the response.
+        headers: of the response, looked up in any case.
+        body: its content.
+
+    Returns:
+        The JSON object, ``{"malformed": text}``, or for a content filter's refusal its error.
+
+    Raises:
+        Transient: if the same request may succeed later.
+        NoResponseFormatError: if it may succeed as plain text.
+        ShoeError: if it never will.
+    """
+    if status != 200:
+        if status in (400, 403) and _declines(*words_of(body)):
+            return _kept(place, body)
+        raise http_error(place, model, status, headers, body)
+    if not body.strip():
+        raise Transient("empty")
+    if "html" in headers.get("Content-Type", ""):
+        raise Transient("html", "a web page, not an answer (is base_url right?)", reached=False)
+    raw = _kept(place, body)
+    error = raw.get("error")
+    if error and not raw.get("choices"):
+        code = error.get("code") if isinstance(error, dict) else None
+        status = code if isinstance(code, int) and 400 <= code < 600 else 502
+        raise http_error(place, model, status, headers, body)
+    return raw
+
+
+def _declines(message: str, code: str) -> bool:
+    """Whether an error says that this one question will not be answered; ``invalid_prompt`` can mean other things."""
+    return code in REFUSALS and (code != "invalid_prompt" or _FLAGGED in message.lower())
+
+
+def _kept(place: Endpoint, body: bytes) -> dict[str, Any]:
+    try:
+        content = orjson.loads(body)
+        written = orjson.dumps([content])  # in a line of the ledger; of what can be read, not all is shallow enough
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+        content, written = None, b""
+    if not isinstance(content, dict):
+        return {MALFORMED: place.without_key(body.decode("utf-8", "replace"))}
+    # In what is written a letter has one form, in what came it may have had any ("\\u002d").
+    return place.cleaned(content) if place.key and place.key.encode() in written else content
+
+
+def http_error(
+    place: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes
+) -> Transient | ShoeError | NoResponseFormatError:
+    """Judge a response that is an error; arguments as for ``answer``."""
+    message, code = words_of(body)
+    words = place.shown(message)
+    said = f": {words}" if words else ""
+    if status == 429 and code in _NO_MONEY:
+        return ShoeError(f"{place}: no credit left{said}")
+    if status in _TRANSIENT or status >= 500:
+        return Transient(str(status), words, retry_after=retry_after(headers), overload=status in _OVERLOAD)
+    if status == 401 or (status == 403 and _FLAGGED not in message.lower()):
+        key = f"the key in {named(place.key_variable)}" if place.key_variable else "requests without a key"
+        hint = "" if place.key_variable else " (set api_key_env to the name of a variable that holds one)"
+        # The words that go with 401 often repeat a part of the key.
+        return ShoeError(f"{place}: HTTP {status}: it does not accept {key}{said if status == 403 else ''}{hint}")
+    if status == 404:
+        return ShoeError(f"{place}: HTTP 404{said} (is the model {quote(model)} right, and base_url?)")
+    if 300 <= status < 400:
+        target = place.shown(headers.get("Location", "another address"))
+        return ShoeError(f"{place}: HTTP {status}: it points to {target}, where the key is not sent (change base_url?)")
+    if status in (400, 422) and any(word in message.lower() for word in _FORMAT_WORDS):
+        return NoResponseFormatError(words)
+    line = f"{place}: HTTP {status}{said or ': no reason given'}"
+    return RejectedError(line, status) if status in _REJECTED else ShoeError(line)
+
+
+def words_of(body: bytes) -> tuple[str, str]:
+    """Find message and code in an error's body; what is no JSON is the message."""
+    try:
+        content = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return body[:2000].decode("utf-8", "replace").strip(), ""
+    error = content.get("error", content) if isinstance(content, dict) else content
+    if not isinstance(error, dict):
+        return _text(error), ""
+    message = error.get("message") or error.get("detail") or error
+    return _text(message), _text(error.get("code") or error.get("type") or "")
+
+
+def _text(value: Any) -> str:
+    try:
+        return value if isinstance(value, str) else orjson.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        return "values nested hundreds deep"
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Read how many seconds an endpoint asks to wait: ``retry-after-ms``, or seconds or a date in ``Retry-After``."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return min(milliseconds / 1000, LONGEST_PAUSE)
+    text = headers.get("Retry-After")
+    seconds = _number(text)
+    if seconds is None and text:
+        try:
+            seconds = parsedate_to_datetime(text).timestamp() - time()
+        except (ValueError, OverflowError):
+            return None
+    return None if seconds is None else min(max(seconds, 0.0), LONGEST_PAUSE)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < float("inf") else None

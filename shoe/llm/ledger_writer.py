@@ -1,0 +1,199 @@
+"""Writing a ledger: by one process at a time, each line whole, on the disk within a moment."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Condition, Lock, Thread
+from typing import Any
+
+from shoe.core.errors import InputError
+from shoe.llm.ledger import check_header, first_line, header
+
+_LOOK_FOR_LOCK = 0.1
+_GATHER = 0.02
+_CHUNK = 1 << 16
+
+
+class Writer:
+    """Appends lines to one ledger. Its methods may be called from several threads.
+
+    :meth:`append` hands a line to the operating system before it returns, where no end of this process can reach it any
+    more; a thread has the disk take what has gathered, so that a thousand answers cost fifty syncs. Nothing is read
+    back before that.
+
+    Attributes:
+        synced: so many bytes of the file, whole lines, are on the disk.
+    """
+
+    def __init__(self, path: Path, handle: int) -> None:
+        """Take over an open, locked file."""
+        self._path = path
+        self._handle = handle
+        self._size = os.fstat(handle).st_size
+        self.synced = self._size
+        self._lock = Lock()
+        self._changed = Condition(self._lock)
+        self._closing = False
+        self._error: InputError | None = None
+        self._thread = Thread(target=self._sync, name=f"shoe-ledger-{path.stem}", daemon=True)
+        self._thread.start()
+
+    def append(self, line: bytes) -> None:
+        """Append a line.
+
+        Raises:
+            InputError: if the disk does not take it; the ledger stays as it was.
+        """
+        with self._lock:
+            if self._error is not None:
+                raise self._error
+            try:
+                _write(self._handle, line)
+            except OSError as error:
+                with suppress(OSError):
+                    os.ftruncate(self._handle, self._size)
+                self._error = _unwritable(self._path, error)
+                raise self._error from None
+            self._size += len(line)
+            self._changed.notify_all()
+
+    def flush(self) -> None:
+        """Wait until all that was appended is on the disk.
+
+        Raises:
+            InputError: if the disk does not take it.
+        """
+        with self._changed:
+            wanted = self._size
+            self._changed.wait_for(lambda: self.synced >= wanted or self._error is not None)
+            if self._error is not None:
+                raise self._error
+
+    def close(self) -> None:
+        """Have the disk take the rest. The file stays open and locked."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join()
+
+    def _sync(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._size > self.synced or self._closing)
+                size = self._size
+                if self._closing and size == self.synced:
+                    return
+            try:
+                os.fsync(self._handle)
+            except OSError as error:
+                with self._changed:
+                    self._error = _unwritable(self._path, error)
+                    self._changed.notify_all()
+                return
+            with self._changed:
+                self.synced = size
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._closing, _GATHER)
+
+
+@contextmanager
+def writing(
+    path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
+) -> Iterator[Writer | None]:
+    """Write a ledger; where another process does, wait for it to end.
+
+    Args:
+        path: of the ledger; made if absent, with its folder.
+        identity: of the rater.
+        stopping: asked while waiting.
+        say: told once that there is something to wait for.
+
+    Yields:
+        The writer; None if it came to stopping while waiting.
+
+    Raises:
+        InputError: if the file cannot be written, or is another rater's ledger.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    try:
+        if not _lock(path, handle, stopping, say):
+            yield None
+            return
+        _mend(path, handle, identity)
+        writer = Writer(path, handle)
+        try:
+            yield writer
+        finally:
+            writer.close()
+    finally:
+        os.close(handle)
+
+
+def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[str], None]) -> bool:
+    """Wait for the lock; False if it came to stopping first. The system frees it when its process ends, however."""
+    told = False
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EINTR):
+                raise _unwritable(path, error) from None
+        else:
+            return True
+        if stopping():
+            return False
+        if not told:
+            say(f"{path.name}: another process or rater is writing it; waiting, to find its answers there")
+            told = True
+        time.sleep(_LOOK_FOR_LOCK)
+
+
+def _mend(path: Path, handle: int, identity: Mapping[str, Any]) -> None:
+    """Cut off what a kill left of a line, and begin a ledger that has not begun."""
+    try:
+        size = os.fstat(handle).st_size
+        whole = _end_of_lines(handle, size)
+        if whole < size:
+            os.ftruncate(handle, whole)
+        if whole:
+            check_header(path, first_line(handle, whole), identity)
+            return
+        _write(handle, header(identity))
+        os.fsync(handle)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _write(handle: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(handle, data) :]
+
+
+def _end_of_lines(handle: int, size: int) -> int:
+    """Where the last whole line ends."""
+    while size > 0:
+        start = max(size - _CHUNK, 0)
+        found = os.pread(handle, size - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        size = start
+    return 0
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(path, found=error.strerror or str(error), expected="a ledger that can be written to")

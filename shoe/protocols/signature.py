@@ -1,0 +1,108 @@
+"""The one line that says how a figure came about: two equal signatures mean comparable figures.
+
+A signature is made from the options and from content hashes, never written by hand, so no option can be forgotten.
+``Signature.parse(str(s)) == s`` holds for all values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote as escape
+from urllib.parse import unquote
+
+import numpy as np
+
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.errors import OptionError, quote
+from shoe.protocols.named import SEMANTIC, STRICT
+from shoe.protocols.options import STRICT_PREFIX, SemanticOptions, StrictOptions, settings
+from shoe.version import __version__
+
+_SAFE = " ,.+<>=()[]/_-"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Ordered pairs of a name and a value, printed as ``shoe:0.1.0|data:hico-det|...``."""
+
+    items: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return "|".join(f"{escape(name, _SAFE)}:{escape(value, _SAFE)}" for name, value in self.items)
+
+    @classmethod
+    def parse(cls, text: str) -> Signature:
+        """Read a signature back.
+
+        Raises:
+            OptionError: if a field has no colon.
+        """
+        items = []
+        for part in text.split("|"):
+            name, colon, value = part.partition(":")
+            if not colon:
+                raise OptionError(f"signature: found {quote(part)}, expected name:value")
+            items.append((unquote(name), unquote(value)))
+        return cls(tuple(items))
+
+    def short(self) -> str:
+        """A form for captions: version, data, protocol, what differs from it, and a hash of the whole."""
+        values = dict(self.items)
+        named: dict[str, SemanticOptions | StrictOptions] = {**STRICT, **SEMANTIC}
+        kept: list[tuple[str, str]] = [(n, values[n]) for n in ("shoe", "data", "split") if n in values]
+        for prefix in (STRICT_PREFIX, ""):
+            protocol = values.get(f"{prefix}protocol")
+            if protocol in named:
+                usual = settings(named[protocol])
+                kept.append((f"{prefix}protocol", protocol))
+                kept += [(name, value) for name, value in self.items if usual.get(name, value) != value]
+        if "map" in values:
+            kept.append(("map", values["map"]))
+        digest = hashlib.sha256(str(self).encode()).hexdigest()[:8]
+        return str(Signature((*kept, ("sha", digest))))
+
+
+def sign(
+    truth: GroundTruth,
+    parts: Mapping[str, str],
+    strict: StrictOptions | None = None,
+    semantic: SemanticOptions | None = None,
+) -> Signature:
+    """Sign an evaluation.
+
+    Args:
+        truth: what was scored against; its content, split and class list are hashed.
+        parts: further facts that move figures: the map and its hash, how predictions were read.
+        strict: the exact-label protocol that was applied, if one was.
+        semantic: the semantic protocol that was applied, if one was.
+    """
+    table = truth.interactions
+    return Signature(
+        (
+            ("shoe", __version__),
+            ("data", truth.classes.name),
+            ("split", truth.split),
+            ("images", str(len(table.images))),
+            ("truths", str(len(table))),
+            ("truth-sha", truth_digest(truth)),
+            ("class-list", str(len(truth.classes))),
+            ("class-list-sha", truth.classes.digest),
+            *parts.items(),
+            *(settings(strict).items() if strict else ()),
+            *(settings(semantic).items() if semantic else ()),
+        )
+    )
+
+
+def truth_digest(truth: GroundTruth) -> str:
+    """8 hex digits of everything in a ground truth that can change a score."""
+    table = truth.interactions
+    digest = hashlib.sha256("\n".join(table.images).encode())
+    columns = [table.offsets, table.coordinates, table.human_boxes, table.object_boxes, truth.hoi]
+    if truth.image_labels is not None:
+        columns.append(truth.image_labels)
+    for column in columns:
+        digest.update(np.ascontiguousarray(column).data)
+    return digest.hexdigest()[:8]

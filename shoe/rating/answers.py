@@ -1,0 +1,182 @@
+"""Reading ratings out of what a model wrote: tolerant of the form, strict about the content.
+
+A rating is found where the text says so: after a word like "rating", or in answers to several pairs after the pair's
+id; in JSON, in a fence, in a table, in a sentence. It counts if it is a whole number 0 to 4 and nothing else in the
+text gives the pair another one. All the rest (7, 2.5, "3 or 4", two ratings, an id that nobody gave) is no rating.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from shoe.rating.states import State
+
+REFUSALS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
+"""Codes of errors by which an endpoint declines one question; the last is OpenAI's for a flagged prompt."""
+_LONGEST = 200_000
+_THOUGHT = re.compile(
+    r"<(think|thinking|thought|reasoning|reflection)>(?:(?!</?\1>).)*</\1>", re.DOTALL | re.IGNORECASE
+)
+_THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning|reflection)>", re.IGNORECASE)
+_THOUGHT_START = re.compile(r"<(?:think|thinking|thought|reasoning|reflection)>", re.IGNORECASE)
+
+_QUOTES = r"[\"'`*_\s]{0,6}"
+# A whole number as it stands alone; or anything else made of digits, which is a claim too, but of no rating.
+_VALUE = (
+    r"(?P<value>[+-]?\w*(?:[.,]\w+)*%?)"
+    r"(?P<more>[ \t]{0,9}(?:-|–|—|~|\.\.+|/|to|or|and|out[ \t]of|,[ \t]{0,9}(?:or|and|maybe|perhaps))[ \t]{0,9}"
+    r"(?:(?:a|maybe|perhaps)[ \t]+)?(?P<other>\d[\d.]*))?"
+)
+_LABEL = r"\b(?:ratings?|rated?|scores?|answer|similarity|likeness)\b"
+_OF = r"(?:\s{0,3}\([^()\n]{0,40}\))?\s{0,3}(?:is|are|of|as|at|[:=]|->|→)"
+_OPEN = r"[\"'`*_\s(\[]{0,8}"
+_LABELLED = re.compile(f"{_LABEL}{_QUOTES}(?:{_OF}{_OPEN}|[(\\[ \t]{{1,2}})(?=[-+\\d]){_VALUE}", re.IGNORECASE)
+_ANOTHER = re.compile(r"[ \t]{0,9},[ \t]{0,9}\d")
+_BOXED = re.compile(rf"\\boxed\{{\s*(?=[-+\d]){_VALUE}\s*\}}")
+_ALONE = re.compile(
+    rf"^[ \t>*_`\"'#]{{0,20}}(?=[-+\d]){_VALUE}[*_`\"' \t]{{0,20}}(?:[.!]?[ \t]*$|(?:[-–—:=][ \t]|\().*$)", re.MULTILINE
+)
+_BY_ID = re.compile(
+    rf"(?<![\w.])(?P<id>\w{{1,40}}){_QUOTES}(?:[:=|]|->|→|=>|[-–—](?=[ \t*\"'])){_QUOTES}"
+    rf"(?:\{{[^{{}}]{{0,300}}?\"(?:rating|score)\"\s*:\s*\"?|(?:{_LABEL}{_QUOTES}[:=]?{_QUOTES})?)(?=[-+\d]){_VALUE}",
+    re.IGNORECASE,
+)
+_OBJECT = re.compile(r"\{[^{}]*\}")
+_OBJECT_ID = re.compile(r"[\"'](?:id|pair|pair_id)[\"']\s*:\s*[\"']?(?P<id>\w{1,40})", re.IGNORECASE)
+_OBJECT_RATING = re.compile(rf"[\"'](?:rating|score)[\"']\s*:\s*[\"']?(?=[-+\d]){_VALUE}", re.IGNORECASE)
+# The look behind has each run of characters be looked at once, not once from each of them.
+_CUT = re.compile(r"(?<![\w.,+-])[\w.,+-]+\Z")
+_OF_FOUR = re.compile(r"[ \t]*(?:/|out[ \t]of)[ \t]*4\.?")
+_WHOLE = re.compile(r"\+?([0-4])(?:\.0{1,6})?")
+
+_DECLINED = re.compile(
+    r"\b(?:i|we)\s+(?:really\s+|just\s+|simply\s+)?(?:can['’]?t|can ?not|could ?not|couldn['’]?t|won['’]?t|will not)\s+"
+    r"(?:help|assist|comply|rate|judge|provide|answer|do|fulfill?|complete|continue|engage|discuss|evaluate|compare|give"
+    r"|support|respond|participate|offer|process|generate)\b"
+    r"|\b(?:i|we)(?:['’]m|['’]re| am| are)\s+(?:unable|not able|not comfortable|not willing)\b"
+    r"|\b(?:i|we)\s+(?:must|have to|need to|am going to|would)?\s?(?:decline|refuse)\b"
+    r"|\b(?:i|we)\s+(?:do not|don['’]t)\s+feel\s+comfortable\b"
+    r"|\b(?:this|the|your)\s+(?:request|content|prompt|question)\s+"
+    r"(?:violates|goes against|is against|was blocked|was flagged|cannot be)\b",
+    re.IGNORECASE,
+)
+_LOOK_FOR_DECLINING = 300
+
+
+def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
+    """Read the ratings of one chat completion, as the OpenAI protocol has it.
+
+    Args:
+        raw: the response's body; its first choice counts.
+        ids: of the pairs that were asked for.
+
+    Returns:
+        Per id a rating 0 to 4 or a state, see ``Backend.parse``.
+    """
+    choices = raw.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    found = choice.get("message")
+    message: Mapping[str, Any] = found if isinstance(found, dict) else {}
+    reason = choice.get("finish_reason")
+    if _is_text(message.get("refusal")) or reason == "content_filter" or _is_filtered(raw.get("error")):
+        return _declined(ids)
+    text = _content(message.get("content"))
+    if reason == "length":
+        text = _CUT.sub("", text)
+    return read_text(text, ids)
+
+
+def read_text(text: str, ids: Sequence[str]) -> list[int]:
+    """Read the ratings that a model wrote.
+
+    Args:
+        text: all that it wrote.
+        ids: of the pairs that it was asked for; with a single one, a rating without an id counts too.
+
+    Returns:
+        Per id a rating 0 to 4 or a state, see ``Backend.parse``.
+    """
+    said = _without_thoughts(text) if len(text) <= _LONGEST else ""
+    claims: dict[str, set[int | None]] = defaultdict(set)
+    for name, rating in _claims_by_id(said, frozenset(ids)):
+        claims[name].add(rating)
+    if len(ids) == 1 and not any(found["id"] not in ids for found in _OBJECT_ID.finditer(said)):
+        claims[ids[0]].update(_claims(said, ids[0]))
+    if not any(claims.values()) and _DECLINED.search(said.strip()[:_LOOK_FOR_DECLINING]):
+        return _declined(ids)
+    return [_agreed(claims[name]) for name in ids]
+
+
+def read_by_id(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
+    """Read what a rater that writes no text was kept with: ``{"ratings": {id: rating}}``."""
+    ratings: Mapping[str, int] = raw["ratings"]
+    return [ratings[name] for name in ids]
+
+
+def _declined(ids: Sequence[str]) -> list[int]:
+    return [State.REFUSED if len(ids) == 1 else State.REFUSED_TOGETHER] * len(ids)
+
+
+def _agreed(claims: set[int | None]) -> int:
+    rating = next(iter(claims)) if len(claims) == 1 else None
+    return State.UNPARSED_ONCE if rating is None else rating
+
+
+def _claims(text: str, own_id: str) -> Iterator[int | None]:
+    """Every rating that a text about one pair gives it, its id aside; None for one that cannot be."""
+    labelled = [
+        None if _ANOTHER.match(text, found.end()) else _rating(found)
+        for pattern in (_LABELLED, _BOXED)
+        for found in pattern.finditer(text)
+    ]
+    yield from labelled or (_rating(found) for found in _ALONE.finditer(text) if found["value"] != own_id)
+
+
+def _claims_by_id(text: str, ids: frozenset[str]) -> Iterator[tuple[str, int | None]]:
+    """Every rating that a text gives one of its pairs by id."""
+    for part in _OBJECT.findall(text):
+        named = {found["id"] for found in _OBJECT_ID.finditer(part)}
+        if len(named) == 1 and named <= ids:
+            name = named.pop()
+            yield from ((name, _rating(found)) for found in _OBJECT_RATING.finditer(part))
+    for found in _BY_ID.finditer(text):
+        if found["id"] in ids:
+            yield found["id"], _rating(found)
+
+
+def _rating(found: re.Match[str]) -> int | None:
+    """The rating that a claim stands for; "3/4" and "3 out of 4" are 3."""
+    whole = _WHOLE.fullmatch(found["value"])
+    if whole is None:
+        return None
+    if found["more"] is not None and _OF_FOUR.fullmatch(found["more"]) is None:
+        return None
+    return int(whole[1])
+
+
+def _without_thoughts(text: str) -> str:
+    """Leave out what a model thought before it answered; of thoughts that never end, all that follows."""
+    text = _THOUGHT.sub(" ", text)
+    *_, text = _THOUGHT_END.split(text)
+    return _THOUGHT_START.split(text)[0]
+
+
+def _content(content: Any) -> str:
+    """The text of a message: a string, or a list of parts of which some are text."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, dict)]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return ""
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value.strip() != ""
+
+
+def _is_filtered(error: Any) -> bool:
+    return isinstance(error, dict) and isinstance(code := error.get("code"), str) and code in REFUSALS

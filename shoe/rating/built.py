@@ -1,0 +1,190 @@
+"""The map that a run makes: ratings as columns, and in map.json how they came about.
+
+Nothing in it depends on when or in which order answers came, or on what they cost: two runs that end with the same
+answers write the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from shoe.core.errors import InputError, OptionError, quote
+from shoe.lexicon.expressions import POS, Part
+from shoe.rating.job import Outcome, Rated
+from shoe.rating.keys import canonical, reading_of
+from shoe.rating.panel import Panel, Seat
+from shoe.rating.prefilter import PAPER
+from shoe.rating.states import State, pending
+from shoe.similarity.maps import ABOUT, Rater, write_map
+from shoe.similarity.ratings import PairColumns
+
+MARK = "built"
+"""What map.json calls the account of a run."""
+
+
+def check_place(folder: Path) -> None:
+    """See that a map may be written: where there is nothing, or a map that an earlier run of this job wrote.
+
+    Raises:
+        OptionError: if the folder's name can be no map's.
+        InputError: if something else is there.
+    """
+    name = folder.resolve().name
+    if not name or not name.isprintable():
+        raise OptionError(f"OUT: found {quote(str(folder))}, expected a folder whose name can be a map's")
+    if folder.is_dir():
+        if not any(folder.iterdir()) or _is_ours(folder / ABOUT):
+            return
+        found = "a folder with something else in it"
+    elif folder.exists() or folder.is_symlink():
+        found = "a file"
+    else:
+        return
+    raise InputError(folder, found=found, expected="a new folder, or a map of an earlier run of shoe map build")
+
+
+def write_built(folder: Path, dataset: str, panel: Panel, outcome: Outcome, rules: Mapping[Part, str]) -> None:
+    """Write what is known as a map; pairs that nobody rated are not in it.
+
+    Args:
+        folder: where to; an earlier map there is replaced.
+        dataset: whose classes were rated.
+        panel: the raters.
+        outcome: what they said.
+        rules: per part of speech, in words, which pairs were planned.
+
+    Raises:
+        InputError: if the folder cannot be written to.
+    """
+    models = _listed([seat.config.model for seat in panel.seats])
+    prose: dict[str, Any] = {
+        "provenance": f"Rated pair by pair by {models} (shoe map build).",
+        "prompts": _prompts(panel, outcome),
+        MARK: account(panel, outcome, rules),
+    }
+    try:
+        write_map(
+            folder,
+            name=folder.resolve().name,
+            dataset=dataset,
+            raters=list(_raters(panel, outcome)),
+            pairs={part: _columns(outcome.parts.get(part), len(panel.columns)) for part in POS},
+            **prose,
+        )
+    except OSError as error:
+        found = error.strerror or str(error)
+        raise InputError(folder, found=found, expected="a folder that can be written to") from None
+
+
+def account(panel: Panel, outcome: Outcome, rules: Mapping[Part, str]) -> dict[str, Any]:
+    """Say what was planned, how much of it is answered, and how the prefilter fared, as JSON has it."""
+    ensemble = panel.raters.ensemble
+    plan = {
+        f"{part}s": {
+            "rule": rules[part],
+            "rows": len(rated.plan.synset),
+            "questions": len(rated.plan),
+            "unanswered": int(unanswered(rated).sum()),
+        }
+        for part, rated in outcome.parts.items()
+    }
+    filtered = {
+        f"{part}s": {
+            "rater": panel.seats[0].config.name,
+            "zeros": rated.zeros,
+            "sample": len(rated.sampled),
+            "seed": ensemble.seed,
+            "disagreement": {
+                column: {
+                    "rated": found.rated,
+                    "not_zero": found.not_zero,
+                    "share": found.share,
+                    "interval_95": list(found.interval),
+                }
+                for column, found in rated.disagreements.items()
+            },
+            "share_in_the_paper": list(PAPER),
+        }
+        for part, rated in outcome.parts.items()
+        if rated.sampled is not None
+    }
+    return {"complete": is_complete(outcome), "plan": plan, **({"prefilter": filtered} if filtered else {})}
+
+
+def unanswered(rated: Rated) -> np.typing.NDArray[np.int64]:
+    """(C,) per column, how many questions it has still to answer, as far as is known."""
+    count: np.typing.NDArray[np.int64] = (rated.asked & pending(rated.states)).sum(axis=0)
+    return count
+
+
+def is_complete(outcome: Outcome) -> bool:
+    """Whether no answer is missing."""
+    return not any(unanswered(rated).any() for rated in outcome.parts.values())
+
+
+def states_of(rated: Rated, column: int) -> dict[str, int]:
+    """Count the states of one column's questions."""
+    asked, states = rated.asked[:, column], rated.states[:, column]
+    counts = {
+        "rated": states >= 0,
+        "refused": states == State.REFUSED,
+        "unparsable": states == State.UNPARSABLE,
+        "unrated": asked & pending(states),
+        "not_asked": ~asked,
+    }
+    return {name: int(np.count_nonzero(mask)) for name, mask in counts.items()}
+
+
+def _raters(panel: Panel, outcome: Outcome) -> Iterator[Rater]:
+    column = 0
+    for seat in panel.seats:
+        about = _about(seat, outcome)
+        for repeat, name in enumerate(seat.columns, start=1):
+            states = {f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()}
+            which = {"repeat": repeat} if len(seat.columns) > 1 else {}
+            yield Rater(name, seat.config.model, details={**about, **which, "states": states})
+            column += 1
+
+
+def _about(seat: Seat, outcome: Outcome) -> dict[str, Any]:
+    """How a rater was asked: all that can change its answers."""
+    identity: dict[str, Any] = orjson.loads(canonical(seat.ledger.identity))
+    prompts = {f"{part}s": digest for part in outcome.parts if (digest := seat.prompt_digest(part))}
+    settings = identity["settings"] | reading_of(seat.config)
+    known = {"kind": identity["kind"], "revision": identity["revision"], "settings": settings}
+    asked = {name: identity[name] for name in ("sampling", "pairs_per_request")} if prompts else {}
+    return {name: value for name, value in (known | asked | {"prompts": prompts}).items() if value not in ("", {})}
+
+
+def _prompts(panel: Panel, outcome: Outcome) -> dict[str, str]:
+    """The prompts in full, by the digest that raters name."""
+    used = {part for part in outcome.parts for seat in panel.seats if seat.prompt_digest(part)}
+    prompts = [panel.prompts.of(part) for part in POS if part in used]
+    return {prompt.digest: prompt.text for prompt in prompts}
+
+
+def _columns(rated: Rated | None, columns: int) -> PairColumns:
+    if rated is None:
+        none = np.zeros(0, np.int32)
+        return PairColumns(none, none, np.zeros((0, columns), np.int8))
+    ratings = np.maximum(rated.states, -1)[rated.plan.question]
+    known = (ratings >= 0).any(axis=1)
+    return PairColumns(rated.plan.class_synset[known], rated.plan.synset[known], ratings[known])
+
+
+def _is_ours(path: Path) -> bool:
+    try:
+        about = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError):
+        return False
+    return isinstance(about, dict) and MARK in about
+
+
+def _listed(models: list[str]) -> str:
+    *most, last = dict.fromkeys(models)
+    return f"{', '.join(most)} and {last}" if most else last

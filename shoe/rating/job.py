@@ -1,0 +1,261 @@
+"""Rating whole plans: the first rater, what goes on to the others, and all of them at the same time.
+
+What comes out follows from the ledgers alone: not from the order in which answers came, nor from where runs before were
+broken off, nor from what else the ledgers hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Event, Thread
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Indices
+from shoe.core.errors import ShoeError
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import lexicon
+from shoe.llm.budget import Budget
+from shoe.llm.progress import Display, Silent
+from shoe.llm.recorder import Tally
+from shoe.rating.pairs import Plan
+from shoe.rating.panel import Panel
+from shoe.rating.planning import plan_pairs
+from shoe.rating.prefilter import Disagreement, goes_on, sample_of
+from shoe.rating.states import State
+from shoe.rating.tasks import Words
+
+_LOOK = 0.25
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rated:
+    """What is known of one plan.
+
+    Attributes:
+        plan: its n questions.
+        states: (n, C) per column of the map.
+        asked: (n, C) whether the column's rater is to be asked at all: the prefilter spares it the rest.
+        sampled: rows of the plan that the first rater rated 0 and the others are shown all the same; None without
+            prefilter.
+        zeros: how many pairs it rated 0.
+        disagreements: per column of the others, how often they did not rate those 0; none for one without ratings.
+    """
+
+    plan: Plan
+    states: NDArray[np.int8]
+    asked: NDArray[np.bool_]
+    sampled: Indices | None
+    zeros: int
+    disagreements: Mapping[str, Disagreement]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What a run came to.
+
+    Attributes:
+        parts: per part of speech.
+        tallies: what each rater did in this run.
+    """
+
+    parts: Mapping[Part, Rated]
+    tallies: Sequence[Tally]
+
+
+def rate(
+    panel: Panel,
+    plans: Mapping[Part, Plan],
+    budget: Budget,
+    display: Display | None = None,
+    *,
+    sample: int | None = None,
+) -> Outcome:
+    """Have all raters rate plans, as far as the budget allows.
+
+    Interruption (Ctrl-C) ends the run as an exhausted budget does: see ``budget.reason``. A second one raises at once.
+
+    Args:
+        panel: the raters.
+        plans: per part of speech.
+        budget: of the run.
+        display: shows how it goes.
+        sample: how many of the first rater's zeros the others are shown; as raters.toml says if None.
+
+    Returns:
+        All that the ledgers hold of the plans, what this run added included.
+
+    Raises:
+        ShoeError: when a rater cannot go on; what others had in flight is kept.
+        MissingExtraError: if WordNet's glosses cannot be read.
+        KeyboardInterrupt: at the second interruption.
+    """
+    run = _Run(panel, plans, budget, display or Silent(), sample)
+    run.work()
+    return run.outcome()
+
+
+def known(panel: Panel, plans: Mapping[Part, Plan], *, sample: int | None = None) -> Outcome:
+    """Say what the ledgers hold of plans, asking nobody; otherwise as :func:`rate`."""
+    return rate(panel, plans, Budget(reason="requests"), sample=sample)
+
+
+def rate_pairs(
+    panel: Panel,
+    pairs: Mapping[Part, Sequence[tuple[str, str]]],
+    budget: Budget,
+    display: Display | None = None,
+) -> dict[Part, dict[tuple[str, str], list[int | None]]]:
+    """Have all raters rate some pairs; the first rater's zeros go no further, and none of them is sampled.
+
+    Args:
+        panel: the raters.
+        pairs: per part of speech (class synset, synset), by name.
+        budget: of the run; it says afterwards what was spent, and why the run ended early, if it did.
+        display: shows how it goes.
+
+    Returns:
+        Per part and pair, a rating or None for each of ``panel.columns``. Names are WordNet's first for a synset; a
+        synset with itself is not in it.
+
+    Raises:
+        OptionError: for a name that is no synset's.
+        ShoeError: as :func:`rate`.
+    """
+    plans = {part: plan_pairs(part, wanted) for part, wanted in pairs.items()}
+    outcome = rate(panel, plans, budget, display, sample=0)
+    return {part: _by_name(rated) for part, rated in outcome.parts.items()}
+
+
+def _by_name(rated: Rated) -> dict[tuple[str, str], list[int | None]]:
+    name = lexicon().name
+    ratings = [[rating if rating >= 0 else None for rating in row] for row in rated.states.tolist()]
+    rows = zip(
+        *(column.tolist() for column in (rated.plan.class_synset, rated.plan.synset, rated.plan.question)), strict=True
+    )
+    return {(name(class_synset), name(synset)): ratings[question] for class_synset, synset, question in rows}
+
+
+class _Run:
+    """One run: a thread for each rater; the first one's says what goes on to the others."""
+
+    def __init__(
+        self, panel: Panel, plans: Mapping[Part, Plan], budget: Budget, display: Display, sample: int | None
+    ) -> None:
+        self._panel = panel
+        self._given = plans
+        self._plans = {part: plan for part, plan in plans.items() if len(plan)}
+        self._budget = budget
+        self._display = display
+        self._sample = panel.raters.ensemble.sample if sample is None else sample
+        filtering = panel.raters.ensemble.prefilter if len(panel.seats) > 1 else ()
+        self._filtered = [part for part in self._plans if part in filtering]
+        self._tallies = [Tally(seat.config.name) for seat in panel.seats]
+        self._columns = np.split(np.arange(len(panel.columns)), np.cumsum([len(seat.columns) for seat in panel.seats]))
+        shape = {part: (len(plan), len(panel.columns)) for part, plan in plans.items()}
+        self._states = {part: np.full(shape[part], State.UNRATED, np.int8) for part in plans}
+        self._asked = {part: np.zeros(shape[part], np.bool_) for part in plans}
+        self._zeros: dict[Part, Indices] = {}
+        self._sampled: dict[Part, Indices] = {}
+        self._onward: dict[Part, Indices] = {}
+        self._filtering = Event()
+        self._ended: list[int] = []
+        self._all_ended = Event()
+        self._errors: list[BaseException] = []
+        self._quiet = budget.stopping
+
+    def work(self) -> None:
+        """Start all raters and show how they go until the last has ended."""
+        if not self._plans:
+            return
+        self._words = Words.of(list(self._plans.values()))
+        for number, seat in enumerate(self._panel.seats):
+            Thread(target=self._guarded, args=(number,), name=f"shoe-{seat.config.name}", daemon=True).start()
+        self._watch()
+        if self._errors:
+            raise next((error for error in self._errors if isinstance(error, ShoeError)), self._errors[0])
+
+    def _watch(self) -> None:
+        # Threads are not joined: an interruption of Thread.join takes one that runs for one that has ended (in 3.11).
+        interrupted = False
+        while not self._all_ended.is_set():
+            try:
+                self._all_ended.wait(_LOOK)
+                self._display.show(self._tallies)
+            except KeyboardInterrupt:
+                if interrupted or self._quiet:
+                    raise
+                interrupted = True
+                self._budget.stop("interrupted")
+                self._display.say("interrupted; what is in flight is awaited and kept (again: end at once)")
+
+    def _guarded(self, number: int) -> None:
+        """Do a rater's work; what it raises ends the work of all."""
+        try:
+            if number == 0:
+                self._work_of_first()
+            else:
+                self._work_of_other(number)
+        except BaseException as error:
+            self._errors.append(error)
+            self._budget.stop("failed")
+        finally:
+            if number == 0:
+                self._filtering.set()
+            self._ended.append(number)
+            if len(self._ended) == len(self._panel.seats):
+                self._all_ended.set()
+
+    def _work_of_first(self) -> None:
+        self._rate(0, {part: np.arange(len(plan)) for part, plan in self._plans.items()})
+        seed = self._panel.raters.ensemble.seed
+        for part in self._filtered:
+            onward, zero = goes_on(list(self._states[part][:, self._columns[0]].T))
+            self._zeros[part] = np.flatnonzero(zero)
+            self._sampled[part] = sample_of(self._plans[part], self._zeros[part], self._sample, seed)
+            onward[self._sampled[part]] = True
+            self._onward[part] = np.flatnonzero(onward)
+
+    def _work_of_other(self, number: int) -> None:
+        self._rate(number, {p: np.arange(len(plan)) for p, plan in self._plans.items() if p not in self._filtered})
+        if self._filtered:
+            self._filtering.wait()
+            self._rate(number, self._onward)
+
+    def _rate(self, number: int, rows: Mapping[Part, Indices]) -> None:
+        """Have a rater answer rows of the plans, and note what it said."""
+        seat, columns = self._panel.seats[number], self._columns[number].tolist()
+        for part, some in rows.items():
+            self._asked[part][np.ix_(some, columns)] = True
+        if self._budget.stopping and not seat.ledger.path.exists():
+            return  # there is nothing to look up
+        tasks = [(part, seat.tasks(self._plans[part], some, self._words)) for part, some in rows.items()]
+        every = [task for _, of_part in tasks for task in of_part]
+        states = iter(seat.rate(every, self._budget, self._tallies[number], self._display.say))
+        for part, some in rows.items():
+            for column in columns:
+                self._states[part][some, column] = next(states)
+
+    def outcome(self) -> Outcome:
+        """Put together what is known."""
+        return Outcome({part: self._rated(part, plan) for part, plan in self._given.items()}, self._tallies)
+
+    def _rated(self, part: Part, plan: Plan) -> Rated:
+        sampled = self._sampled.get(part)
+        disagreements = {}
+        if sampled is not None:
+            for column in range(len(self._columns[0]), len(self._panel.columns)):
+                given = self._states[part][sampled, column]
+                if found := int(np.count_nonzero(given >= 0)):
+                    not_zero = int(np.count_nonzero(given > 0))
+                    disagreements[self._panel.columns[column]] = Disagreement(found, not_zero)
+        return Rated(
+            plan=plan,
+            states=self._states[part],
+            asked=self._asked[part],
+            sampled=sampled,
+            zeros=len(self._zeros.get(part, ())),
+            disagreements=disagreements,
+        )

@@ -1,0 +1,128 @@
+"""Kind ``table``: ratings that people or other tools gave, from a file.
+
+The file has a heading, and its columns are separated by tabs or commas: ``class_synset``, ``synset``, and the ratings'
+own. A pair is unordered here: where the file rates it both ways round, the row counts whose first name comes first in
+the alphabet. A pair that the file does not rate stays unrated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shoe.core.errors import InputError, near, quote
+from shoe.io.delimited import delimited_rows
+from shoe.io.files import read_bytes
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import lexicon
+from shoe.rating.answers import read_by_id
+from shoe.rating.config import RaterConfig
+from shoe.rating.kinds import REQUIRED, Setting
+from shoe.rating.prompts import Prompts, ids_of
+from shoe.rating.questions import Backend, Group, Recorder
+from shoe.similarity.ensemble import HIGHEST
+
+SETTINGS: Mapping[str, Setting] = {
+    "file": Setting(Path, REQUIRED, "the table", changes_answers=False),
+    "column": Setting(str, "rating", "its column that holds this rater's ratings, 0 to 4 or nothing"),
+}
+MODEL = "ratings of a table"
+PROMPTED = False
+
+_NAMES = ("class_synset", "synset")
+_RATINGS = {str(rating): rating for rating in range(HIGHEST + 1)}
+
+Ratings = Mapping[tuple[str, str], int]
+
+
+def identity(config: RaterConfig) -> Mapping[str, Any]:
+    """Say which content the file has, wherever it is."""
+    return {"content": hashlib.sha256(read_bytes(config.settings["file"])).hexdigest()}
+
+
+def backend(config: RaterConfig, prompts: Prompts) -> Backend:
+    """Make the rater; it asks with no prompt.
+
+    Raises:
+        InputError: naming the line and the column that break the table's form.
+    """
+    if config.repeats != 1:
+        record = f"rater {quote(config.name)}"
+        raise InputError(
+            config.settings["file"], record=record, field="repeats", found=str(config.repeats), expected="1"
+        )
+    return _Table(read_ratings(config.settings["file"], config.settings["column"]))
+
+
+def read_ratings(path: Path, column: str) -> Ratings:
+    """Read one column of a table.
+
+    Returns:
+        {(class synset, synset): rating}, both by WordNet's first name for them; pairs without a rating left out.
+
+    Raises:
+        InputError: naming the line and the column that break the form.
+    """
+    names, *rows = delimited_rows(path)
+    places = [_place(path, names, wanted) for wanted in (*_NAMES, column)]
+    return _rated(path, rows, places, column)
+
+
+def _place(path: Path, names: Sequence[str], wanted: str) -> int:
+    if names.count(wanted) == 1:
+        return names.index(wanted)
+    alike = near(wanted, names)
+    hint = f"did you mean {quote(alike[0])}?" if alike and wanted not in _NAMES else None
+    found = f"{names.count(wanted)} columns {quote(wanted)}"
+    raise InputError(path, record="line 1", found=found, expected="one, in a heading", hint=hint)
+
+
+def _rated(path: Path, rows: Sequence[Sequence[str]], places: Sequence[int], column: str) -> Ratings:
+    proper: dict[str, str] = {}
+    found: dict[tuple[str, str], int] = {}
+    for number, row in enumerate(rows, start=2):
+        record = f"line {number}"
+        first, second, rating = (row[place].strip() for place in places)
+        for field, name in zip(_NAMES, (first, second), strict=True):
+            if name not in proper:
+                synset = lexicon().synset(name)
+                if synset < 0:
+                    raise InputError(
+                        path, record=record, field=field, found=quote(name), expected="a synset, as ride.v.01"
+                    )
+                proper[name] = lexicon().name(synset)
+        if rating == "":
+            continue
+        if rating not in _RATINGS:
+            expected = f"a rating 0 to {HIGHEST}, or nothing"
+            raise InputError(path, record=record, field=column, found=quote(rating), expected=expected)
+        pair = proper[first], proper[second]
+        if found.setdefault(pair, _RATINGS[rating]) != _RATINGS[rating]:
+            given = f"{pair[0]} and {pair[1]} with a second rating"
+            raise InputError(path, record=record, field=column, found=given, expected="one for each pair")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    ratings: Ratings
+
+    def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
+        for group in groups:
+            given = [(question, self._rating(question.first.name, question.second.name)) for question in group]
+            rated = [question for question, rating in given if rating is not None]
+            if rated:
+                if recorder.stopping or not recorder.may_ask(rated):
+                    return
+                ids = ids_of([question.key for question in rated])
+                ratings = [rating for _, rating in given if rating is not None]
+                recorder.answer(rated, {"ratings": dict(zip(ids, ratings, strict=True))})
+
+    def _rating(self, first: str, second: str) -> int | None:
+        return self.ratings.get((first, second), self.ratings.get((second, first)))
+
+    def parse(self, part: Part, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
+        return read_by_id(raw, ids)

@@ -1,0 +1,247 @@
+"""Kind ``transformers``: a causal language model on this machine, read without letting it write.
+
+Each prompt is put into the model's chat template and the answer is begun for it, up to where the rating stands
+(``{"rating": ``). The probabilities of the tokens 0 to 4 at that place say more than one sampled answer: the rating is
+their mean, sum(k p_k) / sum(p_k), rounded half up, or the most probable of them. How much of all probability is on
+these five tokens (the mass) says whether the model was about to give a rating at all; below ``least_mass`` there is
+none.
+
+A digit can be several tokens ("3" and " 3"): the probability of a rating is the sum over all tokens that are this digit
+when blanks are stripped off, at the place where the model's own tokenizer puts the digit. What may follow is not read:
+a model that would go on to "3.5" or "10" counts as 3 or 1.
+
+A pair's figures do not depend on the pairs that are read beside it, so that a run in pieces comes to what a run at once
+comes to: every batch of one length has the same shape (:func:`shoe.rating.local.batches`). Another ``batch_size`` or
+processor moves the last bits of floating-point sums; figures are rounded to four digits, which hides most of that. A
+lower ``dtype`` moves more, and is part of the key of an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from shoe.core.arrays import Floats
+from shoe.core.errors import OptionError, quote
+from shoe.lexicon.expressions import Part
+from shoe.rating import local
+from shoe.rating.config import RaterConfig
+from shoe.rating.kinds import Setting
+from shoe.rating.prompts import Prompts, Rendered
+from shoe.rating.questions import Backend, Group, Recorder
+from shoe.rating.states import State
+from shoe.similarity.ensemble import HIGHEST
+
+SETTINGS: Mapping[str, Setting] = {
+    **local.SETTINGS,
+    "gguf_file": Setting(str, "", "name of a GGUF file in the model's folder or repository, instead of other weights"),
+    "answer_start": Setting(str, '{"rating": ', "how an answer begins, up to the rating; as the prompts ask for it"),
+    "read": Setting(
+        str,
+        "expected",
+        "the rating: the mean over the probabilities of 0 to 4, rounded, or the most probable",
+        changes_answers=False,
+        choices=("expected", "argmax"),
+        reads_answers=True,
+    ),
+    "least_mass": Setting(
+        float, 0.01, "probability that 0 to 4 must have together for an answer to count", False, reads_answers=True
+    ),
+}
+_DIGITS = 4
+_UNIT = 10**_DIGITS
+_PROBE = "instructions"
+
+
+def backend(config: RaterConfig, prompts: Prompts) -> Backend:
+    """Make the rater; the model is loaded when it first rates.
+
+    Raises:
+        OptionError: for settings that it cannot work with.
+    """
+    for name, found, expected in (
+        ("pairs_per_request", config.pairs_per_request, 1),
+        ("sampling", dict(config.sampling), {}),
+    ):
+        if found != expected:
+            why = "kind transformers reads one pair's probabilities and samples nothing"
+            raise OptionError(f"rater {quote(config.name)}: {name} is {quote(found)}, expected {expected}: {why}")
+    if not 0 <= config.settings["least_mass"] <= 1:
+        where = f"rater {quote(config.name)}: least_mass"
+        raise OptionError(f"{where} is {config.settings['least_mass']:g}, expected 0 to 1: it is a probability")
+    return _LocalModel(local.checked(config), prompts)
+
+
+identity = local.identity
+
+
+class _LocalModel:
+    def __init__(self, config: RaterConfig, prompts: Prompts) -> None:
+        self._config = config
+        self._prompts = prompts
+
+    def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
+        """Read the model's probabilities, a batch of prompts of about one length at a time."""
+        model = Reader(self._config)
+        prompts = ((group, model.tokens_of(self._prompts.render(group, several=False))) for group in groups)
+        for length, batch in local.batches(prompts, model.batch_size):
+            if recorder.stopping:
+                return
+            # Not before the batch is full: what waits for company has not been asked.
+            asked = [(group, tokens) for group, tokens in batch if recorder.may_ask(group)]
+            if asked:
+                given, mass = model.read([tokens for _, tokens in asked], length)
+                for (group, tokens), shares, total in zip(asked, given, mass, strict=True):
+                    recorder.answer(group, _raw(shares, total, len(tokens)))
+            if len(asked) < len(batch):
+                return
+
+    def parse(self, part: Part, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
+        """Read the rating of the one pair that was asked."""
+        if raw["mass"] < self._config.settings["least_mass"]:
+            return [State.UNPARSED_ONCE]
+        # In whole ten-thousandths: halves are halves, whatever floating point makes of them.
+        shares = [round(share * _UNIT) for share in raw["probabilities"]]
+        if self._config.settings["read"] == "argmax":
+            return [shares.index(max(shares))]
+        weighted = sum(rating * share for rating, share in enumerate(shares))
+        return [(2 * weighted + sum(shares)) // (2 * sum(shares))]
+
+
+def _raw(shares: Floats, mass: float, tokens: int) -> dict[str, Any]:
+    """What is kept: each rating's share of the mass, the mass, and the prompt's length."""
+    return {
+        "probabilities": np.round(shares, _DIGITS).tolist(),
+        "mass": float(f"{mass:.{_DIGITS}g}"),
+        "usage": {"prompt_tokens": tokens, "completion_tokens": 0},
+    }
+
+
+class Reader:
+    """A causal language model of transformers' form, with its tokenizer."""
+
+    def __init__(self, config: RaterConfig) -> None:
+        """Load the model.
+
+        Raises:
+            MissingExtraError: if torch or transformers is not installed.
+            OptionError: if there is no such model or device, or its tokenizer has no token for a rating.
+        """
+        self._torch, transformers = local.libraries(config)
+        self._config = config
+        self._name = local.described(config)
+        self._device = local.device_of(config, self._torch)
+        self.batch_size: int = config.settings["batch_size"]
+        found = local.source(config)
+        if config.settings["gguf_file"]:
+            found["gguf_file"] = config.settings["gguf_file"]
+        with local.loading(config):
+            self._tokenizer = transformers.AutoTokenizer.from_pretrained(**found)
+            dtype = getattr(self._torch, config.settings["dtype"])
+            model = transformers.AutoModelForCausalLM.from_pretrained(**found, dtype=dtype)
+            self._model = model.to(self._device).eval()
+        text_config = self._model.config.get_text_config()
+        self._context: int | None = getattr(text_config, "max_position_embeddings", None)
+        self._accepted = signature(self._model.forward).parameters
+        self._folded = not _has_system_role(self._tokenizer)
+        self._start = config.settings["answer_start"]
+        self._ratings = self._rating_tokens(text_config.vocab_size)
+
+    def tokens_of(self, prompt: Rendered) -> list[int]:
+        """Return the tokens of a prompt and of its answer's beginning, up to where the rating stands.
+
+        Raises:
+            OptionError: if they are more than the model reads.
+        """
+        # With a rating behind it, then without: a tokenizer may join the blank before a digit to the digit.
+        tokens = self._tokenize(f"{self._conversation(prompt)}{self._start}0")[:-1]
+        if self._context is not None and len(tokens) > self._context:
+            raise OptionError(f"{self._name} reads {self._context} tokens, a prompt has {len(tokens)}")
+        return tokens
+
+    def read(self, prompts: Sequence[Sequence[int]], length: int) -> tuple[Floats, Floats]:
+        """Read what the model would say next.
+
+        Args:
+            prompts: n prompts' tokens, n at most ``batch_size``.
+            length: what they are padded to.
+
+        Returns:
+            (n, 5) the shares of the ratings 0 to 4 among each other, and (n,) the probability of all five together.
+        """
+        padding = self._tokenizer.pad_token_id
+        arrays = local.padded(prompts, self.batch_size, length, 0 if padding is None else padding, "left")
+        try:
+            shares, mass = self._read(arrays)
+        except self._torch.OutOfMemoryError:
+            raise OptionError(
+                f"{self._name} does not fit into the device's memory with batches of {self.batch_size}: "
+                "make batch_size smaller, or dtype bfloat16"
+            ) from None
+        if not np.isfinite(shares).all():
+            raise OptionError(
+                f"{self._name} gives no finite figures in {self._config.settings['dtype']}: try another dtype"
+            )
+        return shares[: len(prompts)], mass[: len(prompts)]
+
+    def _read(self, arrays: Mapping[str, local.Tokens]) -> tuple[Floats, Floats]:
+        torch = self._torch
+        with torch.inference_mode():
+            tensors = {name: torch.from_numpy(array).to(self._device) for name, array in arrays.items()}
+            wanted = {"logits_to_keep": 1, "use_cache": False, **tensors}
+            found = self._model(**{name: value for name, value in wanted.items() if name in self._accepted})
+            scores = found.logits[:, -1].double()
+            of_ratings = torch.stack([scores[:, tokens].logsumexp(dim=1) for tokens in self._ratings], dim=1)
+            mass = (of_ratings.logsumexp(dim=1) - scores.logsumexp(dim=1)).exp()
+            return of_ratings.softmax(dim=1).cpu().numpy(), mass.cpu().numpy()
+
+    def _conversation(self, prompt: Rendered) -> str:
+        if not self._tokenizer.chat_template:
+            return f"{self._tokenizer.bos_token or ''}{prompt.system}\n\n{prompt.user}\n"
+        return _templated(self._tokenizer, _messages(prompt.system, prompt.user, folded=self._folded))
+
+    def _tokenize(self, text: str) -> list[int]:
+        tokens: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        return tokens
+
+    def _rating_tokens(self, vocabulary: int) -> list[list[int]]:
+        """The tokens of each rating 0 to 4, all of the vocabulary's that are that digit."""
+        texts = self._tokenizer.batch_decode([[token] for token in range(min(vocabulary, len(self._tokenizer)))])
+        found: dict[str, list[int]] = {str(rating): [] for rating in range(HIGHEST + 1)}
+        for token, text in enumerate(texts):
+            if text.strip() in found:
+                found[text.strip()].append(token)
+        begun = {rating: self._tokenize(self._start + rating) for rating in found}
+        before = {tuple(tokens[:-1]) for tokens in begun.values()}
+        if len(before) != 1 or not all(begun[rating][-1] in tokens for rating, tokens in found.items()):
+            raise OptionError(f"{self._name} has no tokens of their own for 0 to 4 after {quote(self._start)}")
+        return list(found.values())
+
+
+def _has_system_role(tokenizer: Any) -> bool:
+    """Whether a chat template shows what has the role system; some refuse it, some leave it out in silence."""
+    if not tokenizer.chat_template:
+        return False
+    from jinja2 import TemplateError
+
+    try:
+        return _PROBE in _templated(tokenizer, _messages(_PROBE, "question", folded=False))
+    except TemplateError:
+        return False
+
+
+def _messages(system: str, user: str, *, folded: bool) -> list[dict[str, str]]:
+    if folded:
+        return [{"role": "user", "content": f"{system}\n\n{user}"}]
+    return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+
+
+def _templated(tokenizer: Any, messages: Sequence[Mapping[str, str]]) -> str:
+    # Templates of models that think first have a switch of this name; others do not look at it.
+    text: str = tokenizer.apply_chat_template(
+        messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+    )
+    return text

@@ -1,0 +1,137 @@
+"""From a dataset's classes to the pairs of senses that are to be rated: all of them, or those that are needed.
+
+Nothing here reads glosses or asks anybody; a plan of 850,000 pairs takes about a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shoe.benchmarks.classes import HoiClasses
+from shoe.core.arrays import Indices
+from shoe.core.errors import OptionError, near, quote
+from shoe.core.interactions import Interactions
+from shoe.core.ragged import distinct
+from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.resolve import ObjectWords
+from shoe.lexicon.store import lexicon
+from shoe.rating.needed import needed_senses
+from shoe.rating.neighbourhood import STEPS, object_neighbours
+from shoe.rating.pairs import Plan, Synsets
+from shoe.rating.vocabulary import verb_vocabulary
+
+VERB_RULE = (
+    "verb vocabulary, version 1: all of verb.body, verb.consumption, verb.contact, verb.motion; the senses with a tag "
+    "count of verb.change, verb.competition, verb.creation, verb.perception, verb.possession; every sense at most 2 "
+    "steps of hypernymy from a class's"
+)
+NEEDED_RULE = "needed by predictions, version 1: every class's sense with every candidate sense of every predicted word"
+
+
+def object_rule(steps: int = STEPS) -> str:
+    """Say which object pairs a plan of a whole dataset has, for a map's provenance."""
+    return (
+        f"object neighbourhood, version 1: visible senses at most {steps} steps of hypernymy from a class's; the "
+        "other classes"
+    )
+
+
+def plan_dataset(classes: HoiClasses, *, steps: int = STEPS) -> dict[Part, Plan]:
+    """Plan a whole map: the verbs' classes with the verb vocabulary, the objects' with their neighbourhoods.
+
+    Args:
+        classes: of the dataset.
+        steps: how far an object's neighbourhood reaches.
+
+    Returns:
+        A plan per part of speech; ``VERB_RULE`` and ``object_rule`` say in words what they hold.
+    """
+    verbs, objects = _class_senses(classes, "verb"), _class_senses(classes, "object")
+    owner, near_objects = object_neighbours(objects, steps)
+    return {
+        "verb": _all_with_all("verb", verbs, verb_vocabulary(verbs)),
+        "object": _plan("object", objects[owner], near_objects),
+    }
+
+
+def plan_needed(
+    classes: HoiClasses, predictions: Sequence[Interactions], *, object_words: ObjectWords = "phrase-first"
+) -> dict[Part, Plan]:
+    """Plan what scoring given predictions looks up (``NEEDED_RULE``).
+
+    Args:
+        classes: of the dataset.
+        predictions: of one or more models.
+        object_words: as scoring will have it, see :func:`shoe.lexicon.resolve.resolve`.
+
+    Raises:
+        OptionError: for an ``object_words`` that does not exist.
+    """
+    senses = needed_senses(predictions, object_words)
+    return {part: _all_with_all(part, _class_senses(classes, part), senses[part]) for part in POS}
+
+
+def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
+    """Plan given pairs.
+
+    Args:
+        part: of all pairs.
+        pairs: names of the class's sense and of the other; a pair given twice counts once, a sense with itself not.
+
+    Raises:
+        OptionError: for a name that is not that of a synset of this part.
+    """
+    number = {name: _synset(part, name) for name in {name for pair in pairs for name in pair}}
+    ids = np.array([[number[name] for name in pair] for pair in pairs], np.int32).reshape(-1, 2)
+    return _plan(part, ids[:, 0], ids[:, 1])
+
+
+def _class_senses(classes: HoiClasses, part: Part) -> Synsets:
+    """(C,) distinct senses of a dataset's classes, ascending; no_interaction has none."""
+    names = classes.verb_synsets if part == "verb" else classes.object_synsets
+    return np.array(sorted({lexicon().synset(name) for name in names if name}), np.int32)
+
+
+def _synset(part: Part, name: str) -> int:
+    synset = lexicon().synset(name)
+    if synset >= 0 and lexicon().pos(synset) == POS[part]:
+        return synset
+    lemma = name.split(".")[0]
+    alike = near(name, (lexicon().name(s) for s in lexicon().senses(lemma, POS[part]).tolist()), likeness=0)
+    hint = f" (did you mean {alike[0]}?)" if alike else ""
+    kind = "a verb" if part == "verb" else "a noun"
+    raise OptionError(f"{quote(name)} is not the name of {kind} sense of WordNet 3.0, as ride.v.01{hint}")
+
+
+def _all_with_all(part: Part, classes: Synsets, synsets: Synsets) -> Plan:
+    return _plan(part, np.repeat(classes, len(synsets)), np.tile(synsets, len(classes)))
+
+
+def _plan(part: Part, class_synset: Synsets, synset: Synsets) -> Plan:
+    """Sort directed pairs by their names, each once, none of a sense with itself, and number their questions."""
+    different = class_synset != synset
+    by_name, class_rank, rank = _ranked(class_synset[different], synset[different])
+    rows = distinct(class_rank * len(by_name) + rank)
+    class_rank, rank = np.divmod(rows, max(len(by_name), 1))
+    asked = np.minimum(class_rank, rank) * len(by_name) + np.maximum(class_rank, rank)
+    questions = distinct(asked)
+    first, second = np.divmod(questions, max(len(by_name), 1))
+    return Plan(
+        part=part,
+        class_synset=by_name[class_rank],
+        synset=by_name[rank],
+        question=np.searchsorted(questions, asked),
+        first=by_name[first],
+        second=by_name[second],
+    )
+
+
+def _ranked(class_synset: Synsets, synset: Synsets) -> tuple[Synsets, Indices, Indices]:
+    """The senses that occur, in the order of their names, and each column as places among them."""
+    occurring = np.flatnonzero(np.bincount(np.concatenate([class_synset, synset])))
+    by_name = np.array(sorted(occurring.tolist(), key=lexicon().name), np.int32)
+    place = np.zeros(len(lexicon()), np.int64)
+    place[by_name] = np.arange(len(by_name))
+    return by_name, place[class_synset], place[synset]

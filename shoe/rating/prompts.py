@@ -1,0 +1,216 @@
+"""Prompts: text files that say to a rater what a pair is and how to rate it.
+
+A prompt has four sections, each begun by its name in brackets on a line of its own: ``[instructions]`` (the same for
+all pairs, so that an endpoint can keep it), ``[one]`` (asks for one pair, the paper's way), ``[several]`` (asks for
+``$pairs``, each laid out as in ``[pair]`` with its ``$id``). ``$first_words`` and ``$first_gloss`` are the words and
+the definition of one sense, ``$second_...`` those of the other; a whole interaction has ``$first_verb_words`` and so
+on. A dollar sign is written ``$$``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from typing import NamedTuple
+
+from shoe.core.errors import InputError, near, quote
+from shoe.core.shipped import shipped
+from shoe.io.files import read_bytes
+from shoe.lexicon.expressions import Part
+from shoe.rating.questions import Group, Sense
+
+_HEADING = re.compile(r"^\[([a-z]+)\]\n", re.MULTILINE)
+_SECTIONS = ("instructions", "one", "several", "pair")
+_SIDES = ("first", "second")
+_MOST_SHORT_IDS = 100
+
+
+class Rendered(NamedTuple):
+    """What one request says.
+
+    Attributes:
+        system: the instructions.
+        user: the question.
+        ids: one per pair, in order; shown in the question if it asks for several.
+    """
+
+    system: str
+    user: str
+    ids: tuple[str, ...]
+
+
+class Interaction(NamedTuple):
+    """A whole interaction: what is done, and with what."""
+
+    verb: Sense
+    object: Sense
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt file.
+
+    Attributes:
+        text: all of it.
+        digest: 16 hex digits of ``text``.
+        instructions: the section of this name.
+        one, several, pair: likewise, ready to be filled in.
+        frames: characters of ``one``, ``several`` and ``pair`` without what is filled in; of an id, the most.
+    """
+
+    text: str
+    digest: str
+    instructions: str
+    one: Template
+    several: Template
+    pair: Template
+    frames: tuple[int, int, int]
+
+    @classmethod
+    def read(cls, path: Path, fields: Sequence[str]) -> Prompt:
+        """Read a prompt.
+
+        Args:
+            path: the file.
+            fields: what its question and pair sections have to mention, without the dollar sign.
+
+        Raises:
+            InputError: naming the section that is missing, doubled or unknown, or the field that is.
+        """
+        try:
+            text = read_bytes(path).decode().replace("\r\n", "\n")
+        except UnicodeDecodeError:
+            raise InputError(path, found="bytes that are not UTF-8", expected="a prompt") from None
+        before, *parts = _HEADING.split(text)
+        names, bodies = parts[::2], parts[1::2]
+        if sorted(names) != sorted(_SECTIONS) or before.strip():
+            found = f"the sections {', '.join(names) or 'none'}" if not before.strip() else quote(before.strip()[:40])
+            raise InputError(path, found=found, expected="the sections " + ", ".join(f"[{n}]" for n in _SECTIONS))
+        body = {name: text if name == "pair" else text.rstrip("\n") for name, text in zip(names, bodies, strict=True)}
+        _check_fields(path, "one", body["one"], fields)
+        _check_fields(path, "several", body["several"], ["pairs"])
+        _check_fields(path, "pair", body["pair"], ["id", *fields])
+        blank = dict.fromkeys([*fields, "pairs"], "") | {"id": "100"}
+        one, several, pair = (Template(body[name]) for name in _SECTIONS[1:])
+        return cls(
+            text=text,
+            digest=hashlib.sha256(text.encode()).hexdigest()[:16],
+            instructions=body["instructions"],
+            one=one,
+            several=several,
+            pair=pair,
+            frames=(len(one.substitute(blank)), len(several.substitute(blank)), len(pair.substitute(blank))),
+        )
+
+    def fill(self, pairs: Sequence[Mapping[str, str]], ids: Sequence[str], *, several: bool) -> Rendered:
+        """Ask for pairs, each given by its fields."""
+        if not several:
+            return Rendered(self.instructions, self.one.substitute(pairs[0]), tuple(ids))
+        text = "".join(self.pair.substitute(fields, id=name) for fields, name in zip(pairs, ids, strict=True))
+        return Rendered(self.instructions, self.several.substitute(pairs=text), tuple(ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """The prompts for verbs, for objects, and for whole interactions (the direct baseline of the SHOE paper)."""
+
+    verb: Prompt
+    object: Prompt
+    interaction: Prompt
+
+    @classmethod
+    def read(cls, folder: Path | None = None) -> Prompts:
+        """Read the shipped prompts, or those of a folder: verb.txt, object.txt and interaction.txt.
+
+        Raises:
+            InputError: as :meth:`Prompt.read`.
+        """
+        folder = shipped("prompts") if folder is None else folder
+        sense, whole = list(_fields("")), [*_fields("verb_"), *_fields("object_")]
+        return cls(
+            verb=Prompt.read(folder / "verb.txt", sense),
+            object=Prompt.read(folder / "object.txt", sense),
+            interaction=Prompt.read(folder / "interaction.txt", whole),
+        )
+
+    def of(self, part: Part) -> Prompt:
+        """Return the prompt of a part of speech."""
+        return self.verb if part == "verb" else self.object
+
+    def render(self, group: Group, *, several: bool) -> Rendered:
+        """Ask for the pairs of a group.
+
+        Args:
+            group: its questions, of one part of speech; one question unless ``several``.
+            several: whether to ask in the form for several pairs, with ids; a rater whose ``pairs_per_request`` is
+                more than 1 does so for a single pair too.
+        """
+        pairs = [_of_senses("", question.first, question.second) for question in group]
+        return self.of(group[0].part).fill(pairs, ids_of([q.key for q in group]), several=several)
+
+    def length(self, group: Group, *, several: bool) -> int:
+        """Return at least as many characters as :meth:`render` would give, without rendering."""
+        prompt = self.of(group[0].part)
+        frame, each = (prompt.frames[1], prompt.frames[2]) if several else (prompt.frames[0], 0)
+        senses = (sense for question in group for sense in (question.first, question.second))
+        words = sum(len(sense.gloss) + sum(map(len, sense.lemmas)) + 2 * len(sense.lemmas) for sense in senses)
+        return len(prompt.instructions) + frame + each * len(group) + words
+
+    def render_interactions(self, pairs: Sequence[tuple[Interaction, Interaction]], *, several: bool) -> Rendered:
+        """Ask for pairs of whole interactions; as :meth:`render`."""
+        fields = [
+            _of_senses("verb_", first.verb, second.verb) | _of_senses("object_", first.object, second.object)
+            for first, second in pairs
+        ]
+        keys = [hashlib.sha256("\0".join(one.values()).encode()).digest() for one in fields]
+        return self.interaction.fill(fields, ids_of(keys), several=several)
+
+
+def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
+    """Give each question of a request a number by which its answer is told from the others'.
+
+    It is made from the question's key and says nothing of its place: a model that drops a pair and counts on cannot
+    give a pair the answer of its neighbour. It is never a rating, nor a token more than needed: many tokenizers have
+    three digits in one.
+    """
+    least = 100 if len(keys) <= _MOST_SHORT_IDS else 100_000_000
+    taken: dict[int, None] = {}
+    for key in keys:
+        number = int.from_bytes(key[:8], "big") % (9 * least)
+        while number in taken:
+            number = (number + 1) % (9 * least)
+        taken[number] = None
+    return tuple(str(least + number) for number in taken)
+
+
+def _fields(of: str) -> Iterable[str]:
+    return (f"{side}_{of}{what}" for side in _SIDES for what in ("words", "gloss"))
+
+
+def _of_senses(of: str, first: Sense, second: Sense) -> dict[str, str]:
+    return {
+        f"first_{of}words": ", ".join(first.lemmas),
+        f"first_{of}gloss": first.gloss,
+        f"second_{of}words": ", ".join(second.lemmas),
+        f"second_{of}gloss": second.gloss,
+    }
+
+
+def _check_fields(path: Path, section: str, text: str, fields: Sequence[str]) -> None:
+    template = Template(text)
+    if not template.is_valid():
+        raise InputError(path, record=f"[{section}]", found="a $ without a field", expected="$$ for a dollar sign")
+    found = template.get_identifiers()
+    for name in found:
+        if name not in fields:
+            alike = near(name, fields)
+            hint = f"did you mean ${alike[0]}?" if alike else None
+            expected = ", ".join(f"${field}" for field in fields)
+            raise InputError(path, record=f"[{section}]", found=quote(f"${name}"), expected=expected, hint=hint)
+    for name in fields:
+        if name not in found:
+            raise InputError(path, record=f"[{section}]", found=f"no ${name}", expected="each field")

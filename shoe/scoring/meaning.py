@@ -1,0 +1,211 @@
+"""How similar each predicted (verb, object) is to each HOI class: two small tables and a rule that combines them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Floats, Indices
+from shoe.core.ragged import blocks, expand, first_of_each
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.resolve import resolve
+from shoe.matching.task import Task
+from shoe.similarity import Similarity
+from shoe.similarity.combine import combine
+from shoe.similarity.table import Basis, SimilarityTable, similarity_table
+
+_CELLS = 1 << 20
+"""Similarities computed at once: 8 MB."""
+_LARGEST_BITMAP = 1 << 24
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Meaning:
+    """HOI similarity sigma of K classes to any pair of predicted words (docs/protocols.md 10.1).
+
+    Attributes:
+        verbs: similarity of verb senses to the predicted verb words.
+        objects: the same for objects.
+        verb_row, object_row: (K,) row of each class in the two tables.
+        rated_verbs, rated_objects: (words,) whether a word could be compared with any class at all.
+        how: rule that makes one number of two.
+        weight: weight of the verb in it.
+        source: the map or measure that was looked up; None for tables that were made otherwise.
+        verb_senses, object_senses: the sense behind each row of the tables, "" for none; empty without ``source``.
+    """
+
+    verbs: SimilarityTable
+    objects: SimilarityTable
+    verb_row: Indices
+    object_row: Indices
+    rated_verbs: NDArray[np.bool_]
+    rated_objects: NDArray[np.bool_]
+    how: str
+    weight: float
+    source: Similarity | None = None
+    verb_senses: tuple[str, ...] = ()
+    object_senses: tuple[str, ...] = ()
+
+    @classmethod
+    def build(
+        cls,
+        task: Task,
+        similarity: Similarity,
+        *,
+        how: str,
+        weight: float,
+        senses: str,
+        object_words: str,
+        sense: str,
+        unrated: str,
+        direction: str,
+    ) -> Meaning:
+        """Look up the similarity of every word that the predictions of a task use.
+
+        Args:
+            task: predictions and ground truth.
+            similarity: a map or a measure.
+            how: see the class.
+            weight: see the class.
+            senses: "table": a class has the sense of the dataset's table; "first": the first sense of its word.
+            object_words: see :func:`shoe.similarity.similarity_table`, as for the rest.
+            sense: sense of a predicted word.
+            unrated: what an unrated pair counts.
+            direction: from the class, or the mean of both directions.
+        """
+        classes = task.truth.classes
+        verb_senses, verb_row = _senses(classes.verb_synsets, [classes.verbs[v] for v in classes.verb])
+        object_senses, object_row = _senses(classes.object_synsets, [classes.objects[o] for o in classes.object])
+        tables, rated, rows = [], [], []
+        parts: tuple[tuple[Part, list[tuple[str, str]], tuple[str, ...]], ...] = (
+            ("verb", verb_senses, task.predictions.verbs),
+            ("object", object_senses, task.predictions.objects),
+        )
+        for part, named_senses, words in parts:
+            synsets = [_first_sense(word, part) if senses == "first" else synset for synset, word in named_senses]
+            table = similarity_table(
+                similarity,
+                part,
+                synsets,
+                [word for _, word in named_senses],
+                words,
+                object_words=object_words,
+                sense=sense,
+                unrated=unrated,
+                direction=direction,
+            )
+            with_sense = np.array([synset != "" for synset in synsets], bool)
+            tables.append(table)
+            rows.append(tuple(synsets))
+            rated.append((table.basis[with_sense] > Basis.UNRATED).any(axis=0))
+        return cls(
+            verbs=tables[0],
+            objects=tables[1],
+            verb_row=verb_row,
+            object_row=object_row,
+            rated_verbs=rated[0],
+            rated_objects=rated[1],
+            how=how,
+            weight=weight,
+            source=similarity,
+            verb_senses=rows[0],
+            object_senses=rows[1],
+        )
+
+    def sigma(self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]) -> Floats:
+        """Similarity of classes to predicted words, element by element (arguments broadcast), 0..1."""
+        return combine(
+            _looked_up(self.verbs.values, self.verb_row[hoi], verb),
+            _looked_up(self.objects.values, self.object_row[hoi], object_),
+            self.how,
+            self.weight,
+        )
+
+    def nearest_class(
+        self, verb: NDArray[np.integer], object_: NDArray[np.integer], allowed: Indices
+    ) -> tuple[Indices, Floats]:
+        """The most similar of the allowed classes (the first of equals) for each prediction.
+
+        Args:
+            verb: (n,) predicted verb words.
+            object_: (n,) predicted object words.
+            allowed: classes, ascending.
+
+        Returns:
+            (n,) class and (n,) its sigma.
+        """
+        words = self.objects.values.shape[1]
+        pairs, which = _distinct(verb.astype(np.int64) * words + object_, self.verbs.values.shape[1] * words)
+        hoi, sigma = np.zeros(len(pairs), np.int64), np.zeros(len(pairs))
+        step = max(1, _CELLS // len(allowed))
+        for start in range(0, len(pairs), step):
+            part = pairs[start : start + step]
+            all_sigma = self.sigma(allowed[None, :], (part // words)[:, None], (part % words)[:, None])
+            nearest = all_sigma.argmax(axis=1)
+            hoi[start : start + step] = allowed[nearest]
+            sigma[start : start + step] = all_sigma[np.arange(len(part)), nearest]
+        return hoi[which], sigma[which]
+
+    def nearest_truth(
+        self,
+        hoi: NDArray[np.integer],
+        first: Indices,
+        count: Indices,
+        verb: NDArray[np.integer],
+        object_: NDArray[np.integer],
+    ) -> tuple[Indices, Floats]:
+        """The class of the most similar ground truth of the same image (the first of equals) for each prediction.
+
+        Args:
+            hoi: (t,) class of each ground truth.
+            first: (n,) first ground truth on each prediction's image.
+            count: (n,) their number, at least one.
+            verb: (n,) predicted verb words.
+            object_: (n,) predicted object words.
+
+        Returns:
+            (n,) class and (n,) its sigma.
+        """
+        nearest, sigma = np.zeros(len(verb), np.int64), np.zeros(len(verb))
+        for start, end in blocks(count, _CELLS):
+            owner, truth = expand(first[start:end], count[start:end])
+            values = self.sigma(hoi[truth], verb[start:end][owner], object_[start:end][owner])
+            starts = np.cumsum(count[start:end]) - count[start:end]
+            highest = np.maximum.reduceat(values, starts)
+            winners = np.flatnonzero(values == highest[owner])
+            winners = winners[first_of_each(owner[winners])]
+            nearest[start:end], sigma[start:end] = hoi[truth[winners]], highest
+        return nearest, sigma
+
+
+def _distinct(keys: Indices, size: int) -> tuple[Indices, Indices]:
+    """Distinct keys, ascending, and the place of each key among them."""
+    if size > _LARGEST_BITMAP:
+        distinct, which = np.unique(keys, return_inverse=True)
+        return distinct, which
+    used = np.zeros(size, bool)
+    used[keys] = True
+    distinct = np.flatnonzero(used)
+    place = np.zeros(size, np.int32)
+    place[distinct] = np.arange(len(distinct))
+    return distinct, place[keys].astype(np.int64)
+
+
+def _senses(synsets: Sequence[str], words: Sequence[str]) -> tuple[list[tuple[str, str]], Indices]:
+    """Distinct (synset, word) pairs, and the place of each class among them."""
+    number: dict[tuple[str, str], int] = {}
+    row = [number.setdefault(pair, len(number)) for pair in zip(synsets, words, strict=True)]
+    return list(number), np.array(row, np.int64)
+
+
+def _first_sense(word: str, part: Part) -> str:
+    candidates = resolve(word, part).candidates
+    return candidates[0].name if candidates else ""
+
+
+def _looked_up(table: Floats, row: Indices, column: NDArray[np.integer]) -> Floats:
+    """Elements of a table; one flat index is twice as fast as a pair of them."""
+    return table.ravel().take(row * np.int64(table.shape[1]) + column)

@@ -1,0 +1,48 @@
+"""Damaged files are read or refused in one line; nothing else comes out of a reader."""
+
+import gzip
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.core.errors import ShoeError
+from tests.benchmarks.samples import INSTANCES, PPDM, PPDM_MIXED
+from tests.damage import damaged_bytes, damaged_json
+
+CASES = [
+    (INSTANCES, damaged_json),
+    (PPDM, damaged_json),
+    (PPDM_MIXED, damaged_json),
+    (INSTANCES, damaged_bytes),
+    (PPDM_MIXED, damaged_bytes),
+]
+
+
+@pytest.mark.parametrize(("sample", "damaged"), CASES)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(seed=st.integers(0, 2**32))
+@example(seed=0)
+def test_damaged_json_is_read_or_refused(
+    tmp_path: Path, sample: Path, damaged: Callable[[bytes, int], bytes], seed: int
+) -> None:
+    (tmp_path / "damaged.json").write_bytes(damaged(sample.read_bytes(), seed))
+    with suppress(ShoeError):
+        read_ground_truth(tmp_path / "damaged.json")
+
+
+def test_a_seed_names_one_damage_whatever_came_before() -> None:
+    data = b'[{"a": [1, {"b": [2]}], "c": [3, 4]}]'
+    assert [damaged_json(data, seed) for seed in range(1000)] == [damaged_json(data, seed) for seed in range(1000)]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(seed=st.integers(0, 2**32))
+def test_damaged_gzip_is_read_or_refused(tmp_path: Path, seed: int) -> None:
+    (tmp_path / "damaged.json.gz").write_bytes(damaged_bytes(gzip.compress(PPDM.read_bytes()), seed))
+    with suppress(ShoeError):
+        read_ground_truth(tmp_path / "damaged.json.gz")

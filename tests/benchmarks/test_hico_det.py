@@ -1,0 +1,227 @@
+"""All forms of the same annotations give the same table."""
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+
+from shoe.benchmarks.classes import classes_of, read_classes
+from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.coordinates import Coordinates
+from shoe.core.errors import InputError, OptionError
+from shoe.core.interactions import Interactions
+from shoe.io.native import write_native
+from tests.benchmarks.forms import as_bbox, as_ppdm, structs, write_mat
+from tests.benchmarks.samples import INSTANCES, PPDM, PPDM_MIXED, parsed
+from tests.tables import one_triplet
+
+
+def same_but_for_sizes(truth: GroundTruth, other: GroundTruth) -> bool:
+    """PPDM's form does not say how large an image is; all else has to be equal to the bit."""
+    sizes = np.zeros_like(truth.interactions.sizes)
+    return replace(truth.interactions, sizes=sizes).equals(replace(other.interactions, sizes=sizes))
+
+
+def test_a_sample_is_read_as_it_stands() -> None:
+    truth = read_ground_truth(INSTANCES)
+    table = truth.interactions
+    assert (len(table.images), len(table), truth.split) == (28, 95, "test2015")
+    assert table.images[0] == "HICO_test2015_00000001.jpg"
+    assert table.sizes[0].tolist() == [640, 427]
+    assert table.human_boxes[:2].tolist() == [[320, 306, 359, 349], [270, 303, 311, 350]]
+    assert table.object_boxes[0].tolist() == [148, 345, 376, 414]
+    assert truth.hoi[:2].tolist() == [245, 245]
+    assert (table.verbs, table.objects) == (truth.classes.verbs, truth.classes.objects)
+    assert table.score.tolist() == [1.0] * 95
+    assert table.coordinates.tolist() == [Coordinates.PIXELS_1] * 28
+    assert truth.image_labels is None
+    assert truth.left_out == ()
+
+
+def test_images_without_triplets_stay_listed() -> None:
+    for path in (INSTANCES, PPDM):
+        table = read_ground_truth(path).interactions
+        empty = [name for name, count in zip(table.images, np.diff(table.offsets), strict=True) if count == 0]
+        assert empty == ["HICO_test2015_00000154.jpg", "HICO_test2015_00000166.jpg"]
+
+
+def test_all_forms_give_the_same_table(tmp_path: Path) -> None:
+    truth = read_ground_truth(INSTANCES)
+    ppdm = read_ground_truth(PPDM)
+    assert same_but_for_sizes(truth, ppdm)
+    assert not ppdm.interactions.sizes.any()
+    mat = read_ground_truth(write_mat(tmp_path / "anno_bbox.mat", bbox_test=as_bbox(parsed(INSTANCES))))
+    assert mat.interactions.equals(truth.interactions)
+    write_native(truth.interactions, tmp_path / "truth.npz")
+    native = read_ground_truth(tmp_path / "truth.npz")
+    assert native.interactions.equals(truth.interactions)
+    assert {t.split for t in (truth, ppdm, mat, native)} == {"test2015"}
+    assert [t.form for t in (truth, ppdm, mat, native)] == [
+        "hicodet instances JSON",
+        "PPDM/QPIC JSON",
+        "official anno_bbox.mat",
+        "native table",
+    ]
+
+
+def test_training_forms_agree_but_for_where_they_start_counting(tmp_path: Path) -> None:
+    """hicodet and Matlab count training pixels from 1, PPDM's files from 0."""
+    document = parsed(INSTANCES)
+    document["filenames"] = [name.replace("test", "train") for name in document["filenames"]]
+    (tmp_path / "instances.json").write_bytes(orjson.dumps(document))
+    (tmp_path / "ppdm.json").write_bytes(orjson.dumps(as_ppdm(document)))
+    write_mat(tmp_path / "anno_bbox.mat", bbox_train=as_bbox(document))
+    instances, ppdm, mat = (read_ground_truth(tmp_path / n) for n in ("instances.json", "ppdm.json", "anno_bbox.mat"))
+    assert {t.split for t in (instances, ppdm, mat)} == {"train2015"}
+    assert mat.interactions.equals(instances.interactions)
+    assert set(instances.interactions.coordinates) == {Coordinates.PIXELS_1}
+    assert set(ppdm.interactions.coordinates) == {Coordinates.PIXELS_0}
+    assert ppdm.interactions.human_boxes.tolist() == (instances.interactions.human_boxes - 1).tolist()
+    assert ppdm.hoi.tolist() == instances.hoi.tolist()
+
+
+def test_a_gzipped_file_is_read_like_a_plain_one(tmp_path: Path) -> None:
+    (tmp_path / "truth.json.gz").write_bytes(gzip.compress(PPDM.read_bytes()))
+    (tmp_path / "packed.json").write_bytes(gzip.compress(INSTANCES.read_bytes()))
+    assert read_ground_truth(tmp_path / "truth.json.gz").interactions.equals(read_ground_truth(PPDM).interactions)
+    assert read_ground_truth(tmp_path / "packed.json").interactions.equals(read_ground_truth(INSTANCES).interactions)
+
+
+def test_a_file_of_both_kinds_of_image_has_the_frame_of_each_and_its_own_name() -> None:
+    truth = read_ground_truth(PPDM_MIXED)
+    table = truth.interactions
+    assert truth.split == "test_hico_sg"
+    assert table.coordinates.tolist() == [
+        Coordinates.PIXELS_0 if "train" in name else Coordinates.PIXELS_1 for name in table.images
+    ]
+    assert set(table.coordinates) == {Coordinates.PIXELS_0, Coordinates.PIXELS_1}
+
+
+def test_the_split_asked_for_is_read(tmp_path: Path) -> None:
+    document = parsed(INSTANCES)
+    train = {**document, "filenames": [name.replace("test", "train") for name in document["filenames"]]}
+    path = write_mat(tmp_path / "both.mat", bbox_test=as_bbox(document), bbox_train=as_bbox(train))
+    assert read_ground_truth(path).split == "test2015"
+    assert read_ground_truth(path, split="test2015").split == "test2015"
+    assert read_ground_truth(path, split="train2015").split == "train2015"
+    only_test = write_mat(tmp_path / "test.mat", bbox_test=as_bbox(document))
+    message = r"holds no images of the split 'train2015'; it holds test2015$"
+    for other in (INSTANCES, only_test):
+        with pytest.raises(OptionError, match=message):
+            read_ground_truth(other, split="train2015")
+
+
+def test_a_class_table_of_the_users_takes_the_place_of_the_datasets(tmp_path: Path) -> None:
+    truth = read_ground_truth(INSTANCES)
+    dataset = classes_of("hico-det")
+    used = np.unique(truth.hoi)
+    lines = ["verb\tobject\tgerund\tverb_synset\tobject_synset\trare"]
+    for k in reversed(used):
+        verb, object_ = dataset.verbs[dataset.verb[k]], dataset.objects[dataset.object[k]]
+        lines.append(f"{verb}\t{object_}\t{verb}ing\t\t{dataset.object_synsets[k]}\trare")
+    (tmp_path / "classes.tsv").write_text("\n".join(lines))
+    classes = read_classes(tmp_path / "classes.tsv", "hico-det")
+    mat = write_mat(tmp_path / "anno_bbox.mat", bbox_test=as_bbox(parsed(INSTANCES)))
+    for path in (INSTANCES, PPDM, mat):
+        other = read_ground_truth(path, classes=classes)
+        assert [classes.labels[k] for k in other.hoi] == [dataset.labels[k] for k in truth.hoi]
+        assert other.interactions.verbs == classes.verbs
+
+    (tmp_path / "classes.tsv").write_text("\n".join(lines[:-1]))
+    fewer = read_classes(tmp_path / "classes.tsv", "hico-det")
+    for path in (INSTANCES, PPDM, mat):
+        with pytest.raises(InputError, match=r"image '.*': triplet \d+: .*found '.*', expected one of the"):
+            read_ground_truth(path, classes=fewer)
+
+
+def test_a_native_table_in_other_words_is_refused_with_the_nearest_one(tmp_path: Path) -> None:
+    write_native(one_triplet(verbs=["riding"]), tmp_path / "t.npz")
+    message = r"image 'a.jpg': triplet 0: verb: found 'riding', expected one of the dataset's 117 verbs"
+    with pytest.raises(InputError, match=message):
+        read_ground_truth(tmp_path / "t.npz")
+    write_native(one_triplet(objects=["Horse"]), tmp_path / "t.npz")
+    with pytest.raises(InputError, match=r"object: found 'Horse', .* \(did you mean horse\?\)"):
+        read_ground_truth(tmp_path / "t.npz")
+    write_native(one_triplet(objects=["toaster"]), tmp_path / "t.npz")
+    with pytest.raises(InputError, match=r"found 'ride' with 'toaster', expected one of the 600 classes of hico-det"):
+        read_ground_truth(tmp_path / "t.npz")
+    write_native(one_triplet(verbs=["ride", "levitate"], images=["a.jpg", "b.jpg"]), tmp_path / "words.npz")
+    truth = read_ground_truth(tmp_path / "words.npz")
+    assert truth.classes.labels[truth.hoi[0]] == "ride horse"
+    assert truth.split == "words"
+
+
+def test_an_unknown_dataset_is_named() -> None:
+    with pytest.raises(OptionError, match=r"unknown dataset 'hico_det' \(did you mean hico-det\?\)"):
+        read_ground_truth(INSTANCES, "hico_det")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "found b'', expected instances_test2015.json"),
+        (b"image,verb\na.jpg,ride\n", "found b'image,verb\\na', expected instances_test2015.json (hicodet), test_hico"),
+        (b"\x80\x04\x95", "found b'\\x80\\x04\\x95', expected"),
+        (b"[]", "found [], expected instances_test2015.json"),
+        (b"[1, 2]", "found [1, 2], expected"),
+        (b"[[{}]]", "found a list of 1, expected"),
+        (b"{}", "found an object of 0, expected"),
+        (b'{"images": [], "annotations": []}', "found an object of 2 with 'images', 'annotations', expected"),
+        (b'[{"file_name": "a", "annota', "line 1, column 28: found the end of the file, expected JSON"),
+        (b"PK\x03\x04", "found a damaged file (BadZipFile), expected a native table"),
+        (b"MATLAB 7.3 MAT-file, ", "found a version 7.3 file, expected version 5 to 7.2"),
+        (b"MATLAB 5.0 MAT-file, ", "found no byte order, expected a whole, little-endian .mat file"),
+    ],
+)
+def test_another_file_is_refused_in_one_line(tmp_path: Path, data: bytes, message: str) -> None:
+    (tmp_path / "file").write_bytes(data)
+    with pytest.raises(InputError) as raised:
+        read_ground_truth(tmp_path / "file")
+    assert message in str(raised.value)
+
+
+def test_a_table_of_no_classes_is_not_taken_for_none() -> None:
+    none = np.zeros(0, np.int32)
+    packaged = classes_of("hico-det")
+    empty = replace(packaged, name="mine", verb=none, object=none, of=np.full_like(packaged.of, -1))
+    with pytest.raises(InputError, match="expected one of the 0 classes of mine"):
+        read_ground_truth(INSTANCES, classes=empty)
+
+
+def test_a_missing_file_is_named_with_the_nearest() -> None:
+    with pytest.raises(InputError, match=r"found no such file, expected a file \(did you mean test_hico.json\?\)"):
+        read_ground_truth(PPDM.with_name("tset_hico.json"))
+
+
+@pytest.mark.real_data
+def test_the_real_test_set_is_the_same_in_all_forms(shared_data: Path, tmp_path: Path) -> None:
+    path = shared_data / "hico_det" / "instances_test2015.json"
+    document = orjson.loads(path.read_bytes())
+    truth = read_ground_truth(path)
+    (tmp_path / "test_hico.json").write_bytes(orjson.dumps(as_ppdm(document)))
+    assert same_but_for_sizes(truth, read_ground_truth(tmp_path / "test_hico.json"))
+    mat = write_mat(tmp_path / "anno_bbox.mat", bbox_test=as_bbox(document), bbox_train=structs([]))
+    assert read_ground_truth(mat).interactions.equals(truth.interactions)
+    write_native(truth.interactions, tmp_path / "t.npz")
+    assert read_ground_truth(tmp_path / "t.npz").interactions.equals(truth.interactions)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("split", [1, 2, 3])
+def test_the_sg_files_hold_the_same_boxes_as_the_official_test_set(shared_data: Path, split: int) -> None:
+    """Each triplet of a test image is one of the official file, with the same eight numbers."""
+    official = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
+    released = read_ground_truth(shared_data / "hico_det_sg" / f"test_hico_sg{split}.json.gz")
+    from_test = released.interactions.select_images(released.interactions.coordinates == Coordinates.PIXELS_1)
+    known = _facts(official.interactions)
+    assert _facts(from_test) <= known
+    assert len(from_test) > 2000
+
+
+def _facts(table: Interactions) -> set[tuple[object, ...]]:
+    rows = np.column_stack([table.verb, table.object, table.human_boxes, table.object_boxes]).tolist()
+    return {(table.images[i], *row) for i, row in zip(table.image, rows, strict=True)}

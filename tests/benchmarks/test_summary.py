@@ -1,0 +1,93 @@
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+
+from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks.published import compare
+from shoe.benchmarks.summary import statistics, summary
+from tests.benchmarks.samples import INSTANCES, PPDM_MIXED, parsed
+
+
+def test_the_sample_is_summed_up() -> None:
+    facts = summary(read_ground_truth(INSTANCES))
+    published = facts.pop("published")
+    assert facts == {
+        "form": "hicodet instances JSON",
+        "dataset": "hico-det",
+        "split": "test2015",
+        "images": 28,
+        "empty_images": 2,
+        "triplets": 95,
+        "classes": 44,
+        "rare_classes": 1,
+        "non_rare_classes": 43,
+        "no_interaction_triplets": 19,
+        "pairs": {"drawn": 95, "merged": 75, "merged_at": 0.5},
+        "repeated_triplets": 0,
+        "overlapping_triplets": 1,
+        "frames": {"pixels_1": 28},
+    }
+    assert published["split"] == "test2015"
+    assert published["matches"] is False
+    assert published["differs"] == {
+        "images": {"found": 28, "published": 9658},
+        "empty_images": {"found": 2, "published": 112},
+        "triplets": {"found": 95, "published": 33405},
+        "classes": {"found": 44, "published": 600},
+    }
+
+
+def test_a_split_that_nobody_published_is_compared_to_nothing() -> None:
+    facts = summary(read_ground_truth(PPDM_MIXED))
+    assert "published" not in facts
+    assert facts["frames"] == {"pixels_0": 14, "pixels_1": 6}
+
+
+def test_images_left_out_are_counted_only_where_there_are_some(tmp_path: Path) -> None:
+    records = parsed(PPDM_MIXED)
+    records[0]["hoi_annotation"][0]["object_id"] = 99
+    (tmp_path / "train.json").write_bytes(orjson.dumps(records))
+    assert summary(read_ground_truth(tmp_path / "train.json"))["left_out_images"] == 1
+    assert "left_out_images" not in summary(read_ground_truth(PPDM_MIXED))
+
+
+def test_statistics_count_every_triplet_once() -> None:
+    truth = read_ground_truth(INSTANCES)
+    counts = statistics(truth)
+    assert {kind: len(rows) for kind, rows in counts.items()} == {"classes": 600, "verbs": 117, "objects": 80}
+    for rows in counts.values():
+        triplets = [row["triplets"] for row in rows]
+        assert sum(triplets) == 95
+        assert triplets == sorted(triplets, reverse=True)
+        assert all(row["images"] <= row["triplets"] for row in rows)
+    assert sum(row["rare"] for row in counts["classes"]) == 138
+    horse = next(row for row in counts["objects"] if row["name"] == "horse")
+    shown = np.unique(truth.interactions.image[truth.interactions.object == truth.classes.objects.index("horse")])
+    assert horse["images"] == len(shown)
+
+
+def test_a_split_is_known_by_its_size_when_its_name_says_nothing() -> None:
+    counts = {"images": 7656, "empty_images": 0, "triplets": 14811, "classes": 60}
+    found = compare("hico-det", "my_copy", counts)
+    assert found is not None
+    assert (found.split, found.differs) == ("test_hico_sg2", {})
+    assert compare("hico-det", "my_copy", counts | {"triplets": 14810}) is None
+    assert compare("another", "test2015", counts) is None
+    other = compare("hico-det", "test_hico_sg1", counts)
+    assert other is not None
+    assert other.differs == {"images": (7656, 8515), "triplets": (14811, 14475)}
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("file", "split"),
+    [
+        ("hico_det/instances_test2015.json", "test2015"),
+        *((f"hico_det_sg/test_hico_sg{i}.json.gz", f"test_hico_sg{i}") for i in (1, 2, 3)),
+    ],
+)
+def test_the_real_files_match_what_was_published(shared_data: Path, file: str, split: str) -> None:
+    published = summary(read_ground_truth(shared_data / file))["published"]
+    assert (published["split"], published["matches"], published["differs"]) == (split, True, {})

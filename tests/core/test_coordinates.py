@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from shoe.core.coordinates import CommonCoordinates, Coordinates, converted
+
+C, P0, P1 = Coordinates.CONTINUOUS, Coordinates.PIXELS_0, Coordinates.PIXELS_1
+BOX = [10.0, 20.0, 30.0, 40.0]
+
+# protocols.md 0.3: who compares what. QPIC and THID shift nothing; the official script and PPDM add 1 to all four
+# numbers of a prediction and nothing to the truth; UPT takes 1 from x1, y1 of the truth and nothing from a prediction.
+WORKED = [
+    (CommonCoordinates.RAW, C, [10, 20, 30, 40]),
+    (CommonCoordinates.RAW, P0, [10, 20, 30, 40]),
+    (CommonCoordinates.RAW, P1, [10, 20, 30, 40]),
+    (CommonCoordinates.INDICES, C, [11, 21, 31, 41]),
+    (CommonCoordinates.INDICES, P0, [11, 21, 31, 41]),
+    (CommonCoordinates.INDICES, P1, [10, 20, 30, 40]),
+    (CommonCoordinates.EDGES, C, [10, 20, 30, 40]),
+    (CommonCoordinates.EDGES, P0, [10, 20, 31, 41]),
+    (CommonCoordinates.EDGES, P1, [9, 19, 30, 40]),
+]
+
+
+@pytest.mark.parametrize(("common", "kind", "expected"), WORKED)
+def test_a_box_moves_as_worked_by_hand(common: CommonCoordinates, kind: Coordinates, expected: list[float]) -> None:
+    for kinds in ([kind], [kind, kind]):
+        moved = converted(np.array([BOX, BOX]), np.array(kinds, np.uint8), common)
+        assert moved.tolist() == [expected, expected]
+
+
+@pytest.mark.parametrize("common", CommonCoordinates)
+def test_coordinates_may_differ_from_box_to_box(common: CommonCoordinates) -> None:
+    moved = converted(np.array([BOX, BOX, BOX]), np.array([P1, C, P0], np.uint8), common)
+    expected = {(s, f): box for s, f, box in WORKED}
+    assert moved.tolist() == [expected[common, P1], expected[common, C], expected[common, P0]]
+
+
+def test_the_first_pixel_of_an_image_is_the_same_in_all_coordinates() -> None:
+    """Its edges are 0 and 1; its index is 0 or 1."""
+    same = [([0, 0, 1, 1], C), ([0, 0, 0, 0], P0), ([1, 1, 1, 1], P1)]
+    for box, kind in same:
+        edges = converted(np.array([box], float), np.array([kind], np.uint8), CommonCoordinates.EDGES)
+        assert edges.tolist() == [[0, 0, 1, 1]]
+
+
+def test_boxes_that_need_not_move_are_not_copied() -> None:
+    boxes = np.array([BOX])
+    assert converted(boxes, np.array([P1], np.uint8), CommonCoordinates.INDICES) is boxes
+    assert converted(boxes, np.array([C], np.uint8), CommonCoordinates.EDGES) is boxes
+    assert converted(boxes, np.array([P1], np.uint8), CommonCoordinates.RAW) is boxes
+
+
+def test_moving_leaves_the_given_boxes_alone() -> None:
+    boxes = np.array([BOX])
+    converted(boxes, np.array([P1], np.uint8), CommonCoordinates.EDGES)
+    assert boxes.tolist() == [BOX]
+
+
+def test_no_boxes() -> None:
+    for common in CommonCoordinates:
+        assert converted(np.zeros((0, 4)), np.zeros(0, np.uint8), common).shape == (0, 4)

@@ -1,0 +1,52 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.core.errors import InputError, MissingExtraError, OptionError, ShoeError, printable, quote, unknown_name
+
+
+def test_an_input_error_says_where_what_and_what_else() -> None:
+    error = InputError("a.json", record=3, field="bbox", found="3 numbers", expected="4", hint="xyxy")
+    assert str(error) == "a.json: record 3: bbox: found 3 numbers, expected 4 (xyxy)"
+    assert (
+        str(InputError("a.json", record="image 'b'", found="x", expected="y"))
+        == "a.json: image 'b': found x, expected y"
+    )
+    assert str(InputError("a.json", found="x", expected="y")) == "a.json: found x, expected y"
+
+
+def test_all_are_shoe_errors() -> None:
+    assert issubclass(InputError, ShoeError)
+    assert issubclass(OptionError, ShoeError)
+    assert issubclass(MissingExtraError, ShoeError)
+    assert str(MissingExtraError("Parquet", "parquet")).endswith("pip install 'shoe[parquet]'")
+
+
+def test_an_unknown_name_is_answered_with_the_nearest_and_all() -> None:
+    error = unknown_name("dataset", "hico_det", ["v-coco", "hico-det"])
+    assert str(error) == "unknown dataset 'hico_det' (did you mean hico-det?); known: hico-det, v-coco"
+    assert "did you mean" not in str(unknown_name("dataset", "zzz", ["hico-det"]))
+
+
+@pytest.mark.parametrize("hostile", ["a\x1b[2Jb", "a\u202eb", "a\rb", "a\x00b", "a\u2028b", "a\u200bb"])
+def test_no_escape_reaches_a_terminal(hostile: str) -> None:
+    for shown in (printable(hostile), quote(hostile), str(InputError(hostile, found=hostile, expected="x"))):
+        assert shown.isprintable()
+        assert shown.startswith(("a", "'a"))
+
+
+@given(st.text())
+def test_what_is_shown_is_one_short_printable_line(text: str) -> None:
+    assert printable(text).isprintable()
+    assert len(printable(text)) <= 80
+    assert len(quote(text)) <= 80
+
+
+@given(st.text(st.characters(categories=["L", "N"]), max_size=80))
+def test_plain_text_is_shown_as_it_is(text: str) -> None:
+    assert printable(text) == text
+
+
+def test_a_long_text_is_cut_and_says_so() -> None:
+    assert printable("x" * 1_000_000) == "x" * 79 + "…"
+    assert len(str(InputError("a", found="x" * 1_000_000, expected="y"))) == 2000

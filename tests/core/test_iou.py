@@ -1,0 +1,28 @@
+"""Overlaps worked by hand in each convention (protocols.md 0.2)."""
+
+import numpy as np
+import pytest
+
+from shoe.core.iou import Overlap, iou
+
+CASES = [
+    # a, b, continuous, +1, +1-crossing
+    ((0, 0, 10, 10), (0, 0, 10, 10), 1.0, 1.0, 1.0),
+    ((0, 0, 10, 10), (5, 0, 15, 10), 50 / 150, 66 / 176, 66 / 176),
+    ((0, 0, 10, 10), (10, 0, 20, 10), 0.0, 11 / 231, 0.0),  # they share one column of pixels
+    ((0, 0, 10, 10), (11, 0, 20, 10), 0.0, 0.0, 0.0),
+    ((0, 0, 3, 9), (0, 0, 3, 4), 12 / 27, 0.5, 0.5),  # exactly half of the pixels
+    ((4, 4, 4, 4), (4, 4, 4, 4), 0.0, 1.0, 0.0),  # one pixel: no area as edges, no crossing
+]
+
+
+@pytest.mark.parametrize(("a", "b", "continuous", "pixels", "crossing"), CASES)
+def test_by_hand(a: tuple[int, ...], b: tuple[int, ...], continuous: float, pixels: float, crossing: float) -> None:
+    first, second = np.array([a], float), np.array([b], float)
+    for overlap, expected in (
+        (Overlap.CONTINUOUS, continuous),
+        (Overlap.PIXELS, pixels),
+        (Overlap.PIXELS_CROSSING, crossing),
+    ):
+        assert iou(first, second, overlap)[0] == pytest.approx(expected, abs=1e-15)
+        assert iou(second, first, overlap)[0] == pytest.approx(expected, abs=1e-15)

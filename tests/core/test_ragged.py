@@ -1,0 +1,37 @@
+"""Groups of different sizes."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.core.ragged import blocks, expand, first_of_each, places
+
+counts = st.lists(st.integers(0, 9), max_size=12)
+
+
+@given(counts)
+def test_expand_lists_every_range(sizes: list[int]) -> None:
+    first = np.arange(len(sizes), dtype=np.int64) * 100
+    owner, element = expand(first, np.array(sizes, np.int64))
+    assert list(zip(owner.tolist(), element.tolist(), strict=True)) == [
+        (i, 100 * i + k) for i, size in enumerate(sizes) for k in range(size)
+    ]
+
+
+@given(counts, st.integers(1, 20))
+def test_blocks_cover_all_elements_once_and_stay_small(sizes: list[int], most: int) -> None:
+    found = list(blocks(np.array(sizes, np.int64), most))
+    covered = [i for start, end in found for i in range(start, end)]
+    assert len(covered) == len(set(covered))
+    assert sum(sizes[i] for i in covered) == sum(sizes)
+    assert all(sum(sizes[start:end]) <= most + max(sizes) for start, end in found)
+
+
+@given(counts)
+def test_places_count_up_in_each_group(sizes: list[int]) -> None:
+    assert places(np.array(sizes, np.int64)).tolist() == [k for size in sizes for k in range(size)]
+
+
+def test_first_of_each_run() -> None:
+    assert first_of_each(np.array([3, 3, 1, 2, 2, 3])).tolist() == [True, False, True, True, False, True]
+    assert first_of_each(np.zeros(0, np.int64)).tolist() == []

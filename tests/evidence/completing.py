@@ -1,0 +1,78 @@
+"""Maps with gaps, and their completions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import lexicon
+from shoe.matching.task import Task
+from shoe.protocols.options import SemanticOptions
+from shoe.scoring.meaning import Meaning
+from shoe.scoring.score import build_meaning
+from shoe.similarity import Similarity
+
+SOME = np.array([0, 0, 0, 0.25, 0.5, 0.75, 1])
+DRAWS = (
+    np.array([0, 0.25, 0.5, 0.75, 1]),
+    np.array([0.0, 1.0]),
+    np.array([0, 0, 0, 0, 0, 0, 0.5, 1]),
+    np.linspace(0, 1, 101),
+)
+
+
+@dataclass(frozen=True)
+class Gappy:
+    """A similarity whose values follow from a seed; a share of its pairs is rated, the rest is not."""
+
+    seed: int
+    share: float
+
+    name = "gappy"
+    digest = "00000000"
+
+    def values(self, part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.float64]:
+        mixed = _mixed(self.seed, class_synsets, synsets)
+        found = np.where((mixed >> 40) % 1000 < 1000 * self.share, SOME[mixed % len(SOME)], np.nan)
+        classes = np.array([lexicon().synset(name) for name in class_synsets])
+        found[classes < 0] = np.nan
+        return np.where(classes[:, None] == synsets, 1.0, found)
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A completion of a similarity: the unrated pairs of some classes have values that follow from a seed."""
+
+    source: Similarity
+    classes: frozenset[int]
+    seed: int
+
+    name = "completed"
+    digest = "00000000"
+
+    def values(self, part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.float64]:
+        found = self.source.values(part, class_synsets, synsets)
+        draws = DRAWS[self.seed % len(DRAWS)]
+        of_class = np.array([lexicon().synset(name) in self.classes for name in class_synsets], bool)
+        drawn = draws[_mixed(self.seed + 1, class_synsets, synsets) % len(draws)]
+        return np.where(np.isnan(found) & of_class[:, None], drawn, found)
+
+
+def completed(task: Task, today: Meaning, options: SemanticOptions, seed: int) -> Meaning:
+    """The similarities of a task's words by a completion of the map."""
+    assert today.source is not None
+    classes = frozenset(lexicon().synset(name) for name in (*today.verb_senses, *today.object_senses) if name)
+    return build_meaning(task, Completed(today.source, classes, seed), replace(options, unrated="zero"))
+
+
+def _mixed(seed: int, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Numbers without a pattern, one for each pair."""
+    classes = np.array([lexicon().synset(name) for name in class_synsets], np.int64).astype(np.uint64)[:, None]
+    mixed = (classes * np.uint64(0x9E3779B97F4A7C15)) ^ ((synsets.astype(np.uint64) + np.uint64(seed)) << np.uint64(20))
+    for multiplier in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB):
+        mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(multiplier)
+    return (mixed >> np.uint64(2)).astype(np.int64)

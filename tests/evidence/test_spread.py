@@ -1,0 +1,90 @@
+"""SHOE-mAP under single raters: what each sees, who is left out, and what the figures are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shoe
+from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.evidence.spread import Spread, rated_by
+from shoe.maps.rows import names_of
+from shoe.predictions import read_predictions
+from shoe.report.json import as_dict
+from shoe.report.remarks import remarks
+from shoe.scoring.score import Report
+from shoe.similarity import SimilarityMap
+from tests.maps.samples import Rows, made
+
+ROWS: Rows = {
+    "ride.v.01 straddle.v.01": (3, 2, None),
+    "ride.v.01 sit.v.01": (None, 1, None),
+    "ride.v.01 board.v.01": (None, None, 4),
+    "horse.n.01 pony.n.01": (4, 0, None),
+}
+
+
+@pytest.fixture
+def similarity(tmp_path: Path) -> SimilarityMap:
+    return made(tmp_path / "map", ROWS, ("one", "two", "alone"))
+
+
+def value(similarity: SimilarityMap, of_class: str, sense: str) -> float:
+    number = np.array([shoe.lexicon.store.lexicon().synset(sense)], np.int32)
+    return float(similarity.values("verb" if ".v." in sense else "object", [of_class], number)[0, 0])
+
+
+def test_a_rater_sees_own_ratings_and_the_ensembles_elsewhere(similarity: SimilarityMap) -> None:
+    one, two, alone = (rated_by(similarity, column) for column in range(3))
+    assert [value(m, "ride.v.01", "straddle.v.01") for m in (one, two, alone)] == [0.75, 0.5, 0.625]
+    assert [value(m, "ride.v.01", "sit.v.01") for m in (one, two, alone)] == [0.25, 0.25, 0.25]
+    assert [value(m, "ride.v.01", "board.v.01") for m in (one, two, alone)] == [1, 1, 1]
+    assert [value(m, "horse.n.01", "pony.n.01") for m in (one, two, alone)] == [1, 0, 0.5]
+
+
+def scored(map_name: str | Path) -> Report:
+    return shoe.score(
+        read_predictions(PREDICTIONS["free text"]), read_ground_truth(TRUTH), similarity=map_name, protocols=["shoe"]
+    )
+
+
+def test_each_figure_is_that_of_a_map_of_this_rater(tmp_path: Path) -> None:
+    names = names_of(SimilarityMap.load("hico-det").tables["verb"])
+    rows: Rows = {" ".join(pair): (i % 5, i % 3) for i, pair in enumerate(names) if pair[0] == "hold.v.02"}
+    made(tmp_path / "both", rows)
+    spread = scored(tmp_path / "both").spread
+    assert spread is not None
+    for column, name in enumerate(("one", "two")):
+        single: Rows = {pair: (ratings[column],) for pair, ratings in rows.items()}
+        made(tmp_path / name, single, (name,))
+        report = scored(tmp_path / name)
+        assert report.semantic is not None
+        assert spread.raters[name] == report.semantic.map
+        assert report.spread is None
+    assert spread.raters["one"] != spread.raters["two"]
+
+
+def test_who_shares_no_pair_is_left_out() -> None:
+    report = scored("hico-det")
+    assert report.spread is not None
+    assert list(report.spread.raters) == ["pass_a", "pass_b"]
+    found = as_dict(report)
+    assert found["semantic"]["raters"] == report.spread.raters
+    (line,) = (line for line in remarks(report) if line.startswith("raters "))
+    assert f"{100 * report.spread.low:.2f} to {100 * report.spread.high:.2f}" in line
+    assert f"standard deviation {100 * report.spread.deviation:.2f}" in line
+
+
+def test_range_and_deviation() -> None:
+    spread = Spread({"a": 0.2, "b": 0.4, "c": 0.3})
+    assert (spread.low, spread.high) == (0.2, 0.4)
+    assert spread.deviation == pytest.approx(0.1)
+
+
+def test_strict_figures_have_no_spread() -> None:
+    report = shoe.score(read_predictions(PREDICTIONS["free text"]), read_ground_truth(TRUTH), protocols=["hico-det"])
+    assert report.spread is None
+    assert report.interval is None

@@ -1,0 +1,113 @@
+"""Endpoints that do not answer as the Batch API does: one line, or what can be had."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from shoe.core.errors import ShoeError
+from shoe.rating.config import Limits
+from tests.llm.server import Endpoint, Server
+from tests.llm.server_plan import Plan
+from tests.rating.asking import Memory, in_groups, questions, rater
+
+Reply = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def says(body: str, *, html: bool = False, status: int = 200) -> Reply:
+    async def reply(request: web.Request) -> web.StreamResponse:
+        await request.read()
+        return web.Response(text=body, content_type="text/html" if html else "application/json", status=status)
+
+    return reply
+
+
+async def breaks_off(request: web.Request) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Length": "100000"})
+    await response.prepare(request)
+    await response.write(b'{"custom_id":')
+    assert request.transport is not None
+    request.transport.close()
+    return response
+
+
+UPLOADED, BEGUN = says('{"id": "file-1"}'), says('{"id": "b", "status": "in_progress"}')
+OVER = says('{"id": "b", "status": "completed", "output_file_id": "f", "error_file_id": 5, "request_counts": 5}')
+NOTHING = says("")
+
+
+class Odd(Endpoint):
+    """An endpoint that answers as it is told."""
+
+    def __init__(self, upload: Reply, begin: Reply, look: Reply, content: Reply) -> None:
+        super().__init__(Plan())
+        self.heard: list[str] = []
+        self._replies = upload, begin, look, content
+
+    def app(self) -> web.Application:
+        app = web.Application(middlewares=[self.listens])
+        upload, begin, look, content = self._replies
+        app.router.add_post("/v1/files", upload)
+        app.router.add_get("/v1/files/{id}/content", content)
+        app.router.add_post("/v1/batches", begin)
+        app.router.add_get("/v1/batches/{id}", look)
+        app.router.add_get("/v1/batches", says("<p>", html=True))
+        return app
+
+    @web.middleware
+    async def listens(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        self.heard += request.headers.values()
+        return await handler(request)
+
+
+def rated(upload: Reply = UPLOADED, begin: Reply = BEGUN, look: Reply = OVER, content: Reply = NOTHING) -> Memory:
+    server, memory = Server(), Memory()
+    server.endpoint = Odd(upload, begin, look, content)
+    with server:
+        _, backend = rater(server.url, "openai-batch", limits=Limits(tries=2))
+        backend.rate(in_groups(questions(2)), memory)
+    return memory
+
+
+@pytest.mark.parametrize("odd", [says("<p>Welcome", html=True), NOTHING, says("[]"), says("{}"), says("{oops")])
+@pytest.mark.parametrize("step", ["upload", "begin", "look"])
+def test_what_is_no_batch_api_is_one_line(step: str, odd: Reply) -> None:
+    with pytest.raises(ShoeError, match=r"does not answer after 2 tries: odd: .*is base_url right"):
+        rated(**{step: odd})
+
+
+def test_json_too_deep_to_read_is_one_line() -> None:
+    with pytest.raises(ShoeError, match="odd"):
+        rated(says('{"id": ' + "[" * 5000 + "]" * 5000 + "}"))
+
+
+def test_a_download_that_breaks_off_is_tried_again_and_then_one_line() -> None:
+    with pytest.raises(ShoeError, match="does not answer after 2 tries: dropped"):
+        rated(content=breaks_off)
+
+
+def test_what_fails_in_an_odd_form_is_one_line() -> None:
+    with pytest.raises(ShoeError, match="batch b failed: no reason given"):
+        rated(look=says('{"id": "b", "status": "failed", "errors": "none", "request_counts": {"total": "two"}}'))
+
+
+@pytest.mark.parametrize("content", [NOTHING, says("[]\n{}\n5\n"), says("no such file", status=404)])
+def test_files_without_answers_or_gone_leave_requests_without_an_answer(content: Reply) -> None:
+    memory = rated(content=content)
+    assert not memory.answers
+    assert memory.failures == [("missing", "")] * 4
+
+
+def test_no_other_endpoint_hears_what_is_for_the_official_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("API_KEY", "ADMIN_KEY", "ORG_ID", "PROJECT_ID", "WEBHOOK_SECRET"):
+        monkeypatch.setenv(f"OPENAI_{name}", "sk-secret")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: sk-secret\nAuthorization: Bearer sk-secret")
+    monkeypatch.setenv("SOME_KEY", "sk-of-this-endpoint")
+    server = Server()
+    server.endpoint = odd = Odd(UPLOADED, BEGUN, OVER, NOTHING)
+    with server:
+        _, backend = rater(server.url, "openai-batch", limits=Limits(tries=1), api_key_env="SOME_KEY")
+        backend.rate(in_groups(questions(1)), Memory())
+    assert "sk-secret" not in " ".join(odd.heard)
+    assert odd.heard.count("Bearer sk-of-this-endpoint") == 4

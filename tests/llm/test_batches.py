@@ -1,0 +1,46 @@
+"""What the lines of a batch's files mean, byte by byte."""
+
+import pytest
+
+from shoe.core.errors import ShoeError
+from shoe.llm.batches import result_of
+from shoe.llm.endpoint import Endpoint
+from shoe.llm.errors import NoResponseFormatError, Transient
+
+PLACE = Endpoint("r", "https://host/v1", "SOME_KEY", "sk-secret", None)
+DEEP = b'{"custom_id": "c", "response": {"status_code": 200, "body": {"a": ' + b"[" * 300 + b"]" * 300 + b"}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "raw"),
+    [
+        (b'{"custom_id": "c", "response": {"status_code": 200, "body": {"a": "sk-secret"}}}', {"a": "[key]"}),
+        (b'{"custom_id": "c", "response": {"status_code": 200, "body": "{"}}', {"malformed": "{"}),
+        (DEEP, {"malformed": DEEP.decode()}),
+    ],
+)
+def test_an_answer_is_kept_whatever_it_is(line: bytes, raw: object) -> None:
+    assert result_of(PLACE, "m", line) == ("c", raw)
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "kind"),
+    [
+        (b'{"custom_id": "c", "response": {"status_code": 500, "body": "b"}}', "c", Transient),
+        (b'{"custom_id": "c", "response": null, "error": {"code": "batch_expired"}}', "c", Transient),
+        (b'{"custom_id": "c", "response": {"status_code": 401, "body": null}}', "c", ShoeError),
+        (b'{"custom_id": "c", "response": {"status_code": 400, "body": "guided"}}', "c", NoResponseFormatError),
+        (b'{"custom_id": ["c"], "response": {"status_code": 200}}', "", Transient),
+        (b'{"custom_id": "c", "response": null, "error": {"code": 5}}', "", Transient),
+        (b'{"custom_id": "c", "response": 5}', "", Transient),
+        (b'{"custom_id": "c", "response": {"status_code": "x"}}', "", Transient),
+        (b'{"custom_id": "c"}', "", Transient),
+        (b"[]", "", Transient),
+        (b"\xff", "", Transient),
+        (b"[" * 900 + b"]" * 900, "", Transient),
+    ],
+)
+def test_what_is_no_answer_is_a_reason(line: bytes, name: str, kind: type[Exception]) -> None:
+    found, reason = result_of(PLACE, "m", line)
+    assert found == name
+    assert isinstance(reason, kind)

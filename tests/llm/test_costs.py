@@ -1,0 +1,114 @@
+from threading import Thread
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.llm.budget import Budget
+from shoe.llm.costs import Usage, likely_usage, most_usage, usage_of
+from shoe.rating.config import Price, RaterConfig
+
+CONFIG = RaterConfig("a", "openai", "m", sampling={"max_tokens": 20})
+
+
+@pytest.mark.parametrize(
+    ("usage", "expected"),
+    [
+        ({"prompt_tokens": 300, "completion_tokens": 10}, Usage(300, 10)),
+        ({"input_tokens": 300, "output_tokens": 10}, Usage(300, 10)),
+        ({"prompt_tokens": 300, "completion_tokens": 0}, Usage(300, 0)),
+        ({"prompt_tokens": 300}, Usage(300, 0)),
+        (
+            {"prompt_tokens": 300, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 256}},
+            Usage(300, 10, 256),
+        ),
+        ({"prompt_tokens": 3, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 9}}, Usage(3, 1, 3)),
+        ({"prompt_tokens": 3, "completion_tokens": 1, "prompt_tokens_details": None}, Usage(3, 1)),
+        ({"prompt_tokens": 3, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": "x"}}, Usage(3, 1)),
+        ({}, None),
+        (None, None),
+        ({"prompt_tokens": -1, "completion_tokens": 1}, None),
+        ({"prompt_tokens": True, "completion_tokens": 1}, None),
+        ({"prompt_tokens": "300", "completion_tokens": 1}, None),
+        ([300, 10], None),
+    ],
+)
+def test_what_an_answer_says_it_took(usage: Any, expected: Usage | None) -> None:
+    assert usage_of({"usage": usage}) == expected
+
+
+def test_prices() -> None:
+    usage = Usage(1_000_000, 100_000, 400_000)
+    assert usage.cost(Price()) == 0
+    assert usage.cost(Price(input=2, output=10)) == pytest.approx(2 + 1)
+    assert usage.cost(Price(input=2, output=10, cached_input=0.5)) == pytest.approx(0.6 * 2 + 0.4 * 0.5 + 1)
+    assert usage.cost(Price(input=2, output=10, cached_input=0)) == pytest.approx(0.6 * 2 + 1)
+
+
+def test_the_bound_of_a_request_is_above_what_is_likely() -> None:
+    assert most_usage(CONFIG, 2000, 1).output == 20
+    unbounded = RaterConfig("a", "openai", "m")
+    for pairs in (1, 20):
+        for characters in (100, 5000):
+            most, likely = most_usage(unbounded, characters, pairs), likely_usage(characters, pairs)
+            assert most.input > likely.input
+            assert most.output > likely.output
+    assert most_usage(CONFIG, 2000, 1, 0.1).input < most_usage(CONFIG, 2000, 1).input
+
+
+@given(
+    st.floats(0, 10),
+    st.integers(0, 30),
+    st.lists(st.tuples(st.floats(0, 2), st.floats(0, 1), st.booleans()), max_size=60),
+)
+def test_a_budget_is_never_overshot(
+    max_cost: float, max_requests: int, requests: list[tuple[float, float, bool]]
+) -> None:
+    budget, flying = Budget(max_cost, max_requests), []
+    for most, share, lands in requests:
+        if budget.reserve(most):
+            flying.append((most, share))
+        if flying and lands:
+            reserved, part = flying.pop(0)
+            budget.settle(reserved, reserved * part)
+    for reserved, part in flying:
+        budget.settle(reserved, reserved * part)
+    assert budget.spent <= max_cost * (1 + 1e-9) + 1e-12
+    assert budget.requests <= max_requests
+    if len(requests) > budget.requests:
+        assert budget.reason in ("cost", "requests")
+
+
+def test_once_a_budget_is_used_up_nothing_is_reserved() -> None:
+    budget = Budget(max_cost=1)
+    assert budget.reserve(0.9)
+    assert not budget.reserve(0.2)
+    budget.settle(0.9, 0.0)
+    assert not budget.reserve(0.2), "the run ends; another one has its own budget"
+    assert budget.stopping
+
+
+def test_the_user_has_the_last_word() -> None:
+    reasons: list[str | None] = []
+    budget = Budget(max_requests=0)
+    assert not budget.reserve(0)
+    for reason in ("failed", "interrupted", "failed"):
+        budget.stop(reason)
+        reasons.append(budget.reason)
+    assert reasons == ["requests", "interrupted", "interrupted"]
+
+
+def test_many_threads_share_a_budget() -> None:
+    budget, taken = Budget(max_requests=1000), []
+
+    def work() -> None:
+        while budget.reserve(0.0):
+            taken.append(1)
+
+    threads = [Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(taken) == budget.requests == 1000

@@ -1,0 +1,187 @@
+"""What responses mean, byte by byte."""
+
+from collections.abc import Mapping
+from email.utils import formatdate
+from time import time
+
+import orjson
+import pytest
+
+from shoe.core.errors import ShoeError
+from shoe.llm.endpoint import Endpoint
+from shoe.llm.errors import (
+    LONGEST_PAUSE,
+    NoResponseFormatError,
+    RejectedError,
+    Transient,
+    answer,
+    http_error,
+    retry_after,
+    words_of,
+)
+from shoe.rating.answers import read_chat
+from shoe.rating.states import State
+
+PLACE = Endpoint("r", "https://host/v1", "SOME_KEY", "sk-secret", None)
+NONE: Mapping[str, str] = {}
+DEEP = b'{"error": {"message": ' + b"[" * 300 + b"]" * 300 + b'}, "choices": [1]}'
+"""What JSON readers take, and a line of the ledger cannot hold."""
+
+
+def judged(
+    status: int, body: bytes, headers: Mapping[str, str] = NONE
+) -> Transient | ShoeError | NoResponseFormatError:
+    return http_error(PLACE, "gpt", status, headers, body)
+
+
+@pytest.mark.parametrize(
+    ("body", "raw"),
+    [
+        (b'{"choices": []}', {"choices": []}),
+        (b'{"choices": [1], "error": null}', {"choices": [1], "error": None}),
+        (b'{"choices": [{"mess', {"malformed": '{"choices": [{"mess'}),
+        (b"[1]", {"malformed": "[1]"}),
+        (b"\xff{", {"malformed": "\ufffd{"}),
+        (b'{"a": "sk-secret"}', {"a": "[key]"}),
+        (b"Bearer sk-secret", {"malformed": "Bearer [key]"}),
+        (b'{"a": [{"sk-secret": "x sk\\u002dsecret"}]}', {"a": [{"[key]": "x [key]"}]}),
+        (DEEP, {"malformed": DEEP.decode()}),
+    ],
+)
+def test_a_body_is_an_answer_even_if_malformed_and_never_holds_the_key(body: bytes, raw: object) -> None:
+    assert answer(PLACE, "gpt", 200, NONE, body) == raw
+
+
+def test_what_is_too_short_for_a_key_is_left_where_it_stands() -> None:
+    place = Endpoint("r", "http://localhost/v1", "SOME_KEY", "none", None)
+    assert answer(place, "m", 200, NONE, b'{"choices": "none"}') == {"choices": "none"}
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "kind"),
+    [
+        (NONE, b"", "empty"),
+        (NONE, b" \r\n", "empty"),
+        ({"Content-Type": "text/html; charset=utf-8"}, b"<html>", "html"),
+        (NONE, b'{"error": {"message": "upstream", "code": 429}}', "429"),
+        (NONE, b'{"error": "overloaded"}', "502"),
+        (NONE, b'{"error": {"message": "m", "code": "odd"}, "choices": null}', "502"),
+    ],
+)
+def test_success_without_an_answer_is_tried_again(headers: Mapping[str, str], body: bytes, kind: str) -> None:
+    with pytest.raises(Transient) as failed:
+        answer(PLACE, "gpt", 200, headers, body)
+    assert failed.value.kind == kind
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 524, 529])
+def test_what_may_pass_is_tried_again(status: int) -> None:
+    failed = judged(status, b'{"error": {"message": "busy sk-secret"}}', {"Retry-After": "7"})
+    assert isinstance(failed, Transient)
+    assert (failed.kind, failed.detail, failed.retry_after) == (str(status), "busy [key]", 7.0)
+    assert failed.overload == (status in (408, 429, 503, 504, 529))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said"),
+    [
+        (400, b'{"error": {"message": "bad \\u001b[31m sk-secret"}}', "HTTP 400: bad \ufffd[31m [key]"),
+        (400, b"", "HTTP 400: no reason given"),
+        (401, b'{"error": {"message": "Incorrect API key: sk-s****t"}}', "the key in environment variable SOME_KEY"),
+        (403, b'{"error": {"message": "not in your region"}}', "SOME_KEY: not in your region"),
+        (404, b'{"error": {"message": "no such model"}}', "HTTP 404: no such model (is the model 'gpt' right"),
+        (413, b"too large", "HTTP 413: too large"),
+        (402, b'{"error": "pay"}', "HTTP 402: pay"),
+        (422, b'{"detail": [{"loc": ["body", "seed"]}]}', "HTTP 422: [{"),
+        (429, b'{"error": {"message": "quota", "code": "insufficient_quota"}}', "no credit left: quota"),
+    ],
+)
+def test_what_will_not_pass_is_one_line_without_the_key(status: int, body: bytes, said: str) -> None:
+    failed = judged(status, body)
+    assert isinstance(failed, ShoeError)
+    assert said in str(failed)
+    assert str(failed).startswith("rater 'r': https://host/v1: ")
+    assert "sk-s" not in str(failed)
+    assert str(failed).isprintable()
+
+
+def test_a_missing_key_is_named_as_such() -> None:
+    place = Endpoint("r", "https://host/v1", "", "", None)
+    assert "set api_key_env" in str(http_error(place, "gpt", 401, NONE, b""))
+
+
+def test_a_redirection_is_not_followed_but_named() -> None:
+    assert "points to http://other/v1" in str(judged(307, b"", {"Location": "http://other/v1"}))
+
+
+@pytest.mark.parametrize("status", [400, 422])
+@pytest.mark.parametrize("words", ["Unknown parameter: 'response_format'", "guided decoding is off", "JSON_SCHEMA?"])
+def test_not_knowing_response_format_is_told_from_other_faults(status: int, words: str) -> None:
+    assert isinstance(judged(status, f'{{"error": {{"message": "{words}"}}}}'.encode()), NoResponseFormatError)
+
+
+@pytest.mark.parametrize("code", ["content_filter", "content_policy_violation", "invalid_prompt"])
+def test_a_content_filter_is_an_answer_and_a_refusal(code: str) -> None:
+    """Were it a reason to stop, one such pair would stop every run."""
+    body = {"error": {"message": "Your prompt was flagged", "code": code}}
+    for status in (400, 403):
+        assert answer(PLACE, "gpt", status, NONE, orjson.dumps(body)) == body
+    assert read_chat(body, ["417"]) == [State.REFUSED]
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        (400, {"message": "Messages must alternate", "code": "invalid_prompt"}),
+        (403, {"message": "Your input was flagged", "code": 403}),
+        (422, {"message": "odd"}),
+    ],
+)
+def test_what_one_request_meets_is_told_from_what_all_do(status: int, error: object) -> None:
+    assert isinstance(judged(status, orjson.dumps({"error": error})), RejectedError)
+    assert not isinstance(judged(403, b"no"), RejectedError)
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"Retry-After": "2"}, 2.0),
+        ({"Retry-After": "0.25"}, 0.25),
+        ({"Retry-After": "99999999"}, LONGEST_PAUSE),
+        ({"Retry-After": "-1"}, None),
+        ({"Retry-After": "nan"}, None),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"Retry-After": "Wed, 99 Oct 2015 07:28:00 GMT"}, None),
+        ({"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}, LONGEST_PAUSE),
+        ({"Retry-After": "9", "retry-after-ms": "1500"}, 1.5),
+    ],
+)
+def test_retry_after_is_read_and_bounded(headers: Mapping[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds
+
+
+def test_retry_after_may_be_a_date() -> None:
+    seconds = retry_after({"Retry-After": formatdate(time() + 60, usegmt=True)})
+    assert seconds is not None
+    assert 50 < seconds <= 60
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b'{"error": {"message": "m", "code": "c"}}', ("m", "c")),
+        (b'{"error": {"message": "m", "type": "t", "code": null}}', ("m", "t")),
+        (b'{"detail": "d"}', ("d", "")),
+        (b'{"error": "e"}', ("e", "")),
+        (b'"text"', ("text", "")),
+        (b"[]", ("[]", "")),
+        (b"plain \xff", ("plain \ufffd", "")),
+        (b"", ("", "")),
+        (DEEP, ("values nested hundreds deep", "")),
+        (b"[" * 900 + b"]" * 900, ("values nested hundreds deep", "")),
+    ],
+)
+def test_words_of_any_error(body: bytes, words: tuple[str, str]) -> None:
+    assert words_of(body) == words

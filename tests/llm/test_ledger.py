@@ -1,0 +1,402 @@
+import errno
+import os
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoe.core.errors import InputError
+from shoe.llm import ledger as ledger_module
+from shoe.llm.index import Index, as_keys
+from shoe.llm.ledger import CACHE, Ledger, event_line, failure_line, header
+from shoe.llm.ledger_writer import Writer, writing
+from shoe.rating.states import State
+from tests.llm.ledgers import CONFIG, fresh, line, parse, question, random_lines, read, states, write
+
+REFUSED, ONCE, UNPARSABLE, UNRATED = State.REFUSED, State.UNPARSED_ONCE, State.UNPARSABLE, State.UNRATED
+TOGETHER = State.REFUSED_TOGETHER
+
+
+def test_what_is_kept_is_found_again_and_told_in_full(tmp_path: Path) -> None:
+    path = write(tmp_path, [line([0], [3]), failure_line([question(1)], "429", "slow down"), line([2, 1], [0, 4])])
+    assert read(tmp_path, 4) == [3, 4, 0, UNRATED]
+    first, *lines = path.read_bytes().splitlines()
+    assert orjson.loads(first)["rater"]["model"] == "Word Net!"
+    assert path.name.startswith("lexical-word-net-")
+    kept = orjson.loads(lines[0])
+    assert kept["pairs"] == [["ride.v.01", "straddle.v.01"]]
+    assert kept["keys"] == [question(0).key.hex()]
+    assert orjson.loads(lines[1]) == {"keys": [question(1).key.hex()], "failure": "429", "detail": "slow down"}
+
+
+@pytest.mark.parametrize(
+    ("answers", "state"),
+    [
+        ([], UNRATED),
+        ([2], 2),
+        ([REFUSED], REFUSED),
+        ([ONCE], ONCE),
+        ([ONCE, ONCE], UNPARSABLE),
+        ([ONCE, 3], 3),
+        ([ONCE, REFUSED], REFUSED),
+        ([3, 1], 3),
+        ([REFUSED, 1], REFUSED),
+        ([3, ONCE], 3),
+        ([ONCE, ONCE, 3], UNPARSABLE),
+        ([ONCE, 2, 3], 2),
+        ([TOGETHER], TOGETHER),
+        ([TOGETHER, 3], 3),
+        ([TOGETHER, REFUSED], REFUSED),
+        ([TOGETHER, ONCE], UNPARSABLE),
+        ([ONCE, TOGETHER], REFUSED),
+    ],
+)
+def test_the_state_follows_from_the_answers_in_their_order(tmp_path: Path, answers: list[int], state: int) -> None:
+    write(tmp_path, [line([0], [answer]) for answer in answers])
+    assert read(tmp_path, 1) == [state]
+    one_by_one = fresh(tmp_path / "other")
+    for answer in answers:
+        write(tmp_path / "other", [line([0], [answer])])
+        one_by_one.refresh()
+        states(one_by_one, 1)
+    assert states(one_by_one, 1) == [state]
+
+
+def test_raters_that_answer_differently_have_files_of_their_own(tmp_path: Path) -> None:
+    assert fresh(tmp_path).path != fresh(tmp_path, replace(CONFIG, revision="2")).path
+    assert fresh(tmp_path).path == fresh(tmp_path, replace(CONFIG, name="other", repeats=3)).path
+
+
+def test_a_file_of_another_rater_is_refused(tmp_path: Path) -> None:
+    mine, other = fresh(tmp_path), fresh(tmp_path, replace(CONFIG, revision="2"))
+    mine.path.write_bytes(header(other.identity))
+    with pytest.raises(InputError, match=r"line 1: found .* expected the ledger of Word Net!"):
+        mine.refresh()
+    with pytest.raises(InputError, match="line 1"):
+        write(tmp_path, [])
+    assert mine.path.read_bytes() == header(other.identity)
+
+
+def test_events_are_remembered_in_order(tmp_path: Path) -> None:
+    write(tmp_path, [event_line({"batch": "one"}), line([0], [1]), event_line({"batch": "two"})])
+    ledger = fresh(tmp_path)
+    ledger.refresh()
+    assert ledger.events == [{"batch": "one"}, {"batch": "two"}]
+
+
+def test_a_line_torn_at_any_byte_is_passed_over_and_cut_off(tmp_path: Path) -> None:
+    path = write(tmp_path, [line([0], [3]), line([1, 2], [0, 4])])
+    whole = path.read_bytes()
+    ends = [0, *(place + 1 for place, byte in enumerate(whole) if byte == ord("\n"))]
+    for size in range(len(whole) + 1):
+        path.write_bytes(whole[:size])
+        kept = max(end for end in ends if end <= size)
+        expected = [3 if kept >= ends[2] else UNRATED, *([0, 4] if kept == ends[3] else [UNRATED] * 2), UNRATED]
+        assert read(tmp_path, 4) == expected
+        assert path.read_bytes() == whole[:size], "reading changes nothing"
+        write(tmp_path, [line([3], [1])])
+        assert path.read_bytes() == (whole[:kept] or whole[: ends[1]]) + line([3], [1])
+        assert read(tmp_path, 4) == [*expected[:3], 1]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"\x00" * 20,
+        b'{"keys":["00"],"ids":["1"],"part":"verb","answer":{"ratings":{"1":3}}}',
+        b'{"answer":3}',
+        b'{"keys":["%b"],"ids":["1"],"part":"verb","answer":{"ratings":{"2":3}}}' % (b"0" * 32),
+        b'{"keys":["%b"],"ids":["1"],"part":"verb","answer":{"ratings":{"1":9}}}' % (b"0" * 32),
+        b'{"keys":["%b"],"ids":["1","2"],"part":"verb","answer":{"ratings":{"1":3,"2":1}}}' % (b"0" * 32),
+        b'{"keys":["%b"],"ids":["1"],"part":"verb","answer":{"ratings":{"1":3}}' % (b"0" * 32),
+        b'{"some":"thing"}',
+        b"[]",
+        b"3",
+        b"",
+        b"\x80abc",
+    ],
+)
+@pytest.mark.parametrize("block", [1 << 20, 100])
+def test_damage_before_the_end_is_one_line_and_nothing_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes, block: int
+) -> None:
+    monkeypatch.setattr(ledger_module, "BLOCK", block)
+    path = write(tmp_path, [line([0], [3]), line([1], [3])])
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:2], damage + b"\n", *lines[2:]]))
+    before = path.read_bytes()
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, 2)
+    assert str(caught.value).startswith(f"{path}: line 3: found ")
+    assert "remove the line to have its pairs asked again" in str(caught.value)
+    assert path.read_bytes() == before
+
+
+def test_a_ledger_that_shrinks_under_its_reader_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, [line([0], [3]), line([1], [3])])
+    ledger = fresh(tmp_path)
+    ledger.refresh()
+    os.truncate(path, path.stat().st_size - 1)
+    with pytest.raises(InputError, match="only grows"):
+        ledger.refresh()
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    pauses=st.lists(st.integers(0, 40), max_size=5),
+    block=st.sampled_from([1, 300, 2000, 1 << 20]),
+)
+@settings(max_examples=25)
+def test_reading_in_pieces_with_or_without_cache_is_reading_at_once(
+    seed: int, pauses: list[int], block: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("ledger")
+    lines = random_lines(seed, 40, 30)
+    before, ledger_module.BLOCK = ledger_module.BLOCK, block
+    try:
+        ledger = fresh(folder)
+        bounds = [0, *sorted(pauses), len(lines)]
+        for start, end in pairwise(bounds):
+            write(folder, lines[start:end])
+            ledger.refresh()
+        expected = slow_states(lines, 30)
+        assert states(ledger, 30) == expected
+        for _ in range(2):
+            assert read(folder, 30) == expected
+    finally:
+        ledger_module.BLOCK = before
+
+
+def slow_states(lines: list[bytes], count: int) -> list[int]:
+    """The rule in its plainest form."""
+    heard: dict[str, list[int]] = {question(number).key.hex(): [] for number in range(count)}
+    for one in lines:
+        entry = orjson.loads(one)
+        for key, name in zip(entry["keys"], entry["ids"], strict=True):
+            heard[key].append(entry["answer"]["ratings"][name])
+    found = []
+    for answers in heard.values():
+        first, second = [*answers, None, None][:2]
+        if first is None:
+            found.append(int(UNRATED))
+        elif first != ONCE or second is None:
+            found.append(first)
+        else:
+            found.append(int(UNPARSABLE) if second == ONCE else second)
+    return found
+
+
+def counting(folder: Path, config: Any = CONFIG) -> tuple[list[int], int]:
+    """The states, and how many answers were parsed for them."""
+    parsed = 0
+
+    def count(*arguments: Any) -> list[int]:
+        nonlocal parsed
+        parsed += 1
+        return parse(*arguments)
+
+    ledger = Ledger(folder, config, count)
+    ledger.refresh()
+    return states(ledger, 50), parsed
+
+
+def test_the_cache_spares_parsing_and_its_loss_or_damage_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger_module, "BLOCK", 500)
+    path = write(tmp_path, random_lines(1, 200, 50))
+    expected, parsed = counting(tmp_path)
+    assert parsed == 200
+    again, parsed = counting(tmp_path)
+    assert again == expected
+    assert parsed < 5
+    database = tmp_path / CACHE / "cache.db"
+    content = database.read_bytes()
+    for place in range(0, len(content), len(content) // 40):
+        for name in (tmp_path / CACHE).iterdir():
+            name.unlink()
+        database.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
+        assert counting(tmp_path)[0] == expected
+    changed = path.read_bytes().replace(b'":3', b'":1', 1)
+    path.write_bytes(changed)
+    lines = changed.splitlines(keepends=True)[1:]
+    assert counting(tmp_path)[0] == slow_states(lines, 50) != expected
+
+
+def test_another_parser_or_setting_reads_everything_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger_module, "BLOCK", 500)
+    write(tmp_path, random_lines(1, 100, 50))
+    assert counting(tmp_path)[1] == 100
+    assert counting(tmp_path)[1] < 5
+    monkeypatch.setattr(ledger_module, "_sources", lambda: b"another")
+    assert counting(tmp_path)[1] == 100
+
+
+def test_any_number_of_questions_is_looked_up(tmp_path: Path) -> None:
+    index = Index()
+    draw = np.random.default_rng(0)
+    keys = draw.integers(0, 2**63, (500, 2)).astype(np.uint64)
+    keys[::3, 0] = keys[0, 0]  # halves that are equal, as they never are
+    states_ = draw.integers(0, 5, 500).astype(np.int8)
+    index.add(keys, states_)
+    order = draw.permutation(500)
+    assert (index.states(keys[order]) == states_[order]).all()
+    assert (index.states(keys + np.uint64(1)) == UNRATED).all()
+    assert len(index.states(as_keys(b""))) == 0
+    assert Index().states(keys[:2]).tolist() == [UNRATED, UNRATED]
+
+
+def test_a_disk_that_takes_no_more_is_one_line_and_leaves_whole_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, [line([0], [3])])
+    before = path.read_bytes()
+    real = os.write
+
+    def full(handle: int, data: bytes) -> int:
+        if len(data) < 20:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(handle, data[: len(data) - 10])
+
+    ledger = fresh(tmp_path)
+    with writing(ledger.path, ledger.identity, lambda: False, lambda said: None) as writer:
+        assert writer is not None
+        monkeypatch.setattr(os, "write", full)
+        for _ in range(2):
+            with pytest.raises(InputError, match="No space left on device, expected a ledger that can be written to"):
+                writer.append(line([1], [3]))
+        with pytest.raises(InputError, match="No space"):
+            writer.flush()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("room", [0, 50])
+def test_a_disk_without_room_for_the_first_line_is_one_line_and_the_next_run_begins_anew(
+    tmp_path: Path, room: int
+) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        with pytest.raises(InputError, match="File too large, expected a ledger that can be written to"):
+            write(tmp_path, [])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    write(tmp_path, [line([0], [3])])
+    assert read(tmp_path, 1) == [3]
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="expected a ledger that can be written to"):
+        write(tmp_path / "file", [])
+
+
+def test_a_flush_waits_for_the_disk(tmp_path: Path) -> None:
+    path = tmp_path / "ledger"
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+    writer = Writer(path, handle)
+    for number in range(300):
+        writer.append(b"%d\n" % number)
+    writer.flush()
+    assert writer.synced == path.stat().st_size
+    writer.close()
+    os.close(handle)
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from tests.llm.ledgers import fresh, line
+from shoe.llm.ledger_writer import writing
+ledger = fresh(Path(sys.argv[1]))
+with writing(ledger.path, ledger.identity, lambda: False, print) as writer:
+    writer.append(line([0], [3]))
+    writer.flush()
+    print("held", flush=True)
+    sys.stdin.read()
+    writer.append(line([1], [2]))
+"""
+
+
+def child(code: str, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+
+
+def test_a_second_writer_waits_says_so_and_finds_the_answers(tmp_path: Path) -> None:
+    said: list[str] = []
+    ledger = fresh(tmp_path)
+    with child(HOLD, str(tmp_path)) as other:
+        assert other.stdout is not None
+        assert other.stdin is not None
+        assert other.stdout.readline() == "held\n"
+        assert read(tmp_path, 2) == [3, UNRATED], "readers need not wait"
+        with writing(ledger.path, ledger.identity, lambda: True, said.append) as writer:
+            assert writer is None, "who is to stop does not wait"
+
+        def wait(line_: str) -> None:
+            said.append(line_)
+            assert other.stdin is not None
+            other.stdin.close()
+
+        with writing(ledger.path, ledger.identity, lambda: False, wait) as writer:
+            assert writer is not None
+            ledger.refresh()
+            assert states(ledger, 2) == [3, 2]
+    assert said == [f"{ledger.path.name}: another process or rater is writing it; waiting, to find its answers there"]
+
+
+def test_raters_of_their_own_do_not_wait(tmp_path: Path) -> None:
+    other = fresh(tmp_path, replace(CONFIG, revision="2"))
+    with child(HOLD, str(tmp_path)) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        with writing(other.path, other.identity, lambda: True, lambda said: None) as writer:
+            assert writer is not None
+        holder.communicate("")
+
+
+APPEND = """
+import sys
+from pathlib import Path
+from tests.llm.ledgers import fresh, line
+from shoe.llm.ledger_writer import writing
+ledger = fresh(Path(sys.argv[1]))
+with writing(ledger.path, ledger.identity, lambda: False, print) as writer:
+    for number in range(int(sys.argv[2]), 10**6):
+        writer.append(line([number], [number % 5], padding=3000))
+        print(number, flush=True)
+"""
+
+
+def test_what_was_appended_outlives_a_kill_at_any_moment(tmp_path: Path) -> None:
+    draw = np.random.default_rng(5)
+    done = 0
+    for _ in range(6):
+        with child(APPEND, str(tmp_path), str(done)) as process:
+            assert process.stdout is not None
+            first = process.stdout.readline()
+            time.sleep(float(draw.uniform(0, 0.05)))
+            process.kill()
+            kept = [
+                int(number) for number in [first, *process.stdout.read().splitlines(keepends=True)] if "\n" in number
+            ]
+        found = read(tmp_path, kept[-1] + 2)
+        assert found[: kept[-1] + 1] == [number % 5 for number in range(kept[-1] + 1)]
+        done = kept[-1] + 1
+    assert done > 6

@@ -1,0 +1,197 @@
+"""How many requests are let through, and when."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import monotonic
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.llm.limits import Bucket, Gate, duration
+from shoe.rating.config import Limits
+
+
+def run(what: Callable[[Gate], Awaitable[None]], limits: Limits | None = None) -> None:
+    async def inner() -> None:
+        await what(Gate(limits or Limits(concurrency=16)))
+
+    asyncio.run(inner())
+
+
+async def filled(gate: Gate) -> None:
+    while gate.in_flight < int(gate.window):
+        assert await gate.enter()
+
+
+async def round_trip(gate: Gate) -> None:
+    """All requests in flight are answered well; others take their places, and new ones, at once."""
+    await filled(gate)
+    for _ in range(gate.in_flight):
+        gate.went_well()
+        gate.leave()
+        await filled(gate)
+
+
+def test_places_double_each_round_trip_up_to_the_limit() -> None:
+    async def inner(gate: Gate) -> None:
+        seen = []
+        for _ in range(6):
+            seen.append(gate.window)
+            await round_trip(gate)
+        assert seen == [1, 2, 4, 8, 16, 16]
+
+    run(inner)
+
+
+def test_places_that_are_not_used_do_not_grow() -> None:
+    async def inner(gate: Gate) -> None:
+        gate.window = 8.0
+        assert await gate.enter()
+        gate.went_well()
+        assert gate.window == 8.0
+
+    run(inner)
+
+
+def test_an_overload_halves_the_places_once_for_all_that_were_in_flight() -> None:
+    async def inner(gate: Gate) -> None:
+        gate.window = 16.0
+        await filled(gate)
+        sent_at = monotonic()
+        for _ in range(16):
+            gate.too_much(sent_at)
+        assert gate.window == 8.0
+
+    run(inner)
+
+
+def test_after_an_overload_places_come_back_one_a_round_trip() -> None:
+    async def inner(gate: Gate) -> None:
+        gate.window = 8.0
+        await filled(gate)
+        gate.too_much(monotonic())
+        for _ in range(8):
+            gate.leave()
+        assert gate.window == 4.0
+        await round_trip(gate)
+        assert 4.9 < gate.window <= 5.0
+
+    run(inner)
+
+
+def test_there_is_always_one_place() -> None:
+    async def inner(gate: Gate) -> None:
+        assert await gate.enter()
+        for _ in range(5):
+            gate.too_much(monotonic() + 1)
+        assert gate.window == 1.0
+
+    run(inner)
+
+
+def test_whoever_waits_gets_the_place_that_comes_free_in_order() -> None:
+    async def inner(gate: Gate) -> None:
+        order: list[int] = []
+
+        async def wait(number: int) -> None:
+            assert await gate.enter()
+            order.append(number)
+
+        assert await gate.enter()
+        tasks = [asyncio.create_task(wait(number)) for number in range(3)]
+        await asyncio.sleep(0)
+        for _ in tasks:
+            gate.leave()
+            await asyncio.sleep(0)
+        await asyncio.gather(*tasks)
+        assert order == [0, 1, 2]
+        assert gate.in_flight == 1
+
+    run(inner)
+
+
+def test_a_stop_wakes_who_waits_and_who_sleeps() -> None:
+    async def inner(gate: Gate) -> None:
+        assert await gate.enter()
+        waits = asyncio.create_task(gate.enter())
+        gate.pause(300)
+        starts = asyncio.create_task(gate.start(1))
+        await asyncio.sleep(0)
+        gate.stop()
+        assert not await asyncio.wait_for(waits, 5)
+        assert not await asyncio.wait_for(starts, 5)
+        assert not await gate.enter()
+        await asyncio.wait_for(gate.sleep(300), 5)
+
+    run(inner)
+
+
+def test_no_request_is_sent_while_the_endpoint_wants_a_pause() -> None:
+    async def inner(gate: Gate) -> None:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        gate.heed({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "60ms"})
+        gate.heed({"x-ratelimit-remaining-requests": "1", "x-ratelimit-reset-requests": "300s"})
+        assert await gate.start(1)
+        assert loop.time() - begun >= 0.05
+
+    run(inner)
+
+
+def test_an_endpoint_that_gives_no_time_is_given_ever_more_of_it() -> None:
+    async def inner(gate: Gate) -> None:
+        loop = asyncio.get_running_loop()
+        gate.window = 2.0
+        gate.breathe()
+        begun = loop.time()
+        assert await gate.start(1)
+        assert loop.time() - begun < 0.4
+        gate.window = 1.0
+        gate.breathe()
+        assert await gate.start(1)
+        assert loop.time() - begun >= 0.5
+
+    run(inner)
+
+
+@given(st.floats(1, 1e6), st.lists(st.floats(0, 1000), min_size=1, max_size=50))
+def test_a_bucket_lets_through_no_more_than_its_rate(per_minute: float, amounts: list[float]) -> None:
+    bucket = Bucket(per_minute)
+    waits = [bucket.spend(amount) for amount in amounts]
+    before_last = sum(amounts[:-1])
+    # All were asked for at about the same time; a second's worth may go at once.
+    assert waits[-1] >= before_last / (per_minute / 60) - 1.0 - 0.5
+    assert min(waits) >= 0
+
+
+def test_tokens_that_were_not_used_are_given_back() -> None:
+    bucket = Bucket(60)
+    bucket.spend(100)
+    bucket.give_back(100)
+    assert bucket.spend(1) == 0.0
+
+
+def test_no_limit_means_no_wait() -> None:
+    bucket = Bucket(None)
+    bucket.give_back(5)
+    assert bucket.spend(1e9) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("6m0s", 360.0),
+        ("20ms", 0.02),
+        ("1.5", 1.5),
+        ("1m30.5s", 90.5),
+        ("1h", 3600.0),
+        ("", 0.0),
+        ("soon", 0.0),
+        ("1x", 0.0),
+        ("1741305600000", 0.0),  # a moment, not a duration
+        ("2026-01-01T00:00:00Z", 0.0),
+    ],
+)
+def test_durations(text: str, seconds: float) -> None:
+    assert duration(text) == seconds

@@ -1,0 +1,163 @@
+"""The box doctor finds each planted convention, and says nothing about boxes that are what they seem."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.core.arrays import Floats
+from shoe.core.interactions import Interactions
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.predictions import read_predictions
+from shoe.predictions.box_check import CANDIDATES, examine_boxes
+from shoe.predictions.boxes import Convention, ordered, parse_convention
+
+TRUTH_TABLE = read_ground_truth(TRUTH).interactions
+SIZES = {name: (int(w), int(h)) for name, (w, h) in zip(TRUTH_TABLE.images, TRUTH_TABLE.sizes, strict=True)}
+MODELS = {name: read_predictions(path, sizes=SIZES) for name, path in PREDICTIONS.items()}
+
+# What a user may name: one of each kind, two of which no verdict ever advises.
+NAMED = [
+    parse_convention(name)
+    for name in ("xyxy", "xywh", "thousand", "unit,yxyx", "resized:max=448", "pixels-0", "resized:multiple=28")
+]
+
+
+def misread(table: Interactions, true: Convention, named: Convention) -> Interactions:
+    """The table that a file in one convention becomes when it is read under another, as far as that is possible."""
+    sizes = table.sizes[table.image].astype(np.float64)
+    human, target = (
+        named.converted(true.undone(boxes, sizes), sizes) for boxes in (table.human_boxes, table.object_boxes)
+    )
+    kept = ordered(human, named.coordinates) & ordered(target, named.coordinates)
+    frames = np.full_like(table.coordinates, named.coordinates)
+    return replace(table, human_boxes=human, object_boxes=target, coordinates=frames).select(kept)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_nothing_is_said_about_boxes_that_are_right(model: str) -> None:
+    report = examine_boxes(MODELS[model], TRUTH_TABLE)
+    assert report.lines() == []
+    assert report.fits[0].convention == "xyxy"
+    assert report.fits[0].hits > 0.5
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("named", NAMED, ids=str)
+@pytest.mark.parametrize("true", CANDIDATES, ids=str)
+def test_the_true_convention_is_found_whichever_was_named(model: str, true: Convention, named: Convention) -> None:
+    """Two that mean nearly the same boxes, as multiples of 28 and pixels do, are no wrong reading."""
+    report = examine_boxes(misread(MODELS[model], true, named), TRUTH_TABLE, str(named))
+    applied = report.fits[0]
+    assert applied.convention == str(named)
+    if report.better is None:
+        assert applied.hits > 0.7
+        assert report.verdict is None
+    else:
+        better = report.better
+        assert better.convention == str(true) != str(named)
+        assert better.hits > 0.7
+        assert report.verdict == (
+            f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5 as {named}, "
+            f"{better.hits:.0%} would as {true}; if that is what they are, name it: --boxes {true}"
+        )
+
+
+@pytest.mark.parametrize(
+    ("model", "named"), [("detector", "thousand"), ("free text", "xywh"), ("free text", "unit,xywh")]
+)
+def test_a_file_read_under_a_wrong_name_is_advised_its_own(model: str, named: str) -> None:
+    report = examine_boxes(read_predictions(PREDICTIONS[model], boxes=named, sizes=SIZES), TRUTH_TABLE, named)
+    assert report.better is not None
+    assert report.better.convention == "xyxy"
+
+
+def test_images_are_matched_as_scoring_does() -> None:
+    """Folder and ending do not count."""
+    table = misread(MODELS["detector"], parse_convention("xywh"), parse_convention("xyxy"))
+    renamed = replace(table, images=tuple(f"val/{name.removesuffix('.jpg')}.png" for name in table.images))
+    report = examine_boxes(table, TRUTH_TABLE)
+    assert report.verdict is not None
+    assert examine_boxes(renamed, TRUTH_TABLE) == report
+
+
+def test_boxes_without_size_are_reported() -> None:
+    tiny = misread(MODELS["free text"], parse_convention("unit"), parse_convention("xyxy"))
+    lines = examine_boxes(tiny, TRUTH_TABLE).lines()
+    assert lines[-1] == "boxes: 100% of the triplets have boxes that are less than a pixel wide or high"
+
+
+def _random_boxes(rng: np.random.Generator, sizes: Floats, low: float, high: float) -> Floats:
+    extent = rng.uniform(low, high, (len(sizes), 2))
+    corner = rng.random((len(sizes), 2)) * (1 - extent)
+    return np.concatenate([corner, corner + extent], axis=1) * np.tile(sizes, 2)
+
+
+def bad_boxes(kind: str, rng: np.random.Generator, boxes: Floats, sizes: Floats) -> Floats:
+    """Boxes of a detector that is bad in some way, but means what it says."""
+    middle, half = (boxes[:, :2] + boxes[:, 2:]) / 2, (boxes[:, 2:] - boxes[:, :2]) / 2
+    corner = np.zeros_like(sizes)
+    match kind:
+        case "anywhere":
+            return _random_boxes(rng, sizes, 0.05, 0.9)
+        case "small":
+            return _random_boxes(rng, sizes, 0.05, 0.2)
+        case "whole image":
+            return np.concatenate([corner, sizes], axis=1)
+        case "middle":
+            return np.concatenate([sizes / 4, sizes * 3 / 4], axis=1)
+        case "halves":
+            return np.concatenate([middle - half / 2, middle + half / 2], axis=1)
+        case "doubles":
+            return np.concatenate([np.maximum(middle - 2 * half, 0), np.minimum(middle + 2 * half, sizes)], axis=1)
+        case "noisy":
+            spread = np.tile(half, 2) * 2 * rng.uniform(0.1, 0.6)
+            moved = boxes + rng.normal(0, 1, boxes.shape) * spread
+            return np.concatenate([np.minimum(moved[:, :2], moved[:, 2:] - 2), moved[:, 2:]], axis=1)
+        case _:
+            return np.concatenate([middle - half + 0.25 * half, middle + half + 0.25 * half], axis=1)
+
+
+KINDS = ["anywhere", "small", "whole image", "middle", "halves", "doubles", "noisy", "converted"]
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.sampled_from(KINDS), st.sampled_from(sorted(MODELS)), st.sampled_from(NAMED), st.integers(0, 2**32))
+def test_no_other_convention_is_named_for_a_bad_detector(kind: str, model: str, named: Convention, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    table = MODELS[model]
+    sizes = table.sizes[table.image].astype(np.float64)
+    human, target = (bad_boxes(kind, rng, b, sizes) for b in (table.human_boxes, table.object_boxes))
+    few = np.sort(rng.choice(len(TRUTH_TABLE.images), rng.integers(20, 200), replace=False))
+    bad = replace(table, human_boxes=human, object_boxes=target)
+    names = {TRUTH_TABLE.images[i] for i in few}
+    bad = bad.select_images(np.array([name in names for name in bad.images]))
+    assert examine_boxes(bad, TRUTH_TABLE, str(named)).verdict is None
+
+
+def test_truth_as_predictions_is_right_in_its_own_frame() -> None:
+    report = examine_boxes(TRUTH_TABLE, TRUTH_TABLE)
+    assert report.lines() == []
+    assert report.fits[0].mean_iou == 1
+
+
+def test_without_sizes_only_the_layouts_are_compared() -> None:
+    unknown = replace(TRUTH_TABLE, sizes=np.zeros_like(TRUTH_TABLE.sizes))
+    predictions = replace(MODELS["detector"], sizes=np.zeros_like(MODELS["detector"].sizes))
+    report = examine_boxes(predictions, unknown)
+    assert [fit.convention for fit in report.fits] == ["xyxy", "xywh", "cxcywh", "yxyx"]
+
+
+def test_predictions_without_a_known_image_say_nothing() -> None:
+    table = MODELS["detector"]
+    strange = replace(table, images=tuple(f"x{name}" for name in table.images))
+    for nothing in (strange, table.select(np.zeros(len(table), bool)), table.select_images(np.zeros(0, np.int64))):
+        report = examine_boxes(nothing, TRUTH_TABLE)
+        assert (report.images, report.fits, report.lines()) == (0, (), [])
+
+
+def test_the_same_predictions_get_the_same_report() -> None:
+    assert examine_boxes(MODELS["detector"], TRUTH_TABLE) == examine_boxes(MODELS["detector"], TRUTH_TABLE)

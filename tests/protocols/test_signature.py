@@ -1,0 +1,151 @@
+"""Signatures: generated, complete, and readable back."""
+
+from dataclasses import fields, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.errors import OptionError
+from shoe.protocols.named import ABOUT, SEMANTIC, STRICT
+from shoe.protocols.options import SemanticOptions, StrictOptions, changed, describe, settings
+from shoe.protocols.signature import Signature, sign
+from tests.oracles.model import ImageScene, Triplet, to_tables
+from tests.oracles.scenes import small_classes
+
+BOX, THING = (1.0, 1.0, 20.0, 30.0), (5.0, 5.0, 25.0, 25.0)
+
+
+def truth(verb: str = "ride", box: tuple[float, float, float, float] = BOX) -> GroundTruth:
+    scene = ImageScene("HICO_test2015_00000001.jpg", truth=[Triplet(box, THING, verb, "horse")])
+    return to_tables([scene], small_classes())[0]
+
+
+def other_values(option: Any) -> list[str]:
+    """Every value of an option but its default, as text."""
+    if "values" in option.metadata:
+        return [str(v) for v in option.metadata["values"] if str(v) != str(option.default)]
+    return ["1"] if option.metadata["kind"] is int else ["0.25"]
+
+
+ALL_CHANGES = [
+    (kind, f"{prefix}{f.name.replace('_', '-')}={value}")
+    for kind, prefix in ((SemanticOptions, ""), (StrictOptions, "strict."))
+    for f in fields(kind)
+    if f.name != "protocol"
+    for value in other_values(f)
+]
+
+
+@pytest.mark.parametrize(("kind", "assignment"), ALL_CHANGES)
+def test_changing_any_option_changes_the_signature(
+    kind: type[SemanticOptions] | type[StrictOptions], assignment: str
+) -> None:
+    if kind is SemanticOptions:
+        usual, other = SEMANTIC["shoe"], changed(SEMANTIC["shoe"], [assignment])
+        assert usual != other
+        assert str(sign(truth(), {}, semantic=usual)) != str(sign(truth(), {}, semantic=other))
+    else:
+        strict, changed_strict = STRICT["hico-det"], changed(STRICT["hico-det"], [assignment])
+        assert strict != changed_strict
+        assert str(sign(truth(), {}, strict=strict)) != str(sign(truth(), {}, strict=changed_strict))
+
+
+def test_every_field_is_in_the_signature() -> None:
+    signed = dict(sign(truth(), {"map": "m"}, STRICT["qpic"], SEMANTIC["shoe"]).items)
+    for f in fields(SemanticOptions):
+        assert f.name.replace("_", "-") in signed
+    for f in fields(StrictOptions):
+        assert "strict." + f.name.replace("_", "-") in signed
+
+
+def test_no_name_stands_twice() -> None:
+    names = [name for name, _ in sign(truth(), {"map": "m", "boxes": "raw"}, STRICT["qpic"], SEMANTIC["shoe"]).items]
+    assert len(set(names)) == len(names)
+
+
+def test_no_two_protocols_share_a_signature() -> None:
+    names = [str(sign(truth(), {}, strict=o)) for o in STRICT.values()]
+    names += [str(sign(truth(), {}, semantic=o)) for o in SEMANTIC.values()]
+    assert len(set(names)) == len(STRICT) + len(SEMANTIC)
+
+
+@given(st.lists(st.tuples(st.text(min_size=1), st.text()), min_size=1))
+def test_a_signature_reads_back(items: list[tuple[str, str]]) -> None:
+    signature = Signature(tuple(items))
+    assert Signature.parse(str(signature)) == signature
+    assert str(signature).count("|") == len(items) - 1
+    assert "\n" not in str(signature)
+
+
+def test_truth_changes_the_signature() -> None:
+    moved = (2.0, 1.0, 20.0, 30.0)
+    whole = truth()
+    labels = replace(whole, image_labels=np.ones((600, 1), bool))
+    signatures = {str(sign(t, {})) for t in (whole, truth(verb="hold"), truth(box=moved), labels)}
+    assert len(signatures) == 4
+    assert str(sign(truth(), {})) == str(sign(truth(), {}))
+
+
+def test_class_table_changes_the_signature() -> None:
+    whole = truth()
+    other = replace(whole, classes=replace(whole.classes, digest="00000000"))
+    assert str(sign(whole, {})) != str(sign(other, {}))
+
+
+def test_the_short_form_names_what_differs_from_the_protocol() -> None:
+    options = changed(SEMANTIC["shoe"], ["delta=0.25"])
+    short = sign(truth(), {"map": "hico-det"}, STRICT["qpic"], options).short()
+    assert "strict.protocol:qpic" in short
+    assert "protocol:shoe" in short
+    assert "delta:0.25" in short
+    assert "threshold" not in short
+    assert "map:hico-det" in short
+
+
+@pytest.mark.parametrize("text", ["", "shoe", "shoe:1|broken"])
+def test_what_is_no_signature_is_refused(text: str) -> None:
+    with pytest.raises(OptionError, match="expected name:value"):
+        Signature.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("assignment", "message"),
+    [
+        ("delta", "found no '=', expected NAME=VALUE"),
+        ("detla=0.5", "unknown option 'detla'; nearest: delta, delta-at, threshold"),
+        ("delta=2", "option delta: found '2', expected 0 to 1"),
+        ("delta=nan", "option delta: found 'nan', expected 0 to 1"),
+        ("cap=some", "option cap: found 'some', expected 1 to 1000000000 | none"),
+        ("assign=best", "expected greedy-gt | best-first | hungarian | confidence"),
+        ("strict.coordinates=pixels", "expected raw | indices | edges"),
+    ],
+)
+def test_wrong_settings_are_one_clear_line(assignment: str, message: str) -> None:
+    with pytest.raises(OptionError) as caught:
+        changed_whole([assignment])
+    assert message in str(caught.value)
+
+
+def changed_whole(assignments: list[str]) -> tuple[SemanticOptions, StrictOptions]:
+    return changed(SEMANTIC["shoe"], assignments), changed(STRICT["hico-det"], assignments)
+
+
+def test_options_of_the_other_kind_are_left_alone() -> None:
+    assert changed(SEMANTIC["shoe"], ["strict.cap=100"]) == SEMANTIC["shoe"]
+    assert changed(STRICT["qpic"], ["cap=3"]) == STRICT["qpic"]
+
+
+def test_enumerations_stay_enumerations() -> None:
+    options = changed(STRICT["hico-det"], ["strict.coordinates=raw", "strict.ties=expected"])
+    assert isinstance(options.coordinates, StrEnum)
+    assert settings(options)["strict.coordinates"] == "raw"
+
+
+def test_every_option_and_protocol_is_described() -> None:
+    assert all(all(column for column in row) for row in describe())
+    assert set(ABOUT) == {*STRICT, *SEMANTIC}

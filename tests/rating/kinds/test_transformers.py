@@ -1,0 +1,265 @@
+"""A local model's probabilities: as a slow loop reads them, whatever stands beside them in a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.core.errors import ShoeError
+from shoe.lexicon.expressions import Part
+from shoe.llm.budget import Budget
+from shoe.rating.built import is_complete, write_built
+from shoe.rating.config import Ensemble, RaterConfig, RatersFile
+from shoe.rating.job import rate
+from shoe.rating.keys import identity_of
+from shoe.rating.kinds import kind_of
+from shoe.rating.pairs import Plan
+from shoe.rating.panel import Panel
+from shoe.rating.planning import plan_pairs
+from shoe.rating.questions import Group, Question, Sense
+from shoe.rating.states import State
+from shoe.similarity import SimilarityMap
+from tests.rating.asking import PROMPTS, Memory, in_groups
+
+KIND = kind_of("transformers")
+START = '{"rating": '
+
+
+def config(model: Path | str = "a/model", **changed: Any) -> RaterConfig:
+    own = {name: changed.pop(name) for name in list(changed) if name in KIND.settings}
+    settings = {name: setting.default for name, setting in KIND.settings.items()} | {"device": "cpu"} | own
+    return RaterConfig("local", "transformers", str(model), settings=settings, **changed)
+
+
+def questions(count: int) -> list[Question]:
+    """Pairs of quite different lengths."""
+    senses = [Sense(f"act.v.{n:02d}", (f"act {n}",) * (1 + n % 7), "do thing; " * (n % 11)) for n in range(count + 1)]
+    return [Question(f"{n:016d}".encode(), "verb", senses[n], senses[n + 1]) for n in range(count)]
+
+
+def answers(rater: RaterConfig, groups: list[Group]) -> dict[bytes, Mapping[str, Any]]:
+    memory = Memory()
+    KIND.backend(rater, PROMPTS).rate(iter(groups), memory)
+    return {group[0].key: raw for group, raw in memory.answers}
+
+
+def parsed(raw: Mapping[str, Any], **changed: Any) -> int:
+    (rating,) = KIND.backend(config(**changed), PROMPTS).parse("verb", ["100"], raw)
+    return rating
+
+
+def raw(probabilities: list[float], mass: float = 1.0) -> dict[str, Any]:
+    return {"probabilities": probabilities, "mass": mass}
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "expected", "argmax"),
+    [
+        ([1.0, 0.0, 0.0, 0.0, 0.0], 0, 0),
+        ([0.5, 0.5, 0.0, 0.0, 0.0], 1, 0),  # 0.5 is rounded up; of equals the lower is taken
+        ([0.5001, 0.4999, 0.0, 0.0, 0.0], 0, 0),
+        ([0.6, 0.0, 0.0, 0.0, 0.4], 2, 0),  # 1.6
+        ([0.0, 0.0, 0.3, 0.4, 0.3], 3, 3),
+        ([0.0, 0.0, 0.0, 0.5, 0.5], 4, 3),
+        ([0.2, 0.2, 0.2, 0.2, 0.2], 2, 0),
+    ],
+)
+def test_the_rating_is_the_mean_or_the_most_probable(probabilities: list[float], expected: int, argmax: int) -> None:
+    assert parsed(raw(probabilities)) == expected
+    assert parsed(raw(probabilities), read="argmax") == argmax
+
+
+@given(st.lists(st.integers(0, 10_000), min_size=5, max_size=5).filter(any))
+def test_the_mean_is_rounded_half_up(parts: list[int]) -> None:
+    mean = sum(k * part for k, part in enumerate(parts)) / sum(parts)
+    rating = parsed(raw([part / 10_000 for part in parts]))
+    assert rating - 0.5 - 1e-9 <= mean <= rating + 0.5 + 1e-9
+
+
+def test_too_little_mass_is_no_rating() -> None:
+    sure = [0.0, 0.0, 0.0, 0.0, 1.0]
+    assert parsed(raw(sure, 0.0099)) == State.UNPARSED_ONCE
+    assert parsed(raw(sure, 0.01)) == 4
+    assert parsed(raw(sure, 0.5), least_mass=0.6) == State.UNPARSED_ONCE
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"pairs_per_request": 2}, "pairs_per_request is 2, expected 1"),
+        ({"sampling": {"temperature": 0}}, "sampling is {'temperature': 0}, expected {}"),
+        ({"repeats": 3}, "repeats is 3, expected 1"),
+        ({"batch_size": 0}, "batch_size is 0, expected 1 or more"),
+        ({"least_mass": 1.5}, "least_mass is 1.5, expected 0 to 1"),
+    ],
+)
+def test_what_cannot_be_is_said_before_a_model_is_loaded(changed: dict[str, Any], said: str) -> None:
+    with pytest.raises(ShoeError, match="rater 'local'") as caught:
+        KIND.backend(config(**changed), PROMPTS)
+    assert said in str(caught.value)
+
+
+def test_without_the_libraries_there_is_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "torch", None)
+    with pytest.raises(ShoeError, match=r"pip install 'shoe\[local\]'"):
+        answers(config(), list(in_groups(questions(1))))
+
+
+def test_how_a_rating_is_read_and_where_changes_no_key(tmp_path: Path) -> None:
+    before = identity_of(config())
+    for same in ({"read": "argmax"}, {"least_mass": 0.5}, {"batch_size": 1}, {"device": "cuda"}):
+        assert identity_of(config(**same)) == before
+    others = ({"gguf_file": "a.gguf"}, {"answer_start": "Rating: "}, {"dtype": "bfloat16"}, {"revision": "v2"})
+    for other in others:
+        assert identity_of(config(**other)) != before
+
+
+def test_other_weights_in_a_folder_are_another_model(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(bytes(3_000_000))
+    before = identity_of(config(tmp_path))
+    (tmp_path / "model.safetensors").write_bytes(bytes(2_999_999) + b"\1")
+    assert identity_of(config(tmp_path)) != before
+
+
+@pytest.fixture(scope="module")
+def models() -> Any:
+    """What makes models; tests that take them are left out, with the reason, where torch is not installed."""
+    from tests.rating.kinds import local_models
+
+    return local_models
+
+
+@pytest.fixture(params=["llama-apart", "gpt2-joined"])
+def model(models: Any, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    architecture, digits = request.param.split("-")
+    folder: Path = models.causal_model(tmp_path, architecture, digits)
+    return folder
+
+
+@pytest.mark.parametrize("batch_size", [1, 4])
+def test_answers_are_those_of_a_slow_loop(model: Path, batch_size: int) -> None:
+    asked = questions(9)
+    found = answers(config(model, batch_size=batch_size), list(in_groups(asked)))
+    assert len(found) == len(asked)
+    for question in asked:
+        system, user, _ = PROMPTS.render([question], several=False)
+        shares, mass = slowly(model, f"<|system|>{system}</s><|user|>{user}</s><|assistant|>")
+        assert found[question.key]["probabilities"] == pytest.approx(shares, abs=1.5e-4)
+        assert found[question.key]["mass"] == pytest.approx(mass, rel=1.5e-3)
+    assert len({str(answer) for answer in found.values()}) == len(asked), "no two prompts are answered alike"
+
+
+def test_a_pair_is_answered_alike_in_whatever_company(model: Path) -> None:
+    groups = list(in_groups(questions(13)))
+    rater = config(model, batch_size=4)
+    together = answers(rater, groups)
+    assert answers(rater, groups[::-1]) == together
+    assert answers(rater, groups[:5]) | answers(rater, groups[5:]) == together
+
+
+@pytest.mark.parametrize("kind", ["refuses", "ignores", "none"])
+def test_instructions_reach_models_without_a_system_role(models: Any, kind: str, tmp_path: Path) -> None:
+    folder = models.causal_model(tmp_path, template=models.TEMPLATES[kind])
+    (question,) = questions(1)
+    ((_, found),) = answers(config(folder), [[question]]).items()
+    system, user, _ = PROMPTS.render([question], several=False)
+    text = f"{system}\n\n{user}\n" if kind == "none" else f"<|user|>{system}\n\n{user}</s><|assistant|>"
+    shares, _ = slowly(folder, text)
+    assert found["probabilities"] == pytest.approx(shares, abs=1.5e-4)
+
+
+def test_a_budget_and_a_stop_end_it(models: Any, tmp_path: Path) -> None:
+    backend = KIND.backend(config(models.causal_model(tmp_path), batch_size=2), PROMPTS)
+    spent = Memory(most_requests=5)
+    backend.rate(in_groups(questions(20)), spent)
+    assert len(spent.answers) == 5
+    stopped = Memory(stop_after=3)
+    backend.rate(in_groups(questions(20)), stopped)
+    assert 3 <= len(stopped.answers) <= 4
+
+
+def test_a_run_in_pieces_leaves_what_a_run_at_once_leaves(models: Any, reader: Any, tmp_path: Path) -> None:
+    raters = RatersFile((config(models.causal_model(tmp_path / "model"), batch_size=4, least_mass=0.0),))
+    others = ("sit", "walk", "run", "hold", "carry", "eat", "throw", "catch", "push", "pull", "wash")
+    plans: dict[Part, Plan] = {"verb": plan_pairs("verb", [("ride.v.01", f"{verb}.v.01") for verb in others])}
+
+    at_once = Panel(raters, PROMPTS, tmp_path / "at once")
+    whole = rate(at_once, plans, Budget())
+    pieces = Panel(raters, PROMPTS, tmp_path / "pieces")
+    runs = 0
+    while not is_complete(rate(pieces, plans, Budget(max_requests=3))):
+        runs += 1
+        assert runs < 10
+    assert runs == 3
+    assert (whole.parts["verb"].states >= 0).all()
+    ledgers = [seat.ledger.path.read_bytes().splitlines() for panel in (at_once, pieces) for seat in panel.seats]
+    assert sorted(ledgers[0]) == sorted(ledgers[1])
+
+
+def test_two_readings_of_one_model_are_two_columns_and_one_set_of_answers(
+    models: Any, reader: Any, tmp_path: Path
+) -> None:
+    folder = models.causal_model(tmp_path / "model")
+    both = [replace(config(folder, read=way, least_mass=0.0), name=way) for way in ("expected", "argmax")]
+    panel = Panel(RatersFile(tuple(both), Ensemble(prefilter=())), PROMPTS, tmp_path / "ledger")
+    others = ("sit", "walk", "run", "hold", "carry", "eat", "throw", "catch", "push", "pull", "wash")
+    outcome = rate(panel, {"verb": plan_pairs("verb", [("ride.v.01", f"{verb}.v.01") for verb in others])}, Budget())
+    states = outcome.parts["verb"].states
+    assert (states >= 0).all()
+    assert (states[:, 0] != states[:, 1]).any()
+    assert sum(tally.requests for tally in outcome.tallies) == len(others)
+    write_built(tmp_path / "map", "hico-det", panel, outcome, {"verb": "some", "object": "none"})
+    raters = SimilarityMap.load(tmp_path / "map").about["raters"]
+    assert [rater["settings"]["read"] for rater in raters] == ["expected", "argmax"]
+
+
+def test_mistakes_are_one_line(models: Any, tmp_path: Path) -> None:
+    (group,) = in_groups(questions(1))
+    with pytest.raises(ShoeError, match="cannot be loaded") as caught:
+        answers(config(tmp_path / "nowhere"), [group])
+    assert len(str(caught.value).splitlines()) == 1
+    folder = models.causal_model(tmp_path, digits="joined")
+    with pytest.raises(ShoeError, match="has no tokens of their own for 0 to 4 after 'from 1'"):
+        answers(config(folder, answer_start="from 1"), [group])  # it has "10" in one
+
+
+def test_a_prompt_that_does_not_fit_is_named(models: Any, tmp_path: Path) -> None:
+    folder = models.causal_model(tmp_path)
+    long = Question(bytes(16), "verb", Sense("a.v.01", ("a",), "x " * 3000), Sense("b.v.01", ("b",), "y"))
+    with pytest.raises(ShoeError, match="reads 2048 tokens, a prompt has"):
+        answers(config(folder), [[long]])
+
+
+def test_a_graphics_processor_gives_the_same(models: Any, tmp_path: Path) -> None:
+    folder, groups = models.causal_model(tmp_path), list(in_groups(questions(9)))
+    if not models.torch.cuda.is_available():
+        with pytest.raises(ShoeError, match="device is cuda, and torch finds no such device"):
+            answers(config(folder, device="cuda"), groups)
+        pytest.skip("no graphics processor that torch can use")
+    here, there = (answers(config(folder, device=device), groups) for device in ("cpu", "cuda"))
+    for key, answer in here.items():
+        assert there[key]["probabilities"] == pytest.approx(answer["probabilities"], abs=1e-3)
+
+
+def slowly(folder: Path, conversation: str) -> tuple[list[float], float]:
+    """One prompt alone, unpadded: the shares of 0 to 4 after the answer's start, and the mass on them."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder)
+    ids = tokenizer(conversation + START + "3", add_special_tokens=False)["input_ids"]
+    with torch.no_grad():
+        probabilities = model(torch.tensor([ids[:-1]])).logits[0, -1].softmax(dim=0).tolist()
+    of_digit = np.zeros(5)
+    for token, probability in enumerate(probabilities):
+        text = tokenizer.decode([token]).strip()
+        if text in ("0", "1", "2", "3", "4"):
+            of_digit[int(text)] += probability
+    return (of_digit / of_digit.sum()).tolist(), float(of_digit.sum())

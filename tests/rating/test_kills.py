@@ -1,0 +1,268 @@
+"""``shoe map build`` as users run it, against the faulty server: killed, stopped, doubled, shut out; and gone on."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.llm.server import Server
+from tests.llm.server_plan import Plan
+
+KILLS = 12
+SHOE = Path(sys.executable).parent / "shoe"
+# About 300 pairs: two verb senses with each of the classes', one object's with each of theirs.
+PREDICTED = [("bestride", "unicycle"), ("lasso", "unicycle")]
+FAULTS = Plan(
+    seed=7,
+    rates={
+        "429": 0.02,
+        "500": 0.02,
+        "503": 0.02,
+        "dropped": 0.02,
+        "cut": 0.02,
+        "empty": 0.02,
+        "slow": 0.003,
+        "malformed": 0.02,
+        "chatter": 0.02,
+        "prose": 0.1,
+        "thinking": 0.1,
+        "shuffled": 0.1,
+        "missing": 0.02,
+        "out of scale": 0.02,
+        "line 500": 0.05,
+        "line lost": 0.05,
+        "batch 500": 0.02,
+        "batch dropped": 0.02,
+    },
+    refused=0.01,
+    unparsable=0.01,
+    seconds=0.02,
+    slow_seconds=1.5,
+    batch_seconds=0.2,
+)
+THREE = """
+[ensemble]
+prefilter = ["verb"]
+sample = 30
+
+[[rater]]
+name = "one"
+kind = "openai"
+model = "m1"
+base_url = "{url}"
+limits = {{timeout = 1}}
+
+[[rater]]
+name = "several"
+kind = "openai"
+model = "m2"
+base_url = "{url}"
+pairs_per_request = 5
+limits = {{timeout = 1}}
+
+[[rater]]
+name = "batch"
+kind = "openai-batch"
+model = "m3"
+base_url = "{url}"
+pairs_per_request = 2
+requests_per_batch = 60
+limits = {{tries = 20}}
+"""
+ONE = """
+[[rater]]
+name = "one"
+kind = "openai"
+model = "m1"
+base_url = "{url}"
+{more}
+"""
+
+pytestmark = pytest.mark.usefixtures("reader")
+
+
+class Work:
+    """A folder in which maps are built."""
+
+    def __init__(self, folder: Path, raters: str) -> None:
+        self.folder = folder
+        folder.mkdir(exist_ok=True)
+        (folder / "raters.toml").write_text(raters)
+        rows = [
+            {"image": "a.jpg", "human_box": [0, 0, 9, 9], "object_box": [0, 0, 9, 9], "verb": verb, "object": thing}
+            for verb, thing in PREDICTED
+        ]
+        (folder / "words.jsonl").write_text("".join(json.dumps(row | {"score": 1}) + "\n" for row in rows))
+
+    def start(self, *options: str, out: str = "map", env: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
+        command = [str(SHOE), "map", "build", out, "--raters", "raters.toml", "--for", "words.jsonl", "--yes", *options]
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env={**os.environ, **(env or {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *options: str, env: Mapping[str, str] | None = None) -> tuple[int, str, str]:
+        """Exit code, output, errors."""
+        process = self.start(*options, env=env)
+        out, errors = process.communicate(timeout=300)
+        return process.returncode, out, errors
+
+    def built(self, *options: str) -> dict[str, bytes]:
+        """The files of the map, once it is done."""
+        code, _, errors = self.run(*options)
+        assert code == 0, errors
+        return self.map()
+
+    def map(self, out: str = "map") -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in sorted((self.folder / out).iterdir())}
+
+
+def answered_other_than_once(counted: Mapping[str, Any]) -> Counter[str]:
+    """Per model, pairs that were answered more often than once, or twice if the first answer had no rating."""
+    found: Counter[str] = Counter()
+    for model, answers in counted["answers"].items():
+        unreadable = counted["unreadable"].get(model, {})
+        for pair, times in answers.items():
+            found[model] += times != (2 if unreadable.get(pair) else 1)
+    return +found
+
+
+def answers(server: Server) -> int:
+    """How many answers to pairs the server gave, over all models."""
+    return sum(times.total() for times in [*server.endpoint.generator.answers.values()])
+
+
+def killed_runs(work: Work, server: Server, moments: Sequence[tuple[int, float]]) -> None:
+    """Run, and kill so many seconds after the server has given so many answers, again and again."""
+    for moment, seconds in moments:
+        process = work.start()
+        while process.poll() is None and answers(server) < moment:
+            time.sleep(0.001)
+        time.sleep(seconds)
+        assert process.poll() is None, process.communicate()
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+
+
+def test_a_run_killed_twelve_times_builds_the_same_map_and_asks_nothing_twice(tmp_path: Path) -> None:
+    draw = random.Random(11)
+    with Server(FAULTS) as server:
+        clean = Work(tmp_path / "clean", THREE.format(url=server.url)).built()
+        assert not answered_other_than_once(server.stats())
+        most = int(0.9 * answers(server))
+        server.endpoint.forget()
+
+        work = Work(tmp_path / "killed", THREE.format(url=server.url))
+        moments = [(moment, draw.uniform(0, 0.15)) for moment in sorted(draw.sample(range(1, most), KILLS))]
+        killed_runs(work, server, moments)
+        assert work.built() == clean
+        before = server.stats()
+        assert work.built() == clean
+        assert server.stats() == before
+    assert not answered_other_than_once(before)
+    assert before["replays"] > 0
+
+
+def test_an_endpoint_without_idempotency_is_asked_again_at_most_for_what_was_in_flight(tmp_path: Path) -> None:
+    in_flight = 8
+    with Server(Plan(seconds=0.05, honours_keys=False)) as server:
+        work = Work(tmp_path, ONE.format(url=server.url, more=f"limits = {{concurrency = {in_flight}}}"))
+        killed_runs(work, server, [(100, 0.0)])
+        work.built()
+        counted = server.stats()
+    assert 0 < sum(answered_other_than_once(counted).values()) <= in_flight
+
+
+def test_two_processes_on_one_ledger_ask_nothing_twice(tmp_path: Path) -> None:
+    with Server(Plan(seconds=0.01)) as server:
+        work = Work(tmp_path, THREE.format(url=server.url))
+        others = [work.start("--ledger", "ledger", out=f"{side}/map") for side in ("left", "right")]
+        for process in others:
+            out, errors = process.communicate(timeout=300)
+            assert process.returncode == 0, out + errors
+        counted = server.stats()
+    assert work.map("left/map") == work.map("right/map")
+    assert not answered_other_than_once(counted)
+
+
+def test_a_run_ended_by_its_budget_and_by_ctrl_c_keeps_what_is_in_flight_and_goes_on(tmp_path: Path) -> None:
+    with Server(Plan(seconds=0.05)) as server:
+        work = Work(tmp_path, ONE.format(url=server.url, more=""))
+        code, _, errors = work.run("--max-requests", "80")
+        assert code == 0
+        assert "the budget ended the run" in errors
+        assert server.stats()["requests"] == kept(work) == 80
+        assert not json.loads(work.map()["map.json"])["built"]["complete"]
+
+        process = work.start()
+        while server.endpoint.counts["requests"] < 160:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 130, errors
+        assert "Traceback" not in errors
+        assert server.stats()["requests"] == kept(work)
+
+        assert json.loads(work.built()["map.json"])["built"]["complete"]
+        assert not answered_other_than_once(server.stats())
+
+
+def kept(work: Work) -> int:
+    """How many answers the ledger holds."""
+    return sum(line.startswith('{"keys"') and '"answer"' in line for line in ledger_lines(work))
+
+
+def ledger_lines(work: Work) -> list[str]:
+    return [line for path in work.folder.rglob("*.jsonl") for line in path.read_text().splitlines()]
+
+
+def test_no_rating_is_asked_for_once_more_and_no_more(tmp_path: Path) -> None:
+    with Server(Plan(rates={"chatter": 0.2}, unparsable=0.1)) as server:
+        work = Work(tmp_path, ONE.format(url=server.url, more=""))
+        work.built()
+        counted = server.stats()
+    assert not answered_other_than_once(counted)
+    times = Counter(counted["answers"]["m1"].values())
+    assert set(times) == {1, 2}
+    states = json.loads(work.map()["map.json"])["raters"][0]["states"]
+    unparsable = sum(state["unparsable"] for state in states.values())
+    assert 0 < unparsable < times[2]
+
+
+def test_one_pair_that_is_refused_costs_no_other_its_rating(tmp_path: Path) -> None:
+    with Server(Plan(refused=0.02)) as server:
+        work = Work(tmp_path, ONE.format(url=server.url, more="pairs_per_request = 20"))
+        work.built()
+        counted = server.stats()
+        refused = sum(server.endpoint.plan.is_refused("m1", pair) for pair in counted["answers"]["m1"])
+    assert not answered_other_than_once(counted)
+    assert counted["unreadable"]["m1"]
+    states = json.loads(work.map()["map.json"])["raters"][0]["states"].values()
+    assert sum(state["refused"] for state in states) == refused > 0
+    assert sum(state["rated"] for state in states) == len(counted["answers"]["m1"]) - refused
+
+
+def test_a_wrong_key_stops_at_once_with_one_line(tmp_path: Path) -> None:
+    with Server(Plan(key="sk-right-right-right")) as server:
+        work = Work(tmp_path, ONE.format(url=server.url, more='api_key_env = "SHOE_TEST_KEY"'))
+        code, out, errors = work.run(env={"SHOE_TEST_KEY": "sk-wrong-wrong-wrong"})
+        assert server.stats()["unauthorized"] == 1
+    assert (code, out) == (2, "")
+    assert errors.count("\n") == 1
+    assert "SHOE_TEST_KEY" in errors
+    everything = errors + "".join(ledger_lines(work))
+    assert "wrong" not in everything
+    assert not (tmp_path / "map").exists()

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.lexicon.store import lexicon
+from shoe.rating.neighbourhood import INVISIBLE, object_neighbours, within
+
+
+def near(name: str, steps: int) -> set[str]:
+    _, found = within(np.array([lexicon().synset(name)], np.int32), steps)
+    return {lexicon().name(synset) for synset in found.tolist()}
+
+
+def walked(synset: int, steps: int) -> set[int]:
+    """The same, link by link; hyponyms found by asking every sense for its hypernyms."""
+    found = {synset}
+    for _ in range(steps):
+        above = {up for one in found for up in lexicon().hypernyms(one).tolist()}
+        below = {one for one in range(len(lexicon())) if found.intersection(lexicon().hypernyms(one).tolist())}
+        found |= above | below
+    return found
+
+
+def test_no_step_is_the_sense_itself() -> None:
+    assert near("horse.n.01", 0) == {"horse.n.01"}
+
+
+def test_one_step_is_hypernyms_and_hyponyms() -> None:
+    assert {"equine.n.01", "pony.n.05"} <= near("horse.n.01", 1)
+    assert "zebra.n.01" not in near("horse.n.01", 1)
+
+
+def test_two_steps_reach_siblings() -> None:
+    assert {"zebra.n.01", "stallion.n.01"} <= near("horse.n.01", 2)
+
+
+@pytest.mark.parametrize("name", ["horse.n.01", "ride.v.01", "entity.n.01", "santa_claus.n.01"])
+def test_the_walk_of_all_at_once_is_that_of_one_link_at_a_time(name: str) -> None:
+    assert near(name, 2) == {lexicon().name(synset) for synset in walked(lexicon().synset(name), 2)}
+
+
+@given(st.lists(st.integers(0, len(lexicon()) - 1), max_size=4), st.integers(0, 3))
+def test_each_row_is_found_as_if_it_were_alone(synsets: list[int], steps: int) -> None:
+    owner, found = within(np.array(synsets, np.int32), steps)
+    assert (np.diff(owner) >= 0).all()
+    for row, synset in enumerate(synsets):
+        assert (found[owner == row] == within(np.array([synset], np.int32), steps)[1]).all()
+
+
+@given(st.integers(0, len(lexicon()) - 1), st.integers(0, len(lexicon()) - 1))
+def test_near_is_mutual(one: int, other: int) -> None:
+    owner, found = within(np.array([one, other], np.int32), 3)
+    assert (other in found[owner == 0]) == (one in found[owner == 1])
+
+
+def test_objects_are_compared_with_all_other_classes_and_with_nothing_that_cannot_be_seen() -> None:
+    classes = np.array([lexicon().synset(name) for name in ("person.n.01", "spoon.n.01", "houseplant.n.01")], np.int32)
+    owner, found = object_neighbours(classes, 4)
+    for row in range(len(classes)):
+        assert set(classes.tolist()) <= set(found[owner == row].tolist())
+    assert not {lexicon().lexname(synset) for synset in found.tolist()} & INVISIBLE
+    assert {lexicon().lexname(synset) for synset in within(classes, 4)[1].tolist()} & INVISIBLE
+
+
+def test_every_lexicographer_file_that_is_left_out_exists() -> None:
+    assert {lexicon().lexname(synset) for synset in range(lexicon().nouns)} > INVISIBLE
