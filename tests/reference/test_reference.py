@@ -52,7 +52,7 @@ UPT_WITH_GT = {
     "non_rare_with_gt": "non_rare_classes",
 }
 ALL_600 = "strict.truthless=zero"
-GT_AS_IS = "strict.space=raw"
+GT_AS_IS = "strict.coordinates=raw"
 EVERY_CLASS = ("strict.zero-tp=zero", "strict.unpredicted=zero")
 
 STRICT = [
