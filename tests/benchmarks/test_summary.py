@@ -27,7 +27,7 @@ def test_the_sample_is_summed_up() -> None:
         "pairs": {"drawn": 95, "merged": 75, "merged_at": 0.5},
         "repeated_triplets": 0,
         "overlapping_triplets": 1,
-        "frames": {"pixels_1": 28},
+        "coordinates": {"pixels_1": 28},
     }
     assert published["split"] == "test2015"
     assert published["matches"] is False
@@ -42,7 +42,7 @@ def test_the_sample_is_summed_up() -> None:
 def test_a_split_that_nobody_published_is_compared_to_nothing() -> None:
     facts = summary(read_ground_truth(PPDM_MIXED))
     assert "published" not in facts
-    assert facts["frames"] == {"pixels_0": 14, "pixels_1": 6}
+    assert facts["coordinates"] == {"pixels_0": 14, "pixels_1": 6}
 
 
 def test_images_left_out_are_counted_only_where_there_are_some(tmp_path: Path) -> None:

@@ -143,9 +143,9 @@ def test_sigma_ties() -> None:
 def test_overlap_of_exactly_one_half_and_its_two_conventions() -> None:
     half = replace(on_pair("ride"), human_box=(10.0, 10.0, 19.0, 19.0))  # half of the pixels
     scene = one_image([on_pair("ride")], [half])
-    for pixels in ("cont", "+1"):
-        assert score(scene, pixels=pixels)["gt_miss_rate"] == 0
-        assert score(scene, pixels=pixels, threshold_at=">")["gt_miss_rate"] == 1
+    for overlap in ("cont", "+1"):
+        assert score(scene, overlap=overlap)["gt_miss_rate"] == 0
+        assert score(scene, overlap=overlap, threshold_at=">")["gt_miss_rate"] == 1
 
 
 def test_a_floor_under_sigma() -> None:

@@ -117,7 +117,7 @@ def test_what_is_no_signature_is_refused(text: str) -> None:
     ("assignment", "message"),
     [
         ("delta", "found no '=', expected NAME=VALUE"),
-        ("detla=0.5", "unknown option 'detla'; nearest: delta, delta-at, threshold"),
+        ("detla=0.5", "unknown option 'detla'; nearest: delta, delta-at"),
         ("delta=2", "option delta: found '2', expected 0 to 1"),
         ("delta=nan", "option delta: found 'nan', expected 0 to 1"),
         ("cap=some", "option cap: found 'some', expected 1 to 1000000000 | none"),

@@ -19,7 +19,7 @@ OPTIONS: dict[str, list[str]] = {
     "sigma-ties": ["confidence", "index", "iou"],
     "threshold": ["0.5", "0.4"],
     "threshold-at": [">=", ">"],
-    "pixels": ["cont", "+1"],
+    "overlap": ["cont", "+1"],
     "min-sigma": ["none", "positive", "delta"],
     "missed": ["keep", "drop"],
     "fp-scope": ["dataset", "image"],
