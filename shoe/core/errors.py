@@ -50,7 +50,7 @@ class MissingExtraError(ShoeError):
     """An optional dependency is missing; the message is the command that installs it."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional dependency: pip install 'shoe[{extra}]'")
+        super().__init__(f"{what} needs an optional dependency: pip install 'shoe-eval[{extra}]'")
 
 
 def quote(value: object) -> str:

@@ -214,6 +214,6 @@ def test_without_the_extra_the_install_command_is_told(tmp_path: Path) -> None:
     code = "import sys; sys.modules['matplotlib'] = None; from shoe.cli import main; main()"
     command = [sys.executable, "-c", code, "diagnose", str(VLM), "-g", str(TRUTH)]
     asked = subprocess.run([*command, "--figures", tmp_path / "f"], capture_output=True, text=True, timeout=60)
-    refused(asked, "drawing needs an optional dependency: pip install 'shoe[plots]'")
+    refused(asked, "drawing needs an optional dependency: pip install 'shoe-eval[plots]'")
     plain = subprocess.run([*command, "--similarity", "none"], capture_output=True, text=True, timeout=60)
     assert plain.returncode == 0

@@ -391,7 +391,7 @@ def test_a_missing_extra_is_named_with_its_command(tmp_path: Path) -> None:
     (tmp_path / "predictions.parquet").write_bytes(b"PAR1" + bytes(64) + b"PAR1")
     without = "import sys; sys.modules['pyarrow'] = None; from shoe.cli import main; main()"
     command = [sys.executable, "-c", without, "score", str(tmp_path / "predictions.parquet"), "-g", str(TRUTH)]
-    refused(subprocess.run(command, capture_output=True, text=True, timeout=60), "pip install 'shoe[parquet]'")
+    refused(subprocess.run(command, capture_output=True, text=True, timeout=60), "pip install 'shoe-eval[parquet]'")
 
 
 def test_a_score_beyond_1_leaves_the_strict_figures(tmp_path: Path) -> None:

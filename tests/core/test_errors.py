@@ -19,7 +19,7 @@ def test_all_are_shoe_errors() -> None:
     assert issubclass(InputError, ShoeError)
     assert issubclass(OptionError, ShoeError)
     assert issubclass(MissingExtraError, ShoeError)
-    assert str(MissingExtraError("Parquet", "parquet")).endswith("pip install 'shoe[parquet]'")
+    assert str(MissingExtraError("Parquet", "parquet")).endswith("pip install 'shoe-eval[parquet]'")
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_and_all() -> None:

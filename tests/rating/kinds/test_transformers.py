@@ -108,7 +108,7 @@ def test_what_cannot_be_is_said_before_a_model_is_loaded(changed: dict[str, Any]
 
 def test_without_the_libraries_there_is_the_command_that_installs_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
-    with pytest.raises(ShoeError, match=r"pip install 'shoe\[local\]'"):
+    with pytest.raises(ShoeError, match=r"pip install 'shoe-eval\[local\]'"):
         answers(config(), list(in_groups(questions(1))))
 
 
