@@ -1,14 +1,18 @@
 """Fixtures that all tests share."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# Timing is the benchmark's business: a slow machine is no failure.
-settings.register_profile("shoe", deadline=None)
-settings.load_profile("shoe")
+# Timing is the benchmark's business: a slow machine is no failure. By default a property sees the same few examples in
+# every run (a failure is then no accident of the day); SHOE_TESTS=many, for CI, draws many new ones each time.
+_QUIET = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large)
+settings.register_profile("few", max_examples=10, derandomize=True, deadline=None, suppress_health_check=_QUIET)
+settings.register_profile("many", max_examples=100, print_blob=True, deadline=None, suppress_health_check=_QUIET)
+settings.load_profile(os.environ.get("SHOE_TESTS", "few"))
 
 _ROOT = Path(__file__).resolve().parent.parent
 _SHARED = _ROOT.parent / "shared" / "data"

@@ -30,7 +30,7 @@ def main() -> None:
             case _:
                 from shoe.cli.app import app
 
-                app()
+                app(prog_name="shoe")
     except ShoeError as error:
         print(f"shoe: {error}", file=sys.stderr)
         sys.exit(2)
