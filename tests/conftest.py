@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from shoe.lexicon.wordnet import MissingWordNetError, glosses
+
 # Timing is the benchmark's business: a slow machine is no failure. By default a property sees the same few examples in
 # every run (a failure is then no accident of the day); SHOE_TESTS=many, for CI, draws many new ones each time.
 _QUIET = (HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large)
@@ -36,3 +38,12 @@ def reader() -> Any:
     except LookupError:
         pytest.skip("WordNet's files are not in place: scripts/setup-wordnet puts them there")
     return nltk.corpus.wordnet
+
+
+@pytest.fixture(scope="session")
+def definitions() -> None:
+    """WordNet's files, for definitions; tests that need no more of nltk's WordNet are spared its four seconds."""
+    try:
+        glosses(["ride.v.01"], "this test")
+    except MissingWordNetError:
+        pytest.skip("WordNet's files are not in place: scripts/setup-wordnet puts them there")

@@ -1,21 +1,20 @@
-"""``shoe map`` as a process, and what its help promises."""
+"""``shoe map``, and what its help promises."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import orjson
 
-COMMAND = [sys.executable, "-c", "from shoe.cli import main; main()", "map"]
+from tests.cli import run as cli
 
 
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+def run(*arguments: str | Path) -> CompletedProcess[str]:
+    return cli.run("map", *arguments)
 
 
 def as_json(*arguments: str | Path) -> dict[str, Any]:
@@ -23,13 +22,6 @@ def as_json(*arguments: str | Path) -> dict[str, Any]:
     assert done.returncode == 0, done
     found: dict[str, Any] = orjson.loads(done.stdout)
     return found
-
-
-def refused(done: subprocess.CompletedProcess[str], says: str) -> None:
-    """Assert one line on stderr, exit code 2, and nothing else."""
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done
-    assert done.stderr.startswith("shoe: ")
-    assert says in done.stderr
 
 
 def words_of_help(command: str) -> set[str]:

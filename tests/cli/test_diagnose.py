@@ -1,13 +1,13 @@
-"""``shoe diagnose`` as a user runs it: a process with its output, its exit code and its files."""
+"""``shoe diagnose`` as a user runs it: its output, its exit code and its files."""
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import orjson
@@ -16,33 +16,22 @@ from PIL import Image
 
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.protocols.signature import Signature
+from tests.cli import run as cli
+from tests.cli.run import refused
 from tests.diagnosis.meanings import write_hand_map
 
 VLM, DETECTOR = PREDICTIONS["free text"], PREDICTIONS["detector"]
-COMMAND = [sys.executable, "-c", "from shoe.cli import main; main()", "diagnose"]
 IMAGE = "HICO_test2015_00000675.jpg"
 PAIR = {"h_box": [298, 108, 449, 265], "o_box": [229, 179, 563, 399], "o_label": "sheep"}
 """As it is annotated; someone rides a sheep."""
 
 
-def run(*arguments: str | Path, truth: Path = TRUTH, **more: Any) -> subprocess.CompletedProcess[str]:
-    command = [*COMMAND, *map(str, arguments), "--ground-truth", str(truth)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, **more)
+def run(*arguments: str | Path, **more: Any) -> CompletedProcess[str]:
+    return cli.run("diagnose", *arguments, "--ground-truth", TRUTH, **more)
 
 
 def as_json(*arguments: str | Path) -> dict[str, Any]:
-    done = run(*arguments, "--json", "-")
-    assert (done.returncode, done.stderr) == (0, "")
-    found: dict[str, Any] = orjson.loads(done.stdout)
-    return found
-
-
-def refused(done: subprocess.CompletedProcess[str], *says: str) -> None:
-    """Assert one line on stderr, exit code 2, and nothing else."""
-    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1), done
-    assert done.stderr.startswith("shoe: ")
-    for part in says:
-        assert part in done.stderr
+    return cli.as_json("diagnose", *arguments, "--ground-truth", TRUTH)
 
 
 @pytest.fixture(scope="module")
@@ -206,14 +195,12 @@ def test_mistakes_are_told_in_one_line_and_leave_nothing(
     tmp_path: Path, arguments: list[str | Path], says: str
 ) -> None:
     (tmp_path / "file").write_text("")
-    refused(run(*arguments, cwd=tmp_path), says)
+    refused(run(*arguments, folder=tmp_path), says)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_without_the_extra_the_install_command_is_told(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['matplotlib'] = None; from shoe.cli import main; main()"
-    command = [sys.executable, "-c", code, "diagnose", str(VLM), "-g", str(TRUTH)]
-    asked = subprocess.run([*command, "--figures", tmp_path / "f"], capture_output=True, text=True, timeout=60)
+def test_without_the_extra_the_install_command_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    asked = run(VLM, "--figures", tmp_path / "f")
     refused(asked, "drawing needs an optional dependency: pip install 'shoe-eval[plots]'")
-    plain = subprocess.run([*command, "--similarity", "none"], capture_output=True, text=True, timeout=60)
-    assert plain.returncode == 0
+    assert run(VLM, "--similarity", "none").returncode == 0

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,12 @@ import orjson
 import pytest
 
 from shoe.similarity import SimilarityMap
+from tests.cli import run as cli
+from tests.rating.standin import know_this_kind
 
-pytestmark = pytest.mark.usefixtures("reader")
+pytestmark = pytest.mark.usefixtures("definitions", "stand_in")
 
-COMMAND = [sys.executable, "-m", "tests.rating.standin"]
+PROGRAM = [sys.executable, "-m", "tests.rating.standin"]
 CHECKOUT = Path(__file__).parents[2]
 FILES = ("map.json", "objects.tsv", "verbs.tsv")
 PREDICTIONS = "".join(
@@ -44,19 +47,18 @@ def raters_file(folder: Path, *, count: int = 3, more: str = "", delay: float = 
 
 
 def arguments(folder: Path, *more: str, out: str = "map") -> list[str]:
-    given = [str(folder / out), "--raters", str(folder / "raters.toml"), "--for", str(folder / "words.jsonl")]
-    return [*COMMAND, *given, *more]
+    return [str(folder / out), "--raters", str(folder / "raters.toml"), "--for", str(folder / "words.jsonl"), *more]
 
 
 def run(folder: Path, *more: str, out: str = "map") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        arguments(folder, *more, out=out),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=CHECKOUT,
-        stdin=subprocess.DEVNULL,
-    )
+    return cli.run("map", "build", *arguments(folder, *more, out=out))
+
+
+@pytest.fixture(scope="module")
+def stand_in() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        know_this_kind(patch.setitem)
+        yield
 
 
 def files(folder: Path, out: str = "map") -> list[bytes]:
@@ -70,7 +72,7 @@ def logged(folder: Path, what: str) -> Counter[str]:
 
 
 @pytest.fixture(scope="module")
-def clean(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+def clean(tmp_path_factory: pytest.TempPathFactory, stand_in: None) -> list[bytes]:
     """The map of a run that nothing disturbed."""
     folder = tmp_path_factory.mktemp("clean")
     raters_file(folder)
@@ -107,7 +109,7 @@ def test_a_run_that_is_killed_again_and_again_makes_the_same_map_and_asks_nothin
 ) -> None:
     draw, kills = np.random.default_rng(7), 0
     raters_file(tmp_path, delay=0.01)
-    command = arguments(tmp_path)
+    command = [*PROGRAM, *arguments(tmp_path)]
     kept: set[str] = set()
     for _ in range(30):
         before = logged(tmp_path, "asked")
@@ -146,7 +148,7 @@ def test_two_processes_share_the_work(tmp_path: Path, clean: list[bytes]) -> Non
     raters_file(tmp_path, delay=0.01)
     processes = [
         subprocess.Popen(
-            arguments(tmp_path, "--ledger", str(tmp_path / "ledger"), out=f"{name}/map"),
+            [*PROGRAM, *arguments(tmp_path, "--ledger", str(tmp_path / "ledger"), out=f"{name}/map")],
             cwd=CHECKOUT,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -198,7 +200,7 @@ def test_money_is_asked_for_before_it_is_spent(tmp_path: Path) -> None:
 
 def test_without_any_input_nobody_is_asked_and_nothing_is_spent(tmp_path: Path) -> None:
     raters_file(tmp_path, price=True)
-    command = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *arguments(tmp_path)]
+    command = ["/bin/sh", "-c", 'exec "$@" <&-', "sh", *PROGRAM, *arguments(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=CHECKOUT)
     assert done.returncode == 2
     assert "--yes spends it" in done.stderr
@@ -232,7 +234,7 @@ def answer(folder: Path, *typed: str) -> tuple[int, str]:
     process, terminal = pty.fork()
     if process == 0:
         os.chdir(CHECKOUT)
-        os.execv(sys.executable, arguments(folder))
+        os.execv(sys.executable, [*PROGRAM, *arguments(folder)])
     os.write(terminal, "".join(f"{line}\n" for line in typed).encode())
     said = b""
     while True:
@@ -277,7 +279,7 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(tmp_path: Path) -> None:
 def test_an_interrupted_run_keeps_its_answers_and_writes_no_map(tmp_path: Path, interruptions: int) -> None:
     raters_file(tmp_path, delay=0.5 if interruptions == 1 else 30)
     with subprocess.Popen(
-        arguments(tmp_path), cwd=CHECKOUT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        [*PROGRAM, *arguments(tmp_path)], cwd=CHECKOUT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
         while not logged(tmp_path, "asked"):
             time.sleep(0.05)

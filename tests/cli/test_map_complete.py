@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +14,9 @@ from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions, write_predictions
 from shoe.similarity import SimilarityMap
+from tests.cli import run as cli
 from tests.rating.standin import know_this_kind
 
-COMMAND = [sys.executable, "-c", "from shoe.cli import main; main()", "map", "complete"]
 LEXICAL = '[[rater]]\nname = "path"\nkind = "lexical"\nmeasure = "path"\n'
 STAND_IN = (
     '[[rater]]\nname = "r1"\nkind = "standin"\nmodel = "m1"\nseed = 1\nlog = "log"\nsampling = {max_tokens = 20}\n'
@@ -95,7 +93,7 @@ def test_where_nothing_is_open_nothing_is_written(folder: Path, capsys: pytest.C
     assert "nothing had to be rated" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("reader")
+@pytest.mark.usefixtures("definitions")
 def test_a_budget_ends_it_and_refusals_stay_open(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,11 +127,11 @@ def test_what_is_no_map_to_go_on_with_is_left_alone(folder: Path) -> None:
 
 def test_as_a_program(folder: Path) -> None:
     arguments = ["hico-det", "--for", "said.jsonl", "-g", str(TRUTH), "--raters", "raters.toml", "--tolerance", "0.2"]
-    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=120, cwd=folder)
+    done = cli.run("map", "complete", *arguments, folder=folder)
     assert done.returncode == 0, done.stderr
     assert "between" in done.stderr
     assert "between" not in done.stdout
-    bad = subprocess.run([*COMMAND, *arguments, "--out", "said.jsonl"], capture_output=True, text=True, cwd=folder)
+    bad = cli.run("map", "complete", *arguments, "--out", "said.jsonl", folder=folder)
     assert bad.returncode == 2
     assert bad.stdout == ""
     assert bad.stderr.splitlines()[-1].startswith("shoe: said.jsonl: found something that is no map")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import orjson
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
+from shoe.lexicon.wordnet import MissingWordNetError
 from shoe.protocols.signature import Signature
-from tests.cli.maps import as_json, keys_of, refused, run, words_of_help
+from tests.cli.maps import as_json, keys_of, run, words_of_help
+from tests.cli.run import refused
 from tests.maps.samples import made
 
 FOR = ("--for", PREDICTIONS["free text"], "--ground-truth", TRUTH)
@@ -60,10 +60,12 @@ def test_json_of_two_maps(other: Path) -> None:
     assert largest["lemmas"] == ["ride, sit", "straddle"]
 
 
-def test_without_wordnet_there_are_no_glosses_and_a_hint(tmp_path: Path, other: Path) -> None:
-    nowhere = "from shoe.cli import main; from shoe.lexicon import wordnet; wordnet._folders = lambda: iter(()); main()"
-    command = [sys.executable, "-c", nowhere, "map", "diff", "hico-det", str(other), "--json", "-"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+def test_without_wordnet_there_are_no_glosses_and_a_hint(other: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> NoReturn:
+        raise MissingWordNetError("showing WordNet's definitions")
+
+    monkeypatch.setattr("shoe.maps.diff.glosses_of", missing)
+    done = run("diff", "hico-det", other, "--json", "-")
     assert done.returncode == 0
     assert done.stderr.startswith("showing WordNet's definitions needs WordNet's files: run scripts/setup-wordnet")
     assert '"lemmas"' in done.stdout

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.cli.maps import as_json, keys_of, refused, run, words_of_help
+from tests.cli.maps import as_json, keys_of, run, words_of_help
+from tests.cli.run import refused
 from tests.maps.samples import made
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from shoe.similarity import SimilarityMap
-from tests.cli.maps import refused, run
+from tests.cli.maps import run
+from tests.cli.run import refused
 
 VERBS = "class_synset,synset,gpt\nride.v.01,straddle.v.01,3\n"
 

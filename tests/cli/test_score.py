@@ -1,4 +1,4 @@
-"""``shoe score`` as a user runs it: a process with its output, its exit code and its files."""
+"""``shoe score`` as a user runs it: its output, its exit code and its files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,10 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.protocols.named import STRICT
 from shoe.protocols.signature import Signature
 from tests.benchmarks.forms import write_mat
+from tests.cli import run as cli
+from tests.cli.run import refused
 
 VLM, DETECTOR = PREDICTIONS["free text"], PREDICTIONS["detector"]
-COMMAND = [sys.executable, "-c", "from shoe.cli import main; main()", "score"]
 IMAGE = "HICO_test2015_00000025.jpg"
 RECORD: dict[str, Any] = {
     "image": IMAGE,
@@ -37,31 +39,16 @@ RECORD: dict[str, Any] = {
 }
 
 
-def run(*arguments: str | Path, truth: Path = TRUTH) -> subprocess.CompletedProcess[str]:
-    command = [*COMMAND, *map(str, arguments), "--ground-truth", str(truth)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+def run(*arguments: str | Path, truth: Path = TRUTH) -> CompletedProcess[str]:
+    return cli.run("score", *arguments, "--ground-truth", truth)
 
 
 def as_json(*arguments: str | Path, truth: Path = TRUTH) -> dict[str, Any]:
-    done = run(*arguments, "--json", "-", truth=truth)
-    assert (done.returncode, done.stderr) == (0, "")
-    found: dict[str, Any] = orjson.loads(done.stdout)
-    return found
+    return cli.as_json("score", *arguments, "--ground-truth", truth)
 
 
 def signed(report: dict[str, Any]) -> dict[str, str]:
     return dict(Signature.parse(report["signature"]).items)
-
-
-def refused(done: subprocess.CompletedProcess[str], *says: str) -> None:
-    """Assert one line on stderr, exit code 2, and nothing else."""
-    assert done.returncode == 2, done
-    assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert done.stderr.startswith("shoe: ")
-    assert done.stderr.endswith("\n")
-    for part in says:
-        assert part in done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +91,7 @@ def test_json_to_standard_output_is_all_of_it_and_to_a_file_is_whole(tmp_path: P
 
 def documented_keys() -> set[str]:
     """The keys that the help text names, as paths: "semantic.map", "resolution.verbs.words"."""
-    shown = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, timeout=60).stdout
+    shown = cli.run("score", "--help").stdout
     text = re.search(r"JSON keys:\s(.*?)\.\s+Fractions", shown, re.DOTALL)
     assert text is not None
     tokens = re.findall(r"\w+|[{};]", re.sub(r"where\s+several\s+are\s+asked\s+for", "", text[1]))
@@ -355,8 +342,7 @@ def test_bad_options_get_one_line_and_nothing_is_written(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     output = [] if "--json" in arguments else ["--json", "report.json"]
-    command = [*COMMAND, str(VLM), "--ground-truth", str(TRUTH), *output, *arguments]
-    refused(subprocess.run(command, capture_output=True, text=True, timeout=60), *says)
+    refused(cli.run("score", VLM, "--ground-truth", TRUTH, *output, *arguments), *says)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -387,11 +373,10 @@ def test_a_broken_map_and_class_table_are_refused_with_their_line(tmp_path: Path
     refused(run(VLM, "--classes", tmp_path / "classes.tsv"), "classes.tsv", "line 2")
 
 
-def test_a_missing_extra_is_named_with_its_command(tmp_path: Path) -> None:
+def test_a_missing_extra_is_named_with_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "predictions.parquet").write_bytes(b"PAR1" + bytes(64) + b"PAR1")
-    without = "import sys; sys.modules['pyarrow'] = None; from shoe.cli import main; main()"
-    command = [sys.executable, "-c", without, "score", str(tmp_path / "predictions.parquet"), "-g", str(TRUTH)]
-    refused(subprocess.run(command, capture_output=True, text=True, timeout=60), "pip install 'shoe-eval[parquet]'")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    refused(run(tmp_path / "predictions.parquet"), "pip install 'shoe-eval[parquet]'")
 
 
 def test_a_score_beyond_1_leaves_the_strict_figures(tmp_path: Path) -> None:

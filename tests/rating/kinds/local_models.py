@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'shoe-eval[local]'")
-transformers = pytest.importorskip("transformers", reason="transformers is not installed: pip install 'shoe-eval[local]'")
+transformers = pytest.importorskip(
+    "transformers", reason="transformers is not installed: pip install 'shoe-eval[local]'"
+)
 tokenizers = pytest.importorskip("tokenizers")
 
 # With a role for the system, with one that refuses it, and with one that leaves it out in silence.
