@@ -1,44 +1,150 @@
-"""What the README shows is what the commands print, and what it lists is what exists."""
+"""The papers say what is so: generated parts are fresh, what is shown works, and pointers have a target."""
 
+import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from shoe.predictions.formats import FORMATS
-from shoe.protocols.named import ABOUT
-from shoe.protocols.options import describe
-from shoe.rating.kinds import KINDS, kind_of
+import click
+import numpy as np
+import pytest
+import typer
+
+import shoe
+from shoe.cli.app import app
+from shoe.demo import TRUTH
 from shoe.rating.raters_toml import read_raters
 
 ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text("utf-8")
-MAPS = (ROOT / "docs" / "maps.md").read_text("utf-8")
+sys.path.insert(0, str(ROOT / "scripts"))
+
+import generated  # noqa: E402
+
+DETECTOR = TRUTH.with_name("detector.json")
+PAGES = {
+    str(page.relative_to(ROOT)): page.read_text("utf-8") for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+}
+README = PAGES["README.md"]
 
 
-def test_generated_parts_are_fresh() -> None:
-    done = subprocess.run([sys.executable, ROOT / "scripts/update-readme", "--check"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+def fences(kind: str) -> Iterator[tuple[str, str]]:
+    """Page and text of each fence of a kind."""
+    for page, text in PAGES.items():
+        for body in re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL):
+            yield page, body
 
 
-def test_every_protocol_option_and_format_has_its_line() -> None:
-    for name in [*ABOUT, *FORMATS, *(row[0] for row in describe())]:
-        assert f"| `{name}` |" in README
+def shown_commands() -> list[tuple[str, str]]:
+    """Page and line of every ``shoe`` command that is shown or run."""
+    lines = [(page, line) for page, body in fences("sh") for line in body.splitlines()]
+    lines += [(page, line) for page, text in PAGES.items() for line in re.findall(r"<!-- run: (.+?) -->", text)]
+    return [(page, line) for page, line in lines if line.startswith("shoe ")]
 
 
-def test_every_kind_of_rater_and_its_settings_have_their_line() -> None:
-    for name in [*KINDS, *(setting for kind in KINDS for setting in kind_of(kind).settings)]:
-        assert f"| `{name}` |" in MAPS
+def test_generated_parts_of_the_readme_are_fresh() -> None:
+    assert generated.filled(README) == README, "run scripts/update-readme"
+
+
+def test_every_generated_table_is_known() -> None:
+    named = {name for text in PAGES.values() for name in re.findall(r"<!-- table: (.+?) -->", text)}
+    assert named == set(generated.TABLES)
+    for name in named:
+        assert generated.TABLES[name]().strip()
+
+
+@pytest.mark.parametrize(("page", "line"), shown_commands())
+def test_commands_that_are_shown_have_these_options(page: str, line: str) -> None:
+    """Looks at names of commands and options, not at what they do: files are the reader's."""
+    command: Any = typer.main.get_command(app)
+    words = shlex.split(line, comments=True)[1:]
+    while hasattr(command, "commands") and words and not words[0].startswith("-"):
+        assert words[0] in command.commands, (page, line)
+        command = command.commands[words.pop(0)]
+    known = {name for parameter in command.params for name in parameter.opts} | {"--help", "--version"}
+    for word in words:
+        if re.match(r"-{1,2}[a-z]", word):
+            assert word.partition("=")[0] in known, (page, line)
+    if not any(word.isupper() or word == "..." for word in words):
+        with click.Context(command) as context:  # arguments are complete, and values are of their kind
+            command.make_parser(context).parse_args(list(words))
+
+
+def test_python_that_the_readme_shows_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "instances_test2015.json").write_bytes(TRUTH.read_bytes())
+    (tmp_path / "predictions.json").write_bytes(DETECTOR.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(blocks) == 2
+    scope: dict[str, Any] = {}
+    exec(blocks[0], scope)
+    seen, one_by_one = scope["predictions"], []
+    for half in np.array_split(np.arange(len(seen.images)), 2):
+        part = seen.select_images(half)
+        boxes = part.human_boxes, part.object_boxes
+        one_by_one.append((part.images, *boxes, part.image, part.verb, part.object, part.score))
+    scope |= {"batches": one_by_one, "VERBS": seen.verbs, "OBJECTS": seen.objects}
+    exec(blocks[1], scope)
+    assert scope["metric"].compute().strict.map == scope["report"].strict.map
 
 
 def test_the_raters_that_are_shown_can_be_read(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```toml\n(.*?)```", MAPS, re.DOTALL)
+    ((_, example),) = fences("toml")
     (tmp_path / "raters.toml").write_text(example)
     assert [rater.kind for rater in read_raters(tmp_path / "raters.toml").raters] == ["openai", "openai-batch"]
 
 
-def test_files_that_it_points_to_exist() -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", README):
-        assert (ROOT / target).exists(), target
-    for script in re.findall(r"^scripts/\S+", README, re.MULTILINE):
-        assert (ROOT / script).exists(), script
+def test_every_public_name_is_in_the_reference() -> None:
+    named = set(re.findall(r"^::: shoe\.(\w+)$", PAGES["docs/reference/python.md"], re.MULTILINE))
+    errors = {name for name in shoe.__all__ if name.endswith("Error")}
+    assert named | errors == set(shoe.__all__) - {"__version__"}
+
+
+def test_files_that_are_pointed_to_exist() -> None:
+    for page, text in PAGES.items():
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+            assert (ROOT / page).parent.joinpath(target).exists(), (page, target)
+        for script in re.findall(r"\bscripts/[\w-]+", text):
+            assert (ROOT / script).exists(), (page, script)
+
+
+SECTION = r"(?:A?\d+(?:\.\d+)?)"
+LIST = rf"{SECTION}(?:(?:, | and | to |, and ){SECTION})*"
+
+
+def sections_pointed_to() -> Iterator[tuple[str, str]]:
+    """File and section of the protocols page, wherever code, tests or scripts point to one."""
+    files = [path for folder in ("shoe", "tests", "scripts") for path in (ROOT / folder).rglob("*") if path.is_file()]
+    for path in files:
+        if path.suffix not in (".py", "") or path == Path(__file__):
+            continue
+        name, text = str(path.relative_to(ROOT)), path.read_text("utf-8", errors="replace")
+        found = re.findall(rf"\bprotocols(?:\.md)?,?\s(?:sections?\s)?({LIST})", re.sub(r"\n\s*#?\s*", " ", text))
+        if ("protocols.md" in text and "protocols" in name) or name.endswith("variants.py"):
+            found += re.findall(rf"\(({LIST})\)", text)
+        for section in {each for several in found for each in re.findall(SECTION, several)}:
+            yield name, section
+
+
+def test_sections_that_code_points_to_exist() -> None:
+    there = set(re.findall(r'<a id="([^"]+)"></a>', PAGES["docs/protocols.md"]))
+    pointers = list(sections_pointed_to())
+    assert {"0.3", "8.2", "8.9", "10.5", "10.7", "A7"} <= {section for _, section in pointers}
+    assert [(file, section) for file, section in pointers if section not in there] == []
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    pytest.importorskip("material", reason="mkdocs-material is not installed: pip install 'shoe-eval[docs]'")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    pages = list(tmp_path.rglob("*.html"))
+    assert len(pages) > 20
+    for page in pages:
+        loaded = re.findall(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=\"?(https?:[^\"\s>]+)", page.read_text())
+        assert loaded == [], page

@@ -1,0 +1,120 @@
+"""What the README and the docs site show of the code: outputs of commands, and tables of what exists.
+
+A part of a page stands between ``<!-- run: COMMAND -->`` (the command's output follows in a fence) or
+``<!-- table: NAME -->`` and ``<!-- end -->``. The README holds the text (``scripts/update-readme``); pages of the site
+hold the marks alone and are filled when the site is built (mkdocs takes this file as a hook), so they are never stale.
+"""
+
+import contextlib
+import gc
+import io
+import os
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import shoe.cli
+from shoe.predictions.formats import FORMATS
+from shoe.protocols.named import ABOUT
+from shoe.protocols.options import describe
+from shoe.rating.kinds import KINDS, REQUIRED, kind_of
+
+ROOT = Path(__file__).resolve().parent.parent
+PART = re.compile(r"(<!-- (run|table): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+Row = tuple[str, ...]
+
+
+def filled(text: str) -> str:
+    """A page with its generated parts made anew."""
+    return PART.sub(_part, text)
+
+
+def output(command: str) -> str:
+    """What a ``shoe`` command prints on a terminal of 120 columns without colours, run in this process at the root."""
+    program, *arguments = shlex.split(command)
+    if program != "shoe":
+        raise ValueError(f"{command}: only shoe is run")
+    stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    with (
+        contextlib.chdir(ROOT),
+        mock.patch.object(sys, "argv", [program, *arguments]),
+        mock.patch.dict(os.environ, {"COLUMNS": "120", "NO_COLOR": "1"}),
+        contextlib.redirect_stdout(stream),
+        contextlib.redirect_stderr(stream),
+        contextlib.suppress(SystemExit),
+    ):
+        shoe.cli.main()
+    gc.enable()  # main does without it
+    lines = stream.buffer.getvalue().decode().strip("\n").splitlines()
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def rows(header: Row, body: list[Row]) -> str:
+    """A Markdown table."""
+    lines = [header, tuple("---" for _ in header), *body]
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def settings() -> list[Row]:
+    """The settings of kinds of raters; one that several kinds share stands once."""
+    users: dict[Row, list[str]] = {}
+    for kind in map(kind_of, KINDS):
+        for name, setting in kind.settings.items():
+            default = (
+                "needed" if setting.default is REQUIRED else f"`{setting.default}`" if setting.default != "" else ""
+            )
+            users.setdefault((f"`{name}`", default, setting.meaning), []).append(kind.name)
+    return [(name, ", ".join(kinds), default, meaning) for (name, default, meaning), kinds in users.items()]
+
+
+def options(strict: bool) -> str:
+    """The options of strict or semantic protocols."""
+    return rows(
+        ("option", "values", "default", "what it decides"),
+        [
+            (f"`{name}`", values, f"`{default}`", what)
+            for name, values, default, what in describe()
+            if name.startswith("strict.") == strict
+        ],
+    )
+
+
+def commands() -> str:
+    """The help of every command."""
+    import typer
+
+    def walk(command: Any, words: Row) -> Iterator[Row]:
+        yield words
+        for name, inner in getattr(command, "commands", {}).items():
+            yield from walk(inner, (*words, name))
+
+    from shoe.cli.app import app
+
+    found = [" ".join(words) for words in walk(typer.main.get_command(app), ("shoe",))]
+    return "\n".join(f"## {name}\n\n```text\n{output(f'{name} --help')}\n```\n" for name in found)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "protocols": lambda: rows(("protocol", "what it is"), [(f"`{name}`", about) for name, about in ABOUT.items()]),
+    "semantic-options": lambda: options(strict=False),
+    "strict-options": lambda: options(strict=True),
+    "kinds": lambda: rows(("kind", "who rates"), [(f"`{name}`", kind_of(name).about) for name in KINDS]),
+    "settings": lambda: rows(("setting", "kinds", "default", "what it says"), settings()),
+    "formats": lambda: rows(("format", "what it is"), [(f"`{f.name}`", f.description) for f in FORMATS.values()]),
+    "commands": commands,
+}
+
+
+def _part(match: re.Match[str]) -> str:
+    start, kind, what, end = match.groups()
+    text = f"```console\n$ {what}\n{output(what)}\n```\n" if kind == "run" else TABLES[what]()
+    return f"{start}\n{text}\n{end}"
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Fill the parts of a page; called by mkdocs."""
+    return filled(markdown)
