@@ -15,7 +15,7 @@ from typing import Any
 from bench_stages import EVERY_NTH_IMAGE, REPEATS, some_images, timed
 from bench_table import Measured, Row, _at_least, _ratio, _seconds
 
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import read_ground_truth
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.diagnose import diagnose

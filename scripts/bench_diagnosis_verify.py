@@ -12,7 +12,7 @@ from pathlib import Path
 from bench_diagnosis import RUNS
 from bench_verify import Check, agree
 
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import read_ground_truth
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.diagnosis import Diagnosis

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import read_ground_truth
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.interactions import Interactions
 from shoe.io.native import read_native

@@ -14,7 +14,7 @@ import numpy as np
 from bench_stages import similarities
 from numpy.typing import NDArray
 
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import read_ground_truth
 from shoe.core.interactions import Interactions
 from shoe.io.native import read_native
 from shoe.matching.task import Task

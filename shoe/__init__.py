@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shoe.version import __version__
 
 if TYPE_CHECKING:
-    from shoe.benchmarks.hico_det import read_ground_truth
+    from shoe.benchmarks import read_ground_truth
     from shoe.benchmarks.truth import GroundTruth
     from shoe.core.coordinates import Coordinates
     from shoe.core.errors import InputError, MissingExtraError, OptionError, ShoeError
@@ -38,7 +38,7 @@ _HOMES = {
     "concatenate": "shoe.core.interactions",
     "diagnose": "shoe.diagnosis.diagnose",
     "load_similarity": "shoe.similarity",
-    "read_ground_truth": "shoe.benchmarks.hico_det",
+    "read_ground_truth": "shoe.benchmarks.truth",
     "read_predictions": "shoe.predictions",
     "score": "shoe.scoring.score",
     "write_predictions": "shoe.predictions",

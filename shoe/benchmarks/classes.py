@@ -1,7 +1,4 @@
-"""The HOI classes of a dataset: verb and object names, their synsets, and which are rare.
-
-The tables are package data; a file of the same form overrides them (``read_classes``).
-"""
+"""The HOI classes of a benchmark: verb and object names, their synsets, and which are rare."""
 
 from __future__ import annotations
 
@@ -15,13 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices
-from shoe.core.errors import InputError, near, quote, unknown_name
+from shoe.core.errors import InputError, near, quote
 from shoe.io.files import read_bytes
 
-_DATA = Path(__file__).parent / "data"
-
 _COLUMNS = ["verb", "object", "gerund", "verb_synset", "object_synset", "rare"]
-_TABLES = {"hico-det": "hico_det_classes.tsv"}
 NO_INTERACTION = "no_interaction"
 
 
@@ -67,41 +61,37 @@ class HoiClasses:
         return np.array([self.verbs[v] == NO_INTERACTION for v in self.verb], bool)
 
 
-@cache
-def classes_of(dataset: str) -> HoiClasses:
-    """Load the class table of a dataset by name.
-
-    Raises:
-        OptionError: for a dataset that has none.
-    """
-    if dataset not in _TABLES:
-        raise unknown_name("dataset", dataset, _TABLES)
-    resource = _DATA / _TABLES[dataset]
-    return _parse(resource.read_text("utf-8"), dataset, source=_TABLES[dataset])
+def load_classes(path: Path, name: str) -> HoiClasses:
+    """Load a class table that is packaged."""
+    return _parse(path.read_text("utf-8"), name, source=path)
 
 
-def read_classes(path: str | Path, name: str) -> HoiClasses:
+def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
     """Read a class table that replaces a packaged one: tab-separated, with the packaged table's header.
 
+    Args:
+        path: the file.
+        usual: the table that it replaces, whose name it takes.
+
     Raises:
-        InputError: if it cannot be read, naming the line that breaks the form, has a label that differs from another's
-            only in case or separators, or a synset that WordNet has not.
+        InputError: if it cannot be read, naming the line that breaks the format, has a label that differs from
+            another's only in case or separators, or a synset that WordNet has not.
     """
     try:
         text = read_bytes(path).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(path, found="bytes that are not UTF-8", expected="a tab-separated class table") from None
-    classes = _parse(text, name, source=path)
+    classes = _parse(text, usual.name, source=path)
     rows = [line.split("\t") for line in text.splitlines()[1:]]
     _check_labels(rows, path)
-    _check_synsets(rows, path)
+    _check_synsets(rows, usual, path)
     return classes
 
 
 @cache
 def coco_categories() -> dict[int, str]:
     """COCO category id (1 to 90) to object name, in COCO's contiguous order (0 to 79)."""
-    text = (_DATA / "coco_categories.tsv").read_text("utf-8")
+    text = Path(__file__).with_name("coco_categories.tsv").read_text("utf-8")
     rows = [line.split("\t") for line in text.splitlines()[1:]]
     return {int(number): name for name, number in rows}
 
@@ -168,21 +158,20 @@ def _check_labels(rows: Sequence[Sequence[str]], source: str | Path) -> None:
                 raise InputError(source, record=place, field=field, found=quote(row[column]), expected=expected)
 
 
-def _check_synsets(rows: Sequence[Sequence[str]], source: str | Path) -> None:
+def _check_synsets(rows: Sequence[Sequence[str]], usual: HoiClasses, source: str | Path) -> None:
     """Synsets have to be WordNet's, verbs for verbs and nouns for objects; a class may have none."""
     from shoe.lexicon.store import lexicon
 
-    packaged = classes_of("hico-det")
-    for column, pos, known in ((3, "v", packaged.verb_synsets), (4, "n", packaged.object_synsets)):
+    for column, pos, known in ((3, "v", usual.verb_synsets), (4, "n", usual.object_synsets)):
         for number, row in enumerate(rows, start=2):
             synset = lexicon().synset(row[column])
             if row[column] and (synset < 0 or lexicon().pos(synset) != pos):
-                alike = near(row[column], known)
+                similar = near(row[column], known)
                 raise InputError(
                     source,
                     record=f"line {number}",
                     field=_COLUMNS[column],
                     found=quote(row[column]),
                     expected=f"a {'verb' if pos == 'v' else 'noun'} of WordNet 3.0, as {known[0]}, or nothing",
-                    hint=f"did you mean {alike[0]}?" if alike else None,
+                    hint=f"did you mean {similar[0]}?" if similar else None,
                 )

@@ -1,13 +1,13 @@
 """What a ground truth holds, in numbers: as a whole, and per class, verb and object."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.pairs import distinct_pairs, merged, overlapping, repeats
-from shoe.benchmarks.published import compare
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.coordinates import Coordinates
 
@@ -32,7 +32,7 @@ def summary(truth: GroundTruth) -> dict[str, Any]:
         "classes": int(present.sum()),
     }
     facts: dict[str, Any] = {
-        "form": truth.form,
+        "format": truth.format,
         "dataset": classes.name,
         "split": truth.split,
         **counts,
@@ -54,17 +54,36 @@ def summary(truth: GroundTruth) -> dict[str, Any]:
     }
     if truth.left_out:
         facts["left_out_images"] = len(truth.left_out)
-    comparison = compare(classes.name, truth.split, counts)
-    if comparison is not None:
-        facts["published"] = {
-            "split": comparison.split,
-            "source": comparison.source,
-            "matches": not comparison.differs,
-            "differs": {
-                name: {"found": found, "published": number} for name, (found, number) in comparison.differs.items()
-            },
-        }
+    published = compare(truth.benchmark, truth.split, counts)
+    if published is not None:
+        facts["published"] = published
     return facts
+
+
+def compare(of: Benchmark, split: str, counts: Mapping[str, int]) -> dict[str, Any] | None:
+    """Hold counts to the published ones.
+
+    Args:
+        of: the benchmark.
+        split: the split's name, if it can be told.
+        counts: at least images, empty_images, triplets and classes of the file.
+
+    Returns:
+        The comparison with the split of that name, else with the one that has as many images and triplets: split,
+        source, whether all matches, and found and published numbers of what does not; None if there is no such split.
+    """
+    size = [counts["images"], counts["triplets"]]
+    same_size = (name for name, p in of.published.items() if [p.counts["images"], p.counts["triplets"]] == size)
+    chosen = split if split in of.published else next(same_size, None)
+    if chosen is None:
+        return None
+    published = of.published[chosen]
+    differs = {
+        name: {"found": counts[name], "published": number}
+        for name, number in published.counts.items()
+        if counts[name] != number
+    }
+    return {"split": chosen, "source": published.source, "matches": not differs, "differs": differs}
 
 
 def statistics(truth: GroundTruth) -> dict[str, list[dict[str, Any]]]:

@@ -1,14 +1,27 @@
-"""Ground truth: a table of interactions that knows its dataset's classes."""
+"""Ground truth: a table of interactions that knows its benchmark's classes, and how any benchmark's is read."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks import DEFAULT, benchmark, fields
+from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.checks import triplet_name
 from shoe.benchmarks.classes import HoiClasses
+from shoe.core.arrays import Indices, Ints, Mask
+from shoe.core.errors import InputError, OptionError, near, quote, unknown_name
 from shoe.core.interactions import Interactions
+from shoe.core.rows import Rows
+from shoe.io.files import parse_json, read_bytes
+from shoe.io.native import read_native
+
+_ZIP_MAGIC = b"PK"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -17,27 +30,210 @@ class GroundTruth:
 
     Attributes:
         interactions: the triplets; their vocabularies are those of ``classes``.
-        classes: the dataset's HOI classes.
+        classes: the HOI classes.
         split: "test2015", "train2015", or the name of the file where it cannot be told.
         image_labels: (K, images) which classes the image-level annotation says are in an image (official known-object
             setting); absent where only boxes are at hand.
-        form: what kind of file it came from, in words.
+        format: what kind of file it came from, in words.
         left_out: names of training images left out because their triplets point to boxes that the file does not have.
+        benchmark: whose ground truth it is.
     """
 
     interactions: Interactions
     classes: HoiClasses
     split: str
     image_labels: NDArray[np.bool_] | None = None
-    form: str = "table"
+    format: str = "table"
     left_out: tuple[str, ...] = ()
+    benchmark: Benchmark = field(default_factory=lambda: benchmark(DEFAULT))
 
     @property
-    def hoi(self) -> NDArray[np.int32]:
+    def hoi(self) -> Ints:
         """(n,) HOI class of each triplet."""
         return self.classes.of[self.interactions.verb, self.interactions.object]
 
     @property
-    def triplets_per_class(self) -> NDArray[np.int64]:
+    def triplets_per_class(self) -> Indices:
         """(K,) number of triplets of each class."""
         return np.bincount(self.hoi, minlength=len(self.classes))
+
+    def facts(self) -> dict[str, str]:
+        """What a signature says of a ground truth: its data, split and sizes, and hashes of what can move a score."""
+        return {
+            "data": self.classes.name,
+            "split": self.split,
+            "images": str(len(self.interactions.images)),
+            "truths": str(len(self.interactions)),
+            "truth-sha": self._digest(),
+            "class-list": str(len(self.classes)),
+            "class-list-sha": self.classes.digest,
+        }
+
+    def _digest(self) -> str:
+        """8 hex digits of everything in a ground truth that can change a score."""
+        table = self.interactions
+        digest = hashlib.sha256("\n".join(table.images).encode())
+        columns: list[NDArray[np.generic]] = [
+            table.offsets,
+            table.coordinates,
+            table.human_boxes,
+            table.object_boxes,
+            self.hoi,
+        ]
+        if self.image_labels is not None:
+            columns.append(self.image_labels)
+        for column in columns:
+            digest.update(np.ascontiguousarray(column).data)
+        return digest.hexdigest()[:8]
+
+    def subset(self, name: str) -> GroundTruth:
+        """Keep the images of a named subset; its name becomes part of the split's, and so of signatures.
+
+        Raises:
+            OptionError: for a name that does not exist.
+        """
+        subsets = self.benchmark.subsets
+        if name not in subsets:
+            raise unknown_name("subset", name, subsets)
+        images = subsets[name](self.interactions)
+        return replace(
+            self,
+            interactions=self.interactions.select_images(images),
+            split=f"{self.split}/{name}",
+            image_labels=None if self.image_labels is None else self.image_labels[:, images],
+        )
+
+
+def read_ground_truth(
+    path: str | Path,
+    dataset: str | Benchmark = DEFAULT,
+    *,
+    classes: HoiClasses | None = None,
+    image_labels: str | Path | None = None,
+    split: str | None = None,
+) -> GroundTruth:
+    """Read ground truth; all formats of the same annotations give the same table.
+
+    Triplets and images keep the order of the file, and images without triplets stay listed. Boxes keep their file's
+    numbers; the table says what these count (``Coordinates``). Of HICO-DET's formats only PPDM's and QPIC's does not
+    say how large an image is.
+
+    Args:
+        path: a file of one of the benchmark's formats, seen from its content (HICO-DET:
+            ``instances_{test,train}2015.json``, ``test_hico.json`` and its relatives, ``anno_bbox.mat``), or a native
+            table (.npz); JSON may be gzip-compressed.
+        dataset: whose ground truth it is: a benchmark, or its name.
+        classes: a class table that takes the place of the benchmark's own.
+        image_labels: a file of image-level labels, for the known-object setting (HICO-DET: the official ``anno.mat``).
+        split: which split to take from a file that holds several (HICO-DET: "test2015" unless told).
+
+    Raises:
+        InputError: naming file, image, field, what was found and what was expected.
+        OptionError: for an unknown benchmark, or a split that the file does not hold.
+    """
+    of = benchmark(dataset)
+    classes = of.classes if classes is None else classes
+    name, rows = _read(path, of, split)
+    interactions = _in_words_of(classes, rows, path)
+    found = _split(interactions.images, of.splits, path)
+    if split not in (None, found):
+        raise OptionError(f"{path} holds no images of the split {quote(split)}; it holds {found}")
+    labels = None
+    if image_labels is not None:
+        if of.read_image_labels is None:
+            raise OptionError(f"{of.name} has no image-level labels; leave out {image_labels}")
+        labels = of.read_image_labels(image_labels, interactions.images, classes, of)
+    return GroundTruth(interactions, classes, found, labels, name, rows.left_out, of)
+
+
+def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows]:
+    data = read_bytes(path)
+    if data.startswith(_ZIP_MAGIC):
+        return "native table", _from_table(read_native(path))
+    for known in of.formats:
+        if known.fits(data):
+            return known.name, known.read(path, data, of, split)
+    examples = ", ".join([known.example for known in of.formats] + ["or a native table (.npz)"])
+    if data.lstrip()[:1] not in (b"[", b"{"):
+        raise InputError(path, found=quote(data[:12]), expected=examples)
+    document = parse_json(path, data)
+    keys = f" with {', '.join(map(quote, list(document)[:8]))}" if isinstance(document, dict) and document else ""
+    raise InputError(path, found=fields.shown(document) + keys, expected=examples)
+
+
+def _from_table(table: Interactions) -> Rows:
+    return Rows(
+        images=table.images,
+        image=table.image.astype(np.int64),
+        human_boxes=table.human_boxes,
+        object_boxes=table.object_boxes,
+        verbs=table.verbs,
+        objects=table.objects,
+        verb=table.verb.astype(np.int64),
+        object=table.object.astype(np.int64),
+        coordinates=table.coordinates,
+        sizes=table.sizes.astype(np.float64),
+    )
+
+
+def _split(images: Sequence[str], splits: Sequence[str], path: str | Path) -> str:
+    """The split that all image names name; the file's own name if they name several or none."""
+    for split in splits:
+        if images and all(split in name for name in images):
+            return split
+    return Path(path).name.split(".", 1)[0]
+
+
+def _in_words_of(classes: HoiClasses, rows: Rows, path: str | Path) -> Interactions:
+    """Turn what a file says into a valid table whose vocabularies are those of a class list.
+
+    Raises:
+        InputError: for a word, or a pair of words, that is no class of the benchmark, and for what
+            :meth:`Interactions.from_columns` refuses.
+    """
+    verb = _renumbered("verb", rows.verb, rows.verbs, classes.verbs, rows, path)
+    object_ = _renumbered("object", rows.object, rows.objects, classes.objects, rows, path)
+    foreign: Mask = classes.of[verb, object_] < 0
+    if foreign.any():
+        row = int(np.argmax(foreign))
+        found = f"{quote(classes.verbs[verb[row]])} with {quote(classes.objects[object_[row]])}"
+        expected = f"one of the {len(classes)} classes of {classes.name}"
+        raise InputError(path, record=triplet_name((rows.images, rows.image), row), found=found, expected=expected)
+    return Interactions.from_columns(
+        images=rows.images,
+        image=rows.image,
+        human_boxes=rows.human_boxes,
+        object_boxes=rows.object_boxes,
+        verb=verb,
+        object=object_,
+        verbs=classes.verbs,
+        objects=classes.objects,
+        sizes=rows.sizes,
+        coordinates=rows.coordinates,
+        source=path,
+    )
+
+
+def _renumbered(
+    part: str, index: Indices, words: Sequence[str], known: Sequence[str], rows: Rows, path: str | Path
+) -> Indices:
+    """Move indices from the file's words to the class list's; only words that occur have to be known."""
+    if tuple(words) == tuple(known):
+        return index
+    position = {word: i for i, word in enumerate(known)}
+    table = np.array([position.get(word, -1) for word in words], np.int64)
+    moved = table[index] if len(index) else index
+    bad = moved < 0
+    if bad.any():
+        row = int(np.argmax(bad))
+        word = words[index[row]]
+        similar = near(word, known)
+        raise InputError(
+            path,
+            record=triplet_name((rows.images, rows.image), row),
+            field=part,
+            found=quote(word),
+            expected=f"one of the dataset's {len(known)} {part}s",
+            hint=f"did you mean {similar[0]}?" if similar else None,
+        )
+    return moved

@@ -33,7 +33,7 @@ def convert(
 
     Example: shoe convert answers.jsonl predictions.npz --boxes thousand --ground-truth instances_test2015.json
     """
-    from shoe.benchmarks.hico_det import read_ground_truth
+    from shoe.benchmarks import read_ground_truth
     from shoe.core.coordinates import Coordinates
     from shoe.core.errors import OptionError
     from shoe.predictions import read_predictions_with_notes, write_predictions

@@ -22,7 +22,7 @@ _Json = Annotated[str | None, typer.Option("--json", help="Write the numbers as 
 
 # Keys of the summary, as they are called in the table.
 _TITLES = {
-    "form": "form",
+    "format": "format",
     "dataset": "dataset",
     "split": "split",
     "images": "images",
@@ -48,12 +48,12 @@ def info(file: _File, dataset: _Dataset = "hico-det", split: _Split = None, json
     """Print what a ground truth file holds, and whether that is what was published.
 
     Example: shoe dataset info instances_test2015.json. Counts images, triplets, box pairs, classes and likely
-    duplicates. The JSON has the keys file, form, dataset, split, images, empty_images, triplets, classes, rare_classes,
-    non_rare_classes, no_interaction_triplets, pairs {drawn, merged, merged_at}, repeated_triplets,
+    duplicates. The JSON has the keys file, format, dataset, split, images, empty_images, triplets, classes,
+    rare_classes, non_rare_classes, no_interaction_triplets, pairs {drawn, merged, merged_at}, repeated_triplets,
     overlapping_triplets, coordinates, and where they apply left_out_images and published
     {split, source, matches, differs}.
     """
-    from shoe.benchmarks.hico_det import read_ground_truth
+    from shoe.benchmarks import read_ground_truth
     from shoe.benchmarks.summary import summary
 
     facts = summary(read_ground_truth(file, dataset, split=split))
@@ -78,7 +78,7 @@ def stats(file: _File, dataset: _Dataset = "hico-det", split: _Split = None, jso
     Example: shoe dataset stats instances_test2015.json --json counts.json. The JSON has the lists classes, verbs and
     objects of {name, triplets, images}; classes also say rare.
     """
-    from shoe.benchmarks.hico_det import read_ground_truth
+    from shoe.benchmarks import read_ground_truth
     from shoe.benchmarks.summary import statistics
 
     counts = statistics(read_ground_truth(file, dataset, split=split))

@@ -24,7 +24,7 @@ def demo() -> None:
     from os.path import relpath
     from shlex import quote
 
-    from shoe.benchmarks.hico_det import read_ground_truth
+    from shoe.benchmarks import read_ground_truth
     from shoe.demo import PREDICTIONS, TRUTH
     from shoe.predictions import read_predictions
     from shoe.report.terminal import comparison_table, console

@@ -64,8 +64,8 @@ def diagnose(
     points [{threshold, ...pairs, map, map_rare, map_non_rare}]}]; absent; notes. Fractions 0..1; what cannot be
     measured is left out.
     """
+    from shoe.benchmarks import benchmark, read_ground_truth
     from shoe.benchmarks.classes import read_classes
-    from shoe.benchmarks.hico_det import read_ground_truth
     from shoe.cli.output import write_json
     from shoe.core.errors import InputError, OptionError
     from shoe.diagnosis.diagnose import diagnose as diagnose_predictions
@@ -92,7 +92,7 @@ def diagnose(
         expected = f"{len(predictions)}, one for each of PREDICTIONS, in their order"
         raise OptionError(f"--pairs: found {len(of_pairs)} files, expected {expected}")
 
-    table = read_classes(classes, dataset) if classes else None
+    table = read_classes(classes, benchmark(dataset).classes) if classes else None
     truth = read_ground_truth(ground_truth, dataset, classes=table, split=split)
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
     found = []
@@ -152,11 +152,13 @@ def _names(paths: list[Path]) -> list[str]:
 
 def _holds_pairs(path: Path, dataset: str) -> bool:
     """Whether a file holds pairs, not triplets; most that do not need not be parsed to know."""
-    from shoe.benchmarks.classes import classes_of
+    from shoe.benchmarks import benchmark
     from shoe.io.files import read_bytes
     from shoe.predictions.pair_files import is_pairs
     from shoe.predictions.source import open_source
 
     return (
-        path.is_file() and b"box_pairs" in read_bytes(path) and is_pairs(open_source(path, classes_of(dataset), None))
+        path.is_file()
+        and b"box_pairs" in read_bytes(path)
+        and is_pairs(open_source(path, benchmark(dataset).classes, None))
     )

@@ -54,9 +54,8 @@ def score(
     profile {images_with_predictions, unknown_images, constant_scores, repeats, outside_share}; absent; notes. Fractions
     0..1; what cannot be measured is left out.
     """
+    from shoe.benchmarks import benchmark, read_ground_truth
     from shoe.benchmarks.classes import read_classes
-    from shoe.benchmarks.hico_det import read_ground_truth
-    from shoe.benchmarks.subsets import subset_of
     from shoe.cli.output import write_json
     from shoe.predictions import read_predictions_with_notes
     from shoe.report.json import as_json
@@ -64,10 +63,10 @@ def score(
     from shoe.scoring.score import DEFAULT_PROTOCOLS
     from shoe.scoring.score import score as score_predictions
 
-    table = read_classes(classes, dataset) if classes else None
+    table = read_classes(classes, benchmark(dataset).classes) if classes else None
     truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
     if subset is not None:
-        truth = subset_of(truth, subset)
+        truth = truth.subset(subset)
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
     read, notes = read_predictions_with_notes(predictions, format=format, boxes=boxes, dataset=dataset, sizes=sizes)
     report = score_predictions(

@@ -36,14 +36,14 @@ def similarity(
     import numpy as np
     import orjson
 
-    from shoe.benchmarks.classes import classes_of
+    from shoe.benchmarks import benchmark
     from shoe.cli.output import write_json
     from shoe.similarity import SimilarityMap, load_similarity
     from shoe.similarity.combine import combine as combine_parts
     from shoe.similarity.explain import class_senses, explain, interaction_senses
 
     source = load_similarity(map, ensemble)
-    classes = classes_of(source.dataset if isinstance(source, SimilarityMap) else "hico-det")
+    classes = benchmark(source.dataset if isinstance(source, SimilarityMap) else "hico-det").classes
     about: dict[str, Any] = {"name": source.name, "digest": source.digest}
     if isinstance(source, SimilarityMap):
         about["ensemble"] = source.ensemble

@@ -77,4 +77,4 @@ class Diagnosis:
         if not self.variant.shared_map:
             diagnosis |= {"choice": self.choice}
             diagnosis |= {"seed": str(self.seed)} if self.choice == "seeded" else {}
-        return sign(self.task.truth, self.facts | diagnosis, self.variant.strict)
+        return sign(self.task.truth.facts(), self.facts | diagnosis, self.variant.strict)

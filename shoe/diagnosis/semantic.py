@@ -61,7 +61,7 @@ class SemanticDiagnosis:
         """How the figures came about."""
         strict = {name: value for name, value in self.diagnosis.signature.items if name in _OF_DIAGNOSIS}
         facts = self.diagnosis.facts | self.facts | strict
-        return sign(self.diagnosis.task.truth, facts, self.diagnosis.variant.strict, self.options)
+        return sign(self.diagnosis.task.truth.facts(), facts, self.diagnosis.variant.strict, self.options)
 
 
 def diagnose_meaning(

@@ -36,7 +36,7 @@ def scored(predictions: Path, ground_truth: Path, map_name: str, dataset: str) -
         InputError: if a file is broken, has scores outside 0..1, or the two have no image in common.
         OptionError: for a dataset that does not exist.
     """
-    from shoe.benchmarks.hico_det import read_ground_truth
+    from shoe.benchmarks import read_ground_truth
     from shoe.predictions import read_predictions_with_notes
 
     truth = read_ground_truth(ground_truth, dataset)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from shoe.benchmarks.classes import HoiClasses, classes_of
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Indices
 from shoe.core.errors import OptionError, printable, quote
 from shoe.lexicon.expressions import Part
@@ -74,7 +75,7 @@ def describe(similarity: SimilarityMap) -> MapInfo:
         InputError: if map.json cannot be shown.
     """
     try:
-        classes = classes_of(similarity.dataset)
+        classes = benchmark(similarity.dataset).classes
     except OptionError:
         classes = None
     parts = {part: _part(table, senses_of(classes, part)) for part, table in similarity.tables.items()}

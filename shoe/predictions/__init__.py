@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from shoe.benchmarks.classes import classes_of
+from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
 from shoe.io.native import read_native, write_native
@@ -81,7 +81,7 @@ def write_predictions(table: Interactions, path: str | Path, format: str, datase
     if form is None or form.write is None:
         write_native(table, path)
     else:
-        form.write(zero_based(table), path, classes_of(dataset))
+        form.write(zero_based(table), path, benchmark(dataset).classes)
 
 
 def _read(
@@ -93,7 +93,7 @@ def _read(
     dataset: str,
     sizes: Sizes | None,
 ) -> tuple[Interactions, ReadNotes]:
-    source = open_source(path, classes_of(dataset), sizes)
+    source = open_source(path, benchmark(dataset).classes, sizes)
     if source.kind == "npz" and wanted is None:
         return _read_native(source, convention)
     if is_native:

@@ -11,8 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from shoe.benchmarks import fields
-from shoe.benchmarks.classes import classes_of
+from shoe.benchmarks import benchmark, fields
 from shoe.core.arrays import Floats
 from shoe.core.errors import InputError
 from shoe.io.files import read_bytes
@@ -38,7 +37,7 @@ def read_action_scores(path: str | Path, *, dataset: str = "hico-det") -> Floats
     if not Path(path).is_file() or _FIELD.encode() not in read_bytes(path):
         return None
     with collection_paused():
-        source = open_source(path, classes_of(dataset), None)
+        source = open_source(path, benchmark(dataset).classes, None)
         if source.kind != "document" or not (is_qpic(source) or is_gen_vlkt(source) or is_ppdm(source)):
             return None
         return _read(source)

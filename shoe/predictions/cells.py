@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from shoe.benchmarks.classes import HoiClasses, coco_objects
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
+from shoe.core.rows import Rows
 from shoe.io.files import read_bytes, replacing
 from shoe.io.matlab import is_matlab, load_matlab, matrix
 from shoe.io.matlab_writer import cell_file
 from shoe.predictions.names import hoi_classes_of
-from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source
 
 _VARIABLE = "all_boxes"

@@ -23,9 +23,9 @@ from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError, MissingExtraError, quote
 from shoe.core.interactions import Interactions
+from shoe.core.rows import Rows
 from shoe.io.files import replacing
 from shoe.predictions.names import SCORE_NAMES, image_name
-from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source
 
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]

@@ -12,9 +12,9 @@ from shoe.benchmarks.classes import HoiClasses
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.interactions import Interactions
+from shoe.core.rows import Rows
 from shoe.predictions import cells, flat, hoidet, mllms, qpic, thid, vlm
 from shoe.predictions.qpic_writer import write_qpic
-from shoe.predictions.rows import Rows
 from shoe.predictions.source import Kind, Source
 from shoe.predictions.vlm_writer import write_vlm
 

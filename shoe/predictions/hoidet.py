@@ -7,8 +7,8 @@ import numpy as np
 from shoe.benchmarks import fields
 from shoe.benchmarks.checks import check_boxes, check_range
 from shoe.core.errors import InputError, quote
+from shoe.core.rows import Rows
 from shoe.predictions.names import image_name
-from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source
 
 _LISTS = ("h_idx", "o_idx", "hoi_score", "hoi_class")

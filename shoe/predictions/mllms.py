@@ -10,9 +10,9 @@ from shoe.benchmarks import fields
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
+from shoe.core.rows import Rows
 from shoe.io.files import replacing
 from shoe.predictions.names import hoi_classes_of, image_name, without_ending
-from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source
 
 _BOXES = ("sub_bbox", "obj_bbox")

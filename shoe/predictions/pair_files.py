@@ -24,16 +24,17 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from shoe.benchmarks import fields
-from shoe.benchmarks.classes import NO_INTERACTION, HoiClasses, classes_of, coco_objects
+from shoe.benchmarks import benchmark, fields
+from shoe.benchmarks.classes import NO_INTERACTION, HoiClasses, coco_objects
 from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError, near, quote
 from shoe.core.ragged import places
+from shoe.core.rows import Rows
 from shoe.lexicon.labels import match_labels
 from shoe.predictions.boxes import Convention, parse_convention
 from shoe.predictions.names import image_name
 from shoe.predictions.pair_scores import NO_VERB, Pairs
-from shoe.predictions.rows import Rows, to_table
+from shoe.predictions.rows import to_table
 from shoe.predictions.source import Source, collection_paused, open_source
 
 _PAIRS = "box_pairs"
@@ -69,7 +70,7 @@ def read_pairs(
     """
     convention = Convention() if boxes is None else parse_convention(boxes)
     with collection_paused():
-        source = open_source(path, classes_of(dataset), sizes)
+        source = open_source(path, benchmark(dataset).classes, sizes)
         if source.document != [] and not is_pairs(source):
             keys = ", ".join(map(quote, list(source.first)[:8]))
             found = f"objects with the keys {keys}" if keys else f"a {source.kind} of another form"

@@ -24,8 +24,8 @@ from shoe.benchmarks.checks import check_boxes, check_range, objects_of
 from shoe.benchmarks.classes import coco_ids, coco_objects
 from shoe.core.arrays import Indices
 from shoe.core.errors import InputError, quote
+from shoe.core.rows import Rows
 from shoe.predictions.names import image_name
-from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source
 
 HOIS = "hoi_prediction"

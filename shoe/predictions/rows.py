@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoe.benchmarks.image_names import image_index
 from shoe.core.arrays import Floats, Indices
@@ -15,42 +14,13 @@ from shoe.core.columns import check_boxes, check_scores
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
+from shoe.core.rows import Rows
 from shoe.predictions.boxes import Convention, ordered, valid_conventions
 from shoe.predictions.source import Source
 
 LONGEST_WORD = 200
 _LONGEST_NAME = 1000
 _FEW = 0.25  # below this share, boxes without area are mistakes of the file, and not another convention
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """The triplets of one file in file order, boxes as the file has them; n triplets, m images.
-
-    Attributes:
-        images: m names.
-        image: (n,) index into ``images``.
-        human_boxes, object_boxes: (n, 4) four numbers each, whatever they mean.
-        verbs, objects: words.
-        verb, object: (n,) indices into ``verbs`` and ``objects``.
-        score: (n,) confidence; NaN, or no array at all, where the file gives none.
-        sizes: (m, 2) width and height as the file says; 0 where it does not.
-        loose: (n,) triplets that come from a raw model reply, which may hold boxes without area.
-        place: names the record of a triplet, given its row, where the file has one for each.
-    """
-
-    images: Sequence[str]
-    image: Indices
-    human_boxes: Floats
-    object_boxes: Floats
-    verbs: Sequence[str]
-    objects: Sequence[str]
-    verb: Indices
-    object: Indices
-    score: Floats | None
-    sizes: Floats | None = None
-    loose: NDArray[np.bool_] | None = None
-    place: Callable[[int], str] | None = None
 
 
 def to_table(rows: Rows, source: Source, convention: Convention) -> Interactions:

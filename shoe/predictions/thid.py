@@ -7,8 +7,8 @@ import numpy as np
 
 from shoe.benchmarks import fields
 from shoe.core.errors import InputError, quote
+from shoe.core.rows import Rows
 from shoe.predictions.names import image_name
-from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source
 
 _PARTS = ("keys", "scores", "boxes")

@@ -16,9 +16,9 @@ import numpy as np
 
 from shoe.benchmarks import fields
 from shoe.core.errors import InputError, printable, quote
+from shoe.core.rows import Rows
 from shoe.predictions.names import image_name
 from shoe.predictions.replies import items_of
-from shoe.predictions.rows import Rows
 from shoe.predictions.source import Source
 from shoe.predictions.vlm_keys import BOX_KEYS, WORD_KEYS, role
 

@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from urllib.parse import quote as escape
 from urllib.parse import unquote
 
-import numpy as np
-
-from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import OptionError, quote
 from shoe.protocols.named import SEMANTIC, STRICT
 from shoe.protocols.options import STRICT_PREFIX, SemanticOptions, StrictOptions, settings
@@ -65,7 +62,7 @@ class Signature:
 
 
 def sign(
-    truth: GroundTruth,
+    truth: Mapping[str, str],
     parts: Mapping[str, str],
     strict: StrictOptions | None = None,
     semantic: SemanticOptions | None = None,
@@ -73,36 +70,17 @@ def sign(
     """Sign an evaluation.
 
     Args:
-        truth: what was scored against; its content, split and class list are hashed.
+        truth: facts of what was scored against: ``GroundTruth.facts()``.
         parts: further facts that move figures: the map and its hash, how predictions were read.
         strict: the exact-label protocol that was applied, if one was.
         semantic: the semantic protocol that was applied, if one was.
     """
-    table = truth.interactions
     return Signature(
         (
             ("shoe", __version__),
-            ("data", truth.classes.name),
-            ("split", truth.split),
-            ("images", str(len(table.images))),
-            ("truths", str(len(table))),
-            ("truth-sha", truth_digest(truth)),
-            ("class-list", str(len(truth.classes))),
-            ("class-list-sha", truth.classes.digest),
+            *truth.items(),
             *parts.items(),
             *(settings(strict).items() if strict else ()),
             *(settings(semantic).items() if semantic else ()),
         )
     )
-
-
-def truth_digest(truth: GroundTruth) -> str:
-    """8 hex digits of everything in a ground truth that can change a score."""
-    table = truth.interactions
-    digest = hashlib.sha256("\n".join(table.images).encode())
-    columns = [table.offsets, table.coordinates, table.human_boxes, table.object_boxes, truth.hoi]
-    if truth.image_labels is not None:
-        columns.append(truth.image_labels)
-    for column in columns:
-        digest.update(np.ascontiguousarray(column).data)
-    return digest.hexdigest()[:8]

@@ -216,7 +216,7 @@ def findings_of_pairs(
         "boxes": pairs.notes.boxes if pairs.notes else "",
         "diagnosis": "pairs",
     }
-    signature = sign(truth, facts, replace(STRICT["diag"], no_interaction=no_interaction))
+    signature = sign(truth.facts(), facts, replace(STRICT["diag"], no_interaction=no_interaction))
     found = _findings(name, signature, len(pairs.table), tasks, remarks)
     return replace(found, sweeps=_sweeps(tasks, None) if sweep else (), absent={"errors": _NO_TRIPLETS, **found.absent})
 

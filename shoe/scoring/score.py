@@ -117,11 +117,13 @@ class Report:
     def signature(self) -> Signature:
         """How the figures of ``strict`` and ``semantic`` came about."""
         strict = self.strict.options if self.strict else None
-        return sign(self.truth, self.facts, strict, self.semantic.options if self.semantic else None)
+        return sign(self.truth.facts(), self.facts, strict, self.semantic.options if self.semantic else None)
 
     def signature_of(self, result: StrictResult) -> Signature:
         """How the figures of one strict protocol came about."""
-        return sign(self.truth, {k: v for k, v in self.facts.items() if k not in _SEMANTIC_FACTS}, result.options)
+        return sign(
+            self.truth.facts(), {k: v for k, v in self.facts.items() if k not in _SEMANTIC_FACTS}, result.options
+        )
 
 
 def score(

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import read_ground_truth
 from shoe.core.errors import InputError
 from tests.benchmarks.forms import as_bbox, structs, write_mat
 from tests.benchmarks.samples import INSTANCES, parsed

@@ -8,8 +8,8 @@ import numpy as np
 import orjson
 import pytest
 
-from shoe.benchmarks.classes import classes_of, read_classes
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import benchmark, read_ground_truth
+from shoe.benchmarks.classes import read_classes
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, OptionError
@@ -21,7 +21,7 @@ from tests.tables import one_triplet
 
 
 def same_but_for_sizes(truth: GroundTruth, other: GroundTruth) -> bool:
-    """PPDM's form does not say how large an image is; all else has to be equal to the bit."""
+    """PPDM's format does not say how large an image is; all else has to be equal to the bit."""
     sizes = np.zeros_like(truth.interactions.sizes)
     return replace(truth.interactions, sizes=sizes).equals(replace(other.interactions, sizes=sizes))
 
@@ -60,7 +60,7 @@ def test_all_forms_give_the_same_table(tmp_path: Path) -> None:
     native = read_ground_truth(tmp_path / "truth.npz")
     assert native.interactions.equals(truth.interactions)
     assert {t.split for t in (truth, ppdm, mat, native)} == {"test2015"}
-    assert [t.form for t in (truth, ppdm, mat, native)] == [
+    assert [t.format for t in (truth, ppdm, mat, native)] == [
         "hicodet instances JSON",
         "PPDM/QPIC JSON",
         "official anno_bbox.mat",
@@ -117,14 +117,14 @@ def test_the_split_asked_for_is_read(tmp_path: Path) -> None:
 
 def test_a_class_table_of_the_users_takes_the_place_of_the_datasets(tmp_path: Path) -> None:
     truth = read_ground_truth(INSTANCES)
-    dataset = classes_of("hico-det")
+    dataset = benchmark("hico-det").classes
     used = np.unique(truth.hoi)
     lines = ["verb\tobject\tgerund\tverb_synset\tobject_synset\trare"]
     for k in reversed(used):
         verb, object_ = dataset.verbs[dataset.verb[k]], dataset.objects[dataset.object[k]]
         lines.append(f"{verb}\t{object_}\t{verb}ing\t\t{dataset.object_synsets[k]}\trare")
     (tmp_path / "classes.tsv").write_text("\n".join(lines))
-    classes = read_classes(tmp_path / "classes.tsv", "hico-det")
+    classes = read_classes(tmp_path / "classes.tsv", benchmark("hico-det").classes)
     mat = write_mat(tmp_path / "anno_bbox.mat", bbox_test=as_bbox(parsed(INSTANCES)))
     for path in (INSTANCES, PPDM, mat):
         other = read_ground_truth(path, classes=classes)
@@ -132,7 +132,7 @@ def test_a_class_table_of_the_users_takes_the_place_of_the_datasets(tmp_path: Pa
         assert other.interactions.verbs == classes.verbs
 
     (tmp_path / "classes.tsv").write_text("\n".join(lines[:-1]))
-    fewer = read_classes(tmp_path / "classes.tsv", "hico-det")
+    fewer = read_classes(tmp_path / "classes.tsv", benchmark("hico-det").classes)
     for path in (INSTANCES, PPDM, mat):
         with pytest.raises(InputError, match=r"image '.*': triplet \d+: .*found '.*', expected one of the"):
             read_ground_truth(path, classes=fewer)
@@ -186,7 +186,7 @@ def test_another_file_is_refused_in_one_line(tmp_path: Path, data: bytes, messag
 
 def test_a_table_of_no_classes_is_not_taken_for_none() -> None:
     none = np.zeros(0, np.int32)
-    packaged = classes_of("hico-det")
+    packaged = benchmark("hico-det").classes
     empty = replace(packaged, name="mine", verb=none, object=none, of=np.full_like(packaged.of, -1))
     with pytest.raises(InputError, match="expected one of the 0 classes of mine"):
         read_ground_truth(INSTANCES, classes=empty)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shoe.benchmarks.classes import classes_of, read_classes
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import benchmark, read_ground_truth
+from shoe.benchmarks.classes import read_classes
 from shoe.core.errors import InputError
 from tests.benchmarks.forms import write_mat
 from tests.benchmarks.samples import INSTANCES, PPDM_MIXED
@@ -52,7 +52,7 @@ def test_images_of_both_splits_find_their_labels(tmp_path: Path) -> None:
 
 
 def test_rows_are_the_classes_wanted(tmp_path: Path) -> None:
-    dataset = classes_of("hico-det")
+    dataset = benchmark("hico-det").classes
     truth = read_ground_truth(INSTANCES)
     used = np.unique(truth.hoi)[::-1]
     rows = [f"{dataset.verbs[dataset.verb[k]]}\t{dataset.objects[dataset.object[k]]}\t\t\t\t" for k in used]
@@ -61,13 +61,13 @@ def test_rows_are_the_classes_wanted(tmp_path: Path) -> None:
     images = truth.interactions.images
     labels = _labels(images)
     path = write_mat(tmp_path / "anno.mat", anno_test=labels, list_test=_names(images))
-    classes = read_classes(tmp_path / "classes.tsv", "mine")
+    classes = read_classes(tmp_path / "classes.tsv", benchmark("hico-det").classes)
     found = read_ground_truth(INSTANCES, classes=classes, image_labels=path).image_labels
     assert found is not None
     assert found.tolist() == (labels[used] == 1).tolist()
 
     (tmp_path / "classes.tsv").write_text("\n".join([header, *rows, "levitate\tsofa\t\t\t\t"]))
-    classes = read_classes(tmp_path / "classes.tsv", "mine")
+    classes = read_classes(tmp_path / "classes.tsv", benchmark("hico-det").classes)
     with pytest.raises(InputError, match="found no labels of the class 'levitate sofa', expected classes of hico-det"):
         read_ground_truth(INSTANCES, classes=classes, image_labels=path)
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.benchmarks import pairs
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import pairs, read_ground_truth
 from shoe.benchmarks.pairs import distinct_pairs, merged, overlapping, repeats
 from shoe.benchmarks.subsets import single_pair_images
 from shoe.core.coordinates import Coordinates
@@ -117,12 +116,12 @@ def test_pixels_count_as_wide_as_they_are() -> None:
 
 def test_images_of_one_pair_in_the_sample() -> None:
     truth = read_ground_truth(INSTANCES)
-    chosen = single_pair_images(truth)
+    chosen = single_pair_images(truth.interactions)
     counts = np.diff(truth.interactions.offsets)
     assert chosen.sum() == 10
     assert not chosen[counts == 0].any()
     assert chosen[counts == 1].all()
-    assert single_pair_images(truth, iou=0.5).sum() >= chosen.sum()
+    assert single_pair_images(truth.interactions, iou=0.5).sum() >= chosen.sum()
 
 
 @pytest.mark.real_data
@@ -138,6 +137,6 @@ def test_the_real_test_set_has_the_known_pairs(shared_data: Path) -> None:
 @pytest.mark.real_data
 def test_the_single_pair_subset_has_575_classes(shared_data: Path) -> None:
     truth = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
-    chosen = single_pair_images(truth)
+    chosen = single_pair_images(truth.interactions)
     assert chosen.sum() == 3920
     assert len(np.unique(truth.hoi[chosen[truth.interactions.image]])) == 575

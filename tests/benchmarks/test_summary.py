@@ -4,9 +4,8 @@ import numpy as np
 import orjson
 import pytest
 
-from shoe.benchmarks.hico_det import read_ground_truth
-from shoe.benchmarks.published import compare
-from shoe.benchmarks.summary import statistics, summary
+from shoe.benchmarks import benchmark, read_ground_truth
+from shoe.benchmarks.summary import compare, statistics, summary
 from tests.benchmarks.samples import INSTANCES, PPDM_MIXED, parsed
 
 
@@ -14,7 +13,7 @@ def test_the_sample_is_summed_up() -> None:
     facts = summary(read_ground_truth(INSTANCES))
     published = facts.pop("published")
     assert facts == {
-        "form": "hicodet instances JSON",
+        "format": "hicodet instances JSON",
         "dataset": "hico-det",
         "split": "test2015",
         "images": 28,
@@ -70,14 +69,17 @@ def test_statistics_count_every_triplet_once() -> None:
 
 def test_a_split_is_known_by_its_size_when_its_name_says_nothing() -> None:
     counts = {"images": 7656, "empty_images": 0, "triplets": 14811, "classes": 60}
-    found = compare("hico-det", "my_copy", counts)
+    hico_det = benchmark("hico-det")
+    found = compare(hico_det, "my_copy", counts)
     assert found is not None
-    assert (found.split, found.differs) == ("test_hico_sg2", {})
-    assert compare("hico-det", "my_copy", counts | {"triplets": 14810}) is None
-    assert compare("another", "test2015", counts) is None
-    other = compare("hico-det", "test_hico_sg1", counts)
+    assert (found["split"], found["matches"], found["differs"]) == ("test_hico_sg2", True, {})
+    assert compare(hico_det, "my_copy", counts | {"triplets": 14810}) is None
+    other = compare(hico_det, "test_hico_sg1", counts)
     assert other is not None
-    assert other.differs == {"images": (7656, 8515), "triplets": (14811, 14475)}
+    assert other["differs"] == {
+        "images": {"found": 7656, "published": 8515},
+        "triplets": {"found": 14811, "published": 14475},
+    }
 
 
 @pytest.mark.real_data

@@ -26,7 +26,7 @@ def test_info_prints_what_the_file_holds_and_what_was_published() -> None:
     rows = [[cell.strip() for cell in row] for row in _rows(_run("info", INSTANCES))]
     assert rows[0] == [str(INSTANCES)]
     for row in (
-        ["form", "hicodet instances JSON"],
+        ["format", "hicodet instances JSON"],
         ["split", "test2015"],
         ["images", "28"],
         ["without triplets", "2"],

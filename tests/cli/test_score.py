@@ -149,7 +149,7 @@ def test_subset(usual: dict[str, Any]) -> None:
 
 def test_class_table(tmp_path: Path, usual: dict[str, Any]) -> None:
     """With rare and non-rare exchanged, so are the two means."""
-    packaged = (resources.files("shoe.benchmarks") / "data" / "hico_det_classes.tsv").read_text("utf-8")
+    packaged = (resources.files("shoe.benchmarks") / "hico_det" / "classes.tsv").read_text("utf-8")
     header, *rows = packaged.splitlines()
     flag = header.split("\t").index("rare")
     cells = [row.split("\t") for row in rows]

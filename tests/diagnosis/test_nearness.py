@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shoe.benchmarks.classes import classes_of
+from shoe.benchmarks import benchmark
 from shoe.diagnosis.nearness import Nearness, WordNearness, relations, word_nearness
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
@@ -23,7 +23,7 @@ def numbers(*names: str) -> NDArray[np.int32]:
 @pytest.fixture(scope="module")
 def pool() -> list[str]:
     """The senses of HICO-DET's classes, all above them, and a few beside and below."""
-    classes = classes_of("hico-det")
+    classes = benchmark("hico-det").classes
     found = {lexicon().synset(name) for name in (*classes.verb_synsets, *classes.object_synsets) if name}
     waiting = list(found)
     while waiting:

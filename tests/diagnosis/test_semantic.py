@@ -8,7 +8,7 @@ import orjson
 import pytest
 from hypothesis import given, settings
 
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import read_ground_truth
 from shoe.core.errors import OptionError
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import diagnose

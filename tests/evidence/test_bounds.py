@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoe
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import read_ground_truth
 from shoe.core.arrays import Indices
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.evidence.bounds import Prospects, f1_bounds, interval_of, precision_bounds

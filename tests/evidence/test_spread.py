@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shoe
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import read_ground_truth
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.evidence.spread import Spread, rated_by
 from shoe.maps.rows import names_of

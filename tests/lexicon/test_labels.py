@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.benchmarks.classes import classes_of
+from shoe.benchmarks import benchmark
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.morphology import noun_forms
 
-HICO = classes_of("hico-det")
+HICO = benchmark("hico-det").classes
 LABELS: dict[Part, tuple[str, ...]] = {"verb": HICO.verbs, "object": HICO.objects}
 
 VERBS = """

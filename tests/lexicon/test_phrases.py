@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.benchmarks.classes import classes_of
+from shoe.benchmarks import benchmark
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.phrases import Phrase, parse_phrase
 
@@ -117,7 +117,7 @@ def test_what_is_no_interaction_is_said(phrase: str, why: str) -> None:
 # them, but for its misspelling "spining".
 @pytest.mark.parametrize("form", ["a person is {gerund} a {object}", "{gerund} {object}", "<person, {verb}, {object}>"])
 def test_sentences_made_of_the_classes_are_read_back(form: str) -> None:
-    classes = classes_of("hico-det")
+    classes = benchmark("hico-det").classes
     for k in range(len(classes)):
         verb, noun = classes.verbs[classes.verb[k]], classes.objects[classes.object[k]]
         gerund = classes.gerunds[classes.verb[k]].replace("_", " ").replace("spining", "spinning")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.benchmarks.classes import classes_of
+from shoe.benchmarks import benchmark
 from shoe.core.errors import OptionError
 from shoe.lexicon import expressions
 from shoe.lexicon.expressions import Part
@@ -25,7 +25,7 @@ def lemmas(word: str, part: Part, object_words: ObjectWords = "phrase-first") ->
 # The class table's synset is a candidate for each of the dataset's own words, without exception; those of the words
 # that WordNet lacks (text_on, sports_ball, stop_sign, potted_plant) are reached by an alias.
 def test_each_word_of_hico_det_may_mean_what_the_dataset_says() -> None:
-    classes = classes_of("hico-det")
+    classes = benchmark("hico-det").classes
     for k in range(len(classes)):
         verb, synset = classes.verb[k], classes.verb_synsets[k]
         for word in (classes.verbs[verb], classes.gerunds[verb], classes.verbs[verb].replace("_", " ").upper()):

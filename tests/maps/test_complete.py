@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import read_ground_truth
 from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.evidence.charges import charges_of

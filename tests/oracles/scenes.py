@@ -13,7 +13,8 @@ from hypothesis import reject
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoe.benchmarks.classes import HoiClasses, classes_of
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.classes import HoiClasses
 from shoe.core.coordinates import Coordinates
 from tests.oracles.average_precision import OutOfReachError
 from tests.oracles.boxes import Box, moved
@@ -43,7 +44,7 @@ SCORES = (0.0, 0.25, 0.5, 0.5, 0.9, 1.0)
 
 
 def small_classes() -> HoiClasses:
-    return classes_of("hico-det")
+    return benchmark("hico-det").classes
 
 
 def toy_similarity(classes: HoiClasses, seed: int = 0) -> tuple[Similarity, Similarity]:

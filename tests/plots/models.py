@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import read_ground_truth
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import diagnose

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import orjson
 
-from shoe.benchmarks.classes import classes_of, coco_categories
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.classes import coco_categories
 from shoe.core.interactions import Interactions
 from shoe.demo import DATA
 from shoe.predictions import read_predictions, write_predictions
 
 FOLDER = Path(__file__).resolve().parent.parent / "data" / "predictions"
-CLASSES = classes_of("hico-det")
+CLASSES = benchmark("hico-det").classes
 IMAGES, PER_IMAGE = 4, 6
 
 # File and the format that it is in.

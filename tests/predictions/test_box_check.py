@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import read_ground_truth
 from shoe.core.arrays import Floats
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS, TRUTH

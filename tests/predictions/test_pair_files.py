@@ -15,7 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shoe.benchmarks.classes import classes_of, coco_categories
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.classes import coco_categories
 from shoe.core.errors import InputError, OptionError
 from shoe.predictions import read_predictions
 from shoe.predictions.action_scores import read_action_scores
@@ -24,7 +25,7 @@ from shoe.predictions.pair_scores import Pairs
 from tests.damage import damaged_bytes, damaged_json
 from tests.predictions import samples
 
-CLASSES = classes_of("hico-det")
+CLASSES = benchmark("hico-det").classes
 HORSE = list(coco_categories().values()).index("horse")
 NAMES = ("HICO_test2015_00000001.jpg", "HICO_test2015_00000007.jpg")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shoe.benchmarks.classes import classes_of
+from shoe.benchmarks import benchmark
 from shoe.core.coordinates import Coordinates
 from shoe.core.interactions import Interactions
 from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
@@ -19,7 +19,7 @@ from tests.predictions import samples
 from tests.predictions.samples import rows
 from tests.tables import tables
 
-CLASSES = classes_of("hico-det")
+CLASSES = benchmark("hico-det").classes
 WORDS = ["csv", "jsonl", "parquet", "vlm"]
 NUMBERS = ["qpic", "mllms"]
 same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)

@@ -6,7 +6,7 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from shoe.benchmarks.classes import classes_of
+from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
@@ -16,7 +16,7 @@ from shoe.similarity.table import similarity_table
 
 HUMAN, TARGET = [310, 19, 362, 123], [10, 107, 631, 442]
 WORDS = {"verb": "ride", "object": "horse"}
-CLASSES = classes_of("hico-det")
+CLASSES = benchmark("hico-det").classes
 BOXES = {"human_box": HUMAN, "object_box": TARGET}
 
 

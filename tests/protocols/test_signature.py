@@ -48,15 +48,15 @@ def test_changing_any_option_changes_the_signature(
     if kind is SemanticOptions:
         usual, other = SEMANTIC["shoe"], changed(SEMANTIC["shoe"], [assignment])
         assert usual != other
-        assert str(sign(truth(), {}, semantic=usual)) != str(sign(truth(), {}, semantic=other))
+        assert str(sign(truth().facts(), {}, semantic=usual)) != str(sign(truth().facts(), {}, semantic=other))
     else:
         strict, changed_strict = STRICT["hico-det"], changed(STRICT["hico-det"], [assignment])
         assert strict != changed_strict
-        assert str(sign(truth(), {}, strict=strict)) != str(sign(truth(), {}, strict=changed_strict))
+        assert str(sign(truth().facts(), {}, strict=strict)) != str(sign(truth().facts(), {}, strict=changed_strict))
 
 
 def test_every_field_is_in_the_signature() -> None:
-    signed = dict(sign(truth(), {"map": "m"}, STRICT["qpic"], SEMANTIC["shoe"]).items)
+    signed = dict(sign(truth().facts(), {"map": "m"}, STRICT["qpic"], SEMANTIC["shoe"]).items)
     for f in fields(SemanticOptions):
         assert f.name.replace("_", "-") in signed
     for f in fields(StrictOptions):
@@ -64,13 +64,15 @@ def test_every_field_is_in_the_signature() -> None:
 
 
 def test_no_name_stands_twice() -> None:
-    names = [name for name, _ in sign(truth(), {"map": "m", "boxes": "raw"}, STRICT["qpic"], SEMANTIC["shoe"]).items]
+    names = [
+        name for name, _ in sign(truth().facts(), {"map": "m", "boxes": "raw"}, STRICT["qpic"], SEMANTIC["shoe"]).items
+    ]
     assert len(set(names)) == len(names)
 
 
 def test_no_two_protocols_share_a_signature() -> None:
-    names = [str(sign(truth(), {}, strict=o)) for o in STRICT.values()]
-    names += [str(sign(truth(), {}, semantic=o)) for o in SEMANTIC.values()]
+    names = [str(sign(truth().facts(), {}, strict=o)) for o in STRICT.values()]
+    names += [str(sign(truth().facts(), {}, semantic=o)) for o in SEMANTIC.values()]
     assert len(set(names)) == len(STRICT) + len(SEMANTIC)
 
 
@@ -86,20 +88,20 @@ def test_truth_changes_the_signature() -> None:
     moved = (2.0, 1.0, 20.0, 30.0)
     whole = truth()
     labels = replace(whole, image_labels=np.ones((600, 1), bool))
-    signatures = {str(sign(t, {})) for t in (whole, truth(verb="hold"), truth(box=moved), labels)}
+    signatures = {str(sign(t.facts(), {})) for t in (whole, truth(verb="hold"), truth(box=moved), labels)}
     assert len(signatures) == 4
-    assert str(sign(truth(), {})) == str(sign(truth(), {}))
+    assert str(sign(truth().facts(), {})) == str(sign(truth().facts(), {}))
 
 
 def test_class_table_changes_the_signature() -> None:
     whole = truth()
     other = replace(whole, classes=replace(whole.classes, digest="00000000"))
-    assert str(sign(whole, {})) != str(sign(other, {}))
+    assert str(sign(whole.facts(), {})) != str(sign(other.facts(), {}))
 
 
 def test_the_short_form_names_what_differs_from_the_protocol() -> None:
     options = changed(SEMANTIC["shoe"], ["delta=0.25"])
-    short = sign(truth(), {"map": "hico-det"}, STRICT["qpic"], options).short()
+    short = sign(truth().facts(), {"map": "hico-det"}, STRICT["qpic"], options).short()
     assert "strict.protocol:qpic" in short
     assert "protocol:shoe" in short
     assert "delta:0.25" in short

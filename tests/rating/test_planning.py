@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.benchmarks.classes import classes_of
+from shoe.benchmarks import benchmark
 from shoe.core.errors import OptionError
 from shoe.demo import PREDICTIONS
 from shoe.lexicon.expressions import Part
@@ -20,7 +20,7 @@ from shoe.rating.vocabulary import STEPS as VERB_STEPS
 from shoe.similarity import SimilarityMap, similarity_table
 from tests.rating.test_needed import predicted
 
-HICO = classes_of("hico-det")
+HICO = benchmark("hico-det").classes
 SENSES = [lexicon().name(synset) for synset in lexicon().senses("ride", "v").tolist()]
 
 

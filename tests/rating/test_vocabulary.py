@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from shoe.benchmarks.classes import classes_of
+from shoe.benchmarks import benchmark
 from shoe.lexicon.store import lexicon
 from shoe.rating.vocabulary import BODILY, MIXED, verb_vocabulary
 
@@ -15,7 +15,7 @@ def names(*classes: str) -> set[str]:
 
 
 def test_the_counts_that_the_documents_state() -> None:
-    classes = {name for name in classes_of("hico-det").verb_synsets if name}
+    classes = {name for name in benchmark("hico-det").classes.verb_synsets if name}
     assert len(verb_vocabulary(synsets(*classes))) == 7172
     assert len(verb_vocabulary(synsets())) == 6289
     assert len(lexicon()) - lexicon().nouns == 13767

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe.benchmarks.hico_det import read_ground_truth
+from shoe.benchmarks import read_ground_truth
 from shoe.benchmarks.truth import GroundTruth
 from shoe.demo import TRUTH
 

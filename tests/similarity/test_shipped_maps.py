@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shoe.benchmarks.classes import classes_of
+from shoe.benchmarks import benchmark
 from shoe.core.shipped import shipped
 from shoe.lexicon.expressions import Part
 from shoe.similarity import SimilarityMap
@@ -60,7 +60,7 @@ def test_pinned_ratings(
 
 
 def test_every_class_sense_of_the_dataset_was_rated(hico: SimilarityMap) -> None:
-    classes = classes_of("hico-det")
+    classes = benchmark("hico-det").classes
     assert set(classes.verb_synsets) - {""} <= set(hico.tables["verb"].classes)
     assert set(classes.object_synsets) == set(hico.tables["object"].classes)
 

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoe.benchmarks.classes import NO_INTERACTION, classes_of
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
@@ -24,7 +25,7 @@ from shoe.similarity import Basis, SimilarityMap, SimilarityTable, load_similari
 from shoe.similarity.table import OPTIONS
 from shoe.similarity.wordnet import WordNetSimilarity
 
-HICO = classes_of("hico-det")
+HICO = benchmark("hico-det").classes
 CLASSES: dict[Part, list[tuple[str, str]]] = {
     "verb": sorted(set(zip(HICO.verb_synsets, (HICO.verbs[v] for v in HICO.verb), strict=True))),
     "object": sorted(set(zip(HICO.object_synsets, (HICO.objects[o] for o in HICO.object), strict=True))),

@@ -1,102 +1,87 @@
-"""HICO-DET's ground truth, in every form that people have it in; which form a file has is seen from its content."""
+"""HICO-DET: its classes, the numbers and image names in its files, its ground truth in every format, its protocols."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
-from shoe.benchmarks import fields
-from shoe.benchmarks.annotations import Annotations, in_words_of
-from shoe.benchmarks.classes import HoiClasses, classes_of
-from shoe.benchmarks.hico_det.bbox_mat import read_bbox_mat
+from shoe.benchmarks.base import Benchmark, Published, TruthFormat, plain_image_name
+from shoe.benchmarks.classes import HoiClasses, coco_categories, load_classes
+from shoe.benchmarks.hico_det import bbox_mat, instances, ppdm
 from shoe.benchmarks.hico_det.image_labels import read_image_labels
-from shoe.benchmarks.hico_det.instances import is_instances, read_instances
-from shoe.benchmarks.hico_det.ppdm import is_ppdm, read_ppdm
-from shoe.benchmarks.truth import GroundTruth
-from shoe.core.errors import InputError, OptionError, quote
-from shoe.core.interactions import Interactions
-from shoe.io.files import parse_json, read_bytes
+from shoe.io.files import parse_json
 from shoe.io.matlab import is_matlab
-from shoe.io.native import read_native
+from shoe.protocols.named import ABOUT, STRICT
 
-_ZIP_MAGIC = b"PK"
-_FORMS = "instances_test2015.json (hicodet), test_hico.json (PPDM, QPIC, SG), anno_bbox.mat, or a native table (.npz)"
+_FOLDER = Path(__file__).parent
+_STEM = re.compile(r"HICO_(?:test|train)2015_\d{8}")
+_LARGEST_NUMBER = 10**8
+_LAST_TEST_IMAGE = 9767
+# Counted from the published list of test images: these numbers, of 1 to 9,767, name none.
+_UNUSED_NUMBERS = frozenset(
+    [504, 508, 511, 543, 567, 602, 622, 633, 653, 665, 681, 690, 701, 726, 727, 787, 1078, 1106, 1142, 1188, 1219,
+     1227, 1272, 1273, 1307, 1339, 1347, 1353, 1355, 1387, 1388, 1427, 1437, 1447, 1683, 1716, 1728, 1779, 1783, 1815,
+     1833, 1936, 1939, 1944, 1997, 2017, 2020, 2318, 2365, 2414, 2429, 2446, 2450, 2487, 2521, 2556, 2562, 2839, 2869,
+     2888, 2903, 2914, 2922, 2932, 2978, 2997, 2999, 3008, 3016, 3115, 3116, 3141, 3193, 3489, 3524, 3532, 3605, 3617,
+     3666, 3669, 3720, 3724, 4039, 4221, 4250, 4638, 4641, 4667, 4714, 4726, 4748, 4750, 4754, 4786, 4884, 5236, 5240,
+     5290, 5300, 5324, 5356, 5738, 5739, 7215, 7429, 9061, 9062, 9063, 9064]
+)  # fmt: skip
 
 
-def read_ground_truth(
-    path: str | Path,
-    dataset: str = "hico-det",
-    *,
-    classes: HoiClasses | None = None,
-    image_labels: str | Path | None = None,
-    split: str | None = None,
-) -> GroundTruth:
-    """Read ground truth; all forms of the same annotations give the same table.
+def image_name(value: object) -> str:
+    """Turn what a file calls an image into its name: no folders, and numbers in the form of the test set.
 
-    Triplets and images keep the order of the file, and images without triplets stay listed. Only the PPDM/QPIC form
-    does not say how large an image is. Boxes keep their file's numbers; the table
-    says what these count (``Coordinates``).
+    >>> image_name("images/HICO_train2015_00000007"), image_name(12)
+    ('HICO_train2015_00000007.jpg', 'HICO_test2015_00000012.jpg')
 
     Args:
-        path: ``instances_{test,train}2015.json``, ``test_hico.json`` and its relatives, ``anno_bbox.mat``, or a native
-            table; JSON may be gzip-compressed.
-        dataset: whose class numbers the file uses.
-        classes: a class table that takes the place of the dataset's own.
-        image_labels: the official ``anno.mat``, for the known-object setting with image labels.
-        split: "test2015" or "train2015": which of them to take from a file that holds both ("test2015" unless told).
+        value: a file name or path, a name without its ending, or the number in a test image's name.
 
     Raises:
-        InputError: naming file, image, field, what was found and what was expected.
-        OptionError: for an unknown dataset, or a split that the file does not hold.
+        ValueError: for anything else.
     """
-    numbering = classes_of(dataset)
-    classes = numbering if classes is None else classes
-    annotations = _read(path, numbering, split)
-    interactions = in_words_of(classes, annotations, path)
-    found = _split(interactions.images, path)
-    if split not in (None, found):
-        raise OptionError(f"{path} holds no images of the split {quote(split)}; it holds {found}")
-    labels = None if image_labels is None else read_image_labels(image_labels, interactions.images, classes, numbering)
-    return GroundTruth(interactions, classes, found, labels, annotations.form, annotations.left_out)
+    if type(value) is int and 0 <= value < _LARGEST_NUMBER:
+        return f"HICO_test2015_{value:08d}.jpg"
+    name = plain_image_name(value)
+    if name.isascii() and name.isdigit() and len(name) <= 8:
+        return f"HICO_test2015_{int(name):08d}.jpg"
+    return f"{name}.jpg" if _STEM.fullmatch(name) else name
 
 
-def _read(path: str | Path, numbering: HoiClasses, split: str | None) -> Annotations:
-    data = read_bytes(path)
-    if data.startswith(_ZIP_MAGIC):
-        return _from_table(read_native(path))
-    if is_matlab(data):
-        return read_bbox_mat(path, data, numbering, split)
-    if data.lstrip()[:1] not in (b"[", b"{"):
-        raise InputError(path, found=quote(data[:12]), expected=_FORMS)
-    document = parse_json(path, data)
-    if is_instances(document):
-        return read_instances(document, path)
-    if is_ppdm(document):
-        return read_ppdm(document, path, numbering)
-    keys = f" with {', '.join(map(quote, list(document)[:8]))}" if isinstance(document, dict) and document else ""
-    raise InputError(path, found=fields.shown(document) + keys, expected=_FORMS)
+def official_images() -> list[str]:
+    """Name the 9,658 test images in the order of the official list."""
+    return [f"HICO_test2015_{i:08d}.jpg" for i in range(1, _LAST_TEST_IMAGE + 1) if i not in _UNUSED_NUMBERS]
 
 
-def _from_table(table: Interactions) -> Annotations:
-    return Annotations(
-        form="native table",
-        images=table.images,
-        image=table.image.astype(np.int64),
-        human_boxes=table.human_boxes,
-        object_boxes=table.object_boxes,
-        verbs=table.verbs,
-        objects=table.objects,
-        verb=table.verb.astype(np.int64),
-        object=table.object.astype(np.int64),
-        coordinates=table.coordinates,
-        sizes=table.sizes.astype(np.int64),
-    )
+def _classes() -> HoiClasses:
+    return load_classes(_FOLDER / "classes.tsv", "hico-det")
 
 
-def _split(images: tuple[str, ...], path: str | Path) -> str:
-    """The split that all image names name; the file's own name if they name several or none."""
-    for split in ("test2015", "train2015"):
-        if images and all(split in name for name in images):
-            return split
-    return Path(path).name.split(".", 1)[0]
+def _published() -> Mapping[str, Published]:
+    path = _FOLDER / "published.json"
+    return {split: Published(**known) for split, known in parse_json(path, path.read_bytes()).items()}
+
+
+BENCHMARK = Benchmark(
+    name="hico-det",
+    load_classes=_classes,
+    formats=(
+        TruthFormat(
+            instances.NAME, "instances_test2015.json (hicodet)", instances.is_instances, instances.read_instances
+        ),
+        TruthFormat(ppdm.NAME, "test_hico.json (PPDM, QPIC, SG)", ppdm.is_ppdm, ppdm.read_ppdm),
+        TruthFormat(bbox_mat.NAME, "anno_bbox.mat", is_matlab, bbox_mat.read_bbox_mat),
+    ),
+    image_name=image_name,
+    image_example="HICO_test2015_00000001.jpg",
+    test_images=official_images,
+    load_object_ids=coco_categories,
+    object_numbers="COCO",
+    splits=("test2015", "train2015"),
+    read_image_labels=read_image_labels,
+    protocols=STRICT,
+    about=ABOUT,
+    default_protocols=("hico-det", "shoe"),
+    load_published=_published,
+)

@@ -11,26 +11,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.annotations import Annotations
-from shoe.benchmarks.classes import HoiClasses
+from shoe.benchmarks.base import Benchmark
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, OptionError, quote
+from shoe.core.rows import Rows
 from shoe.io.matlab import load_matlab, matrix, number, records, text, whole_number
 
-FORM = "official anno_bbox.mat"
+NAME = "official anno_bbox.mat"
 _VARIABLES = {"test2015": "bbox_test", "train2015": "bbox_train"}
 _CORNERS = ("x1", "y1", "x2", "y2")
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError)
 
 
-def read_bbox_mat(path: str | Path, data: bytes, numbering: HoiClasses, split: str | None) -> Annotations:
+def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: str | None) -> Rows:
     """Read one split of the file: the one asked for, else test if it is there.
 
     Raises:
-        InputError: naming the image that breaks the form; a training image is left out instead, as QPIC does, if one of
-            its triplets points to a box that the file does not have.
+        InputError: naming the image that breaks the format; a training image is left out instead, as QPIC does, if one
+            of its triplets points to a box that the file does not have.
         OptionError: if the file does not hold the split.
     """
+    numbering = benchmark.classes
     variables = load_matlab(path, data, list(_VARIABLES.values()))
     if not variables:
         expected = "bbox_test and bbox_train, as in anno_bbox.mat"
@@ -60,8 +61,7 @@ def read_bbox_mat(path: str | Path, data: bytes, numbering: HoiClasses, split: s
         sizes.append(size)
     rows = np.concatenate(blocks)
     hoi = rows[:, 1].astype(np.int64)
-    return Annotations(
-        form=FORM,
+    return Rows(
         images=images,
         image=rows[:, 0].astype(np.int64),
         human_boxes=rows[:, 2:6],
@@ -71,7 +71,7 @@ def read_bbox_mat(path: str | Path, data: bytes, numbering: HoiClasses, split: s
         verb=numbering.verb[hoi].astype(np.int64),
         object=numbering.object[hoi].astype(np.int64),
         coordinates=np.full(len(images), Coordinates.PIXELS_1, np.uint8),
-        sizes=np.array(sizes, np.int64).reshape(-1, 2),
+        sizes=np.array(sizes, np.float64).reshape(-1, 2),
         left_out=tuple(left_out),
     )
 

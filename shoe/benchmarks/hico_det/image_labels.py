@@ -4,12 +4,14 @@
 Training images likewise.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import HoiClasses
+from shoe.core.arrays import Mask
 from shoe.core.errors import InputError, quote
 from shoe.io.files import read_bytes
 from shoe.io.matlab import is_matlab, load_matlab, matrix, text
@@ -17,16 +19,14 @@ from shoe.io.matlab import is_matlab, load_matlab, matrix, text
 _SPLITS = ("test", "train")
 
 
-def read_image_labels(
-    path: str | Path, images: tuple[str, ...], classes: HoiClasses, numbering: HoiClasses
-) -> NDArray[np.bool_]:
+def read_image_labels(path: str | Path, images: Sequence[str], classes: HoiClasses, benchmark: Benchmark) -> Mask:
     """Read which classes are certainly in some images.
 
     Args:
         path: ``anno.mat``.
         images: names of the m images wanted.
         classes: the K classes wanted.
-        numbering: the dataset's own class table, whose order the file follows.
+        benchmark: whose own class table has the order of the file.
 
     Returns:
         (K, m) True where the file says 1.
@@ -34,6 +34,7 @@ def read_image_labels(
     Raises:
         InputError: if the file is damaged, or does not know an image.
     """
+    numbering = benchmark.classes
     data = read_bytes(path)
     if not is_matlab(data):
         raise InputError(path, found="no Matlab file", expected="anno.mat")

@@ -12,26 +12,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks import fields
-from shoe.benchmarks.annotations import Annotations
+from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import PlaceOf, check_range, triplet_name
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
+from shoe.core.rows import Rows
+from shoe.io.files import parse_json
 
-FORM = "hicodet instances JSON"
+NAME = "hicodet instances JSON"
 _TRIPLET_LISTS = ("boxes_h", "boxes_o", "hoi", "object", "verb")
 
 
-def is_instances(document: Any) -> bool:
-    """Tell whether parsed JSON has this form."""
-    return isinstance(document, dict) and "annotation" in document and "filenames" in document
+def is_instances(data: bytes) -> bool:
+    """Tell whether a file holds a JSON object with this format's keys."""
+    return data.lstrip()[:1] == b"{" and b'"annotation"' in data and b'"filenames"' in data
 
 
-def read_instances(document: dict[str, Any], path: str | Path) -> Annotations:
-    """Read a parsed file.
+def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split: str | None) -> Rows:
+    """Read a file.
 
     Raises:
-        InputError: naming the image and field that break the form.
+        InputError: naming the image and field that break the format.
     """
+    document = parse_json(path, data)
     images = fields.take(path, None, document, "filenames", list)
     verbs = _words(document, "verbs", path)
     objects = _words(document, "objects", path)
@@ -45,7 +48,7 @@ def read_instances(document: dict[str, Any], path: str | Path) -> Annotations:
         columns = {name: fields.flat([entry[name] for entry in annotation]) for name in _TRIPLET_LISTS}
         human_boxes, object_boxes = fields.rows(columns["boxes_h"], 4), fields.rows(columns["boxes_o"], 4)
         hoi, object_, verb = (fields.whole_numbers(columns[name]) for name in ("hoi", "object", "verb"))
-        sizes = fields.whole(fields.rows(document["size"], 2)) if "size" in document else None
+        sizes = fields.whole(fields.rows(document["size"], 2)).astype(np.float64) if "size" in document else None
     except (TypeError, KeyError, ValueError):
         _explain(document, path)
     image = np.repeat(np.arange(len(images)), counts)
@@ -54,8 +57,7 @@ def read_instances(document: dict[str, Any], path: str | Path) -> Annotations:
     check_range(path, place, "verb", verb, len(verbs))
     check_range(path, place, "hoi", hoi, len(classes))
     _check_agreement(path, place, classes, np.stack([hoi, object_, verb], axis=1))
-    return Annotations(
-        form=FORM,
+    return Rows(
         images=images,
         image=image,
         human_boxes=human_boxes,
@@ -123,4 +125,4 @@ def _explain(document: dict[str, Any], path: str | Path) -> NoReturn:
                     fields.take_row(path, f"{record}: triplet {i}", value, name, fields.BOX)
                 else:
                     fields.take_whole_number(path, f"{record}: triplet {i}", value, name)
-    fields.unexplained(path, f"the form of {FORM}")
+    fields.unexplained(path, f"the format {NAME}")

@@ -2,12 +2,13 @@
 
 A list of images, each with its boxes and with triplets that point to them. Objects have COCO category ids (1 to 90),
 verbs count from 1 in alphabetical order. The numbers of test images are the official ones, counted from 1; those of
-training images count from 0. Files mix both kinds of image, so the frame is each image's own.
+training images count from 0. Files mix both kinds of image, so the coordinates are each image's own.
 
 Some triplets of training images point beyond their box list. QPIC leaves such images out of training, and so does this
 reader, which names them; in a test image it is an error.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,32 +17,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks import fields
-from shoe.benchmarks.annotations import Annotations
+from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import check_boxes, check_range, objects_of, triplet_name
-from shoe.benchmarks.classes import HoiClasses, coco_ids
+from shoe.benchmarks.classes import HoiClasses
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
+from shoe.core.rows import Rows
+from shoe.io.files import parse_json
 
-FORM = "PPDM/QPIC JSON"
+NAME = "PPDM/QPIC JSON"
 _TEST = "test2015"
 
 
-def is_ppdm(document: Any) -> bool:
-    """Tell whether parsed JSON has this form."""
-    return isinstance(document, list) and bool(document) and isinstance(document[0], dict)
+def is_ppdm(data: bytes) -> bool:
+    """Tell whether a file holds a JSON list of objects."""
+    return re.match(rb"\s*\[\s*\{", data) is not None
 
 
-def read_ppdm(records: list[Any], path: str | Path, numbering: HoiClasses) -> Annotations:
-    """Read a parsed file.
-
-    Args:
-        records: one per image.
-        path: the file, for messages.
-        numbering: the dataset's own class table, whose order the file's verb and HOI ids follow.
+def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
+    """Read a file, whose verb and HOI ids follow the order of the benchmark's own class table.
 
     Raises:
-        InputError: naming the image and field that break the form.
+        InputError: naming the image and field that break the format.
     """
+    records = parse_json(path, data)
+    numbering = benchmark.classes
     try:
         images = [record["file_name"] for record in records]
         box_lists = [record["annotations"] for record in records]
@@ -64,12 +64,11 @@ def read_ppdm(records: list[Any], path: str | Path, numbering: HoiClasses) -> An
     image, human, target, verb, hoi = (column[kept] for column in (image, human, target, verb, hoi))
     first = (np.cumsum(counts) - counts)[image]
     known = "one of COCO's 80 category ids, between 1 and 90"
-    object_ = objects_of(path, images, counts, category, coco_ids(numbering), known)[first + target]
+    object_ = objects_of(path, images, counts, category, benchmark.object_of_id, known)[first + target]
     check_range(path, (images, image), "category_id", verb, len(numbering.verbs), first=1)
     verb -= 1
     _check_hoi(path, images, image, hoi, numbering, verb, object_)
-    return Annotations(
-        form=FORM,
+    return Rows(
         images=[name for name, good in zip(images, usable, strict=True) if good],
         image=(np.cumsum(usable) - 1)[image],
         human_boxes=corners[first + human],
@@ -142,4 +141,4 @@ def _explain(records: list[Any], path: str | Path) -> NoReturn:
                 value = fields.take(path, place, hoi, field, object)
                 fields.take_whole_number(path, place, value, field, text=True)
             fields.take_whole_number(path, place, hoi.get("hoi_category_id", 0), "hoi_category_id", text=True)
-    fields.unexplained(path, f"the form of {FORM}")
+    fields.unexplained(path, f"the format {NAME}")

@@ -67,7 +67,7 @@ def build(
     """
     import gc
 
-    from shoe.benchmarks.classes import classes_of
+    from shoe.benchmarks import benchmark
     from shoe.llm.budget import Budget
     from shoe.rating.built import check_place
     from shoe.rating.job import known
@@ -76,7 +76,7 @@ def build(
     from shoe.rating.raters_toml import read_raters
 
     gc.enable()  # this command runs for days
-    classes_of(dataset)
+    benchmark(dataset)
     check_place(out)
     panel = Panel(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER)
     plans, rules = _plans(dataset, predictions or [], parts, steps, object_words)
@@ -97,7 +97,7 @@ def _plans(
     dataset: str, predictions: list[Path], parts: str, steps: int | None, object_words: str | None
 ) -> tuple[dict[Part, Plan], dict[Part, str]]:
     """Make the plans of the parts that are wanted, and say by which rules."""
-    from shoe.benchmarks.classes import classes_of
+    from shoe.benchmarks import benchmark
     from shoe.core.errors import OptionError, unknown_name
     from shoe.lexicon.expressions import POS
     from shoe.predictions import read_predictions
@@ -108,7 +108,7 @@ def _plans(
     for part in wanted:
         if part not in POS:
             raise unknown_name("part of speech", part, POS)
-    classes = classes_of(dataset)
+    classes = benchmark(dataset).classes
     if predictions and steps is not None:
         raise OptionError("--steps says how far a neighbourhood reaches, and --for rates none: use one of them")
     if object_words is not None and not predictions:

@@ -27,13 +27,13 @@ def import_(
     with file, line and field. What shoe map export writes as a table can be imported. OUT is written whole or not at
     all.
     """
-    from shoe.benchmarks.classes import classes_of
+    from shoe.benchmarks import benchmark
     from shoe.core.errors import OptionError, printable, quote
     from shoe.maps.importing import import_tables
     from shoe.maps.info import describe
     from shoe.report.map_tables import heading
 
-    classes_of(dataset)
+    benchmark(dataset)
     models = {}
     for assignment in model or []:
         rater, _, name = assignment.partition("=")

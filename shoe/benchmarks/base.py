@@ -1,0 +1,138 @@
+"""What a benchmark is to the rest of the project: one object that readers, scorer and diagnosis take as an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoe.benchmarks.classes import HoiClasses
+from shoe.benchmarks.subsets import SUBSETS, Subset
+from shoe.core.arrays import Indices, Mask
+from shoe.core.rows import Rows
+
+if TYPE_CHECKING:
+    from shoe.protocols.options import StrictOptions
+
+
+@dataclass(frozen=True, slots=True)
+class TruthFormat:
+    """A kind of file that holds a benchmark's ground truth.
+
+    Attributes:
+        name: what messages and reports call it, as "PPDM/QPIC JSON".
+        example: the file that people have it in, as "test_hico.json (PPDM, QPIC, SG)".
+        fits: tells from a file's content whether it has this format.
+        read: reads path, content, benchmark and the split asked for into rows.
+    """
+
+    name: str
+    example: str
+    fits: Callable[[bytes], bool]
+    read: Callable[[str | Path, bytes, Benchmark, str | None], Rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What a paper says of the size of a split: some of images, empty_images, triplets, classes; and where."""
+
+    counts: Mapping[str, int]
+    source: str
+
+
+def plain_image_name(value: object) -> str:
+    """Turn what a file calls an image into its name: a file name without folders.
+
+    Raises:
+        ValueError: for anything but text, or text without a name.
+    """
+    name = value.replace("\\", "/").rsplit("/", 1)[-1].strip() if isinstance(value, str) else ""
+    if not name:
+        raise ValueError
+    return name
+
+
+@dataclass(frozen=True, eq=False)
+class Benchmark:
+    """All that is a benchmark's own.
+
+    Attributes:
+        name: as users type it, and as signatures say it.
+        load_classes: loads its class table; use ``classes``, which does so once.
+        formats: the files that hold its ground truth; native tables (.npz) are read for every benchmark.
+        image_name: turns what files call an image (a name, a path, a number) into its name in the ground truth; a
+            ``ValueError`` for what is none.
+        image_example: an image name, for messages.
+        test_images: names the images of the test set, in the order in which files without names have them.
+        load_object_ids: the numbers that files have for objects: id to name, in the order of the 0-based indices that
+            other files have instead; without it, objects count from 0 in the order of the class table.
+        object_numbers: whose numbers these are, for messages, as "COCO".
+        verb_names: verbs in the order of their numbers in files, from 0; without it, the class table's.
+        splits: names of its splits; the images of a split have its name in theirs.
+        subsets: functions that find the images of a named part, (m,) True.
+        read_image_labels: reads path, image names, classes and benchmark into (K, m) True where a class is in an image.
+        protocols: its strict protocols by name.
+        about: one line a protocol.
+        default_protocols: the protocols that are scored where none is named.
+        load_published: published sizes by split.
+        flow: rules of its own by which the diagnosis decides on an error type; see :mod:`shoe.diagnosis.flow`.
+    """
+
+    name: str
+    load_classes: Callable[[], HoiClasses]
+    formats: Sequence[TruthFormat] = ()
+    image_name: Callable[[object], str] = plain_image_name
+    image_example: str = "000001.jpg"
+    test_images: Callable[[], Sequence[str]] | None = None
+    load_object_ids: Callable[[], Mapping[int, str]] | None = None
+    object_numbers: str = "the class table"
+    verb_names: Sequence[str] | None = None
+    splits: Sequence[str] = ()
+    subsets: Mapping[str, Subset] = field(default_factory=lambda: SUBSETS)
+    read_image_labels: Callable[[str | Path, Sequence[str], HoiClasses, Benchmark], Mask] | None = None
+    protocols: Mapping[str, StrictOptions] = field(default_factory=dict)
+    about: Mapping[str, str] = field(default_factory=dict)
+    default_protocols: Sequence[str] = ("shoe",)
+    load_published: Callable[[], Mapping[str, Published]] | None = None
+    flow: Any = None
+
+    @cached_property
+    def classes(self) -> HoiClasses:
+        """The class table."""
+        return self.load_classes()
+
+    @cached_property
+    def object_ids(self) -> Mapping[int, str]:
+        """Number to name of each object, in the order of 0-based indices."""
+        return self.load_object_ids() if self.load_object_ids else dict(enumerate(self.classes.objects))
+
+    @cached_property
+    def object_order(self) -> Indices:
+        """(objects,) index into ``classes.objects`` of each 0-based object index in files."""
+        return _positions(tuple(self.object_ids.values()), self.classes.objects)
+
+    @cached_property
+    def object_of_id(self) -> Indices:
+        """(largest id + 1,) index into ``classes.objects`` of each object id in files; -1 for numbers that are none."""
+        table = np.full(max(self.object_ids) + 1, -1, np.int64)
+        table[list(self.object_ids)] = self.object_order
+        return table
+
+    @cached_property
+    def verb_order(self) -> Indices:
+        """(verbs,) index into ``classes.verbs`` of each 0-based verb number in files."""
+        return _positions(self.verb_names or self.classes.verbs, self.classes.verbs)
+
+    @cached_property
+    def published(self) -> Mapping[str, Published]:
+        """Published sizes by split."""
+        return self.load_published() if self.load_published else {}
+
+
+def _positions(names: Sequence[str], known: Sequence[str]) -> Indices:
+    position = {name: i for i, name in enumerate(known)}
+    return np.array([position[name] for name in names], np.int64)

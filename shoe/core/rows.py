@@ -1,0 +1,46 @@
+"""What readers of files hand over: columns as a file has them, before they are checked and become a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.coordinates import Coordinates
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The triplets of one file in file order, boxes as the file has them; n triplets, m images.
+
+    Attributes:
+        images: m names.
+        image: (n,) index into ``images``.
+        human_boxes, object_boxes: (n, 4) four numbers each, whatever they mean.
+        verbs, objects: words, or the names that the file means by its numbers.
+        verb, object: (n,) indices into ``verbs`` and ``objects``.
+        score: (n,) confidence; NaN, or no array at all, where the file gives none.
+        sizes: (m, 2) width and height as the file says; 0 where it does not.
+        coordinates: (m,) ``Coordinates`` of each image, or one for all, where the format says what its numbers count.
+        loose: (n,) triplets that come from a raw model reply, which may hold boxes without area.
+        place: names the record of a triplet, given its row, where the file has one for each.
+        left_out: names of images that could not be used.
+    """
+
+    images: Sequence[str]
+    image: Indices
+    human_boxes: Floats
+    object_boxes: Floats
+    verbs: Sequence[str]
+    objects: Sequence[str]
+    verb: Indices
+    object: Indices
+    score: Floats | None = None
+    sizes: Floats | None = None
+    coordinates: NDArray[np.uint8] | Coordinates = Coordinates.CONTINUOUS
+    loose: Mask | None = None
+    place: Callable[[int], str] | None = None
+    left_out: tuple[str, ...] = ()
