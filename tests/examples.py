@@ -5,4 +5,4 @@ from hypothesis import settings
 
 def examples(share: float) -> settings:
     """The profile's number of examples times a share: above 1 for a cheap property, below 1 for a dear one."""
-    return settings(max_examples=max(1, round(share * settings.default.max_examples)))
+    return settings(max_examples=max(1, round(share * settings().max_examples)))

@@ -1,13 +1,15 @@
-"""Data flows one way: a module imports from its own stage and earlier ones, deferred imports included."""
+"""Imports run downwards: from a room to itself and to earlier ones, in no circle, deferred imports included."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "shoe"
-STAGES = (
+ROOMS = (
     "version",
     "core",
     "io",
@@ -27,65 +29,77 @@ STAGES = (
     "plots",  # figures of what reports say
     "demo",
     "cli",
-    "__init__",  # shoe itself re-exports all; nothing imports from it
+    "",  # shoe itself re-exports all; nothing imports from it
 )
-STAGE = {name: number for number, names in enumerate(STAGES) for name in names.split()}
-MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def test_every_module_has_a_room_and_every_room_its_modules() -> None:
+    assert {room_of(module) for module in graph()} == set(ROOMS)
+
+
+def test_nothing_imports_from_a_later_room() -> None:
+    found = {(module, other) for module, imported in graph().items() for other in imported}
+    level = {room: number for number, room in enumerate(ROOMS)}
+    assert sorted(edge for edge in found if level[room_of(edge[1])] > level[room_of(edge[0])]) == []
+
+
+def test_no_import_leads_back_to_its_module() -> None:
+    try:
+        TopologicalSorter(graph()).prepare()
+    except CycleError as circle:
+        pytest.fail(" imported by ".join(circle.args[1]))
+
+
+def room_of(module: str) -> str:
+    """The room of a module: "scoring" of "shoe.scoring.score"; the package's own has no name."""
+    return [*module.split("."), ""][1]
+
+
+@cache
+def graph() -> dict[str, set[str]]:
+    """What every module imports of the package, at any depth."""
+    names = {name_of(path): path for path in PACKAGE.rglob("*.py")}
+    return {name: set(imports_of(ast.parse(path.read_text("utf-8")), names)) for name, path in names.items()}
 
 
 def name_of(path: Path) -> str:
-    """Dotted name of a module inside the package: "datasets.hico_det.ppdm", "errors", "__init__"."""
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
+    """Dotted name of a module: "shoe.scoring.score", "shoe.scoring" of its ``__init__``."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports_of(tree: ast.AST) -> Iterator[str]:
-    """Every module of the package that some code imports, at any depth; not what only the type checker sees."""
+def imports_of(tree: ast.AST, modules: Collection[str]) -> Iterator[str]:
+    """Every module of the package that some code imports; not what only the type checker sees."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            for other in node.orelse:
-                yield from imports_of(ast.Module([other], []))
+            yield from imports_of(ast.Module(node.orelse, []), modules)
         elif isinstance(node, ast.Import):
-            yield from (_inside(alias.name) for alias in node.names if alias.name.split(".")[0] == "shoe")
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "shoe")
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: a relative import, expected an absolute one"
-            if node.module == "shoe":
-                yield from (alias.name if alias.name in STAGE else "__init__" for alias in node.names)
-            elif str(node.module).startswith("shoe."):
-                yield _inside(str(node.module))
+            source = str(node.module)
+            if source.split(".")[0] == "shoe":
+                # A name may be a module of a package: that is imported, not the package.
+                both = ((f"{source}.{alias.name}", source) for alias in node.names)
+                yield from (below if below in modules else source for below, source in both)
         else:
-            yield from imports_of(node)
-
-
-def _inside(module: str) -> str:
-    return module.removeprefix("shoe").removeprefix(".") or "__init__"
-
-
-def test_every_module_has_a_stage_and_every_stage_its_modules() -> None:
-    assert {name_of(path).split(".")[0] for path in MODULES} == set(STAGE)
-
-
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_nothing_imports_from_a_later_stage(path: Path) -> None:
-    own = STAGE[name_of(path).split(".")[0]]
-    imported = set(imports_of(ast.parse(path.read_text("utf-8"))))
-    assert sorted(name for name in imported if STAGE[name.split(".")[0]] > own) == []
+            yield from imports_of(node, modules)
 
 
 @pytest.mark.parametrize(
     ("code", "found"),
     [
-        ("def f():\n    from shoe.scoring.score import score", {"scoring.score"}),
-        ("import shoe.cli.app as a, numpy", {"cli.app"}),
-        ("from shoe import core, score", {"core", "__init__"}),
-        ("import shoe", {"__init__"}),
+        ("def f():\n    from shoe.scoring.score import score", {"shoe.scoring.score"}),
+        ("import shoe.cli.app as a, numpy", {"shoe.cli.app"}),
+        ("from shoe import core, score", {"shoe.core", "shoe"}),
+        ("import shoe", {"shoe"}),
         (
             "try:\n    import shoe.scoring.metric\nexcept ImportError:\n    from shoe import report",
-            {"metric", "report"},
+            {"shoe.scoring.metric", "shoe.report"},
         ),
-        ("if TYPE_CHECKING:\n    import shoe.cli\nelse:\n    import shoe.io.files", {"files"}),
+        ("if TYPE_CHECKING:\n    import shoe.cli\nelse:\n    import shoe.io.files", {"shoe.io.files"}),
         ("from shoemaker import last", set()),
     ],
 )
-def test_the_walk_sees_every_kind_of_import(code: str, found: set[str]) -> None:
-    assert set(imports_of(ast.parse(code))) == found
+def test_every_kind_of_import_is_seen(code: str, found: set[str]) -> None:
+    assert set(imports_of(ast.parse(code), {"shoe.core", "shoe.report"})) == found
