@@ -118,3 +118,8 @@ def _part(match: re.Match[str]) -> str:
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Fill the parts of a page; called by mkdocs."""
     return filled(markdown)
+
+
+def on_page_content(html: str, **_: object) -> str:
+    """Leave out the roles before names that docstrings mention; called by mkdocs."""
+    return re.sub(r":(?:class|func|mod|data|meth|attr|obj):(?=<code>)", "", html)
