@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices
+from shoe.core.arrays import Indices, Ints
 from shoe.core.errors import InputError, near, quote
 from shoe.io.files import read_bytes
 
@@ -19,7 +19,7 @@ _COLUMNS = ["verb", "object", "gerund", "verb_synset", "object_synset", "rare"]
 NO_INTERACTION = "no_interaction"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class HoiClasses:
     """K HOI classes, each a (verb, object) pair, in the order of the dataset.
 
@@ -49,6 +49,16 @@ class HoiClasses:
 
     def __len__(self) -> int:
         return len(self.verb)
+
+    @cached_property
+    def verb_sense(self) -> Ints:
+        """(K,) id of the verb's sense in the compiled lexicon; -1 for none."""
+        return _ids(self.verb_synsets)
+
+    @cached_property
+    def object_sense(self) -> Ints:
+        """(K,) id of the object's sense in the compiled lexicon; -1 for none."""
+        return _ids(self.object_synsets)
 
     @property
     def labels(self) -> list[str]:
@@ -142,6 +152,12 @@ def _parse(text: str, name: str, source: str | Path) -> HoiClasses:
         of=of,
         digest=hashlib.sha256(text.encode()).hexdigest()[:8],
     )
+
+
+def _ids(synsets: Sequence[str]) -> Ints:
+    from shoe.lexicon.store import lexicon
+
+    return lexicon().ids_of(synsets)
 
 
 def _check_labels(rows: Sequence[Sequence[str]], source: str | Path) -> None:

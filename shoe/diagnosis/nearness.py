@@ -93,7 +93,7 @@ def word_nearness(
     counts = np.array([len(senses) for senses in candidates], np.int64)
     of_word = np.array([c.synset for senses in candidates for c in senses], np.int32)
     synsets = np.array(sorted(set(of_word.tolist())), np.int32)
-    classes = np.array([lexicon().synset(name) for name in class_synsets], np.int32)
+    classes = lexicon().ids_of(class_synsets)
     related = relations(classes, synsets)
 
     code = np.full(table.values.shape, Nearness.UNRELATED, np.int8)

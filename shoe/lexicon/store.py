@@ -8,6 +8,7 @@ into memory and read where it is asked; lemmas are found by hash bucket, not by 
 from __future__ import annotations
 
 import mmap
+from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
@@ -17,6 +18,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
+from shoe.lexicon.keys import Keys, keys_of
 from shoe.lexicon.morphology import substitutions
 
 Pos = Literal["n", "v"]
@@ -40,6 +42,7 @@ class Lexicon:
     Attributes:
         digest: 8 hex digits of the content.
         nouns: number of noun synsets, and of the first verb synset.
+        keys: (synsets,) uint64 key of each synset's name; see :mod:`shoe.lexicon.keys`.
     """
 
     def __init__(self, content: bytes | mmap.mmap) -> None:
@@ -66,6 +69,8 @@ class Lexicon:
         self._lexnames: list[str] = arrays["lexnames"].tobytes().decode().split(" ")
         self._adjective_first = arrays["adjective_first"]
         self._names: dict[int, str] = {}
+        self.keys = arrays["key"]
+        self._by_key = arrays["key_order"]
         self._exception_text = {pos: arrays[f"exceptions_{pos}"] for pos in _PARTS}
 
     def __len__(self) -> int:
@@ -129,6 +134,22 @@ class Lexicon:
         senses = self.senses(lemma, pos)
         return int(senses[int(rest) - 1]) if 1 <= int(rest) <= len(senses) else -1
 
+    def ids_of(self, names: Sequence[str]) -> NDArray[np.int32]:
+        """Return the synsets of names as "ride.v.01", (n,); -1 where WordNet has none, as for "".
+
+        The names that :meth:`name` gives are found all at once, names by another of a synset's lemmas one by one.
+        """
+        ids = self.ids_of_keys(keys_of(names))
+        for place in np.flatnonzero(ids < 0).tolist():
+            if names[place]:
+                ids[place] = self.synset(names[place])
+        return ids
+
+    def ids_of_keys(self, keys: Keys) -> NDArray[np.int32]:
+        """Return the synsets that have the names of some keys, (n,); -1 where none has."""
+        place = np.minimum(np.searchsorted(self._sorted_keys, keys), len(self) - 1)
+        return np.where(self._sorted_keys[place] == keys, self._by_key[place], np.int32(-1))
+
     def base_forms(self, word: str, pos: Pos) -> list[str]:
         """Return every lemma that a word can be a form of, by the rules of WordNet's morphy.
 
@@ -144,6 +165,10 @@ class Lexicon:
     def exceptions(self) -> dict[Pos, dict[str, list[str]]]:
         """Irregular forms per part of speech: form to its bases ("rode": ["ride"])."""
         return {pos: _exceptions(text.tobytes().decode()) for pos, text in self._exception_text.items()}
+
+    @cached_property
+    def _sorted_keys(self) -> Keys:
+        return self.keys[self._by_key]
 
     def _find(self, lemma: str) -> int:
         """Return the number of a lemma, -1 if there is none."""

@@ -54,7 +54,7 @@ def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
     at = [row[class_synset] for class_synset, _ in pairs], [column[synset] for _, synset in pairs]
     ratings = np.full((len(classes), len(synsets), len(similarity.raters)), MISSING, np.int8)
     ratings[at] = table.ratings
-    numbers = np.array([lexicon().synset(synset) for synset in synsets], np.int32)
+    numbers = lexicon().ids_of(synsets)
     return {
         "classes": np.array(classes, np.str_),
         "synsets": np.array(synsets, np.str_),

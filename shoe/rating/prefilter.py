@@ -17,7 +17,6 @@ from shoe.core.seeded import Numbers, mixed
 from shoe.lexicon.store import lexicon
 from shoe.rating.pairs import Plan
 from shoe.rating.states import States, pending
-from shoe.similarity.names import keys_of
 
 PAPER = (0.00245, 0.01318)
 """Lowest and highest share of the paper's sample that a model did not rate 0."""
@@ -91,4 +90,4 @@ def sample_of(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
 
 def _names(synsets: np.typing.NDArray[np.int32]) -> Numbers:
     distinct, place = np.unique(synsets, return_inverse=True)
-    return keys_of([lexicon().name(synset) for synset in distinct.tolist()])[place]
+    return lexicon().keys[distinct][place]

@@ -24,7 +24,6 @@ from shoe.io.files import replacing
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.similarity.ensemble import HIGHEST, check_ensemble, ensemble_values
-from shoe.similarity.names import keys_of
 from shoe.similarity.ratings import PairColumns, Pairs, RatingTable, format_table, read_table
 
 VERSION = 1
@@ -114,13 +113,13 @@ class SimilarityMap:
         if blocks and len(synsets):
             rows = np.concatenate([np.arange(block.start, block.stop) for _, block in blocks])
             classes = np.repeat([c for c, _ in blocks], [block.stop - block.start for _, block in blocks])
-            wanted = keys_of([words.name(synset) for synset in synsets.tolist()])
+            wanted = words.keys[synsets]
             order = np.argsort(wanted)
             keys = table.keys[rows]
             place = order[np.minimum(np.searchsorted(wanted, keys, sorter=order), len(wanted) - 1)]
             hits = wanted[place] == keys
             found[classes[hits], place[hits]] = ensemble_values(table.ratings[rows[hits]], self.ensemble)
-        own = np.array([words.synset(name) for name in class_synsets], np.int32)
+        own = words.ids_of(class_synsets)
         found[own[:, None] == synsets] = 1
         return found
 

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.errors import InputError, quote
+from shoe.lexicon.keys import Keys, keys_in
 from shoe.lexicon.store import lexicon
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
-from shoe.similarity.names import Keys, keys_in
 
 _NAMES = ("class_synset", "synset")
 _TAB, _NEWLINE, _ZERO, _LAST = (ord(character) for character in "\t\n0~")

@@ -151,7 +151,7 @@ def _pair_values(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """(S, C) value of each pair of senses, _UNRATED or _IDENTICAL where it is that; and whether it is a rating."""
     value = similarity.values(part, class_synsets, synsets).T
-    classes = np.array([lexicon().synset(name) for name in class_synsets], np.int32)
+    classes = lexicon().ids_of(class_synsets)
     if direction == "symmetric":
         known = classes >= 0
         back = np.full(value.shape, np.nan)

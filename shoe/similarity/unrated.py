@@ -96,7 +96,7 @@ class Guessed:
 def bins_of(part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.int64]:
     """(C, S) tenth of Wu and Palmer's measure that each pair falls in; -1 for a sense with itself, or with none."""
     alike = WordNetSimilarity("wup").values(part, class_synsets, synsets)
-    own = np.array([lexicon().synset(name) for name in class_synsets], np.int32)[:, None] == synsets
+    own = lexicon().ids_of(class_synsets)[:, None] == synsets
     bins: NDArray[np.int64] = np.minimum(np.nan_to_num(alike) * BINS, BINS - 1).astype(np.int64)
     bins[own | np.isnan(alike)] = -1
     return bins

@@ -51,7 +51,7 @@ class WordNetSimilarity:
 
         NaN only for a class sense that WordNet does not know.
         """
-        classes = np.array([lexicon().synset(name) for name in class_synsets], np.int32)
+        classes = lexicon().ids_of(class_synsets)
         known = classes >= 0
         found = np.full((len(classes), len(synsets)), np.nan)
         if self.name == "identity":

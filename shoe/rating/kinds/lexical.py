@@ -60,7 +60,7 @@ class _Measure:
     def _ratings(self, group: Group) -> list[int]:
         firsts = {name: row for row, name in enumerate(sorted({question.first.name for question in group}))}
         seconds = {name: column for column, name in enumerate(sorted({question.second.name for question in group}))}
-        synsets = np.array([lexicon().synset(name) for name in seconds], np.int32)
+        synsets = lexicon().ids_of(seconds)
         values = self.measure.values(group[0].part, list(firsts), synsets)
         rows = [firsts[question.first.name] for question in group]
         columns = [seconds[question.second.name] for question in group]

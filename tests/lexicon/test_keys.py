@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoe.lexicon.keys import keys_in, keys_of
 from shoe.lexicon.store import lexicon
-from shoe.similarity.names import keys_in, keys_of
 
 
 def test_all_names_of_wordnet_have_different_keys() -> None:

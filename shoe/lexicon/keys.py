@@ -1,6 +1,6 @@
-"""Synset names as 64-bit keys, computed for tens of thousands of names at once.
+"""Names of senses as 64-bit keys, computed for tens of thousands of names at once.
 
-A map names its synsets as people read them (``ride.v.01``); looking names up one by one in Python would cost more than
+A map names its senses as people read them (``ride.v.01``); looking names up one by one in Python would cost more than
 all of scoring. The key of a name is a fixed mixing function of its bytes. Keys of all names of WordNet 3.0 differ (a
 test says so), so that equal keys mean equal names.
 """
