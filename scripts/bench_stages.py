@@ -21,13 +21,14 @@ import numpy as np
 import orjson
 
 from shoe.benchmarks import read_ground_truth
+from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.interactions import Interactions
 from shoe.io.native import read_native
 from shoe.matching.task import Task
 from shoe.predictions import read_predictions
 from shoe.predictions.source import collection_paused
-from shoe.protocols.named import SEMANTIC, STRICT
+from shoe.protocols.named import SEMANTIC
 from shoe.scoring.score import build_meaning, score
 from shoe.similarity import load_similarity
 

@@ -15,11 +15,11 @@ from bench_stages import similarities
 from numpy.typing import NDArray
 
 from shoe.benchmarks import read_ground_truth
+from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.core.interactions import Interactions
 from shoe.io.native import read_native
 from shoe.matching.task import Task
 from shoe.predictions import read_predictions
-from shoe.protocols.named import STRICT
 from shoe.scoring.score import score
 from tests.oracles.average_precision import OutOfReachError
 from tests.oracles.model import from_tables

@@ -18,6 +18,7 @@ from typing import Any
 from unittest import mock
 
 import shoe.cli
+from shoe.benchmarks.hico_det.protocols import ABOUT as STRICT_ABOUT
 from shoe.predictions.formats import FORMATS
 from shoe.protocols.named import ABOUT
 from shoe.protocols.options import describe
@@ -99,7 +100,9 @@ def commands() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "protocols": lambda: rows(("protocol", "what it is"), [(f"`{name}`", about) for name, about in ABOUT.items()]),
+    "protocols": lambda: rows(
+        ("protocol", "what it is"), [(f"`{name}`", about) for name, about in (STRICT_ABOUT | ABOUT).items()]
+    ),
     "semantic-options": lambda: options(strict=False),
     "strict-options": lambda: options(strict=True),
     "kinds": lambda: rows(("kind", "who rates"), [(f"`{name}`", kind_of(name).about) for name in KINDS]),

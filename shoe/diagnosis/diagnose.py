@@ -13,7 +13,6 @@ from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Indices, Mask
 from shoe.core.errors import OptionError, unknown_name
 from shoe.core.interactions import Interactions
-from shoe.core.iou import OverlapRule
 from shoe.diagnosis.claims import BEST, Choose, by_map, own_picks, seeded, shared_map
 from shoe.diagnosis.deltas import Ranking
 from shoe.diagnosis.diagnosis import NAMES, Diagnosis, Step
@@ -26,6 +25,7 @@ from shoe.diagnosis.variants import VARIANTS, Variant
 from shoe.diagnosis.walk import Walk, walk
 from shoe.matching.task import Task
 from shoe.predictions.notes import ReadNotes
+from shoe.protocols.options import changed
 from shoe.scoring.score import check_images, coordinate_names
 
 CHOICES = ("seeded", "best")
@@ -76,9 +76,7 @@ def diagnose_task(task: Task, variant: Variant, choice: str, seed: int, facts: d
     """Diagnose under any variant; see :func:`diagnose`."""
     options = variant.strict
     scope = Scope.of(task, options.no_interaction)
-    pairs = overlaps(
-        scope, options.coordinates, OverlapRule(options.overlap, options.threshold, options.threshold_at == ">=")
-    )
+    pairs = overlaps(scope, options.coordinates, options.rule)
     order = Order.of(task.predictions.score[scope.prediction])
     found = walk(scope, pairs, order)
     choose = None if variant.shared_map else BEST if choice == "best" else seeded(scope, seed)
@@ -165,7 +163,7 @@ def _rules(variant: str, choice: str, seed: int, no_interaction: str) -> Variant
     if no_interaction not in NO_INTERACTION_CHOICES:
         raise unknown_name("choice for no_interaction", no_interaction, NO_INTERACTION_CHOICES)
     chosen = VARIANTS[variant]
-    return replace(chosen, strict=replace(chosen.strict, no_interaction=no_interaction))
+    return replace(chosen, strict=changed(chosen.strict, [f"strict.no-interaction={no_interaction}"]))
 
 
 def _counts(types: NDArray[np.int8], found_by: Indices, missed: Mask) -> dict[str, int]:

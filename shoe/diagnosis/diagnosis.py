@@ -77,4 +77,6 @@ class Diagnosis:
         if not self.variant.shared_map:
             diagnosis |= {"choice": self.choice}
             diagnosis |= {"seed": str(self.seed)} if self.choice == "seeded" else {}
-        return sign(self.task.truth.facts(), self.facts | diagnosis, self.variant.strict)
+        truth = self.task.truth
+        facts = truth.facts() | self.facts | diagnosis
+        return sign(facts, self.variant.strict, protocols=truth.benchmark.protocols)

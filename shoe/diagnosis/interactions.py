@@ -13,14 +13,13 @@ import numpy as np
 from shoe.benchmarks.checks import triplet_name
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import InputError
-from shoe.core.iou import OverlapRule
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.flow import ErrorType
 from shoe.diagnosis.overlaps import overlaps
 from shoe.diagnosis.pairs import Localised
-from shoe.protocols.options import StrictOptions
-from shoe.scoring.average_precision import Interpolation, average_precision
-from shoe.scoring.ranking import ClassScores, Ties, class_scores, mean_over
+from shoe.protocols.options import Interpolation, StrictOptions, Ties
+from shoe.scoring.average_precision import average_precision
+from shoe.scoring.ranking import ClassScores, class_scores, mean_over
 
 _CAPPED_GRID = np.arange(110) * 0.01
 """The toolbox's thresholds of recall run from 0 to 1.09; nothing reaches the nine above 1."""
@@ -158,8 +157,7 @@ def _by_category(
 def _in_localised_pair(diagnosis: Diagnosis) -> Mask:
     """(t,) ground truths whose two boxes some prediction has, by the variant's rule."""
     options = diagnosis.variant.strict
-    rule = OverlapRule(options.overlap, options.threshold, options.threshold_at == ">=")
-    hits = overlaps(diagnosis.scope, options.coordinates, rule)
+    hits = overlaps(diagnosis.scope, options.coordinates, options.rule)
     localised = np.zeros(len(diagnosis.scope.truth), bool)
     localised[hits.truth[hits.pair]] = True
     return localised

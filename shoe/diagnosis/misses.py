@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Ints
-from shoe.core.iou import OverlapRule
 from shoe.core.ragged import first_of_each
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.flow import NO_PART, ErrorType
@@ -113,11 +112,10 @@ def _in_place(diagnosis: Diagnosis) -> Candidates:
     Sorted by prediction, then by ground truth.
     """
     task, options = diagnosis.task, diagnosis.variant.strict
-    rule = OverlapRule(options.overlap, options.threshold, options.threshold_at == ">=")
     truths = task.truth.interactions
     first, count = task.alignment.rows_of(task.predictions, len(truths.images))
     pairs = candidates(
-        Boxes(truths, options.coordinates), Boxes(task.predictions, options.coordinates), first, count, rule
+        Boxes(truths, options.coordinates), Boxes(task.predictions, options.coordinates), first, count, options.rule
     )
     part = (diagnosis.truth_status != NO_PART)[pairs.truth] & (diagnosis.types != NO_PART)[pairs.prediction]
     pairs = pairs.select(part)

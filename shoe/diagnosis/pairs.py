@@ -12,21 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import unknown_name
-from shoe.core.iou import OverlapRule, iou
+from shoe.core.iou import iou
 from shoe.core.ragged import expand, first_of_each, places
 from shoe.diagnosis.overlaps import Overlaps, overlaps
 from shoe.diagnosis.scope import Scope
 from shoe.matching.task import Boxes, Task
 from shoe.predictions.equal_rows import as_bits, first_equal
 from shoe.predictions.pair_scores import Pairs
-from shoe.protocols.named import STRICT
 from shoe.scoring.score import check_images
 
 _BY_TOOLBOX = STRICT["diag"]
-_RULE = OverlapRule(_BY_TOOLBOX.overlap, _BY_TOOLBOX.threshold, _BY_TOOLBOX.threshold_at == ">=")
+_RULE = _BY_TOOLBOX.rule
 
 CHOICES = {
     "pairs": ("index", "merged"),

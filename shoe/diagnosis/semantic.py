@@ -60,8 +60,9 @@ class SemanticDiagnosis:
     def signature(self) -> Signature:
         """How the figures came about."""
         strict = {name: value for name, value in self.diagnosis.signature.items if name in _OF_DIAGNOSIS}
-        facts = self.diagnosis.facts | self.facts | strict
-        return sign(self.diagnosis.task.truth.facts(), facts, self.diagnosis.variant.strict, self.options)
+        truth = self.diagnosis.task.truth
+        facts = truth.facts() | self.diagnosis.facts | self.facts | strict
+        return sign(facts, self.diagnosis.variant.strict, self.options, truth.benchmark.protocols)
 
 
 def diagnose_meaning(

@@ -39,9 +39,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from shoe.protocols.named import STRICT
-from shoe.protocols.options import StrictOptions
-from shoe.scoring.average_precision import Interpolation
+from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
+from shoe.protocols.options import Interpolation, StrictOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from shoe.evidence.charges import Charges, charges_of, rivals_of
 from shoe.evidence.completions import Completions
 from shoe.evidence.entries import Entries, entries_of
 from shoe.matching.task import Task
-from shoe.scoring.average_precision import Interpolation
+from shoe.protocols.options import Interpolation
 from shoe.scoring.ranking import mean_over
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import SemanticResult

@@ -103,7 +103,9 @@ def completions_of(task: Task, today: Meaning, options: SemanticOptions) -> Comp
     if options.direction == "class" and not verbs.unrated.any() and not objects.unrated.any():
         return None
     low = build_meaning(task, Filled(source, classes, 0.0), options)
-    high = build_meaning(task, Filled(source, classes, 1.0), replace(options, sense=_widest(options.sense)))
+    high = build_meaning(
+        task, Filled(source, classes, 1.0), replace(options, sense="max" if options.sense == "one" else options.sense)
+    )
     if options.sense == "one":
         low_verbs, high_verbs = _of_any_sense(low.verbs, high.verbs, verbs)
         low_objects, high_objects = _of_any_sense(low.objects, high.objects, objects)
@@ -111,10 +113,6 @@ def completions_of(task: Task, today: Meaning, options: SemanticOptions) -> Comp
         high = replace(high, verbs=high_verbs, objects=high_objects)
     guess = build_meaning(task, Guessed(source, classes), options)
     return Completions(today, low, high, guess, verbs, objects)
-
-
-def _widest(sense: str) -> str:
-    return "max" if sense == "one" else sense
 
 
 def _of_any_sense(

@@ -1,77 +1,76 @@
-"""The named protocols: sets of choices, with their source in docs/protocols.md."""
+"""Protocols by name: sets of choices. SHOE's stand here, the exact-label ones with the benchmark whose they are."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from shoe.core.coordinates import CommonCoordinates
-from shoe.core.iou import Overlap
-from shoe.protocols.options import SemanticOptions, StrictOptions
-from shoe.scoring.average_precision import Interpolation
-from shoe.scoring.ranking import Ties
-
-_OFFICIAL = StrictOptions(protocol="hico-det")
-_PYTHON_FAMILY = StrictOptions(
-    coordinates=CommonCoordinates.RAW, overlap=Overlap.PIXELS_CROSSING, ap=Interpolation.ELEVEN_ARANGE, cap=100
-)
-
-STRICT = {
-    options.protocol: options
-    for options in (
-        _OFFICIAL,
-        replace(_OFFICIAL, protocol="hico-det-known-object", known_object="labels"),
-        replace(_PYTHON_FAMILY, protocol="ppdm", coordinates=CommonCoordinates.INDICES, cap=None),
-        replace(_PYTHON_FAMILY, protocol="qpic", empty_images="ignore"),
-        replace(_PYTHON_FAMILY, protocol="gen-vlkt", cap_ties="first-copies"),
-        StrictOptions(
-            protocol="upt",
-            coordinates=CommonCoordinates.EDGES,
-            overlap=Overlap.CONTINUOUS,
-            threshold_at=">",
-            ap=Interpolation.ELEVEN_LINSPACE,
-            empty_images="ignore",
-        ),
-        StrictOptions(
-            protocol="thid",
-            coordinates=CommonCoordinates.RAW,
-            overlap=Overlap.CONTINUOUS,
-            ties=Ties.REVERSED,
-            class_cap=19_999,
-            no_interaction="exclude",
-            truthless="zero",
-        ),
-        replace(
-            _PYTHON_FAMILY,
-            protocol="diag",
-            cap=None,
-            empty_images="ignore",
-            no_interaction="exclude",
-            zero_tp="skip",
-            unpredicted="full-only",
-        ),
-    )
-}
-"""Exact-label protocols of HICO-DET (docs/protocols.md 0.3)."""
+from shoe.core.errors import OptionError, unknown_name
+from shoe.protocols.options import STRICT_PREFIX, SemanticOptions, StrictOptions, Ties, changed
 
 SEMANTIC = {
     options.protocol: options
     for options in (
         SemanticOptions(protocol="shoe"),
-        SemanticOptions(protocol="shoe-literal", fp_scope="image", ties="input", repeats="matched"),
+        SemanticOptions(protocol="shoe-literal", fp_scope="image", ties=Ties.INPUT, repeats="matched"),
     )
 }
 """SHOE: the decided defaults of docs/protocols.md 10.5, and the pseudo-code to the letter."""
 
 ABOUT = {
-    "hico-det": "official Matlab script, default setting (1)",
-    "hico-det-known-object": "official Matlab script, known-object setting (1)",
-    "ppdm": "PPDM's Python evaluator (2.5)",
-    "qpic": "QPIC's and CDN's Python evaluator, top 100; images without truth are ignored by its bug (2.2)",
-    "gen-vlkt": "GEN-VLKT's Python evaluator, top 100; tied scores at the cut take one row twice by its bug (2.3)",
-    "upt": "pocket, as SCG, UPT and PViC use it (3)",
-    "thid": "THID's and INP-CC's evaluator, 520 classes (5)",
-    "diag": "Diag-HOI's evaluator, 520 classes; classes without a true positive are skipped (8.5)",
     "shoe": "SHOE with the decided defaults (10.5)",
     "shoe-literal": "SHOE's pseudo-code to the letter (10.2, 10.3)",
 }
 """One line a protocol, with its section in docs/protocols.md."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """All choices of one evaluation.
+
+    Attributes:
+        strict: the exact-label protocols, in the order asked for.
+        semantic: the semantic protocol; None where none is asked for.
+    """
+
+    strict: tuple[StrictOptions, ...]
+    semantic: SemanticOptions | None
+
+
+def choose(
+    names: Sequence[str],
+    assignments: Sequence[str],
+    strict: Mapping[str, StrictOptions],
+    *,
+    image_labels: bool = False,
+) -> Options:
+    """Turn names and settings into options.
+
+    Args:
+        names: protocols, at most one of them semantic; ``all`` means every strict one and ``shoe``.
+        assignments: ``NAME=VALUE`` settings that change the protocols' choices.
+        strict: the benchmark's exact-label protocols by name.
+        image_labels: whether the ground truth says which objects an image shows; without it, protocols that want to
+            know take it from the boxes.
+
+    Raises:
+        OptionError: for an unknown name or value, two semantic protocols, or a setting that no protocol asked for uses.
+    """
+    names = [n for name in names for n in ([*strict, "shoe"] if name == "all" else [name])]
+    for name in names:
+        if name not in strict and name not in SEMANTIC:
+            raise unknown_name("protocol", name, [*strict, *SEMANTIC, "all"])
+    semantic_names = [name for name in dict.fromkeys(names) if name in SEMANTIC]
+    if len(semantic_names) > 1:
+        raise OptionError(f"protocols: found {' and '.join(semantic_names)}, expected one semantic protocol a run")
+    chosen = [changed(strict[name], assignments) for name in dict.fromkeys(names) if name in strict]
+    semantic = changed(SEMANTIC[semantic_names[0] if semantic_names else "shoe"], assignments)
+    for part, asked in (("semantic", semantic_names), ("strict", chosen)):
+        unused = [a for a in assignments if a.startswith(STRICT_PREFIX) == (part == "strict")]
+        if unused and not asked:
+            raise OptionError(f"option {unused[0]}: found no {part} protocol that it could change; name one")
+    if not image_labels:
+        if any(a.startswith(f"{STRICT_PREFIX}known-object=labels") for a in assignments):
+            raise OptionError("option strict.known-object=labels: found no image-level labels, expected --image-labels")
+        chosen = [replace(o, known_object="boxes") if o.known_object == "labels" else o for o in chosen]
+    return Options(tuple(chosen), semantic if semantic_names else None)

@@ -2,136 +2,182 @@
 
 The command line, the signature and the reference documentation are generated from here. A protocol is a named set of
 choices. ``--option NAME=VALUE`` changes one; its name is the field's with dashes, and choices of the strict part carry
-the prefix ``strict.``.
+the prefix ``strict.``. Strict and semantic options that mean the same have the same name.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import Field, dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from shoe.core.coordinates import CommonCoordinates
 from shoe.core.errors import OptionError, quote, unknown_name
-from shoe.core.iou import Overlap
-from shoe.scoring.average_precision import Interpolation
-from shoe.scoring.ranking import Ties
+from shoe.core.iou import Overlap, OverlapRule
 
 
-def choice(default: Any, what: str, *values: Any) -> Any:
-    """Declare an option: its default, one sentence, and its values (or, for a number, its lowest and highest)."""
-    return field(default=default, metadata={"what": what, "values": values})
+class Interpolation(StrEnum):
+    """How a precision-recall curve becomes one number."""
+
+    ALL_POINTS = "all-points"
+    """Area under the envelope (precision at a recall = the best at that or a higher recall)."""
+    TRAPEZOID = "trapezoid"
+    """Area under the straight lines between the points; it starts at the first entry's precision."""
+    ELEVEN_ARANGE = "11-point-arange"
+    """Mean over recalls 0 to 1 by 0.1 as NumPy's arange makes them: 3/10, 6/10 and 7/10 miss theirs (PPDM, QPIC)."""
+    ELEVEN_LINSPACE = "11-point-linspace"
+    """The same from a float64 linspace built from both ends: 3/10 misses (pocket: SCG, UPT, PViC)."""
+    ELEVEN = "11-point"
+    """The same with i/10 exactly."""
+    HUNDRED_ONE = "101-point"
+    """Mean over recalls k/100 (COCO)."""
 
 
-def amount(default: Any, what: str, low: float, high: float, kind: type = float, none: bool = False) -> Any:
-    """Declare a numeric option with its range; ``none`` allows the word none."""
-    return field(default=default, metadata={"what": what, "range": (low, high), "kind": kind, "none": none})
+class Ties(StrEnum):
+    """What happens to entries of equal score."""
+
+    INPUT = "input"
+    """They keep the order in which they are given (a stable sort)."""
+    REVERSED = "reversed"
+    """They take the opposite order, as ``argsort()[::-1]`` gives it (THID)."""
+    EXPECTED = "expected"
+    """All their orders are equally likely and AP is its expectation: exact while the orders can be listed (5,040 a
+    class), beyond that the mean over orders drawn with a fixed seed, whose standard error is reported."""
+
+
+At = Literal[">=", ">"]
+NoInteraction = Literal["keep", "exclude"]
+Assign = Literal["greedy-gt", "best-first", "hungarian", "confidence"]
+_COUNT = (1, 10**9)
+
+
+def option(default: Any, what: str, *values: Any, range: tuple[float, float] | None = None) -> Any:  # noqa: A002
+    """Declare an option: its default, one sentence, and its range if it is a number.
+
+    ``values`` narrows an enumeration that is shared to those that have a meaning here; else its type has them all.
+    """
+    return field(default=default, metadata={"what": what, "values": values, "range": range})
+
+
+class _Overlapping:
+    """What both families derive from their options about boxes."""
+
+    __slots__ = ()
+    overlap: Overlap
+    threshold: float
+    threshold_at: At
+
+    @property
+    def rule(self) -> OverlapRule:
+        """The overlap that both boxes must reach."""
+        return OverlapRule(self.overlap, self.threshold, self.threshold_at == ">=")
 
 
 @dataclass(frozen=True, slots=True)
-class SemanticOptions:
+class SemanticOptions(_Overlapping):
     """The choices of SHOE-mAP and SHOE-mF1; the defaults are protocol ``shoe``, A1 to A31: docs/protocols.md 10.5."""
 
     protocol: str = "shoe"
-    combine: str = choice("arithmetic", "HOI similarity from verb and object", "arithmetic", "geometric", "minimum")
-    weight: float = amount(0.5, "weight of the verb in it", 0, 1)
-    assign: str = choice("greedy-gt", "who chooses whom (A1)", "greedy-gt", "best-first", "hungarian", "confidence")
-    sigma_ties: str = choice(
-        "confidence",
-        "which of equally similar candidates, under greedy-gt and best-first (A2)",
-        "confidence",
-        "index",
-        "iou",
+    combine: Literal["arithmetic", "geometric", "minimum"] = option("arithmetic", "HOI similarity from verb and object")
+    weight: float = option(0.5, "weight of the verb in it", range=(0, 1))
+    assign: Assign = option("greedy-gt", "who chooses whom (A1)")
+    sigma_ties: Literal["confidence", "index", "iou"] = option(
+        "confidence", "which of equally similar candidates, under greedy-gt and best-first (A2)"
     )
-    threshold: float = amount(0.5, "IoU threshold of both boxes", 0, 1)
-    threshold_at: str = choice(">=", "comparison with it (A3)", ">=", ">")
-    overlap: str = choice("cont", "how areas are counted (A4)", "cont", "+1")
-    min_sigma: str = choice("none", "similarity below which a pair cannot match (A5)", "none", "positive", "delta")
-    missed: str = choice("keep", "the (0, 0) entry of a missed ground truth (A6)", "keep", "drop")
-    fp_scope: str = choice("dataset", "classes that an unmatched prediction can be charged to (A7)", "dataset", "image")
-    delta: float = amount(0.5, "similarity from which it is charged (A8)", 0, 1)
-    delta_at: str = choice(">=", "comparison with delta (A8)", ">=", ">")
-    ap: str = choice(
-        "all-points",
+    threshold: float = option(0.5, "IoU threshold of both boxes", range=(0, 1))
+    threshold_at: At = option(">=", "comparison with it (A3)")
+    overlap: Overlap = option(Overlap.CONTINUOUS, "how areas are counted (A4)", Overlap.CONTINUOUS, Overlap.PIXELS)
+    min_sigma: Literal["none", "positive", "delta"] = option("none", "similarity below which a pair cannot match (A5)")
+    missed: Literal["keep", "drop"] = option("keep", "the (0, 0) entry of a missed ground truth (A6)")
+    fp_scope: Literal["dataset", "image"] = option(
+        "dataset", "classes that an unmatched prediction can be a false positive of (A7)"
+    )
+    delta: float = option(0.5, "similarity from which it is one (A8)", range=(0, 1))
+    delta_at: At = option(">=", "comparison with delta (A8)")
+    ap: Interpolation = option(
+        Interpolation.ALL_POINTS,
         "interpolation of the precision-recall curve (A10)",
-        "all-points",
-        "11-point",
-        "101-point",
-        "trapezoid",
+        Interpolation.ALL_POINTS,
+        Interpolation.ELEVEN,
+        Interpolation.HUNDRED_ONE,
+        Interpolation.TRAPEZOID,
     )
-    ties: str = choice(
-        "expected",
+    ties: Ties = option(
+        Ties.EXPECTED,
         "AP under equal scores: its mean over their orders, or the order of the input (A11)",
-        "expected",
-        "input",
+        Ties.EXPECTED,
+        Ties.INPUT,
     )
-    classes: str = choice("truth", "classes in the mean (A12)", "truth", "all")
-    senses: str = choice(
-        "table", "sense of a ground-truth class: the class table's, or its word's first (A13)", "table", "first"
+    classes: Literal["truth", "all"] = option("truth", "classes in the mean (A12)")
+    senses: Literal["table", "first"] = option(
+        "table", "sense of a ground-truth class: the class table's, or its word's first (A13)"
     )
-    no_interaction: str = choice("keep", "the classes that say a person does nothing (A14)", "keep", "exclude")
-    ensemble: str = choice("mean", "raters into one (A15)", "mean", "median", "majority", "majority-mean")
-    sense: str = choice("max", "sense of a predicted word (A17)", "max", "first", "one")
-    object_words: str = choice(
-        "phrase-first", "senses of an object of several words (A18)", "phrase-first", "pooled", "head", "phrase"
+    no_interaction: NoInteraction = option("keep", "the classes that say a person does nothing (A14)")
+    ensemble: Literal["mean", "median", "majority", "majority-mean"] = option("mean", "raters into one (A15)")
+    sense: Literal["max", "first", "one"] = option("max", "sense of a predicted word (A17)")
+    object_words: Literal["phrase-first", "pooled", "head", "phrase"] = option(
+        "phrase-first", "senses of an object of several words (A18)"
     )
-    unrated: str = choice("zero", "a pair that no rater rated (A19)", "zero", "wup", "drop")
-    direction: str = choice(
-        "class", "similarity seen from the class, or the mean of both directions (A21)", "class", "symmetric"
+    unrated: Literal["zero", "wup", "drop"] = option("zero", "a pair that no rater rated (A19)")
+    direction: Literal["class", "symmetric"] = option(
+        "class", "similarity seen from the class, or the mean of both directions (A21)"
     )
-    tau: float = amount(0.5, "confidence from which a prediction counts for mF1 (A22)", 0, 1)
-    tau_by: str = choice(
-        "score", "tau is a score, or a share of the image's or of all predictions (A22)", "score", "image", "dataset"
+    tau: float = option(0.5, "confidence from which a prediction counts for mF1 (A22)", range=(0, 1))
+    tau_by: Literal["score", "image", "dataset"] = option(
+        "score", "tau is a score, or a share of the image's or of all predictions (A22)"
     )
-    map_tau: float | None = amount(None, "the same for mAP, by score (A23)", 0, 1, none=True)
-    recall: str = choice("fn", "denominator of mF1's recall: TP + FN, or all ground truths (A24)", "fn", "truth")
-    f1_classes: str = choice("truth", "classes in the mean of F1 (A25)", "truth", "counted")
-    prediction_misses: str = choice(
-        "all", "unmatched predictions in the miss rate: all, or those charged (A26)", "all", "charged"
+    map_tau: float | None = option(None, "the same for mAP, by score (A23)", range=(0, 1))
+    recall: Literal["fn", "truth"] = option("fn", "denominator of mF1's recall: TP + FN, or all ground truths (A24)")
+    f1_classes: Literal["truth", "counted"] = option("truth", "classes in the mean of F1 (A25)")
+    prediction_misses: Literal["all", "charged"] = option(
+        "all", "unmatched predictions in the miss rate: all, or those that count as false positives (A26)"
     )
-    cap: int | None = amount(None, "predictions kept an image, best scores first (A27)", 1, 10**9, int, none=True)
-    nms: float | None = amount(None, "pair NMS at this overlap, after the cap, as CDN's (A27)", 0, 1, none=True)
-    repeats: str = choice(
-        "charged",
-        "an exact repeat (same boxes, same spelling): only charged, or matched like any",
-        "charged",
-        "matched",
+    cap: int | None = option(None, "predictions kept an image, best scores first (A27)", range=_COUNT)
+    nms: float | None = option(None, "pair NMS at this overlap, after the cap, as CDN's (A27)", range=(0, 1))
+    repeats: Literal["charged", "matched"] = option(
+        "charged", "an exact repeat (same boxes, same spelling): only a false positive, or matched like any"
     )
+
+    @property
+    def coordinates(self) -> CommonCoordinates:
+        """The coordinates in which boxes are compared: those that ``overlap`` counts in."""
+        return CommonCoordinates.INDICES if self.overlap is Overlap.PIXELS else CommonCoordinates.EDGES
 
 
 @dataclass(frozen=True, slots=True)
-class StrictOptions:
+class StrictOptions(_Overlapping):
     """The choices of an exact-label protocol; docs/protocols.md 0.3."""
 
     protocol: str = "hico-det"
-    coordinates: CommonCoordinates = choice(
-        CommonCoordinates.INDICES, "coordinates in which boxes are compared", *CommonCoordinates
+    coordinates: CommonCoordinates = option(CommonCoordinates.INDICES, "coordinates in which boxes are compared")
+    overlap: Overlap = option(Overlap.PIXELS, "how areas are counted")
+    threshold: float = option(0.5, "pair IoU that counts", range=(0, 1))
+    threshold_at: At = option(">=", "comparison with it")
+    ap: Interpolation = option(Interpolation.ELEVEN, "interpolation")
+    ties: Ties = option(Ties.INPUT, "order of equal scores")
+    cap: int | None = option(None, "predictions kept an image, best scores first", range=_COUNT)
+    cap_ties: Literal["input", "first-copies"] = option(
+        "input", "equal scores at the cap; first-copies is GEN-VLKT's bug"
     )
-    overlap: Overlap = choice(Overlap.PIXELS, "how areas are counted", *Overlap)
-    threshold: float = amount(0.5, "pair IoU that counts", 0, 1)
-    threshold_at: str = choice(">=", "comparison with it", ">=", ">")
-    ap: Interpolation = choice(Interpolation.ELEVEN, "interpolation", *Interpolation)
-    ties: Ties = choice(Ties.INPUT, "order of equal scores", *Ties)
-    cap: int | None = amount(None, "predictions kept an image, best scores first", 1, 10**9, int, none=True)
-    cap_ties: str = choice("input", "equal scores at the cap; first-copies is GEN-VLKT's bug", "input", "first-copies")
-    nms: float | None = amount(None, "pair NMS at this overlap, after the cap; CDN offers 0.7", 0, 1, none=True)
-    class_cap: int | None = amount(None, "predictions kept a class", 1, 10**9, int, none=True)
-    empty_images: str = choice(
-        "count", "predictions on images without ground truth; ignore is the bug of QPIC and CDN", "count", "ignore"
+    nms: float | None = option(None, "pair NMS at this overlap, after the cap; CDN offers 0.7", range=(0, 1))
+    class_cap: int | None = option(None, "predictions kept a class", range=_COUNT)
+    empty_images: Literal["count", "ignore"] = option(
+        "count", "predictions on images without ground truth; ignore is the bug of QPIC and CDN"
     )
-    no_interaction: str = choice("keep", "the classes that say a person does nothing", "keep", "exclude")
-    zero_tp: str = choice(
-        "zero", "a class with predictions and no true positive; skip is Diag-HOI's rule", "zero", "skip"
+    no_interaction: NoInteraction = option("keep", "the classes that say a person does nothing")
+    zero_tp: Literal["zero", "skip"] = option(
+        "zero", "a class with predictions and no true positive; skip is Diag-HOI's rule"
     )
-    unpredicted: str = choice("zero", "a class without predictions; full-only is Diag-HOI's rule", "zero", "full-only")
-    truthless: str = choice("absent", "a class without ground truth; zero is THID's rule", "absent", "zero")
-    known_object: str = choice(
-        "no", "only images with the object: by image-level labels, or by boxes", "no", "labels", "boxes"
+    unpredicted: Literal["zero", "full-only"] = option(
+        "zero", "a class without predictions; full-only is Diag-HOI's rule"
+    )
+    truthless: Literal["absent", "zero"] = option("absent", "a class without ground truth; zero is THID's rule")
+    known_object: Literal["no", "labels", "boxes"] = option(
+        "no", "only images with the object: by image-level labels, or by boxes"
     )
 
 
-Options = TypeVar("Options", SemanticOptions, StrictOptions)
+Family = TypeVar("Family", SemanticOptions, StrictOptions)
 
 STRICT_PREFIX = "strict."
 
@@ -142,8 +188,11 @@ def settings(options: SemanticOptions | StrictOptions) -> dict[str, str]:
     return {prefix + _name(f): _text(getattr(options, f.name)) for f in fields(options)}
 
 
-def changed(options: Options, assignments: Iterable[str]) -> Options:
-    """Apply ``NAME=VALUE`` settings that belong to this kind of options; the others are left to the other kind.
+def changed(options: Family, assignments: Iterable[str]) -> Family:
+    """Apply ``NAME=VALUE`` settings that belong to this family of options; the others are left to the other.
+
+    >>> changed(SemanticOptions(), ["delta=0.25", "strict.cap=100"]).delta
+    0.25
 
     Raises:
         OptionError: for an unknown name, or a value outside its range.
@@ -166,44 +215,54 @@ def describe() -> list[tuple[str, str, str, str]]:
     """Name, values, default and meaning of every option, semantic ones first."""
     return [
         (name, _range(f), _text(f.default), f.metadata["what"])
-        for kind in (SemanticOptions, StrictOptions)
-        for name, f in _choices(kind).items()
+        for family in (SemanticOptions, StrictOptions)
+        for name, f in _choices(family).items()
     ]
 
 
-def _choices(kind: type[SemanticOptions] | type[StrictOptions]) -> dict[str, Field[Any]]:
-    prefix = STRICT_PREFIX if kind is StrictOptions else ""
-    return {prefix + _name(f): f for f in fields(kind) if f.name != "protocol"}
+def _choices(family: type[SemanticOptions] | type[StrictOptions]) -> dict[str, Field[Any]]:
+    prefix = STRICT_PREFIX if family is StrictOptions else ""
+    return {prefix + _name(f): f for f in fields(family) if f.name != "protocol"}
 
 
-def _name(option: Field[Any]) -> str:
-    return option.name.replace("_", "-")
+def _name(choice: Field[Any]) -> str:
+    return choice.name.replace("_", "-")
 
 
 def _text(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _range(option: Field[Any]) -> str:
-    if "values" in option.metadata:
-        return " | ".join(option.metadata["values"])
-    low, high = option.metadata["range"]
-    return f"{low} to {high}" + (" | none" if option.metadata["none"] else "")
+def _values(choice: Field[Any]) -> tuple[str, ...]:
+    """The words that an option can be; none for a number."""
+    if choice.metadata["values"]:
+        return tuple(choice.metadata["values"])
+    if get_origin(choice.type) is Literal:
+        return get_args(choice.type)
+    return tuple(choice.type) if isinstance(choice.type, type) and issubclass(choice.type, StrEnum) else ()
 
 
-def _parsed(name: str, option: Field[Any], text: str) -> Any:
-    error = OptionError(f"option {name}: found {quote(text)}, expected {_range(option)}")
-    if "values" in option.metadata:
-        if text not in option.metadata["values"]:
+def _range(choice: Field[Any]) -> str:
+    if values := _values(choice):
+        return " | ".join(values)
+    low, high = choice.metadata["range"]
+    return f"{low} to {high}" + (" | none" if NoneType in get_args(choice.type) else "")
+
+
+def _parsed(name: str, choice: Field[Any], text: str) -> Any:
+    error = OptionError(f"option {name}: found {quote(text)}, expected {_range(choice)}")
+    if values := _values(choice):
+        if text not in values:
             raise error
-        return type(option.default)(text) if isinstance(option.default, StrEnum) else text
-    if text == "none" and option.metadata["none"]:
+        return values[values.index(text)]
+    kinds = get_args(choice.type) or (choice.type,)
+    if text == "none" and NoneType in kinds:
         return None
     try:
-        value = option.metadata["kind"](text)
+        value = (int if int in kinds else float)(text)
     except ValueError:
         raise error from None
-    low, high = option.metadata["range"]
+    low, high = choice.metadata["range"]
     if not low <= value <= high:
         raise error
     return value

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import quote as escape
 from urllib.parse import unquote
 
 from shoe.core.errors import OptionError, quote
-from shoe.protocols.named import SEMANTIC, STRICT
+from shoe.protocols.named import SEMANTIC
 from shoe.protocols.options import STRICT_PREFIX, SemanticOptions, StrictOptions, settings
 from shoe.version import __version__
 
@@ -22,16 +22,25 @@ _SAFE = " ,.+<>=()[]/_-"
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Ordered pairs of a name and a value, printed as ``shoe:0.1.0|data:hico-det|...``."""
+    """Ordered pairs of a name and a value, printed as ``shoe:0.1.0|data:hico-det|...``.
+
+    Attributes:
+        items: the pairs.
+        protocols: the benchmark's exact-label protocols by name, for :meth:`short`; no part of what is signed.
+    """
 
     items: tuple[tuple[str, str], ...]
+    protocols: Mapping[str, StrictOptions] = field(default_factory=dict, compare=False, repr=False)
 
     def __str__(self) -> str:
         return "|".join(f"{escape(name, _SAFE)}:{escape(value, _SAFE)}" for name, value in self.items)
 
     @classmethod
-    def parse(cls, text: str) -> Signature:
-        """Read a signature back.
+    def parse(cls, text: str, protocols: Mapping[str, StrictOptions] | None = None) -> Signature:
+        """Read a signature back; ``protocols`` as in the class.
+
+        >>> str(Signature.parse("shoe:1.0|data:hico-det"))
+        'shoe:1.0|data:hico-det'
 
         Raises:
             OptionError: if a field has no colon.
@@ -42,12 +51,12 @@ class Signature:
             if not colon:
                 raise OptionError(f"signature: found {quote(part)}, expected name:value")
             items.append((unquote(name), unquote(value)))
-        return cls(tuple(items))
+        return cls(tuple(items), protocols or {})
 
     def short(self) -> str:
-        """A form for captions: version, data, protocol, what differs from it, and a hash of the whole."""
+        """Shorten for captions: version, data, protocol, what differs from it, and a hash of the whole."""
         values = dict(self.items)
-        named: dict[str, SemanticOptions | StrictOptions] = {**STRICT, **SEMANTIC}
+        named: dict[str, SemanticOptions | StrictOptions] = {**self.protocols, **SEMANTIC}
         kept: list[tuple[str, str]] = [(n, values[n]) for n in ("shoe", "data", "split") if n in values]
         for prefix in (STRICT_PREFIX, ""):
             protocol = values.get(f"{prefix}protocol")
@@ -62,25 +71,21 @@ class Signature:
 
 
 def sign(
-    truth: Mapping[str, str],
-    parts: Mapping[str, str],
+    facts: Mapping[str, str],
     strict: StrictOptions | None = None,
     semantic: SemanticOptions | None = None,
+    protocols: Mapping[str, StrictOptions] | None = None,
 ) -> Signature:
     """Sign an evaluation.
 
     Args:
-        truth: facts of what was scored against: ``GroundTruth.facts()``.
-        parts: further facts that move figures: the map and its hash, how predictions were read.
+        facts: what moves figures beside the options: the ground truth's (``GroundTruth.facts()``), the map and its
+            hash, how predictions were read.
         strict: the exact-label protocol that was applied, if one was.
         semantic: the semantic protocol that was applied, if one was.
+        protocols: the benchmark's exact-label protocols by name, for the short form.
     """
-    return Signature(
-        (
-            ("shoe", __version__),
-            *truth.items(),
-            *parts.items(),
-            *(settings(strict).items() if strict else ()),
-            *(settings(semantic).items() if semantic else ()),
-        )
-    )
+    items = {"shoe": __version__, **facts}
+    for options in (strict, semantic):
+        items |= settings(options) if options else {}
+    return Signature(tuple(items.items()), protocols or {})

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats
 from shoe.diagnosis.deltas import Means
@@ -21,7 +22,7 @@ from shoe.diagnosis.sub_tasks import SubTasks, sub_tasks, sub_tasks_of_pairs
 from shoe.diagnosis.sweeps import Sweep, nms_sweep, score_sweep
 from shoe.diagnosis.wording import Wording
 from shoe.predictions.pair_scores import Pairs
-from shoe.protocols.named import STRICT
+from shoe.protocols.options import changed
 from shoe.protocols.signature import Signature, sign
 from shoe.scoring.score import coordinate_names
 
@@ -216,7 +217,8 @@ def findings_of_pairs(
         "boxes": pairs.notes.boxes if pairs.notes else "",
         "diagnosis": "pairs",
     }
-    signature = sign(truth.facts(), facts, replace(STRICT["diag"], no_interaction=no_interaction))
+    options = changed(STRICT["diag"], [f"strict.no-interaction={no_interaction}"])
+    signature = sign(truth.facts() | facts, options, protocols=truth.benchmark.protocols)
     found = _findings(name, signature, len(pairs.table), tasks, remarks)
     return replace(found, sweeps=_sweeps(tasks, None) if sweep else (), absent={"errors": _NO_TRIPLETS, **found.absent})
 

@@ -5,33 +5,15 @@ falls. So a list is held as its positives: rank and label. All functions take ma
 is how the expectation over tied orders is computed.
 """
 
-from enum import StrEnum
-
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices
+from shoe.protocols.options import Interpolation
 
 EPSILON = 1e-8
 """Algorithm 1 (SHOE supplement), lines 34-38: added to the denominators of precision and recall."""
 GRID_TOLERANCE = 1e-12
 """What fractional recall may miss a threshold of a grid by."""
-
-
-class Interpolation(StrEnum):
-    """How a precision-recall curve becomes one number."""
-
-    ALL_POINTS = "all-points"
-    """Area under the envelope (precision at a recall = the best at that or a higher recall)."""
-    TRAPEZOID = "trapezoid"
-    """Area under the straight lines between the points; it starts at the first entry's precision."""
-    ELEVEN_ARANGE = "11-point-arange"
-    """Mean over recalls 0 to 1 by 0.1 as NumPy's arange makes them: 3/10, 6/10 and 7/10 miss theirs (PPDM, QPIC)."""
-    ELEVEN_LINSPACE = "11-point-linspace"
-    """The same from a float64 linspace built from both ends: 3/10 misses (pocket: SCG, UPT, PViC)."""
-    ELEVEN = "11-point"
-    """The same with i/10 exactly."""
-    HUNDRED_ONE = "101-point"
-    """Mean over recalls k/100 (COCO)."""
 
 
 def _grid(interpolation: Interpolation) -> Floats:

@@ -1,35 +1,23 @@
 """Ranked lists of many classes, and their average precision with a policy for ties.
 
 Entries (class, score, credit) of all classes come in one array. Each class's list is sorted by descending score; where
-scores tie, a policy says what the order is (:class:`Ties`).
+scores tie, a policy says what the order is (:class:`~shoe.protocols.options.Ties`).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.scoring.average_precision import Interpolation, average_precision
+from shoe.protocols.options import Interpolation, Ties
+from shoe.scoring.average_precision import average_precision
 from shoe.scoring.tied_orders import TiedList
 
 _MOST_LISTED_ORDERS = 5040
-
-
-class Ties(StrEnum):
-    """What happens to entries of equal score."""
-
-    INPUT = "input"
-    """They keep the order in which they are given (a stable sort)."""
-    REVERSED = "reversed"
-    """They take the opposite order, as ``argsort()[::-1]`` gives it (THID)."""
-    EXPECTED = "expected"
-    """All their orders are equally likely and AP is its expectation: exact while the orders can be listed (5,040 a
-    class), beyond that the mean over orders drawn with a fixed seed, whose standard error is reported."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.coordinates import Coordinates
-from shoe.core.errors import InputError, OptionError, quote, unknown_name
+from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.evidence.profile import Profile, profile_of
 from shoe.evidence.resolution import Resolution, resolution_of
@@ -20,8 +20,8 @@ from shoe.lexicon.digest import lexicon_digest
 from shoe.matching.task import Task
 from shoe.predictions.box_check import BoxReport, examine_boxes
 from shoe.predictions.notes import ReadNotes
-from shoe.protocols.named import SEMANTIC, STRICT
-from shoe.protocols.options import STRICT_PREFIX, SemanticOptions, StrictOptions, changed
+from shoe.protocols.named import choose
+from shoe.protocols.options import SemanticOptions
 from shoe.protocols.signature import Signature, sign
 from shoe.scoring.meaning import Meaning
 from shoe.scoring.semantic import SemanticResult, semantic_score
@@ -117,13 +117,17 @@ class Report:
     def signature(self) -> Signature:
         """How the figures of ``strict`` and ``semantic`` came about."""
         strict = self.strict.options if self.strict else None
-        return sign(self.truth.facts(), self.facts, strict, self.semantic.options if self.semantic else None)
+        return sign(
+            self.truth.facts() | self.facts,
+            strict,
+            self.semantic.options if self.semantic else None,
+            self.truth.benchmark.protocols,
+        )
 
     def signature_of(self, result: StrictResult) -> Signature:
         """How the figures of one strict protocol came about."""
-        return sign(
-            self.truth.facts(), {k: v for k, v in self.facts.items() if k not in _SEMANTIC_FACTS}, result.options
-        )
+        facts = {k: v for k, v in self.facts.items() if k not in _SEMANTIC_FACTS}
+        return sign(self.truth.facts() | facts, result.options, protocols=self.truth.benchmark.protocols)
 
 
 def score(
@@ -152,7 +156,8 @@ def score(
         OptionError: for an unknown protocol, option or value.
         InputError: when predictions and ground truth have no image in common.
     """
-    strict_options, semantic_options = choose(protocols, options, truth)
+    chosen = choose(protocols, options, truth.benchmark.protocols, image_labels=truth.image_labels is not None)
+    strict_options, semantic_options = chosen.strict, chosen.semantic
     task = Task(predictions, truth)
     check_images(task)
     facts = {"coordinates": coordinate_names(predictions)}
@@ -178,34 +183,6 @@ def score(
         absent=absent,
         notes=notes,
     )
-
-
-def choose(
-    protocols: Sequence[str], options: Sequence[str], truth: GroundTruth
-) -> tuple[list[StrictOptions], SemanticOptions | None]:
-    """Turn names and settings into options.
-
-    Raises:
-        OptionError: for an unknown name or value, two semantic protocols, or a setting that no protocol asked for uses.
-    """
-    names = [n for name in protocols for n in ([*STRICT, "shoe"] if name == "all" else [name])]
-    for name in names:
-        if name not in STRICT and name not in SEMANTIC:
-            raise unknown_name("protocol", name, [*STRICT, *SEMANTIC, "all"])
-    semantic_names = [name for name in dict.fromkeys(names) if name in SEMANTIC]
-    if len(semantic_names) > 1:
-        raise OptionError(f"protocols: found {' and '.join(semantic_names)}, expected one semantic protocol a run")
-    strict = [changed(STRICT[name], options) for name in dict.fromkeys(names) if name in STRICT]
-    semantic = changed(SEMANTIC[semantic_names[0] if semantic_names else "shoe"], options)
-    for part, asked in (("semantic", semantic_names), ("strict", strict)):
-        unused = [o for o in options if o.startswith(STRICT_PREFIX) == (part == "strict")]
-        if unused and not asked:
-            raise OptionError(f"option {unused[0]}: found no {part} protocol that it could change; name one")
-    if truth.image_labels is None:
-        if any(o.startswith(f"{STRICT_PREFIX}known-object=labels") for o in options):
-            raise OptionError("option strict.known-object=labels: found no image-level labels, expected --image-labels")
-        strict = [replace(o, known_object="boxes") if o.known_object == "labels" else o for o in strict]
-    return strict, semantic if semantic_names else None
 
 
 def build_meaning(task: Task, similarity: Similarity, options: SemanticOptions) -> Meaning:

@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.coordinates import CommonCoordinates
-from shoe.core.iou import Overlap, OverlapRule
 from shoe.core.ragged import distinct, places
 from shoe.matching.assign import assign
 from shoe.matching.caps import best_of_each
@@ -22,10 +20,10 @@ from shoe.matching.nms import pair_nms
 from shoe.matching.repeats import repeated
 from shoe.matching.spatial import Candidates, candidates
 from shoe.matching.task import Boxes, Task
-from shoe.protocols.options import SemanticOptions
-from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS, Interpolation
+from shoe.protocols.options import SemanticOptions, Ties
+from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS
 from shoe.scoring.meaning import Meaning
-from shoe.scoring.ranking import ClassScores, Ties, class_scores
+from shoe.scoring.ranking import ClassScores, class_scores
 
 Amounts = NDArray[np.floating[Any] | np.integer[Any]]
 
@@ -106,12 +104,9 @@ class Scorer:
 
     def _candidates(self) -> Candidates:
         task, options = self.task, self.options
-        pixels = options.overlap == "+1"
-        space = CommonCoordinates.INDICES if pixels else CommonCoordinates.EDGES
-        overlap = Overlap.PIXELS if pixels else Overlap.CONTINUOUS
-        rule = OverlapRule(overlap, options.threshold, options.threshold_at == ">=")
         first, count = task.alignment.rows_of(task.predictions, len(task.truth.interactions.images))
-        pairs = candidates(Boxes(task.truth.interactions, space), Boxes(task.predictions, space), first, count, rule)
+        truth, ours = (Boxes(t, options.coordinates) for t in (task.truth.interactions, task.predictions))
+        pairs = candidates(truth, ours, first, count, options.rule)
         playing = np.zeros(len(task.predictions), bool)
         playing[self.rows] = True
         if options.repeats == "charged" and not self.prefers_originals:
@@ -245,18 +240,17 @@ class Scorer:
             np.concatenate([score, self.task.predictions.score[false]]),
             np.concatenate([credit, np.zeros(len(false))]),
         )
-        if options.ties == "input":
+        if options.ties is Ties.INPUT:
             image = np.concatenate([self.truth_image[truth], self.task.image[false]])
             place = np.concatenate([truth, len(self.hoi) + false])
             order = np.lexsort((place, image))
             entries = (entries[0][order], entries[1][order], entries[2][order])
-        interpolation = Interpolation(options.ap)
         return class_scores(
             *entries,
             self.truths,
-            interpolation=interpolation,
-            ties=Ties(options.ties),
-            epsilon=GRID_TOLERANCE if interpolation in GRIDS else EPSILON,
+            interpolation=options.ap,
+            ties=options.ties,
+            epsilon=GRID_TOLERANCE if options.ap in GRIDS else EPSILON,
         )
 
     def f1(self, matches: Matches) -> tuple[Floats, Mask]:

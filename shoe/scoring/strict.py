@@ -8,13 +8,12 @@ import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.iou import OverlapRule
 from shoe.matching.caps import best_of_each, best_with_first_copies
 from shoe.matching.nms import pair_nms
 from shoe.matching.strict import true_positives
 from shoe.matching.task import Boxes, Task
-from shoe.protocols.options import StrictOptions
-from shoe.scoring.ranking import Ties, class_scores, mean_over
+from shoe.protocols.options import StrictOptions, Ties
+from shoe.scoring.ranking import class_scores, mean_over
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,14 +50,13 @@ def strict_score(task: Task, options: StrictOptions) -> StrictResult:
     entries = _entries(task, options, truths)
     hoi = task.hoi[entries]
 
-    rule = OverlapRule(options.overlap, options.threshold, options.threshold_at == ">=")
     hits = true_positives(
         Boxes(truth.interactions, options.coordinates),
         np.where(counted[truth.hoi], truth.interactions.image * np.int64(len(classes)) + truth.hoi, -1),
         Boxes(task.predictions, options.coordinates),
         entries,
         task.image[entries] * np.int64(len(classes)) + hoi,
-        rule,
+        options.rule,
         ties_reversed=options.ties is Ties.REVERSED,
     )
     credit = np.zeros(len(entries))

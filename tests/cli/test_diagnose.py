@@ -14,6 +14,7 @@ import orjson
 import pytest
 from PIL import Image
 
+from shoe.benchmarks.hico_det.protocols import PROTOCOLS
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.protocols.signature import Signature
 from tests.cli import run as cli
@@ -56,8 +57,8 @@ def test_default_output_says_what_costs_most_and_is_signed(usual: dict[str, Any]
     assert (done.returncode, done.stderr) == (0, "")
     assert "costs most: object box" in done.stdout
     assert f"mAP {100 * usual['map']:.2f}" in done.stdout
-    assert Signature.parse(usual["signature"]).short() in done.stdout
-    assert Signature.parse(usual["semantic"]["signature"]).short() in done.stdout
+    assert Signature.parse(usual["signature"], PROTOCOLS).short() in done.stdout
+    assert Signature.parse(usual["semantic"]["signature"], PROTOCOLS).short() in done.stdout
 
 
 def test_json_to_a_file_is_whole(tmp_path: Path, usual: dict[str, Any]) -> None:

@@ -19,9 +19,9 @@ import numpy as np
 import orjson
 import pytest
 
+from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.core.shipped import shipped
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.protocols.named import STRICT
 from shoe.protocols.signature import Signature
 from tests.benchmarks.forms import write_mat
 from tests.cli import run as cli
@@ -65,7 +65,7 @@ def test_default_output_has_both_tables_and_a_signature(usual: dict[str, Any]) -
     assert rows["hico-det"][:-1] == [f"{100 * figure:.2f}" for figure in figures]
     names = ("map", "map_without_no_interaction", "mf1", "gt_miss_rate", "prediction_miss_rate")
     assert rows["shoe"] == [*(f"{100 * semantic[name]:.2f}" for name in names), str(semantic["classes"])]
-    assert rows["signature"] == [Signature.parse(usual["signature"]).short()]
+    assert rows["signature"] == [Signature.parse(usual["signature"], STRICT).short()]
 
 
 def test_all_protocols_are_shown_each_with_its_signature() -> None:

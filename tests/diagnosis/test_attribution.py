@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from shoe.diagnosis.attribution import attributed, equal_words, gradients
 from shoe.matching.task import Task
 from shoe.protocols.named import SEMANTIC
-from shoe.scoring.average_precision import EPSILON, Interpolation, average_precision
+from shoe.protocols.options import Interpolation
+from shoe.scoring.average_precision import EPSILON, average_precision
 from shoe.scoring.score import build_meaning
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.similarity import load_similarity

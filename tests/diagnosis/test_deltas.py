@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.fixes import State, untouched
-from shoe.protocols.named import STRICT
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.pictures import CLASSES, comparable, diagnosed
 from tests.oracles.average_precision import eleven_point

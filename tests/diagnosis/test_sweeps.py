@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoe
+from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.core.arrays import Mask
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, OptionError
@@ -19,7 +20,6 @@ from shoe.diagnosis.pairs import PairRules, localise, pair_figures
 from shoe.diagnosis.sweeps import NMS_THRESHOLDS, SCORE_THRESHOLDS, Sweep, nms_sweep, score_sweep
 from shoe.matching.nms import pair_nms
 from shoe.predictions.pair_scores import Pairs, pairs_of
-from shoe.protocols.named import STRICT
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.test_against_oracle import assert_same, diagnosis_of, each_variant
 from tests.diagnosis.test_pairs import CLASSES, RULES, moved_copies, tables

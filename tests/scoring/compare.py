@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
+from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.lexicon.expressions import Part
 from shoe.matching.task import Task
-from shoe.protocols.named import SEMANTIC, STRICT
+from shoe.protocols.named import SEMANTIC
 from shoe.protocols.options import changed
 from shoe.scoring.meaning import Meaning
 from shoe.scoring.semantic import SemanticResult, semantic_score

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.matching.task import Task
-from shoe.protocols.named import STRICT
 from tests.oracles.model import to_tables
 from tests.oracles.scenes import random_scenes, small_classes, toy_similarity
 from tests.scoring.compare import fast_semantic, fast_strict, same

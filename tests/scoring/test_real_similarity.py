@@ -10,9 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 import shoe
+from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import ObjectWords, resolve
-from shoe.protocols.named import STRICT
 from shoe.scoring.score import Report
 from shoe.similarity import Similarity, similarity_table
 from tests.oracles.model import ImageScene, Triplet, class_words, to_tables

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.protocols.named import STRICT
+from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from tests.oracles.model import ImageScene
 from tests.oracles.scenes import random_scenes, scenes, small_classes
 from tests.oracles.strict import PROTOCOLS, Protocol, strict

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.scoring.average_precision import GRID_TOLERANCE, Interpolation, average_precision
-from shoe.scoring.ranking import ClassScores, Ties, class_scores
+from shoe.protocols.options import Interpolation, Ties
+from shoe.scoring.average_precision import GRID_TOLERANCE, average_precision
+from shoe.scoring.ranking import ClassScores, class_scores
 from shoe.scoring.tied_orders import TiedList
 from tests.oracles.average_precision import Method, expected_ap
 

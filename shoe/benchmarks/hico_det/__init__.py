@@ -10,9 +10,9 @@ from shoe.benchmarks.base import Benchmark, Published, TruthFormat, plain_image_
 from shoe.benchmarks.classes import HoiClasses, coco_categories, load_classes
 from shoe.benchmarks.hico_det import bbox_mat, instances, ppdm
 from shoe.benchmarks.hico_det.image_labels import read_image_labels
+from shoe.benchmarks.hico_det.protocols import ABOUT, PROTOCOLS
 from shoe.io.files import parse_json
 from shoe.io.matlab import is_matlab
-from shoe.protocols.named import ABOUT, STRICT
 
 _FOLDER = Path(__file__).parent
 _STEM = re.compile(r"HICO_(?:test|train)2015_\d{8}")
@@ -80,7 +80,7 @@ BENCHMARK = Benchmark(
     object_numbers="COCO",
     splits=("test2015", "train2015"),
     read_image_labels=read_image_labels,
-    protocols=STRICT,
+    protocols=PROTOCOLS,
     about=ABOUT,
     default_protocols=("hico-det", "shoe"),
     load_published=_published,
