@@ -19,6 +19,7 @@ from unittest import mock
 
 import shoe.cli
 from shoe.benchmarks.hico_det.protocols import ABOUT as STRICT_ABOUT
+from shoe.predictions.boxes import LAYOUTS, SCALES
 from shoe.predictions.formats import FORMATS
 from shoe.protocols.named import ABOUT
 from shoe.protocols.options import describe
@@ -108,6 +109,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "kinds": lambda: rows(("kind", "who rates"), [(f"`{name}`", kind_of(name).about) for name in KINDS]),
     "settings": lambda: rows(("setting", "kinds", "default", "what it says"), settings()),
     "formats": lambda: rows(("format", "what it is"), [(f"`{f.name}`", f.description) for f in FORMATS.values()]),
+    "layouts": lambda: rows(("layout", "four numbers are"), [(f"`{name}`", what) for name, what in LAYOUTS.items()]),
+    "scales": lambda: rows(("scale", "they are"), [(f"`{name}`", what) for name, what in SCALES.items()]),
     "commands": commands,
 }
 

@@ -97,6 +97,14 @@ def test_the_raters_that_are_shown_can_be_read(tmp_path: Path) -> None:
     assert [rater.kind for rater in read_raters(tmp_path / "raters.toml").raters] == ["openai", "openai-batch"]
 
 
+def test_answers_of_models_that_are_shown_can_be_read(tmp_path: Path) -> None:
+    for page, lines in fences("json"):
+        (tmp_path / "answers.jsonl").write_text(lines)
+        table = shoe.read_predictions(tmp_path / "answers.jsonl")
+        assert len(table) == lines.count("human_b"), page
+        assert all(table.verbs), page
+
+
 def test_every_public_name_is_in_the_reference() -> None:
     named = set(re.findall(r"^::: shoe\.(\w+)$", PAGES["docs/reference/python.md"], re.MULTILINE))
     errors = {name for name in shoe.__all__ if name.endswith("Error")}
