@@ -18,7 +18,7 @@ from typing import Any
 from unittest import mock
 
 import shoe.cli
-from shoe.benchmarks.hico_det.protocols import ABOUT as STRICT_ABOUT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.predictions.boxes import LAYOUTS, SCALES
 from shoe.predictions.formats import FORMATS
 from shoe.protocols.named import ABOUT
@@ -102,7 +102,8 @@ def commands() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "protocols": lambda: rows(
-        ("protocol", "what it is"), [(f"`{name}`", about) for name, about in (STRICT_ABOUT | ABOUT).items()]
+        ("protocol", "what it is"),
+        [(f"`{name}`", about) for name, about in {**benchmark(DEFAULT).about, **ABOUT}.items()],
     ),
     "semantic-options": lambda: options(strict=False),
     "strict-options": lambda: options(strict=True),
