@@ -18,7 +18,8 @@ from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.errors import InputError, OptionError, near, quote, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
-from shoe.io.files import parse_json, read_bytes
+from shoe.io.files import read_bytes
+from shoe.io.json import parse_json
 from shoe.io.native import read_native
 
 _ZIP_MAGIC = b"PK"

@@ -5,11 +5,9 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-import orjson
-
-from shoe.core.errors import InputError, near, quote
+from shoe.core.errors import InputError, near
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP, _ZLIB = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS
@@ -67,29 +65,6 @@ def _unpacked(data: bytes, form: int, most: int) -> tuple[bytes, bytes]:
     if not unpacker.eof:
         raise ValueError("it ends too early")
     return content, unpacker.unused_data
-
-
-def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
-    """Parse JSON; what breaks it is shown with its line, column and the text found there.
-
-    Args:
-        path: the file, for messages.
-        data: its content, or one line of it.
-        line: the number of that line.
-
-    Raises:
-        InputError: if ``data`` is no JSON.
-    """
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        if data and not error.doc:
-            raise InputError(path, found="bytes that are not UTF-8", expected="JSON") from None
-        rest = error.doc[error.pos : error.pos + 20]
-        found = quote(rest) if rest else f"the end of the {'file' if line is None else 'line'}"
-        hint = "JSON has no NaN or Infinity" if rest.lstrip("-").startswith(("NaN", "Infinity")) else error.msg
-        place = f"line {line or error.lineno}, column {error.colno}"
-        raise InputError(path, record=place, found=found, expected="JSON", hint=hint) from None
 
 
 def _nearest_sibling(path: Path) -> str | None:

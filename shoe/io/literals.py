@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from shoe.core.errors import InputError, quote
-from shoe.io.files import parse_json
+from shoe.io.json import parse_json
 
 _STRING = re.compile(r"""('[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")""", re.DOTALL)
 # None of these can be part of the text between string literals.

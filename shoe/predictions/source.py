@@ -13,7 +13,8 @@ import orjson
 
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.errors import InputError
-from shoe.io.files import parse_json, read_bytes
+from shoe.io.files import read_bytes
+from shoe.io.json import parse_json
 from shoe.io.literals import is_literal, parse_literal
 from shoe.io.matlab import is_matlab
 from shoe.predictions.notes import ReadNotes

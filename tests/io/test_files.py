@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.errors import InputError
-from shoe.io.files import inflated, parse_json, read_bytes, replacing
+from shoe.io.files import inflated, read_bytes, replacing
 
 
 def test_a_file_appears_whole(tmp_path: Path) -> None:
@@ -154,30 +154,3 @@ def test_no_more_is_unpacked_than_a_limit(tmp_path: Path, monkeypatch: pytest.Mo
             read_bytes(tmp_path / "a.gz")
     with pytest.raises(OverflowError, match="packed data of more than"):
         inflated(zlib.compress(b"x" * 1_000_001))
-
-
-BROKEN_JSON = [
-    (b"", "line 1, column 1: found the end of the file, expected JSON"),
-    (b'{"a": [1, 2', "line 1, column 12: found the end of the file, expected JSON"),
-    (b"[1,\n 2,\n NaN]", "line 3, column 2: found 'NaN]', expected JSON (JSON has no NaN or Infinity)"),
-    (b"[-Infinity]", "(JSON has no NaN or Infinity)"),
-    (b'["\xff"]', "found bytes that are not UTF-8, expected JSON"),
-    (b"[" * 5000, "expected JSON (depth limit exceeded)"),
-    (b"[1] [2]", "line 1, column 5: found '[2]', expected JSON"),
-]
-
-
-@pytest.mark.parametrize(("data", "message"), BROKEN_JSON)
-def test_broken_json_is_shown_where_it_breaks(data: bytes, message: str) -> None:
-    with pytest.raises(InputError) as raised:
-        parse_json("a.json", data)
-    assert message in str(raised.value)
-
-
-def test_a_line_of_json_is_named_by_its_number() -> None:
-    with pytest.raises(InputError, match=r"a.jsonl: line 7, column 5: found the end of the line, expected JSON"):
-        parse_json("a.jsonl", b"[1, ", line=7)
-
-
-def test_json_is_parsed() -> None:
-    assert parse_json("a.json", '{"a": [1, "é"]}'.encode()) == {"a": [1, "é"]}

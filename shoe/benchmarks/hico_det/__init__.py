@@ -11,7 +11,7 @@ from shoe.benchmarks.classes import HoiClasses, coco_categories, load_classes
 from shoe.benchmarks.hico_det import bbox_mat, instances, ppdm
 from shoe.benchmarks.hico_det.image_labels import read_image_labels
 from shoe.benchmarks.hico_det.protocols import ABOUT, PROTOCOLS
-from shoe.io.files import parse_json
+from shoe.io.json import parse_json
 from shoe.io.matlab import is_matlab
 
 _FOLDER = Path(__file__).parent

@@ -17,7 +17,7 @@ from shoe.benchmarks.checks import PlaceOf, check_range, triplet_name
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
-from shoe.io.files import parse_json
+from shoe.io.json import parse_json
 
 NAME = "hicodet instances JSON"
 _TRIPLET_LISTS = ("boxes_h", "boxes_o", "hoi", "object", "verb")

@@ -23,7 +23,7 @@ from shoe.benchmarks.classes import HoiClasses
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
-from shoe.io.files import parse_json
+from shoe.io.json import parse_json
 
 NAME = "PPDM/QPIC JSON"
 _TEST = "test2015"
