@@ -45,10 +45,21 @@ def test_the_second_call_installs_nothing(checkout: Path) -> None:
     assert len(calls(checkout)) == 1
 
 
-def test_what_tests_need_includes_what_the_demo_needs(checkout: Path) -> None:
-    environment(checkout, "dev")
-    environment(checkout, "core")
-    assert [call.split()[-1] for call in calls(checkout)] == [".[dev]"]
+@pytest.mark.parametrize(
+    ("kinds", "installed"),
+    [
+        (["dev", "core", "docs"], [".[dev]"]),
+        (["core", "dev"], [".", ".[dev]"]),
+        (["ci", "dev", "core", "ci"], [".[dev,local]"]),
+        (["dev", "ci"], [".[dev]", ".[dev,local]"]),
+    ],
+)
+def test_what_a_larger_kind_brought_is_not_installed_again(
+    checkout: Path, kinds: list[str], installed: list[str]
+) -> None:
+    for kind in kinds:
+        assert environment(checkout, kind).returncode == 0
+    assert [call.split()[-1] for call in calls(checkout)] == installed
 
 
 def test_a_change_of_pyproject_installs_again(checkout: Path) -> None:
