@@ -109,12 +109,11 @@ def _shown(value: int | str) -> str:
 
 def _write_json(content: Mapping[str, Any], target: str | None) -> bool:
     """Write JSON where it is wanted; True if that takes up the output."""
-    import orjson
-
     from shoe.cli.output import write_json
+    from shoe.io.json import encode
 
     if target is not None:
-        write_json(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE), target)
+        write_json(encode(content, readable=True), target)
     return target == "-"
 
 

@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 
 from shoe.core.errors import InputError, quote
 from shoe.io.json import parse_json
@@ -75,4 +75,4 @@ def _as_json(literal: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about escapes that Python does not know
         value = literal_eval(literal.replace("\n", "\\n").replace("\r", "\\r"))
-    return orjson.dumps(value).decode()
+    return msgspec.json.encode(value).decode()

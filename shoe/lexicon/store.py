@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Literal
 from zlib import crc32
 
+import msgspec
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from shoe.lexicon.keys import Keys, keys_of
@@ -48,7 +48,7 @@ class Lexicon:
     def __init__(self, content: bytes | mmap.mmap) -> None:
         """Take a compiled file's content: magic, header length, JSON header, arrays."""
         start = 16 + int.from_bytes(content[8:16], "little")
-        header = orjson.loads(content[16:start])
+        header = msgspec.json.decode(content[16:start])
         arrays = {
             name: np.frombuffer(content, dtype, length, start + offset)
             for name, dtype, offset, length in header["arrays"]
