@@ -20,6 +20,14 @@ _ROOT = Path(__file__).resolve().parent.parent
 _SHARED = _ROOT.parent / "shared" / "data"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what reads all of WordNet as slow, before slow tests are left out."""
+    for item in items:
+        if "reader" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real annotation files; tests that need it are left out, and named, where it is absent."""
@@ -30,7 +38,10 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def reader() -> Any:
-    """WordNet as nltk reads it; tests that need it are left out, and named, where it is absent."""
+    """WordNet as nltk reads it, which takes seconds: tests that compare with it are ``slow`` by that.
+
+    They are left out, and named, where it is absent.
+    """
     nltk = pytest.importorskip("nltk")
     nltk.data.path.append(str(_ROOT / ".wordnet" / "nltk_data"))
     try:

@@ -11,6 +11,7 @@ import pytest
 
 from shoe import __version__
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -25,6 +25,7 @@ def script() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_the_shipped_file_is_what_the_script_makes(script: ModuleType) -> None:
     if not script.SOURCE.is_dir():
         pytest.skip("WordNet's files are not in .wordnet: run scripts/setup-wordnet")

@@ -41,7 +41,7 @@ PAIRS: dict[Part, list[tuple[str, str]]] = {
 }
 RULES: dict[Part, str] = {"verb": "some verbs", "object": "some objects"}
 
-pytestmark = pytest.mark.usefixtures("reader")
+pytestmark = pytest.mark.usefixtures("definitions")
 
 
 @pytest.fixture(autouse=True)

@@ -87,7 +87,7 @@ base_url = "{url}"
 {more}
 """
 
-pytestmark = pytest.mark.usefixtures("reader")
+pytestmark = pytest.mark.usefixtures("definitions")
 
 
 class Work:
