@@ -41,8 +41,9 @@ def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) 
     lengths = np.minimum(lengths, _LONGEST)
     words = -(-int(lengths.max()) // _WORD)
     width = max(words, 1) * _WORD
-    # One window per byte of the file, overlapping: picking rows copies each name once, and nothing else.
-    windows: NDArray[np.void] = np.ndarray(len(text), f"V{width}", text + bytes(width), strides=(1,))
+    # One window per byte of the file and one after it (an empty name may end it), overlapping: picking rows copies each
+    # name once, and nothing else.
+    windows: NDArray[np.void] = np.ndarray(len(text) + 1, f"V{width}", text + bytes(width), strides=(1,))
     rows = windows[starts].view("<u8").reshape(len(starts), -1)
     rows &= _MASKS[lengths, : rows.shape[1]]
     return _mix(rows)
