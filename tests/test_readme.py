@@ -119,6 +119,20 @@ def test_files_that_are_pointed_to_exist() -> None:
             assert (ROOT / script).exists(), (page, script)
 
 
+@pytest.mark.parametrize("command", ["score"])
+def test_the_page_of_json_keys_has_those_of_the_help(command: str) -> None:
+    """The help's keys are held to real files in tests/cli."""
+    told = re.search(r"JSON keys:\s(.*?)\.\s+Fractions", generated.output(f"shoe {command} --help"), re.DOTALL)
+    assert told is not None
+    prose = re.sub(
+        r"where\s+several\s+are\s+asked\s+for|and,\s+under\s+models\s+where\s+there\s+are\s+several", "", told[1]
+    )
+    section = PAGES["docs/reference/json.md"].split(f"## shoe {command}\n")[1].split("\n## ")[0]
+    there = {key for row in re.findall(r"^\|.*", section, re.MULTILINE) for key in re.findall(r"`([a-z_0-9]+)`", row)}
+    assert set(re.findall(r"[a-z_0-9]+", prose)) - there == set()
+    assert there - set(re.findall(r"[a-z_0-9]+", prose)) == set()
+
+
 SECTION = r"(?:A?\d+(?:\.\d+)?)"
 LIST = rf"{SECTION}(?:(?:, | and | to |, and ){SECTION})*"
 
