@@ -44,6 +44,11 @@ def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> 
     return mark
 
 
+def stable_order(numbers: NDArray[np.integer]) -> Indices:
+    """Stable argsort of whole numbers from 0 on; small ones by radix, in a fraction of the time."""
+    return np.argsort(numbers.astype(np.uint16) if numbers.max(initial=0) < 1 << 16 else numbers, kind="stable")
+
+
 def distinct(values: Indices) -> Indices:
     """Distinct values, ascending; ``np.unique`` first imports what takes as long as scoring a small file."""
     ascending = np.sort(values)

@@ -17,7 +17,6 @@ from shoe.diagnosis.order import Order, largest_of_each, runs
 from shoe.diagnosis.overlaps import Overlaps
 from shoe.diagnosis.scope import Scope
 from shoe.matching.assign import assign
-from shoe.matching.spatial import Candidates
 
 FIXABLE = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX, ErrorType.ASSOCIATION, ErrorType.INTERACTION)
 """The types whose oracle fixes; the others' removes."""
@@ -152,9 +151,8 @@ def shared_map(scope: Scope, pairs: Overlaps, types: NDArray[np.int8], order: Or
     prediction, truth = pairs.prediction[free], pairs.truth[free]
     place = np.arange(len(found_by)) - np.searchsorted(scope.truth_image, scope.truth_image)
     equal = np.zeros(len(free))
-    candidates = Candidates(truth, prediction, equal)
     preference: Floats = -rank[prediction].astype(np.float64)
-    won = assign(candidates, equal, preference, scope.truth_image, place, equal, "greedy-gt")
+    won = assign(truth, prediction, equal, preference, scope.truth_image, place, equal, "greedy-gt")
     owner = np.full(len(found_by), NO_PART, np.int64)
     owner[truth[won]] = prediction[won]
     return owner

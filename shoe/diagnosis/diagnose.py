@@ -26,7 +26,7 @@ from shoe.diagnosis.walk import Walk, walk
 from shoe.matching.task import Task
 from shoe.predictions.notes import ReadNotes
 from shoe.protocols.options import changed
-from shoe.scoring.score import check_images, coordinate_names
+from shoe.scoring.score import coordinate_names
 
 CHOICES = ("seeded", "best")
 NO_INTERACTION_CHOICES = ("exclude", "keep")
@@ -65,7 +65,7 @@ def diagnose(
     """
     rules = _rules(variant, choice, seed, no_interaction)
     task = Task(predictions, truth)
-    check_images(task)
+    task.check_images()
     facts = {"coordinates": coordinate_names(predictions)}
     if notes is not None:
         facts |= {"boxes": notes.boxes, "scores": notes.scores}

@@ -20,8 +20,7 @@ from shoe.diagnosis.flow import NO_PART, ErrorType
 from shoe.diagnosis.nearness import Nearness
 from shoe.diagnosis.order import runs
 from shoe.diagnosis.sides import Side
-from shoe.matching.spatial import Candidates, candidates
-from shoe.matching.task import Boxes
+from shoe.matching.overlaps import Overlaps
 
 _EXAMPLES = 5
 _RIGHT_OBJECT = (ErrorType.TRUE_POSITIVE, ErrorType.DUPLICATE, ErrorType.INTERACTION)
@@ -106,23 +105,19 @@ def misses_of(diagnosis: Diagnosis, verbs: Side, objects: Side) -> tuple[Misses,
     )
 
 
-def _in_place(diagnosis: Diagnosis) -> Candidates:
+def _in_place(diagnosis: Diagnosis) -> Overlaps:
     """Predictions and ground truths that have a part, where both boxes overlap enough, whatever their labels.
 
     Sorted by prediction, then by ground truth.
     """
     task, options = diagnosis.task, diagnosis.variant.strict
-    truths = task.truth.interactions
-    first, count = task.alignment.rows_of(task.predictions, len(truths.images))
-    pairs = candidates(
-        Boxes(truths, options.coordinates), Boxes(task.predictions, options.coordinates), first, count, options.rule
-    )
+    pairs = task.overlaps(options.coordinates, options.rule)
     part = (diagnosis.truth_status != NO_PART)[pairs.truth] & (diagnosis.types != NO_PART)[pairs.prediction]
     pairs = pairs.select(part)
     return pairs.select(np.argsort(pairs.prediction, kind="stable"))
 
 
-def _split(diagnosis: Diagnosis, pairs: Candidates, side: Side) -> Misses:
+def _split(diagnosis: Diagnosis, pairs: Overlaps, side: Side) -> Misses:
     row = side.row[diagnosis.task.truth.hoi[pairs.truth]]
     word = side.words_of(diagnosis.task.predictions)[pairs.prediction]
     similarity, code = side.table.values[row, word], side.near.code[row, word]

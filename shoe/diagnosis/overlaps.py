@@ -1,17 +1,18 @@
-"""Which boxes of the predictions are in the place of which boxes of the ground truth: every IoU, computed once."""
+"""Which boxes of the predictions are in the place of which boxes of the ground truth: those of its scope."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.coordinates import CommonCoordinates
-from shoe.core.iou import OverlapRule, area, iou
+from shoe.core.iou import OverlapRule, iou
 from shoe.core.ragged import blocks, expand
 from shoe.diagnosis.scope import Scope
-from shoe.matching.task import Boxes
+from shoe.matching.overlaps import Boxes
 
 _PAIRS_AT_ONCE = 1 << 16
 """Keeps the work arrays of a block in the processor's cache."""
@@ -47,66 +48,56 @@ class Overlaps:
 
 
 def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
-    """Compare every prediction with every truth of its image."""
-    truths = np.bincount(scope.truth_image, minlength=scope.images)
-    predictions = np.bincount(scope.image, minlength=scope.images)
-    first_truth, first_prediction = np.cumsum(truths) - truths, np.cumsum(predictions) - predictions
-    ours = Boxes(scope.task.predictions, coordinates)
-    theirs = Boxes(scope.task.truth.interactions, coordinates)
-    names = scope.task.truth.classes.objects
-    person = names.index(_PERSON) if _PERSON in names else len(names)
+    """Look up which predictions in scope share a box with which truths."""
+    found = scope.task.overlaps(coordinates, rule, either=True)
+    truth = _index(scope.truth, len(scope.task.truth.interactions))[found.truth]
+    prediction = _index(scope.prediction, len(scope.task.predictions))[found.prediction]
+    part = np.flatnonzero((truth >= 0) & (prediction >= 0))
+    found, truth, prediction = found.select(part), truth[part], prediction[part]
+    human = rule.holds(found.human)
+    object_ = rule.holds(found.object) & (scope.truth_object[truth] == scope.object[prediction])
+    near = np.flatnonzero(human | object_)
+    near = near[np.argsort(prediction[near], kind="stable")]
+    truth, prediction, human, object_ = truth[near], prediction[near], human[near], object_[near]
+    pair_iou = np.where(human & object_, found.iou[near], 0.0)
+    correct = _correct(scope, coordinates, rule, prediction, human, object_)
+    return Overlaps(prediction, truth, human, object_, pair_iou, *correct)
+
+
+def _correct(
+    scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule, prediction: Indices, human: Mask, object_: Mask
+) -> tuple[Mask, Mask]:
+    """(p,) which human boxes, and which object boxes, are on a box of their label, be it of the other kind."""
     human_correct, object_correct = np.zeros((2, len(scope.prediction)), bool)
-    found: list[tuple[Indices, Indices, Mask, Mask, Floats]] = []
-    for start, end in blocks(truths * predictions, _PAIRS_AT_ONCE):
-        begin, first = first_prediction[start], first_truth[start]
-        of_image = np.repeat(np.arange(start, end), predictions[start:end])
-        p, t = expand(first_truth[of_image] - first, truths[of_image])
-        rows = scope.prediction[begin : begin + len(of_image)]
-        truth_rows = scope.truth[first : first + truths[start:end].sum()]
-        humans, objects = _Side(ours.human(rows), rule), _Side(ours.object(rows), rule)
-        true_humans, true_objects = _Side(theirs.human(truth_rows), rule), _Side(theirs.object(truth_rows), rule)
-        label = scope.object[begin : begin + len(rows)]
-        true_label = scope.truth_object[first : first + len(truth_rows)]
-
-        pair_iou = humans.iou(true_humans, p, t)
-        human = rule.holds(pair_iou)
-        alike = np.flatnonzero(label[p] == true_label[t])
-        object_iou = objects.iou(true_objects, p[alike], t[alike])
-        holds = np.flatnonzero(rule.holds(object_iou))
-        on_object = alike[holds]
-        object_ = np.zeros(len(p), bool)
-        object_[on_object] = True
-        pair_iou[on_object] = np.minimum(pair_iou[on_object], object_iou[holds])
-        pair_iou *= human & object_
-        near = np.flatnonzero(human | object_)
-        found.append((p[near] + begin, t[near] + first, human[near], object_[near], pair_iou[near]))
-
-        human_correct[begin + p[np.flatnonzero(human)]] = True
-        object_correct[begin + p[on_object]] = True
-        for mark, side, other, people, of in (
-            (human_correct, humans, true_objects, true_label == person, t),
-            (object_correct, objects, true_humans, label == person, p),
-        ):
-            if people.any():
-                crossed = np.flatnonzero(people[of])
-                holds = np.flatnonzero(rule.holds(side.iou(other, p[crossed], t[crossed])))
-                mark[begin + p[crossed[holds]]] = True
-    if not found:
-        none, never = np.zeros(0, np.int64), np.zeros(0, bool)
-        found.append((none, none, never, never, np.zeros(0)))
-    prediction, truth, human_too, object_too, values = (np.concatenate(column) for column in zip(*found, strict=True))
-    return Overlaps(prediction, truth, human_too, object_too, values, human_correct, object_correct)
+    human_correct[prediction[human]] = True
+    object_correct[prediction[object_]] = True
+    names = scope.task.truth.classes.objects
+    if _PERSON not in names:
+        return human_correct, object_correct
+    ours, theirs = Boxes(scope.task.predictions, coordinates), Boxes(scope.task.truth.interactions, coordinates)
+    person = names.index(_PERSON)
+    every, people = np.arange(len(scope.prediction)), np.flatnonzero(scope.truth_object == person)
+    for p, t in _pairs(scope, every, people):
+        on = rule.holds(iou(ours.human(scope.prediction[p]), theirs.object(scope.truth[t]), rule.overlap))
+        human_correct[p[on]] = True
+    for p, t in _pairs(scope, np.flatnonzero(scope.object == person), np.arange(len(scope.truth))):
+        on = rule.holds(iou(ours.object(scope.prediction[p]), theirs.human(scope.truth[t]), rule.overlap))
+        object_correct[p[on]] = True
+    return human_correct, object_correct
 
 
-class _Side:
-    """Boxes of one kind, by column, so that the arithmetic runs over contiguous memory."""
+def _pairs(scope: Scope, predictions: Indices, truths: Indices) -> Iterator[tuple[Indices, Indices]]:
+    """Every one of some predictions with every one of some truths of its image, a bounded number at a time."""
+    count = np.bincount(scope.truth_image[truths], minlength=scope.images)
+    first = np.cumsum(count) - count
+    image = scope.image[predictions]
+    for start, end in blocks(count[image], _PAIRS_AT_ONCE):
+        owner, t = expand(first[image[start:end]], count[image[start:end]])
+        yield predictions[start:end][owner], truths[t]
 
-    def __init__(self, boxes: Floats, rule: OverlapRule) -> None:
-        self.columns = np.ascontiguousarray(boxes.T)
-        self.area = area(boxes, rule.overlap)
-        self.rule = rule
 
-    def iou(self, other: _Side, own: Indices, others: Indices) -> Floats:
-        """(c,) IoU of some boxes with some of another kind."""
-        a, b = np.take(self.columns, own, axis=1), np.take(other.columns, others, axis=1)
-        return iou(a.T, b.T, self.rule.overlap, (self.area[own], other.area[others]))
+def _index(rows: Indices, size: int) -> Indices:
+    """(size,) index of each row of a table in the scope; -1 for those that have no part."""
+    index = np.full(size, -1, np.int64)
+    index[rows] = np.arange(len(rows))
+    return index

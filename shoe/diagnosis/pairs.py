@@ -15,15 +15,16 @@ from numpy.typing import NDArray
 from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.equal_rows import as_bits, first_equal
 from shoe.core.errors import unknown_name
 from shoe.core.iou import iou
 from shoe.core.ragged import expand, first_of_each, places
 from shoe.diagnosis.overlaps import Overlaps, overlaps
 from shoe.diagnosis.scope import Scope
-from shoe.matching.task import Boxes, Task
-from shoe.predictions.equal_rows import as_bits, first_equal
+from shoe.matching.nms import greedily_kept
+from shoe.matching.overlaps import Boxes
+from shoe.matching.task import Task
 from shoe.predictions.pair_scores import Pairs
-from shoe.scoring.score import check_images
 
 _BY_TOOLBOX = STRICT["diag"]
 _RULE = _BY_TOOLBOX.rule
@@ -125,7 +126,7 @@ def localise(
     """
     rules = rules or PairRules()
     task = Task(pairs.table, truth)
-    check_images(task)
+    task.check_images()
     scope = Scope.of(task, no_interaction)
     every = np.ones(len(scope.truth), bool)
     return _standing_for(pairs, rules, scope, overlaps(scope, _BY_TOOLBOX.coordinates, _RULE), every)
@@ -180,27 +181,6 @@ def pair_figures(localised: Localised, place: Indices | None = None) -> PairFigu
     )
 
 
-def kept_one_by_one(later: Indices, earlier: Indices, place: Indices) -> Mask:
-    """Go through groups from their first element on, and keep what is not close to one that was kept before it.
-
-    Args:
-        later: (c,) element of each pair of close ones of a group.
-        earlier: (c,) the other one, which comes before it.
-        place: (n,) place of each element in its group, from 0.
-
-    Returns:
-        (n,) which elements are kept.
-    """
-    by_place = np.argsort(place[later], kind="stable")
-    later, earlier = later[by_place], earlier[by_place]
-    kept = np.ones(len(place), bool)
-    end = 0
-    for size in np.bincount(place[later]).tolist():
-        begin, end = end, end + size
-        kept[later[begin:end][kept[earlier[begin:end]]]] = False
-    return kept
-
-
 def _standing_for(pairs: Pairs, rules: PairRules, scope: Scope, hits: Overlaps, counted: Mask) -> Localised:
     """Find which triplets, of those that are counted, stand for a pair, a person, an object of their own."""
     rows = scope.truth[counted]
@@ -233,7 +213,7 @@ def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> M
     for each in boxes:
         close = _RULE.holds(iou(each[later], each[earlier], _RULE.overlap))
         later, earlier = later[close], earlier[close]
-    return kept_one_by_one(later, earlier, place)
+    return greedily_kept(later, earlier, place)
 
 
 def _largest_one_to_one(truth: Indices, prediction: Indices) -> int:

@@ -15,21 +15,19 @@ from shoe.benchmarks.checks import triplet_name
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
-from shoe.core.iou import Overlap, iou
-from shoe.core.ragged import blocks, expand, first_of_each
 from shoe.diagnosis.deltas import Means, Ranking
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.fixes import untouched
 from shoe.diagnosis.flow import NO_PART, ErrorType
 from shoe.diagnosis.order import Order
-from shoe.diagnosis.pairs import Localised, PairFigures, kept_one_by_one, pair_figures
+from shoe.diagnosis.pairs import Localised, PairFigures, pair_figures
+from shoe.matching.nms import Suppression
 from shoe.predictions.pair_scores import Pairs, find_pairs
 
 NMS_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 """Overlaps up to which a pair stays beside a better one; at 1 all stay."""
 SCORE_THRESHOLDS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7)
 """Scores from which on predictions stay; at 0 all probabilities do."""
-_COMPARISONS_AT_ONCE = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,11 @@ def nms_sweep(
         if not 0 <= threshold <= 1:
             raise OptionError(f"NMS threshold: found {threshold:g}, expected 0 to 1")
     lowest = min(thresholds, default=1.0)
-    return _sweep("nms", localised, thresholds, diagnosis, lambda table: _Suppression(table, lowest).kept)
+
+    def suppressed(table: Interactions) -> Callable[[float], Mask]:
+        return Suppression(table, np.arange(len(table)), lowest).kept
+
+    return _sweep("nms", localised, thresholds, diagnosis, suppressed)
 
 
 def score_sweep(
@@ -187,37 +189,3 @@ class _Scored:
         nobody = np.full(len(self.scope.truth), NO_PART, np.int64)
         found_by = self.order.best_of(self.right[left], self.truth[left], nobody)
         return self.ranking.means(replace(untouched(found_by, len(kept)), kept=kept))
-
-
-class _Suppression:
-    """Pair-wise NMS of a table, prepared for all thresholds from a lowest on."""
-
-    def __init__(self, table: Interactions, lowest: float) -> None:
-        words = table.verb * np.int64(len(table.objects)) + table.object
-        group = table.image * np.int64(len(table.verbs) * len(table.objects)) + words
-        self.rows = rows = np.lexsort((-table.score, group))
-        start = np.flatnonzero(first_of_each(group[rows]))
-        first = np.repeat(start, np.diff(start, append=len(rows)))
-        self.place = np.arange(len(rows)) - first
-        humans, objects = table.human_boxes[rows], table.object_boxes[rows]
-        none = np.zeros(0, np.int64)
-        found: list[tuple[Indices, Indices, Floats]] = [(none, none, np.zeros(0))]
-        for begin, end in blocks(self.place, _COMPARISONS_AT_ONCE):
-            later, earlier = expand(first[begin:end], self.place[begin:end])
-            later += begin
-            overlap = iou(humans[later], humans[earlier], Overlap.PIXELS)
-            close = np.flatnonzero(overlap > lowest)
-            later, earlier = later[close], earlier[close]
-            overlap = overlap[close] * np.sqrt(iou(objects[later], objects[earlier], Overlap.PIXELS))
-            close = np.flatnonzero(overlap > lowest)
-            found.append((later[close], earlier[close], overlap[close]))
-        later, earlier, overlap = (np.concatenate(column) for column in zip(*found, strict=True))
-        by_place = np.argsort(self.place[later].astype(np.uint16), kind="stable")  # so that no threshold has to sort
-        self.later, self.earlier, self.overlap = later[by_place], earlier[by_place], overlap[by_place]
-
-    def kept(self, threshold: float) -> Mask:
-        """(n,) which rows of the table stay."""
-        close = self.overlap > threshold
-        kept = np.zeros(len(self.rows), bool)
-        kept[self.rows[kept_one_by_one(self.later[close], self.earlier[close], self.place)]] = True
-        return kept

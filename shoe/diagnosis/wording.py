@@ -24,7 +24,7 @@ from shoe.diagnosis.attribution import attributed, equal_words
 from shoe.diagnosis.confusions import Confusion, gathered
 from shoe.diagnosis.mended import Tables
 from shoe.diagnosis.sides import Side
-from shoe.matching.spatial import Candidates
+from shoe.matching.overlaps import Overlaps
 from shoe.scoring.meaning import Meaning
 from shoe.scoring.score import build_meaning
 from shoe.scoring.scorer import Matches, Scorer
@@ -32,7 +32,7 @@ from shoe.similarity import WordNetSimilarity
 
 MOST = 50
 """Confusions that are listed."""
-_NOTHING = Candidates(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+_NOTHING = Overlaps(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def wording_of(
     )
 
 
-def _under(scorer: Scorer, meaning: Meaning, near: Candidates | None = None) -> Scorer:
+def _under(scorer: Scorer, meaning: Meaning, near: Overlaps | None = None) -> Scorer:
     return Scorer(scorer.task, meaning, scorer.options, scorer.near if near is None else near)
 
 

@@ -10,8 +10,8 @@ from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.ragged import distinct, first_of_each
 from shoe.evidence.completions import Completions
 from shoe.evidence.outlook import Outlook, any_maximal, in_file_order
+from shoe.matching.overlaps import Overlaps
 from shoe.matching.repeats import repeated
-from shoe.matching.spatial import Candidates
 from shoe.scoring.scorer import Scorer
 
 
@@ -30,7 +30,7 @@ class Entries:
         surely_left: (u,) those that are in any case.
     """
 
-    pairs: Candidates
+    pairs: Overlaps
     low: Floats
     high: Floats
     outlook: Outlook
@@ -83,7 +83,7 @@ def entries_of(scorer: Scorer, completions: Completions, rows: Indices) -> Entri
     )
 
 
-def _playing(scorer: Scorer, playing: Mask) -> Candidates:
+def _playing(scorer: Scorer, playing: Mask) -> Overlaps:
     """Candidates of some predictions; repeats that cannot match are left out."""
     pairs = scorer.near
     keep = playing[pairs.prediction]
@@ -94,7 +94,7 @@ def _playing(scorer: Scorer, playing: Mask) -> Candidates:
     return pairs if keep.all() else pairs.select(keep)
 
 
-def _outlook(scorer: Scorer, pairs: Candidates, low: Floats, high: Floats) -> Outlook:
+def _outlook(scorer: Scorer, pairs: Overlaps, low: Floats, high: Floats) -> Outlook:
     options, predictions = scorer.options, scorer.task.predictions
     certain = scorer.may_match(low)
     if options.assign != "greedy-gt" or not len(low):

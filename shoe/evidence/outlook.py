@@ -14,7 +14,7 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.ragged import first_of_each
-from shoe.matching.spatial import Candidates
+from shoe.matching.overlaps import Overlaps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ class Outlook:
     surely_left: Mask
 
 
-def any_maximal(pairs: Candidates, low: Floats, certain: Mask, truths: int, predictions: int) -> Outlook:
+def any_maximal(pairs: Overlaps, low: Floats, certain: Mask, truths: int, predictions: int) -> Outlook:
     """Expect any matching to which no pair could be added, as every method makes one.
 
     A ground truth is sure if one of its candidates is nobody else's: only it could have taken that one.
@@ -65,7 +65,7 @@ def any_maximal(pairs: Candidates, low: Floats, certain: Mask, truths: int, pred
 
 
 def in_file_order(
-    pairs: Candidates,
+    pairs: Overlaps,
     low: Floats,
     high: Floats,
     certain: Mask,

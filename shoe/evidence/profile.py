@@ -8,8 +8,9 @@ import numpy as np
 
 from shoe.core.coordinates import CommonCoordinates
 from shoe.core.interactions import Interactions
+from shoe.matching.overlaps import Boxes
 from shoe.matching.repeats import repeated
-from shoe.matching.task import Boxes, Task
+from shoe.matching.task import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Profile:
 def profile_of(task: Task) -> Profile:
     """Look at all predictions of a task."""
     predictions = task.predictions
-    sizes = np.concatenate([task.truth.interactions.sizes, [[0, 0]]])[task.alignment.truth_image]
+    sizes = np.concatenate([task.truth.interactions.sizes, [[0, 0]]])[task.truth_image]
     known = np.flatnonzero(np.repeat((sizes > 0).all(axis=1), np.diff(predictions.offsets)))
     outside_share = None
     if len(known):
@@ -42,7 +43,7 @@ def profile_of(task: Task) -> Profile:
         outside_share = float(outside.mean())
     return Profile(
         images=int((np.diff(predictions.offsets) > 0).sum()),
-        unknown_images=task.alignment.unknown,
+        unknown_images=task.unknown_images,
         constant_scores=_constant(predictions),
         repeats=len(repeated(predictions, np.arange(len(predictions)))),
         outside_share=outside_share,

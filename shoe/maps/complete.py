@@ -23,7 +23,7 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.draft import Draft, Pair, question
 from shoe.maps.influence import by_charges, by_credit
-from shoe.matching.spatial import Candidates
+from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
 from shoe.protocols.named import SEMANTIC
 from shoe.scoring.score import build_meaning
@@ -134,7 +134,7 @@ def complete(
     """
     draft = Draft.of(similarity, raters, purpose)
     rounds: list[Round] = []
-    near: Candidates | None = None
+    near: Overlaps | None = None
     asked = 0
     while True:
         look = _Look.at(similarity, task, near)
@@ -172,14 +172,14 @@ class _Look:
     """What a map makes of an evaluation, and what it leaves open; ``prospects`` is None where that is nothing."""
 
     score: float
-    near: Candidates
+    near: Overlaps
     prospects: Prospects | None
     interval: Bounds
     matches: Bounds
     today: tuple[Floats, Floats]
 
     @classmethod
-    def at(cls, similarity: SimilarityMap, task: Task, near: Candidates | None) -> _Look:
+    def at(cls, similarity: SimilarityMap, task: Task, near: Overlaps | None) -> _Look:
         meaning = build_meaning(task, similarity, OPTIONS)
         scorer = Scorer(task, meaning, OPTIONS, near)
         score = map_of(scorer)

@@ -5,27 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices
-from shoe.core.ragged import first_of_each
-from shoe.matching.spatial import Candidates
+from shoe.core.ragged import first_of_each, stable_order
+from shoe.protocols.options import Assign
 
 
 def assign(
-    pairs: Candidates,
+    truth: Indices,
+    prediction: Indices,
     sigma: Floats,
     preference: Floats,
     image: Indices,
-    place: Indices,
+    turn: Indices,
     score: Floats,
-    method: str,
+    method: Assign,
 ) -> Indices:
     """Choose pairs so that each ground truth and each prediction is in at most one.
 
     Args:
-        pairs: c candidate pairs.
+        truth: (c,) ground truth of each candidate pair, ascending.
+        prediction: (c,) its prediction, ascending for one ground truth.
         sigma: (c,) similarity of each pair.
         preference: (c,) decides between equal sigma: the higher first, then the lower row of the prediction.
         image: (t,) image of each ground truth, ascending.
-        place: (t,) its place among the ground truths of its image.
+        turn: (t,) its index among the ground truths of its image.
         score: (c,) confidence of each pair's prediction.
         method: ``greedy-gt`` (Algorithm 1, line 9: ground truths choose in file order), ``best-first`` (the most
             similar pair of the image first), ``hungarian`` (most pairs, then the largest total sigma), or
@@ -37,16 +39,16 @@ def assign(
     if len(sigma) == 0:
         return np.zeros(0, np.int64)
     if method == "greedy-gt":
-        return _in_turns(pairs.truth, pairs.prediction, place[pairs.truth], sigma, preference)
-    image = image[pairs.truth]
+        return _in_turns(truth, prediction, turn[truth], sigma, preference)
+    image = image[truth]
     if method == "confidence":
-        order = np.lexsort((pairs.truth, pairs.prediction, -score, image))
-        chooser, chosen = pairs.prediction[order], pairs.truth[order]
+        order = np.lexsort((truth, prediction, -score, image))
+        chooser, chosen = prediction[order], truth[order]
         turn = _turn(image[order], chooser)
         return np.sort(order[_in_turns(chooser, chosen, turn, sigma[order], np.zeros(len(order)))])
     if method == "best-first":
-        return _best_first(pairs, sigma, preference, image)
-    return _optimal(pairs, sigma, image)
+        return _best_first(truth, prediction, sigma, preference, image)
+    return _optimal(truth, prediction, sigma, image)
 
 
 def _turn(image: Indices, chooser: Indices) -> Indices:
@@ -59,7 +61,7 @@ def _turn(image: Indices, chooser: Indices) -> Indices:
 
 def _in_turns(chooser: Indices, chosen: Indices, turn: Indices, sigma: Floats, preference: Floats) -> Indices:
     """The k-th choosers of all images choose at once, k = 0, 1, ...; they cannot conflict with each other."""
-    order = np.argsort(turn.astype(np.uint16) if turn.max() < 1 << 16 else turn, kind="stable")
+    order = stable_order(turn)
     chooser, chosen, sigma, preference = chooser[order], chosen[order], sigma[order], preference[order]
     free = np.ones(chosen.max() + 1, bool)
     sizes = np.bincount(turn)
@@ -69,41 +71,41 @@ def _in_turns(chooser: Indices, chosen: Indices, turn: Indices, sigma: Floats, p
         starts = np.flatnonzero(first_of_each(chooser[begin:end]))
         segment = np.repeat(np.arange(len(starts)), np.diff(starts, append=end - begin))
         value = np.where(free[chosen[begin:end]], sigma[begin:end], -np.inf)
-        alike = np.flatnonzero((value == np.maximum.reduceat(value, starts)[segment]) & (value > -np.inf))
-        segment, value = segment[alike], preference[begin:end][alike]
+        largest = np.flatnonzero((value == np.maximum.reduceat(value, starts)[segment]) & (value > -np.inf))
+        segment, value = segment[largest], preference[begin:end][largest]
         starts = np.flatnonzero(first_of_each(segment))
         if len(starts) == 0:
             continue
-        preferred = np.repeat(np.maximum.reduceat(value, starts), np.diff(starts, append=len(alike)))
-        winners = alike[value == preferred]
+        preferred = np.repeat(np.maximum.reduceat(value, starts), np.diff(starts, append=len(largest)))
+        winners = largest[value == preferred]
         winners = winners[first_of_each(segment[value == preferred])] + begin
         free[chosen[winners]] = False
         picked.append(order[winners])
     return np.sort(np.concatenate(picked))
 
 
-def _best_first(pairs: Candidates, sigma: Floats, preference: Floats, image: Indices) -> Indices:
-    left = np.lexsort((pairs.truth, pairs.prediction, -preference, -sigma, image))
-    free_truth = np.ones(pairs.truth.max() + 1, bool)
-    free_prediction = np.ones(pairs.prediction.max() + 1, bool)
+def _best_first(truth: Indices, prediction: Indices, sigma: Floats, preference: Floats, image: Indices) -> Indices:
+    left = np.lexsort((truth, prediction, -preference, -sigma, image))
+    free_truth = np.ones(truth.max() + 1, bool)
+    free_prediction = np.ones(prediction.max() + 1, bool)
     picked: list[Indices] = []
     while len(left):
         winners = left[first_of_each(image[left])]
-        free_truth[pairs.truth[winners]] = False
-        free_prediction[pairs.prediction[winners]] = False
+        free_truth[truth[winners]] = False
+        free_prediction[prediction[winners]] = False
         picked.append(winners)
-        left = left[free_truth[pairs.truth[left]] & free_prediction[pairs.prediction[left]]]
+        left = left[free_truth[truth[left]] & free_prediction[prediction[left]]]
     return np.sort(np.concatenate(picked))
 
 
-def _optimal(pairs: Candidates, sigma: Floats, image: Indices) -> Indices:
+def _optimal(truth: Indices, prediction: Indices, sigma: Floats, image: Indices) -> Indices:
     from scipy.optimize import linear_sum_assignment
 
     starts = np.flatnonzero(first_of_each(image))
     picked: list[Indices] = []
     for begin, end in zip(starts, [*starts[1:], len(image)], strict=True):
-        truths, row = np.unique(pairs.truth[begin:end], return_inverse=True)
-        predictions, column = np.unique(pairs.prediction[begin:end], return_inverse=True)
+        truths, row = np.unique(truth[begin:end], return_inverse=True)
+        predictions, column = np.unique(prediction[begin:end], return_inverse=True)
         gain = np.zeros((len(truths), len(predictions)))
         # One more pair must outweigh any gain in similarity.
         gain[row, column] = sigma[begin:end] + len(truths)

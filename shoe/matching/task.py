@@ -1,72 +1,214 @@
-"""One evaluation's predictions beside its ground truth: which image and which class each row is. Computed once."""
+"""One evaluation's predictions beside its ground truth: which image and class each row is, and which boxes overlap."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from shoe.benchmarks.image_names import image_index
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Floats, Indices
-from shoe.core.coordinates import CommonCoordinates, converted
+from shoe.core.arrays import Indices, Ints
+from shoe.core.coordinates import CommonCoordinates
+from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
+from shoe.core.iou import Overlap, OverlapRule
+from shoe.core.ragged import expand, first_of_each
 from shoe.lexicon.labels import match_labels
-from shoe.matching.align import Alignment, align
+from shoe.matching.overlaps import Boxes, Overlaps, overlaps, overlaps_of_pairs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Boxes:
-    """Both boxes of the triplets of a table; moved into a space when, and only for the rows that, they are needed."""
+class _Compared(NamedTuple):
+    """What has been compared: all pairs that reach a threshold, with one box or both."""
 
-    table: Interactions
+    threshold: float
+    either: bool
+    pairs: Overlaps
+
+
+class Origin(NamedTuple):
+    """The task that another one was made from, whose overlaps need not be computed again.
+
+    Attributes:
+        task: the other task, of the same images.
+        prediction: (n,) its row of each prediction; -1 for one that has other boxes there, or is not there.
+        truth: (t,) its row of each ground truth.
+        coordinates: those in which the boxes of both tasks are the same numbers.
+    """
+
+    task: Task
+    prediction: Indices
+    truth: Indices
     coordinates: CommonCoordinates
-
-    def human(self, rows: Indices | slice) -> Floats:
-        """(r, 4) human boxes of some rows; a slice is not copied where nothing moves."""
-        return self._moved(self.table.human_boxes[rows], rows)
-
-    def object(self, rows: Indices | slice) -> Floats:
-        """(r, 4) object boxes of some rows."""
-        return self._moved(self.table.object_boxes[rows], rows)
-
-    def _moved(self, boxes: Floats, rows: Indices | slice) -> Floats:
-        frames = self.table.triplet_coordinates
-        return converted(boxes, frames if len(frames) == 1 else frames[rows], self.coordinates)
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Predictions to be scored against a ground truth; n predictions, m images of the truth, K classes."""
+    """Predictions to be scored against a ground truth; n predictions, m images of the truth, K classes.
+
+    What is asked for is computed once, and kept.
+
+    Attributes:
+        predictions: what a model said; words may be any.
+        truth: what is so.
+        origin: the task that this one is a part, or a change, of; None for one of its own.
+    """
 
     predictions: Interactions
     truth: GroundTruth
+    origin: Origin | None = None
+    _compared: dict[tuple[CommonCoordinates, Overlap, bool], _Compared] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @cached_property
-    def alignment(self) -> Alignment:
-        """Which image of the truth each image of the predictions is."""
-        return align(self.predictions, self.truth.interactions)
+    def truth_image(self) -> Ints:
+        """(prediction images,) index into the truth's images, -1 where the truth does not have it.
+
+        Images are matched by name; see :func:`shoe.benchmarks.image_names.image_index`.
+
+        Raises:
+            InputError: when two prediction images are one image of the truth.
+        """
+        names = self.predictions.images
+        found = image_index(names, self.truth.interactions.images)
+        twice = np.flatnonzero(np.bincount(found[found >= 0], minlength=1) > 1)
+        if len(twice):
+            same = [quote(name) for name, i in zip(names, found, strict=True) if i == twice[0]]
+            expected = "one name for one image"
+            raise InputError("predictions", field="image", found=" and ".join(same[:2]), expected=expected)
+        return found
+
+    @property
+    def unknown_images(self) -> tuple[str, ...]:
+        """Names of prediction images that the truth does not have."""
+        return tuple(self.predictions.images[i] for i in np.flatnonzero(self.truth_image < 0).tolist())
+
+    def check_images(self) -> None:
+        """See that predictions and ground truth have an image in common.
+
+        Raises:
+            InputError: naming an image of each, if they have none.
+        """
+        known, unknown = self.truth.interactions.images, self.unknown_images
+        if known and unknown and len(unknown) == len(self.predictions.images):
+            expected = f"names of the ground truth's images, as {quote(known[0])}"
+            raise InputError("predictions", field="image", found=quote(unknown[0]), expected=expected)
 
     @cached_property
-    def image(self) -> NDArray[np.int32]:
+    def image(self) -> Ints:
         """(n,) the truth's image of each prediction, -1 where the truth does not have it."""
-        return np.repeat(self.alignment.truth_image, np.diff(self.predictions.offsets))
+        return np.repeat(self.truth_image, np.diff(self.predictions.offsets))
 
     @cached_property
-    def verb_label(self) -> NDArray[np.int32]:
+    def image_rows(self) -> tuple[Indices, Indices]:
+        """(m,) first row, and (m,) number of rows, of the predictions on each of the truth's images."""
+        first, count = np.zeros((2, len(self.truth.interactions.images)), np.int64)
+        known = self.truth_image >= 0
+        first[self.truth_image[known]] = self.predictions.offsets[:-1][known]
+        count[self.truth_image[known]] = np.diff(self.predictions.offsets)[known]
+        return first, count
+
+    @cached_property
+    def verb_label(self) -> Ints:
         """(verb words,) the dataset's verb that a predicted word is, -1 for others."""
         return match_labels(self.predictions.verbs, self.truth.classes.verbs, "verb")
 
     @cached_property
-    def object_label(self) -> NDArray[np.int32]:
+    def object_label(self) -> Ints:
         """(object words,) the dataset's object that a predicted word is, -1 for others."""
         return match_labels(self.predictions.objects, self.truth.classes.objects, "object")
 
     @cached_property
-    def hoi(self) -> NDArray[np.int32]:
+    def hoi(self) -> Ints:
         """(n,) the class that each prediction names exactly, -1 where it is none of the dataset's."""
         of = np.pad(self.truth.classes.of, ((0, 1), (0, 1)), constant_values=-1)
         words = of[self.verb_label[:, None], self.object_label[None, :]]
-        hoi: NDArray[np.int32] = words[self.predictions.verb, self.predictions.object]
+        hoi: Ints = words[self.predictions.verb, self.predictions.object]
         return hoi
+
+    def overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule, *, either: bool = False) -> Overlaps:
+        """Pairs of a ground truth and a prediction of one image whose boxes overlap, whatever their words.
+
+        Boxes are compared once for all that is asked of the same coordinates and way of counting areas, unless a lower
+        threshold, or pairs with one box only, are asked for later.
+
+        Args:
+            coordinates: those in which boxes are compared.
+            rule: the overlap that both boxes must reach.
+            either: whether one box that reaches it is enough.
+        """
+        key = coordinates, rule.overlap, False
+        known = self._compared.get(key)
+        if known is None or known.threshold > rule.threshold or (either and not known.either):
+            wide = OverlapRule(rule.overlap, rule.threshold, inclusive=True)
+            known = self._compared[key] = _Compared(rule.threshold, either, self._overlaps(coordinates, wide, either))
+        human, object_ = rule.holds(known.pairs.human), rule.holds(known.pairs.object)
+        keep = human | object_ if either else human & object_
+        return known.pairs if keep.all() else known.pairs.select(keep)
+
+    def exact_overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
+        """Pairs of one image and one class, by prediction and then by ground truth, whose two boxes overlap.
+
+        What :meth:`overlaps` would find in more time; kept likewise.
+        """
+        key = coordinates, rule.overlap, True
+        known = self._compared.get(key)
+        if known is None or known.threshold > rule.threshold:
+            wide = OverlapRule(rule.overlap, rule.threshold, inclusive=True)
+            truth, predictions = Boxes(self.truth.interactions, coordinates), Boxes(self.predictions, coordinates)
+            found = overlaps_of_pairs(truth, predictions, *self._exact_pairs, wide)
+            known = self._compared[key] = _Compared(rule.threshold, False, found)
+        keep = rule.holds(known.pairs.human) & rule.holds(known.pairs.object)
+        return known.pairs if keep.all() else known.pairs.select(keep)
+
+    @cached_property
+    def _exact_pairs(self) -> tuple[Indices, Indices]:
+        """Ground truth and prediction of all pairs of one image and one class, by prediction and then by truth."""
+        classes = np.int64(len(self.truth.classes))
+        truth_key = self.truth.interactions.image * classes + self.truth.hoi
+        by_key = np.argsort(truth_key, kind="stable")
+        keys = truth_key[by_key]
+        starts = np.flatnonzero(first_of_each(keys))
+        sizes = np.diff(starts, append=len(keys))
+        present = np.zeros(len(self.truth.interactions.images) * classes, bool)
+        present[keys] = True
+        rows = np.flatnonzero((self.hoi >= 0) & (self.image >= 0))
+        key = self.image[rows] * classes + self.hoi[rows]
+        some = present[key]
+        rows, key = rows[some], key[some]
+        group = np.searchsorted(keys[starts], key)
+        owner, position = expand(starts[group], sizes[group])
+        return by_key[position], rows[owner]
+
+    def _overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule, either: bool) -> Overlaps:
+        if self.origin is not None and self.origin.coordinates is coordinates:
+            return self._overlaps_by_origin(self.origin, rule, either)
+        truth, predictions = Boxes(self.truth.interactions, coordinates), Boxes(self.predictions, coordinates)
+        return overlaps(truth, predictions, *self.image_rows, rule, either=either)
+
+    def _overlaps_by_origin(self, origin: Origin, rule: OverlapRule, either: bool) -> Overlaps:
+        """Overlaps that the origin has, and those of the predictions that are not there."""
+        there = origin.task.overlaps(origin.coordinates, rule, either=either)
+        truth = _inverse(origin.truth, len(origin.task.truth.interactions))[there.truth]
+        prediction = _inverse(origin.prediction, len(origin.task.predictions))[there.prediction]
+        kept = np.flatnonzero((truth >= 0) & (prediction >= 0))
+        new = np.flatnonzero(origin.prediction < 0)
+        other = Task(self.predictions.select(new), self.truth)._overlaps(origin.coordinates, rule, either)
+        truth = np.concatenate([truth[kept], other.truth])
+        prediction = np.concatenate([prediction[kept], new[other.prediction]])
+        human = np.concatenate([there.human[kept], other.human])
+        object_ = np.concatenate([there.object[kept], other.object])
+        found = Overlaps(truth, prediction, human, object_)
+        order = np.argsort(truth * max(len(self.predictions), 1) + prediction)
+        return found.select(order)
+
+
+def _inverse(rows: Indices, size: int) -> Indices:
+    """(size,) where each row stands among some; -1 where it does not."""
+    index = np.full(size, -1, np.int64)
+    known = np.flatnonzero(rows >= 0)
+    index[rows[known]] = known
+    return index

@@ -15,7 +15,7 @@ from shoe.core.ragged import first_of_each
 from shoe.core.seeded import random_numbers
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.flow import ErrorType, TruthStatus
-from shoe.matching.task import Boxes
+from shoe.matching.overlaps import Boxes
 
 
 @dataclass(frozen=True, slots=True)

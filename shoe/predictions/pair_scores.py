@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.benchmarks.image_names import image_index
 from shoe.core.arrays import Floats, Indices
+from shoe.core.equal_rows import Bits, as_bits, first_equal, first_of_run, together
 from shoe.core.interactions import Interactions
 from shoe.lexicon.labels import match_labels
-from shoe.predictions.equal_rows import Bits, as_bits, first_equal, first_of_run, together
 from shoe.predictions.notes import ReadNotes
 
 NO_VERB = ""

@@ -12,7 +12,6 @@ import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.coordinates import Coordinates
-from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.evidence.profile import Profile, profile_of
 from shoe.evidence.resolution import Resolution, resolution_of
@@ -159,7 +158,7 @@ def score(
     chosen = choose(protocols, options, truth.benchmark.protocols, image_labels=truth.image_labels is not None)
     strict_options, semantic_options = chosen.strict, chosen.semantic
     task = Task(predictions, truth)
-    check_images(task)
+    task.check_images()
     facts = {"coordinates": coordinate_names(predictions)}
     if notes is not None:
         facts |= {"boxes": notes.boxes, "scores": notes.scores}
@@ -198,18 +197,6 @@ def build_meaning(task: Task, similarity: Similarity, options: SemanticOptions) 
         unrated=options.unrated,
         direction=options.direction,
     )
-
-
-def check_images(task: Task) -> None:
-    """See that predictions and ground truth have an image in common.
-
-    Raises:
-        InputError: naming an image of each, if they have none.
-    """
-    known, unknown = task.truth.interactions.images, task.alignment.unknown
-    if known and unknown and len(unknown) == len(task.predictions.images):
-        expected = f"names of the ground truth's images, as {quote(known[0])}"
-        raise InputError("predictions", field="image", found=quote(unknown[0]), expected=expected)
 
 
 def coordinate_names(predictions: Interactions) -> str:

@@ -17,9 +17,9 @@ from shoe.core.ragged import distinct, places
 from shoe.matching.assign import assign
 from shoe.matching.caps import best_of_each
 from shoe.matching.nms import pair_nms
+from shoe.matching.overlaps import Overlaps
 from shoe.matching.repeats import repeated
-from shoe.matching.spatial import Candidates, candidates
-from shoe.matching.task import Boxes, Task
+from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions, Ties
 from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS
 from shoe.scoring.meaning import Meaning
@@ -61,7 +61,7 @@ class Scorer:
         pairs, sigma: those that are similar enough to match, and their similarities.
     """
 
-    def __init__(self, task: Task, meaning: Meaning, options: SemanticOptions, near: Candidates | None = None) -> None:
+    def __init__(self, task: Task, meaning: Meaning, options: SemanticOptions, near: Overlaps | None = None) -> None:
         """Prepare; ``near`` spares comparing boxes that another scorer of the task and options has compared."""
         truth, classes = task.truth, task.truth.classes
         self.task, self.meaning, self.options = task, meaning, options
@@ -97,16 +97,14 @@ class Scorer:
         """(K,) classes in the mean of SHOE-mAP."""
         return self.truths > 0 if self.options.classes == "truth" else self.counted
 
-    def sigma_of(self, pairs: Candidates, meaning: Meaning) -> Floats:
+    def sigma_of(self, pairs: Overlaps, meaning: Meaning) -> Floats:
         """(c,) similarity of each pair."""
         words, row = self.task.predictions, pairs.prediction
         return meaning.sigma(self.hoi[pairs.truth], words.verb[row], words.object[row])
 
-    def _candidates(self) -> Candidates:
+    def _candidates(self) -> Overlaps:
         task, options = self.task, self.options
-        first, count = task.alignment.rows_of(task.predictions, len(task.truth.interactions.images))
-        truth, ours = (Boxes(t, options.coordinates) for t in (task.truth.interactions, task.predictions))
-        pairs = candidates(truth, ours, first, count, options.rule)
+        pairs = task.overlaps(options.coordinates, options.rule)
         playing = np.zeros(len(task.predictions), bool)
         playing[self.rows] = True
         if options.repeats == "charged" and not self.prefers_originals:
@@ -153,7 +151,7 @@ class Scorer:
         nearest, alike = self.nearest(unmatched, self.meaning)
         return Matches(prediction, credit, unmatched, np.where(self.reaches_delta(alike), nearest, -1))
 
-    def _chosen(self, pairs: Candidates, sigma: Floats) -> tuple[Candidates, Floats]:
+    def _chosen(self, pairs: Overlaps, sigma: Floats) -> tuple[Overlaps, Floats]:
         """The candidates that are matched, and their similarities."""
         chosen = self._assign(pairs, sigma)
         if self.options.repeats == "matched" or not self.prefers_originals:
@@ -168,12 +166,13 @@ class Scorer:
             chosen = self._assign(pairs, sigma)
         return pairs.select(chosen), sigma[chosen]
 
-    def _assign(self, pairs: Candidates, sigma: Floats) -> Indices:
+    def _assign(self, pairs: Overlaps, sigma: Floats) -> Indices:
         options = self.options
         confidence = self.task.predictions.score[pairs.prediction]
         preference = {"confidence": confidence, "iou": pairs.iou, "index": np.zeros(len(sigma))}
         return assign(
-            pairs,
+            pairs.truth,
+            pairs.prediction,
             sigma,
             preference[options.sigma_ties],
             self.truth_image,

@@ -11,7 +11,7 @@ from shoe.core.arrays import Floats, Indices, Mask
 from shoe.matching.caps import best_of_each, best_with_first_copies
 from shoe.matching.nms import pair_nms
 from shoe.matching.strict import true_positives
-from shoe.matching.task import Boxes, Task
+from shoe.matching.task import Task
 from shoe.protocols.options import StrictOptions, Ties
 from shoe.scoring.ranking import class_scores, mean_over
 
@@ -50,17 +50,8 @@ def strict_score(task: Task, options: StrictOptions) -> StrictResult:
     entries = _entries(task, options, truths)
     hoi = task.hoi[entries]
 
-    hits = true_positives(
-        Boxes(truth.interactions, options.coordinates),
-        np.where(counted[truth.hoi], truth.interactions.image * np.int64(len(classes)) + truth.hoi, -1),
-        Boxes(task.predictions, options.coordinates),
-        entries,
-        task.image[entries] * np.int64(len(classes)) + hoi,
-        options.rule,
-        ties_reversed=options.ties is Ties.REVERSED,
-    )
     credit = np.zeros(len(entries))
-    credit[hits] = 1.0
+    credit[true_positives(task, entries, options)] = 1.0
     scores = class_scores(
         hoi, task.predictions.score[entries], credit, truths, interpolation=options.ap, ties=options.ties
     )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shoe.evidence.outlook import Outlook, any_maximal, in_file_order
 from shoe.matching.assign import assign
-from shoe.matching.spatial import Candidates
+from shoe.matching.overlaps import Overlaps
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -27,7 +27,7 @@ class Case:
         self.word = rng.integers(0, 3, len(prediction_image))
         near = (self.image[:, None] == prediction_image) & (rng.random((len(self.image), len(prediction_image))) < 0.8)
         truth, prediction = np.nonzero(near)
-        self.pairs = Candidates(truth, prediction, np.ones(len(truth)))
+        self.pairs = Overlaps(truth, prediction, *np.ones((2, len(truth))))
         bounds = np.sort(rng.choice(QUARTERS, (len(self.image), 3, 2)), axis=2)
         bounds[rng.random(bounds.shape[:2]) < 0.3, 1] = 1
         self.low, self.high = bounds[truth, self.word[prediction]].T
@@ -67,7 +67,7 @@ class Case:
         kept = np.flatnonzero(self.may(sigma))
         pairs = self.pairs.select(kept)
         score = self.score[pairs.prediction]
-        return kept[assign(pairs, sigma[kept], score, self.image, self.place, score, method)]
+        return kept[assign(pairs.truth, pairs.prediction, sigma[kept], score, self.image, self.place, score, method)]
 
 
 @given(st.integers(0, 1 << 32), st.sampled_from(["greedy-gt", "best-first", "hungarian", "confidence"]))
@@ -103,7 +103,7 @@ def test_what_is_known_is_expected_and_nothing_else(seed: int) -> None:
 
 def one_truth(low: list[float], high: list[float], words: list[int], scores: list[float]) -> Outlook:
     count = len(low)
-    pairs = Candidates(np.zeros(count, np.int64), np.arange(count), np.ones(count))
+    pairs = Overlaps(np.zeros(count, np.int64), np.arange(count), *np.ones((2, count)))
     return in_file_order(
         pairs,
         np.array(low),
