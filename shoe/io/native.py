@@ -1,6 +1,7 @@
 """The native file: a table as one uncompressed .npz that is mapped into memory and round-trips to the bit.
 
-``np.load`` reads it as well. Its arrays start at multiples of 64 bytes, so that they can be used where they lie in the
+``np.load`` reads it as well, in three times the time (965,800 triplets, 78 MB: 66 against 22 ms of CPU, 19 ms of them
+for the checks of the table). Its arrays start at multiples of 64 bytes, so that they can be used where they lie in the
 file; their sums stand in the header and take the place of the archive's checksums, which cost as much as the rest.
 """
 
@@ -11,8 +12,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices
@@ -22,7 +23,7 @@ from shoe.io.files import replacing
 
 _ARRAYS = ("sizes", "coordinates", "offsets", "human_boxes", "object_boxes", "verb", "object", "score")
 _WORDS = ("images", "verbs", "objects")
-_VERSION = 2
+_VERSION = 3
 _ALIGNMENT = 64
 _LOCAL_HEADER = 30
 """Bytes of a zip member's header before its name and its extra field."""
@@ -38,7 +39,7 @@ def write_native(table: Interactions, path: str | Path) -> None:
         "sums": {name: str(_sum(array)) for name, array in arrays.items()},
         **{name: list(getattr(table, name)) for name in _WORDS},
     }
-    arrays["header"] = np.frombuffer(orjson.dumps(header), np.uint8)
+    arrays["header"] = np.frombuffer(msgspec.json.encode(header), np.uint8)
     with replacing(path) as stream, zipfile.ZipFile(stream, "w") as archive:
         for name, array in arrays.items():
             member = zipfile.ZipInfo(f"{name}.npy")
@@ -62,17 +63,19 @@ def read_native(path: str | Path) -> Interactions:
         raise InputError(path, found="no such file", expected="a native table (.npz)")
     try:
         with open(path, "rb") as stream, zipfile.ZipFile(stream) as archive:
-            header = orjson.loads(np.load(BytesIO(archive.read("header.npy")), allow_pickle=False).tobytes())
+            header = msgspec.json.decode(np.load(BytesIO(archive.read("header.npy")), allow_pickle=False).tobytes())
+            version = header.get("shoe") if isinstance(header, dict) else header
+            if version != _VERSION:
+                raise InputError(path, field="version", found=quote(version), expected=str(_VERSION))
             content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
             arrays = {name: _mapped(content, stream, archive.getinfo(f"{name}.npy")) for name in _ARRAYS}
-        sums = header.get("sums", {}) if isinstance(header, dict) else {}
+        sums = header.get("sums", {})
         damaged = next((name for name, total in sums.items() if str(_sum(arrays[name])) != total), None)
+    except InputError:
+        raise
     except Exception as error:  # a damaged archive makes its parsers raise whatever their bytes happen to run into
         found = f"a damaged file ({type(error).__name__})"
         raise InputError(path, found=found, expected="a native table (.npz)") from None
-    if not isinstance(header, dict) or header.get("shoe") != _VERSION:
-        version = header.get("shoe") if isinstance(header, dict) else header
-        raise InputError(path, field="version", found=quote(version), expected=str(_VERSION))
     if damaged is not None:
         raise InputError(path, field=damaged, found="a damaged file (its sum is wrong)", expected="what was written")
     for name in _WORDS:
