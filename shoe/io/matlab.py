@@ -1,4 +1,4 @@
-"""Matlab files (version 5 to 7.2): a reader for the values that annotation files are made of.
+"""Matlab files (version 5 to 7.2): a reader for the values that annotation files are made of, a writer for cells.
 
 SciPy's reader crashes the whole process on some damaged files, so this one is our own: every length is checked against
 the bytes that are there. Format: MathWorks, "MAT-File Format", version 5. A value becomes
@@ -11,7 +11,7 @@ the bytes that are there. Format: MathWorks, "MAT-File Format", version 5. A val
 import math
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,8 @@ _LITTLE_ENDIAN = b"IM"
 
 # Kinds of data elements, and classes of matrices, that are not plain numbers.
 _MATRIX, _COMPRESSED = 14, 15
-_CELL, _STRUCT, _CHAR = 1, 2, 4
+_CELL, _STRUCT, _CHAR, _DOUBLE_CLASS = 1, 2, 4, 6
+_INT8, _INT32, _UINT32, _FLOAT64 = 1, 5, 6, 9
 _NUMERIC_CLASSES = range(6, 16)
 _COMPLEX_FLAG = 0x0800
 _NUMBERS = {1: "b", 2: "B", 3: "h", 4: "H", 5: "i", 6: "I", 7: "f", 9: "d", 12: "q", 13: "Q"}
@@ -39,6 +40,9 @@ _TAG = struct.Struct("<II")
 # Official detections have millions of empty cells; all of them are this one.
 _EMPTY = np.zeros((0, 0))
 _EMPTY.flags.writeable = False
+
+_RUN = 1 << 16
+"""Empty cells that are written at once."""
 
 _DAMAGE = (ValueError, struct.error, zlib.error, IndexError, RecursionError, OverflowError, MemoryError)
 
@@ -217,3 +221,53 @@ def _checked(count: int, at: int, end: int) -> int:
     if count * _TAG.size > end - at:
         raise ValueError("the file ends within a value")
     return count
+
+
+def cell_file(
+    name: str, shape: tuple[int, int], filled: NDArray[np.int64], matrices: Sequence[NDArray[np.float64]]
+) -> Iterator[bytes]:
+    """Make the parts of a compressed file that holds one array of cells, most of them empty.
+
+    SciPy's writer takes a minute for the 5.8 million cells of the official detections; here, runs of empty cells are
+    one multiplication.
+
+    Args:
+        name: the variable's.
+        shape: rows and columns of the array.
+        filled: (c,) ascending indices of the cells that are not empty, counted down each column.
+        matrices: c matrices, one for each of these.
+    """
+    header = b"MATLAB 5.0 MAT-file, written by shoe".ljust(124) + struct.pack("<H2s", 0x0100, b"IM")
+    start = _started(_CELL, shape, name)
+    empty = _matrix_bytes(np.zeros((0, 0)))
+    size = len(start) + (shape[0] * shape[1] - len(filled)) * len(empty)
+    size += sum(len(_started(_DOUBLE_CLASS, (1, 1))) + 16 + m.size * 8 for m in matrices)
+    packer = zlib.compressobj(level=1)
+    packed = [packer.compress(struct.pack("<II", _MATRIX, size) + start)]
+    run = empty * _RUN
+    done = 0
+    for index, content in zip([*filled.tolist(), shape[0] * shape[1]], [*matrices, None], strict=True):
+        runs, rest = divmod(index - done, _RUN)
+        packed += [packer.compress(run) for _ in range(runs)]
+        packed.append(packer.compress(empty * rest + (b"" if content is None else _matrix_bytes(content))))
+        done = index + 1
+    packed.append(packer.flush())
+    yield header + struct.pack("<II", _COMPRESSED, sum(map(len, packed)))
+    yield from packed
+
+
+def _matrix_bytes(matrix: NDArray[np.float64]) -> bytes:
+    content = _started(_DOUBLE_CLASS, matrix.shape) + _element_bytes(_FLOAT64, matrix.astype("<f8").tobytes("F"))
+    return _element_bytes(_MATRIX, content)
+
+
+def _started(matlab_class: int, shape: tuple[int, ...], name: str = "") -> bytes:
+    return (
+        _element_bytes(_UINT32, struct.pack("<II", matlab_class, 0))
+        + _element_bytes(_INT32, struct.pack(f"<{len(shape)}i", *shape))
+        + _element_bytes(_INT8, name.encode("ascii"))
+    )
+
+
+def _element_bytes(kind: int, content: bytes) -> bytes:
+    return struct.pack("<II", kind, len(content)) + content + b"\0" * (-len(content) % 8)

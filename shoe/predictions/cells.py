@@ -19,8 +19,7 @@ from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
 from shoe.io.files import read_bytes, replacing
-from shoe.io.matlab import is_matlab, load_matlab, matrix
-from shoe.io.matlab_writer import cell_file
+from shoe.io.matlab import cell_file, is_matlab, load_matlab, matrix
 from shoe.predictions.names import hoi_classes_of
 from shoe.predictions.source import Source
 

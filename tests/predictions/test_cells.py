@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import coco_objects
 from shoe.core.errors import InputError
-from shoe.io.matlab_writer import cell_file
+from shoe.io.matlab import cell_file
 from shoe.predictions import read_predictions_with_notes
 from shoe.predictions.cells import official_images
 from tests.predictions import samples
