@@ -68,7 +68,7 @@ def test_what_map_json_says_of_raters_is_shown(tmp_path: Path) -> None:
     about = json.loads((tmp_path / "a" / "map.json").read_text())
     about["raters"][0] |= {"refused": 3, "unparsable": 1}
     (tmp_path / "a" / "map.json").write_text(json.dumps(about))
-    assert describe(SimilarityMap.load(tmp_path / "a")).remarks == [{"refused": 3, "unparsable": 1}, {}]
+    assert describe(SimilarityMap.load(tmp_path / "a")).details == [{"refused": 3, "unparsable": 1}, {}]
 
 
 def test_prose_that_no_json_can_hold_is_refused(tmp_path: Path) -> None:
