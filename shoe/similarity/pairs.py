@@ -91,8 +91,8 @@ class RatedPairs:
     def classes(self) -> dict[int, slice]:
         """The rows of each class's sense, in order; for pairs that are sorted by name."""
         starts = np.flatnonzero(first_of_each(self.class_sense)).tolist()
-        senses = self.class_sense[starts].tolist()
-        return {sense: slice(*ends) for sense, *ends in zip(senses, starts, [*starts[1:], len(self)], strict=True)}
+        senses, ends = self.class_sense[starts].tolist(), [*starts[1:], len(self)][: len(starts)]
+        return {sense: slice(start, end) for sense, start, end in zip(senses, starts, ends, strict=True)}
 
     @cached_property
     def _order(self) -> Indices:

@@ -43,10 +43,10 @@ def questions(plan: Plan) -> list[tuple[str, str]]:
 
 def rated_above_zero(part: Part) -> Iterator[tuple[tuple[str, str], float]]:
     table = SimilarityMap.load("hico-det").tables[part]
-    for line, ratings in zip(table.text.decode().splitlines()[1:], table.ratings, strict=True):
-        pair, given = tuple(line.split("\t")[:2]), ratings[ratings >= 0]
+    for pair, ratings in zip(table.names(), table.ratings, strict=True):
+        given = ratings[ratings >= 0]
         if given.any() and pair[0] != pair[1]:
-            yield (pair[0], pair[1]), float(given.mean())
+            yield pair, float(given.mean())
 
 
 def test_the_counts_that_the_documents_state(whole: dict[Part, Plan]) -> None:
