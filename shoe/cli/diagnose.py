@@ -70,10 +70,10 @@ def diagnose(
     from shoe.core.errors import InputError, OptionError
     from shoe.diagnosis.diagnose import diagnose as diagnose_predictions
     from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.action_scores import read_action_scores
     from shoe.predictions.box_check import examine_boxes
     from shoe.predictions.formats import NATIVE
-    from shoe.predictions.pair_files import read_pairs
+    from shoe.predictions.pair_predictions import holds_pairs, read_pairs
+    from shoe.predictions.qpic import read_action_scores
     from shoe.report.diagnosis_json import as_json
     from shoe.report.diagnosis_terminal import print_findings
     from shoe.report.findings import findings, findings_of_pairs
@@ -97,7 +97,7 @@ def diagnose(
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
     found = []
     for name, path, pairs_path in zip(_names(predictions), predictions, of_pairs, strict=True):
-        if _holds_pairs(path, dataset):
+        if holds_pairs(path):
             alone = read_pairs(path, boxes=boxes, dataset=dataset, sizes=sizes)
             found.append(findings_of_pairs(name, alone, truth, no_interaction=no_interaction, sweep=sweep))
             if images is not None:
@@ -148,17 +148,3 @@ def _names(paths: list[Path]) -> list[str]:
     if len(set(names)) == len(names):
         return names
     return [f"{path.name} ({number})" for number, path in enumerate(paths, 1)]
-
-
-def _holds_pairs(path: Path, dataset: str) -> bool:
-    """Whether a file holds pairs, not triplets; most that do not need not be parsed to know."""
-    from shoe.benchmarks import benchmark
-    from shoe.io.files import read_bytes
-    from shoe.predictions.pair_files import is_pairs
-    from shoe.predictions.source import open_source
-
-    return (
-        path.is_file()
-        and b"box_pairs" in read_bytes(path)
-        and is_pairs(open_source(path, benchmark(dataset).classes, None))
-    )

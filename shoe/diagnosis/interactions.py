@@ -1,7 +1,7 @@
 """Interaction classification apart from detection: which pairs do nothing, and what the others do (IJCV paper 4.2).
 
 Both figures need scores of interaction alone, without those of detection. A file of pairs has them as ``verb_scores``
-or ``hoi_score_inter`` (``shoe.predictions.pair_files``), triplets as ``action_score``; most files have neither.
+or ``hoi_score_inter`` (``shoe.predictions.pair_predictions``), triplets as ``action_score``; most files have neither.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from shoe.diagnosis.scope import Scope
 from shoe.matching.nms import greedily_kept
 from shoe.matching.overlaps import Boxes
 from shoe.matching.task import Task
-from shoe.predictions.pair_scores import Pairs
+from shoe.predictions.pair_predictions import Pairs
 
 _BY_TOOLBOX = STRICT["diag"]
 _RULE = _BY_TOOLBOX.rule

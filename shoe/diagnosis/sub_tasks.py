@@ -12,7 +12,7 @@ from shoe.core.arrays import Floats
 from shoe.diagnosis.diagnosis import Diagnosis
 from shoe.diagnosis.interactions import InteractionMap, NegativeAp, interaction_map, negative_ap
 from shoe.diagnosis.pairs import Localised, PairFigures, PairRules, localise, pair_figures, part_of
-from shoe.predictions.pair_scores import Pairs, pairs_of, triplet_scores
+from shoe.predictions.pair_predictions import Pairs, pairs_of, triplet_scores
 
 _ONE_SCORE = "a triplet's score is that of its detection and its interaction together; this figure needs"
 _ABSENT = {

@@ -22,7 +22,7 @@ from shoe.diagnosis.flow import NO_PART, ErrorType
 from shoe.diagnosis.order import Order
 from shoe.diagnosis.pairs import Localised, PairFigures, pair_figures
 from shoe.matching.nms import Suppression
-from shoe.predictions.pair_scores import Pairs, find_pairs
+from shoe.predictions.pair_predictions import Pairs, find_pairs
 
 NMS_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 """Overlaps up to which a pair stays beside a better one; at 1 all stay."""

@@ -1,25 +1,23 @@
-"""Prediction files in and out, one file per format."""
+"""Prediction files in and out, one module per format."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from shoe.benchmarks import benchmark
+from shoe.benchmarks import DEFAULT, benchmark
+from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
 from shoe.io.native import read_native, write_native
-from shoe.predictions.boxes import Convention, parse_convention
-from shoe.predictions.formats import FORMATS, NATIVE, Format, format_named, writable, zero_based
+from shoe.predictions.boxes import parse_convention
+from shoe.predictions.formats import FORMATS, NATIVE, format_named, recognised, writable, zero_based
 from shoe.predictions.notes import ReadNotes
-from shoe.predictions.rows import to_table
-from shoe.predictions.source import Source, collection_paused, open_source
-from shoe.predictions.unknown import unknown_form
+from shoe.predictions.source import Sizes, collection_paused, open_source
+from shoe.predictions.table import to_table
 
 __all__ = ["ReadNotes", "read_predictions", "read_predictions_with_notes", "write_predictions"]
 
-Sizes = Mapping[str, tuple[int, int]]
-_KINDS = {"document": "JSON or a pickle", "text": "text", "matlab": "Matlab data", "npz": "a native table"}
+_KINDS = {"document": "JSON or a pickle", "matlab": "Matlab data", "npz": "a native table"}
 
 
 def read_predictions(
@@ -27,21 +25,29 @@ def read_predictions(
     *,
     format: str | None = None,  # noqa: A002 - the word that users know
     boxes: str | None = None,
-    dataset: str = "hico-det",
+    dataset: str | Benchmark = DEFAULT,
     sizes: Sizes | None = None,
 ) -> Interactions:
-    """Read predictions in any form of the field; the form is seen from the content.
+    """Read predictions in any format of the field.
+
+    >>> import shoe.demo
+    >>> table = read_predictions(shoe.demo.PREDICTIONS)
+    >>> table.human_boxes.shape == (len(table), 4)
+    True
 
     Args:
-        path: the file, or a folder of official Matlab files.
-        format: name of the form, if content is not to decide; see :data:`shoe.predictions.formats.FORMATS`.
-        boxes: name of the box convention, if it is not the format's own; see :mod:`shoe.predictions.boxes`.
-        dataset: whose class numbers the file uses.
-        sizes: width and height of images by name, for conventions that need them.
+        path: the file, compressed with gzip or not, or a folder of official Matlab files.
+        format: a name in :data:`shoe.predictions.formats.FORMATS`, or "native"; by default the content decides.
+        boxes: box convention, if it is not the format's own; see :mod:`shoe.predictions.boxes`.
+        dataset: the benchmark, or its name, whose image names and class numbers the file uses.
+        sizes: (width, height) of images in pixels by name, for conventions that need them.
+
+    Returns:
+        Triplets in file order within each image; boxes in pixels as x1, y1, x2, y2.
 
     Raises:
         InputError: naming file, record, field, what was found and what was expected.
-        OptionError: for an unknown format, convention or dataset.
+        OptionError: for an unknown format, convention or benchmark.
     """
     return read_predictions_with_notes(path, format=format, boxes=boxes, dataset=dataset, sizes=sizes)[0]
 
@@ -51,73 +57,65 @@ def read_predictions_with_notes(
     *,
     format: str | None = None,  # noqa: A002
     boxes: str | None = None,
-    dataset: str = "hico-det",
+    dataset: str | Benchmark = DEFAULT,
     sizes: Sizes | None = None,
 ) -> tuple[Interactions, ReadNotes]:
-    """Read predictions as :func:`read_predictions`, and say what was taken for granted, mended or not usable."""
+    """Read predictions, and say what was assumed, fixed or could not be used; see :func:`read_predictions`.
+
+    Args:
+        path: the file or folder.
+        format: name of the format; by default the content decides.
+        boxes: box convention, if it is not the format's own.
+        dataset: the benchmark, or its name.
+        sizes: (width, height) of images in pixels by name.
+
+    Raises:
+        InputError: naming file, record, field, what was found and what was expected.
+        OptionError: for an unknown format, convention or benchmark.
+    """
     wanted = None if format in (None, NATIVE) else format_named(str(format))
     convention = None if boxes is None else parse_convention(boxes)
     with collection_paused():  # what was parsed is gone before collection resumes, which would visit all of it
-        return _read(path, wanted, convention, is_native=format == NATIVE, dataset=dataset, sizes=sizes)
+        source = open_source(path, benchmark(dataset), sizes)
+        found = _KINDS.get(source.kind, source.kind)
+        if source.kind == "npz" and wanted is None:
+            if convention is not None:
+                raise OptionError(f"{path}: a native table says itself what its boxes are; leave out --boxes")
+            table = read_native(path)
+            return table, ReadNotes(NATIVE, "the table says", images=len(table.images), triplets=len(table))
+        if format == NATIVE:
+            raise InputError(path, found=found, expected="a native table (.npz)")
+        wanted = wanted or recognised(source)
+        if source.kind not in wanted.kinds:
+            raise InputError(path, found=f"{found}, not a file of this kind", expected=f"the format {wanted.name}")
+        source.notes.format = wanted.name
+        table = to_table(wanted.read(source), source, convention or parse_convention(wanted.boxes))
+        return table, source.notes
 
 
-def write_predictions(table: Interactions, path: str | Path, format: str, dataset: str = "hico-det") -> None:  # noqa: A002
+def write_predictions(
+    table: Interactions,
+    path: str | Path,
+    format: str,  # noqa: A002
+    dataset: str | Benchmark = DEFAULT,
+) -> None:
     """Write predictions; the file appears whole or not at all.
 
-    Only the native form says which frame its boxes are in. Any other gets the numbers as they are, except that pixels
-    counted from 1 are counted from 0.
+    Only the native format says what coordinates its boxes have. Any other gets the numbers as they are, except that
+    pixels counted from 1 are counted from 0.
 
     Args:
         table: what to write.
         path: the file.
-        format: name of the form.
-        dataset: whose class numbers to write, where the form has numbers.
+        format: a name in :data:`shoe.predictions.formats.FORMATS`, or "native".
+        dataset: the benchmark, or its name, whose class numbers to write where the format has numbers.
 
     Raises:
-        InputError: naming what the form cannot hold.
+        InputError: naming what the format cannot hold.
         OptionError: for an unknown format, or one that is only read.
     """
-    form = FORMATS.get(writable(format))
-    if form is None or form.write is None:
+    known = FORMATS.get(writable(format))
+    if known is None or known.write is None:
         write_native(table, path)
     else:
-        form.write(zero_based(table), path, benchmark(dataset).classes)
-
-
-def _read(
-    path: str | Path,
-    wanted: Format | None,
-    convention: Convention | None,
-    *,
-    is_native: bool,
-    dataset: str,
-    sizes: Sizes | None,
-) -> tuple[Interactions, ReadNotes]:
-    source = open_source(path, benchmark(dataset).classes, sizes)
-    if source.kind == "npz" and wanted is None:
-        return _read_native(source, convention)
-    if is_native:
-        raise InputError(path, found=_KINDS.get(source.kind, source.kind), expected="a native table (.npz)")
-    form = _recognised(source) if wanted is None else wanted
-    if source.kind not in form.kinds:
-        found = f"{_KINDS.get(source.kind, source.kind)}, not a file of this kind"
-        raise InputError(path, found=found, expected=f"the format {form.name}")
-    source.notes.format = form.name
-    table = to_table(form.read(source), source, convention or parse_convention(form.boxes))
-    return table, source.notes
-
-
-def _read_native(source: Source, convention: Convention | None) -> tuple[Interactions, ReadNotes]:
-    if convention is not None:
-        raise OptionError(f"{source.path}: a native table says itself what its boxes are; leave out --boxes")
-    table = read_native(source.path)
-    return table, ReadNotes(NATIVE, "the table says", images=len(table.images), triplets=len(table))
-
-
-def _recognised(source: Source) -> Format:
-    if source.kind == "document" and source.document == []:
-        return FORMATS["qpic"]
-    for form in FORMATS.values():
-        if source.kind in form.kinds and form.sniff(source):
-            return form
-    raise unknown_form(source, [*FORMATS, NATIVE])
+        known.write(zero_based(table), path, benchmark(dataset))

@@ -1,4 +1,4 @@
-"""The box doctor: would the boxes fit the ground truth far better under another convention?
+"""The box check: would the boxes fit the ground truth far better under another convention?
 
 It takes a sample of images, goes back from the boxes as they were read to the numbers of their file, reads those under
 every likely convention, and compares the boxes with the annotated ones of the same images, people with people and
@@ -17,8 +17,7 @@ from shoe.core.arrays import Floats, Indices, Ints
 from shoe.core.coordinates import CommonCoordinates, converted
 from shoe.core.interactions import Interactions
 from shoe.core.iou import Overlap, iou
-from shoe.core.ragged import expand
-from shoe.matching.caps import best_of_each
+from shoe.core.ragged import expand, places
 from shoe.predictions.boxes import Convention, parse_convention
 
 _SQUARES = (224, 336, 384, 448, 512, 640, 1024)
@@ -148,7 +147,8 @@ def _fits(
 
     Conventions that need sizes are left out unless all sizes are known.
     """
-    best = best_of_each(sample.image, sample.score, _BEST_OF_IMAGE)
+    order = np.lexsort((-sample.score, sample.image))
+    best = np.sort(order[places(np.diff(sample.offsets)) < _BEST_OF_IMAGE])
     image = sample.image[best]
     per_row = sizes[image].astype(np.float64)
     all_known = bool((per_row > 0).all())
@@ -178,9 +178,9 @@ class _Annotated:
         count = np.diff(truth.offsets)[image]
         self._row, annotation = expand(truth.offsets[image], count)
         self._starts = np.cumsum(count) - count
-        frames = truth.coordinates[image][self._row]
+        coordinates = truth.coordinates[image][self._row]
         self._boxes = [
-            converted(boxes[annotation], frames, CommonCoordinates.EDGES)
+            converted(boxes[annotation], coordinates, CommonCoordinates.EDGES)
             for boxes in (truth.human_boxes, truth.object_boxes)
         ]
 

@@ -2,7 +2,7 @@
 
 Columns: image, hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2, verb, object; perhaps score, or another name of it; perhaps
 width and height of the image. A row may have none of these three: no key, null, or an empty field. Other columns are
-not read, and the notes name them. Images without triplets cannot be written in this form.
+not read, and the notes name them. Images without triplets cannot be written in this format.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ import io
 from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+import msgspec
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
-from shoe.benchmarks import fields
-from shoe.benchmarks.classes import HoiClasses
+from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError, MissingExtraError, quote
 from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
 from shoe.io.files import replacing
-from shoe.predictions.names import SCORE_NAMES, image_name
+from shoe.io.typed import ImageName, Number, shown
 from shoe.predictions.source import Source
 
+SCORE_NAMES = ("score", "confidence", "conf", "probability", "prob")
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
 COLUMNS = ["image", *_CORNERS, "verb", "object"]
 _OPTIONAL = ["score", "width", "height"]
@@ -58,7 +58,7 @@ def read_csv(source: Source) -> Rows:
     """Read CSV with a header line.
 
     Raises:
-        InputError: naming the line and column that break the form.
+        InputError: naming the line and column that break the format.
     """
     try:
         text = source.data.decode("utf-8")
@@ -91,26 +91,21 @@ def read_csv(source: Source) -> Rows:
 
 def read_flat_lines(source: Source) -> Rows:
     """Read JSON Lines or a JSON list of objects; errors as :func:`read_csv`."""
-    records = source.records
-    if not records and source.document != []:
-        raise InputError(source.path, found=fields.shown(source.document), expected="one object per triplet")
-    try:
-        columns: Columns = {name: [record[name] for record in records] for name in COLUMNS}
-        given = _wanted(source, list(dict.fromkeys(chain.from_iterable(records))))
-        columns |= {name: [record.get(given[name]) for record in records] for name in _OPTIONAL if name in given}
-    except (TypeError, KeyError, AttributeError):
-        for number, record in enumerate(records):
-            for name in COLUMNS:
-                fields.take(source.path, source.place(number), record, name, object)
-        fields.unexplained(source.path, "one object per triplet")
-    return _rows(source, columns, fields.number_column, absent=None)
+    keys = chain.from_iterable(record for record in source.records if isinstance(record, dict))
+    wanted = dict.fromkeys(COLUMNS) | _wanted(source, list(dict.fromkeys(keys)))
+    kinds: dict[str, Any] = dict.fromkeys(_CORNERS, Number) | {"image": ImageName, "verb": str, "object": str}
+    needed = [(name, kinds[name]) for name in COLUMNS]
+    optional = [(name, Number | None, None) for name in wanted if name in _OPTIONAL]
+    triplets = source.typed(msgspec.defstruct("Triplet", [*needed, *optional], rename=wanted, gc=False))
+    columns: Columns = {name: [getattr(triplet, name) for triplet in triplets] for name in wanted}
+    return _rows(source, columns, _from_numbers, absent=None)
 
 
 def read_parquet(source: Source) -> Rows:
     """Read Parquet.
 
     Raises:
-        InputError: naming the column that breaks the form.
+        InputError: naming the column that breaks the format.
         MissingExtraError: if pyarrow is not installed.
     """
     try:
@@ -127,10 +122,10 @@ def read_parquet(source: Source) -> Rows:
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
         found = f"damaged Parquet data ({type(error).__name__})"
         raise InputError(source.path, found=found, expected="a Parquet file with flat columns") from None
-    return _rows(source, columns, fields.number_column, absent=None)
+    return _rows(source, columns, _from_numbers, absent=None)
 
 
-def write_csv(table: Interactions, path: str | Path, classes: HoiClasses) -> None:
+def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
     """Write CSV; see the module."""
     columns = _columns(table)
     text = io.StringIO(newline="")
@@ -141,16 +136,16 @@ def write_csv(table: Interactions, path: str | Path, classes: HoiClasses) -> Non
         stream.write(text.getvalue().encode())
 
 
-def write_flat_lines(table: Interactions, path: str | Path, classes: HoiClasses) -> None:
+def write_flat_lines(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
     """Write JSON Lines; see the module."""
     columns = _columns(table)
     names = list(columns)
     with replacing(path) as stream:
         for values in zip(*columns.values(), strict=True):
-            stream.write(orjson.dumps(dict(zip(names, values, strict=True)), option=orjson.OPT_APPEND_NEWLINE))
+            stream.write(msgspec.json.encode(dict(zip(names, values, strict=True))) + b"\n")
 
 
-def write_parquet(table: Interactions, path: str | Path, classes: HoiClasses) -> None:
+def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
     """Write Parquet; see the module."""
     try:
         import pyarrow
@@ -195,7 +190,9 @@ def _rows(source: Source, columns: Columns, as_numbers: AsNumbers, absent: str |
         try:
             return as_numbers(values)
         except (ValueError, OverflowError):
-            return _explain(source, name, values, rows, as_numbers)
+            row, value = next((row, v) for row, v in zip(rows, values, strict=True) if not _is_number(v, as_numbers))
+            place, found = source.record_name(row), shown(value)
+            raise InputError(source.path, record=place, field=name, found=found, expected="a number") from None
 
     def optional(name: str) -> Floats:
         column = np.full(count, np.nan)
@@ -221,7 +218,7 @@ def _rows(source: Source, columns: Columns, as_numbers: AsNumbers, absent: str |
         object=object_,
         score=optional("score"),
         sizes=_sizes(source, images, image, size),
-        place=source.place,
+        place=source.record_name,
     )
 
 
@@ -233,36 +230,48 @@ def _sizes(source: Source, images: Sequence[str], image: Indices, size: Floats) 
     other = given[(sizes[image[given]] != size[given]).any(axis=1)]
     if len(other):
         found = f"another size of {quote(images[image[other[0]]])}"
-        place = source.place(int(other[0]))
+        place = source.record_name(int(other[0]))
         raise InputError(source.path, record=place, field="width", found=found, expected="one size for an image")
     return sizes
 
 
 def _interned(source: Source, name: str, values: Sequence[Any]) -> tuple[list[str], Indices]:
     """Words in order of first appearance, and the word of each row; images by their names."""
+    if not set(map(type, values)) <= {str, int}:
+        _refuse_word(source, name, values)
     index: dict[Any, int] = {}
-    column = [index.setdefault(value, len(index)) for value in values] if _hashable(values) else None
-    words: list[str] = []
-    for value in index:
+    column = np.array([index.setdefault(value, len(index)) for value in values], np.int64)
+    try:
+        words = [source.benchmark.image_name(value) if name == "image" else _word(value) for value in index]
+    except ValueError:
+        _refuse_word(source, name, values)
+    of_word: dict[str, int] = {}
+    again = np.array([of_word.setdefault(word, len(of_word)) for word in words], np.int64)
+    return list(of_word), again[column]
+
+
+def _refuse_word(source: Source, name: str, values: Sequence[Any]) -> NoReturn:
+    """Raise the error of the first value that is no word, or no name of an image."""
+    for row, value in enumerate(values):
         try:
-            words.append(image_name(value) if name == "image" else _word(value))
+            source.benchmark.image_name(value) if name == "image" else _word(value)
         except ValueError:
-            column = None
-    if column is None:
-        return _explain_word(source, name, values)
-    place: dict[str, int] = {}
-    again = np.array([place.setdefault(word, len(place)) for word in words], np.int64)
-    return list(place), again[np.array(column, np.int64)] if column else np.zeros(0, np.int64)
-
-
-def _hashable(values: Sequence[Any]) -> bool:
-    return set(map(type, values)) <= {str, int}
+            found, expected, place = shown(value), "a file name" if name == "image" else "text", source.record_name(row)
+            raise InputError(source.path, record=place, field=name, found=found, expected=expected) from None
+    raise InputError(source.path, field=name, found="numbers and text", expected="text")
 
 
 def _word(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError
     return value
+
+
+def _is_number(value: Any, as_numbers: AsNumbers) -> bool:
+    try:
+        return len(as_numbers([value])) == 1
+    except (ValueError, OverflowError):
+        return False
 
 
 def _from_text(values: Sequence[str]) -> Floats:
@@ -272,28 +281,10 @@ def _from_text(values: Sequence[str]) -> Floats:
     return column
 
 
-def _explain(source: Source, name: str, values: Sequence[Any], rows: Sequence[int], as_numbers: AsNumbers) -> Floats:
-    for row, value in zip(rows, values, strict=True):
-        try:
-            as_numbers([value])
-        except (ValueError, OverflowError):
-            found = fields.shown(value)
-            raise InputError(
-                source.path, record=source.place(row), field=name, found=found, expected="a number"
-            ) from None
-    fields.unexplained(source.path, "a number")
-
-
-def _explain_word(source: Source, name: str, values: Sequence[Any]) -> tuple[list[str], Indices]:
-    for row, value in enumerate(values):
-        try:
-            image_name(value) if name == "image" else _word(value)
-        except ValueError:
-            found, expected = fields.shown(value), "a file name" if name == "image" else "text"
-            raise InputError(
-                source.path, record=source.place(row), field=name, found=found, expected=expected
-            ) from None
-    fields.unexplained(source.path, "text")
+def _from_numbers(values: Sequence[Any]) -> Floats:
+    if not set(map(type, values)) <= {int, float}:
+        raise ValueError
+    return np.array(values, np.float64)
 
 
 def _columns(table: Interactions) -> Columns:

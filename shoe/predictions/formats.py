@@ -1,45 +1,45 @@
-"""The registry of prediction formats: how to recognise, read and write each."""
+"""The registry of prediction formats: how to recognise, read and write each, and what a file of none looks like."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from shoe.benchmarks.classes import HoiClasses
+from shoe.benchmarks.base import Benchmark
 from shoe.core.coordinates import Coordinates
-from shoe.core.errors import OptionError, quote, unknown_name
+from shoe.core.errors import InputError, OptionError, near, printable, quote, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
 from shoe.predictions import cells, flat, hoidet, mllms, qpic, thid, vlm
-from shoe.predictions.qpic_writer import write_qpic
+from shoe.predictions.flat import COLUMNS
 from shoe.predictions.source import Kind, Source
-from shoe.predictions.vlm_writer import write_vlm
+from shoe.predictions.vlm_items import ROLES, role
 
-Writer = Callable[[Interactions, str | Path, HoiClasses], None]
+Writer = Callable[[Interactions, str | Path, Benchmark], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One form of prediction files.
+    """One format of prediction files.
 
     Attributes:
         name: what users call it.
         description: one line.
         kinds: the kinds of file it comes as.
-        sniff: tells whether an opened file has this form.
+        fits: tells whether an opened file has this format.
         read: reads it.
         write: writes it; None where only reading is supported.
-        suffix: the file ending that stands for this form where one is written, if there is one.
+        suffix: the file ending that stands for this format where one is written, if there is one.
         boxes: name of its box convention.
     """
 
     name: str
     description: str
     kinds: tuple[Kind, ...]
-    sniff: Callable[[Source], bool]
+    fits: Callable[[Source], bool]
     read: Callable[[Source], Rows]
     write: Writer | None = None
     suffix: str | None = None
@@ -50,10 +50,10 @@ _DOCUMENT: tuple[Kind, ...] = ("document",)
 
 # In the order in which they are tried.
 FORMATS = {
-    form.name: form
-    for form in (
+    known.name: known
+    for known in (
         Format("qpic", "QPIC, CDN, Diag-HOI: JSON, CDN's results.json, or a pickle", _DOCUMENT, qpic.is_qpic,
-               qpic.read_qpic, write_qpic),
+               qpic.read_qpic, qpic.write_qpic),
         Format("gen-vlkt", "GEN-VLKT: as qpic, with HOI classes and unlabelled boxes", _DOCUMENT, qpic.is_gen_vlkt,
                qpic.read_gen_vlkt),
         Format("ppdm", "PPDM's best_predictions.json", _DOCUMENT, qpic.is_ppdm, qpic.read_ppdm),
@@ -65,7 +65,7 @@ FORMATS = {
         Format("jsonl", "flat columns as JSON Lines", _DOCUMENT, flat.is_flat_lines, flat.read_flat_lines,
                flat.write_flat_lines, ".jsonl"),
         Format("vlm", "free text of vision-language models: JSON Lines or JSON", _DOCUMENT, vlm.is_vlm, vlm.read_vlm,
-               write_vlm),
+               vlm.write_vlm),
         Format("csv", "flat columns as CSV", ("text",), flat.is_csv, flat.read_csv, flat.write_csv, ".csv"),
         Format("parquet", "flat columns as Parquet", ("parquet",), flat.is_parquet, flat.read_parquet,
                flat.write_parquet, ".parquet"),
@@ -74,7 +74,13 @@ FORMATS = {
     )
 }  # fmt: skip
 NATIVE = "native"
-NATIVE_SUFFIX = ".npz"
+_NATIVE_SUFFIX = ".npz"
+_WRITTEN = sorted([NATIVE, *(known.name for known in FORMATS.values() if known.write is not None)])
+
+_SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
+_VLM = ("image", "human_box", "object_box")
+_NEAR = 0.75
+_MOST_SHOWN = 8
 
 
 def format_named(name: str) -> Format:
@@ -105,7 +111,7 @@ def format_of_name(path: Path) -> str:
     Raises:
         OptionError: where the ending stands for none.
     """
-    suffixes = {NATIVE_SUFFIX: NATIVE, **{form.suffix: form.name for form in FORMATS.values() if form.suffix}}
+    suffixes = {_NATIVE_SUFFIX: NATIVE, **{known.suffix: known.name for known in FORMATS.values() if known.suffix}}
     if path.suffix.lower() not in suffixes:
         raise OptionError(
             f"{path}: the ending {quote(path.suffix)} does not say which format to write; name it with --to: "
@@ -122,4 +128,78 @@ def zero_based(table: Interactions) -> Interactions:
     return replace(table, human_boxes=table.human_boxes - ones, object_boxes=table.object_boxes - ones)
 
 
-_WRITTEN = sorted([NATIVE, *(form.name for form in FORMATS.values() if form.write is not None)])
+def recognised(source: Source) -> Format:
+    """Tell the format of an opened file by its content.
+
+    Raises:
+        InputError: for a file of no known format, saying what it looks like, and what it lacks where it comes near one.
+    """
+    for known in FORMATS.values():
+        if source.kind in known.kinds and known.fits(source):
+            return known
+    expected = f"one of: {', '.join([*FORMATS, NATIVE])}"
+    if source.kind == "document":
+        raise InputError(source.path, found=_document(source), expected=expected, hint=_near_keys(list(source.first)))
+    if source.kind != "text":
+        raise InputError(source.path, found=f"a {source.kind} without official detections", expected=expected)
+    found = f"text that begins with {quote(source.data[:24].decode('utf-8', 'replace'))}"
+    raise _flat_text(source) or InputError(source.path, found=found, expected=expected)
+
+
+def _document(source: Source) -> str:
+    keys = source.first
+    if {"boxes", "labels", "scores"} <= set(keys) and "pairing" not in keys:  # the files in which UPT keeps boxes
+        return "object detections (boxes, labels, scores) without interactions"
+    if "annotation" in keys or "hoi_annotation" in keys:
+        return "ground truth, not predictions"
+    if keys:
+        return f"objects with the keys {', '.join(map(quote, list(keys)[:_MOST_SHOWN]))}"
+    return f"a document that is {type(source.document).__name__}"
+
+
+def _near_keys(keys: Sequence[object]) -> str | None:
+    """What is wrong with the keys of a record that comes near flat columns or free text; None if it comes near none."""
+    names = [key for key in keys if isinstance(key, str)][:100]
+    missing = [column for column in COLUMNS if column not in names]
+    if 2 * len(missing) <= len(COLUMNS):
+        return f"jsonl needs {', '.join(COLUMNS)}; not found: {', '.join(missing)}"
+    if meant := _meant([name for name in names if role(name) is None], [*ROLES, *COLUMNS]):
+        return meant
+    roles = {role(name) for name in names}
+    absent = [name for name in _VLM if name not in roles]
+    if len(absent) == len(_VLM) or not absent:
+        return None
+    return f"vlm needs {', '.join(_VLM)} and words; not found: {', '.join(absent)}"
+
+
+def _meant(names: Sequence[str], known: Sequence[str]) -> str | None:
+    """Name what the first names were meant to be, e.g. "did you mean human_box for 'humanbox'?"."""
+    nearest = [(name, near(printable(name.lower()), known, likeness=_NEAR)) for name in names]
+    meant = [f"{similar[0]} for {quote(name)}" for name, similar in nearest if similar]
+    return f"did you mean {', '.join(meant[:3])}?" if meant else None
+
+
+def _flat_text(source: Source) -> InputError | None:
+    """The error for a table whose separator or columns are others; None if the text is not like one."""
+    first = source.data[:4096].decode("utf-8", "replace").split("\n", 1)[0].strip()
+    is_named_csv = source.path.suffix.lower() == ".csv"
+    for separator, shown in _SEPARATORS.items():
+        is_like_csv = set(_cells(first, separator)) & set(COLUMNS) or (is_named_csv and "," not in first)
+        if separator in first and is_like_csv:
+            found, hint = f"fields separated by {shown}", "write it with commas"
+            return InputError(source.path, record="line 1", found=found, expected="CSV with commas", hint=hint)
+    names = _cells(first, ",")
+    if not (is_named_csv and len(names) > 1) and len(set(names) & set(COLUMNS)) < 2:
+        return None
+    missing = [column for column in COLUMNS if column not in names]
+    return InputError(
+        source.path,
+        record="line 1",
+        found=f"the columns {', '.join(map(quote, names[:_MOST_SHOWN]))}",
+        expected=f"CSV with {', '.join(COLUMNS)}; not found: {', '.join(missing)}",
+        hint=_meant([name for name in names if name not in COLUMNS], missing),
+    )
+
+
+def _cells(line: str, separator: str) -> list[str]:
+    return [cell.strip(' "\r').lower() for cell in line.split(separator)]

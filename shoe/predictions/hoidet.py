@@ -1,18 +1,29 @@
-"""HOIDet's pickle or JSON: per image its boxes, and parallel lists of triplets; classes are the 600, from 0."""
+"""HOIDet's pickle or JSON: per image its boxes, and parallel lists of triplets; HOI classes count from 0."""
 
-from typing import Any, NoReturn
+from __future__ import annotations
+
+from itertools import chain
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta, Struct
 
-from shoe.benchmarks import fields
 from shoe.benchmarks.checks import check_boxes, check_range
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
-from shoe.predictions.names import image_name
-from shoe.predictions.source import Source
+from shoe.io.typed import Box, Number, Whole
+from shoe.predictions.source import Source, image_names
 
-_LISTS = ("h_idx", "o_idx", "hoi_score", "hoi_class")
-_CACHE = {"boxes", "labels", "scores"}
+_TRIPLET = Meta(extra={"item": "triplet"})
+
+
+class _Image(Struct, gc=False):
+    image_id: Annotated[str | int, Meta(extra={"expected": "the number of a test image"})]
+    boxes: Annotated[list[Box], Meta(extra={"item": "box"})]
+    h_idx: Annotated[list[Whole], _TRIPLET]
+    o_idx: Annotated[list[Whole], _TRIPLET]
+    hoi_score: Annotated[list[Number], _TRIPLET]
+    hoi_class: Annotated[list[Whole], _TRIPLET]
 
 
 def is_hoidet(source: Source) -> bool:
@@ -20,79 +31,43 @@ def is_hoidet(source: Source) -> bool:
     return {"boxes", "h_idx", "o_idx", "hoi_class"} <= set(source.first)
 
 
-def is_detection_cache(source: Source) -> bool:
-    """Tell whether a document is one of the files {boxes, labels, scores} in which UPT keeps object boxes."""
-    keys = set(source.first)
-    return keys >= _CACHE and "pairing" not in keys
-
-
 def read_hoidet(source: Source) -> Rows:
     """Read HOIDet's predictions.
 
     Raises:
-        InputError: naming the image and field that break the form.
+        InputError: naming the image and field that break the format.
     """
-    records = source.records
-    if not records and source.document != []:
-        found = fields.shown(source.document)
-        raise InputError(source.path, found=found, expected="a list with one object per image")
-    try:
-        images = [image_name(record["image_id"]) for record in records]
-        box_lists = [record["boxes"] for record in records]
-        corners = fields.rows(fields.flat(box_lists), 4)
-        columns = [fields.flat([record[name] for record in records]) for name in _LISTS]
-        lengths = {tuple(len(record[name]) for record in records) for name in _LISTS}
-        if len(lengths) != 1:
-            raise ValueError
-        human, target, hoi = (fields.whole_numbers(columns[i]) for i in (0, 1, 3))
-        score = fields.number_column(columns[2])
-    except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
-        _explain(source, records)
-    image = np.repeat(np.arange(len(records)), lengths.pop())
-    counts = np.array([len(boxes) for boxes in box_lists], np.int64)
-    first = (np.cumsum(counts) - counts)[image]
-    classes = source.classes
-    place_of = (images, image)
-    check_boxes(source.path, place_of, "h_idx", human, counts)
-    check_boxes(source.path, place_of, "o_idx", target, counts)
-    check_range(source.path, place_of, "hoi_class", hoi, len(classes))
+    records, path, classes = source.typed(_Image), source.path, source.benchmark.classes
+    images = image_names(source, (record.image_id for record in records), "image_id")
+    lists = {
+        "h_idx": [record.h_idx for record in records],
+        "o_idx": [record.o_idx for record in records],
+        "hoi_score": [record.hoi_score for record in records],
+        "hoi_class": [record.hoi_class for record in records],
+    }
+    lengths = np.array([list(map(len, values)) for values in lists.values()], np.int64)
+    if (lengths != lengths[0]).any():
+        field, image = np.argwhere(lengths != lengths[0])[0]
+        found, expected = f"{lengths[field, image]} values", f"{lengths[0, image]}, one per triplet"
+        place = f"image {quote(images[image])}"
+        raise InputError(path, record=place, field=list(lists)[field], found=found, expected=expected)
+    columns = {name: np.array(list(chain.from_iterable(values)), np.float64) for name, values in lists.items()}
+    human, target, hoi = (columns[name].astype(np.int64) for name in ("h_idx", "o_idx", "hoi_class"))
+    place_of = (images, np.repeat(np.arange(len(records)), lengths[0]))
+    counts = np.array([len(record.boxes) for record in records], np.int64)
+    check_boxes(path, place_of, "h_idx", human, counts)
+    check_boxes(path, place_of, "o_idx", target, counts)
+    check_range(path, place_of, "hoi_class", hoi, len(classes))
+    corners = np.array(list(chain.from_iterable(record.boxes for record in records)), np.float64).reshape(-1, 4)
+    first = (np.cumsum(counts) - counts)[place_of[1]]
     return Rows(
         images=images,
-        image=image,
+        image=place_of[1],
         human_boxes=corners[first + human],
         object_boxes=corners[first + target],
         verbs=classes.verbs,
         objects=classes.objects,
         verb=classes.verb[hoi].astype(np.int64),
         object=classes.object[hoi].astype(np.int64),
-        score=score,
+        score=columns["hoi_score"],
     )
-
-
-def _explain(source: Source, records: list[Any]) -> NoReturn:
-    """Raise the error of the first place that breaks the form."""
-    path = source.path
-    for number, record in enumerate(records):
-        place = source.place(number)
-        name = fields.take(path, place, record, "image_id", object)
-        try:
-            where = f"image {quote(image_name(name))}"
-        except ValueError:
-            found = fields.shown(name)
-            expected = "the number of a test image"
-            raise InputError(path, record=place, field="image_id", found=found, expected=expected) from None
-        for i, box in enumerate(fields.take(path, where, record, "boxes", list)):
-            fields.take_row(path, f"{where}: box {i}", box, "boxes", fields.BOX)
-        lists = [fields.take(path, where, record, field, list) for field in _LISTS]
-        for field, values in zip(_LISTS, lists, strict=True):
-            if len(values) != len(lists[0]):
-                expected = f"{len(lists[0])}, one per triplet"
-                raise InputError(path, record=where, field=field, found=f"{len(values)} values", expected=expected)
-            for i, value in enumerate(values):
-                if field != "hoi_score":
-                    fields.take_whole_number(path, f"{where}: triplet {i}", value, field)
-                elif type(value) not in (int, float):
-                    found = fields.shown(value)
-                    place = f"{where}: triplet {i}"
-                    raise InputError(path, record=place, field=field, found=found, expected="a number")
-    fields.unexplained(path, "the form of hoidet")

@@ -1,31 +1,43 @@
-"""mllms-zs-hoi's JSON: per image, named without ".jpg", a list of triplets; classes are the 600, from 1."""
+"""mllms-zs-hoi's JSON: per image, named without ".jpg", a list of triplets; HOI classes count from 1."""
+
+from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
-import orjson
+from msgspec import Meta, Struct
 
-from shoe.benchmarks import fields
-from shoe.benchmarks.classes import HoiClasses
+from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.checks import check_range
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
 from shoe.io.files import replacing
-from shoe.predictions.names import hoi_classes_of, image_name, without_ending
+from shoe.io.typed import Box, Number, Whole, explained, shown
+from shoe.predictions.labels import hoi_classes_of
 from shoe.predictions.source import Source
 
-_BOXES = ("sub_bbox", "obj_bbox")
+
+class _Item(Struct, gc=False):
+    hoi_id: Whole
+    sub_bbox: Box
+    obj_bbox: Box
+    score: Number = np.nan
+
+
+_Items = Annotated[list[_Item], Meta(extra={"item": "triplet", "expected": "a list of triplets"})]
 
 
 def is_mllms(source: Source) -> bool:
     """Tell whether a document is an object with one list per image whose items have a ``hoi_id``."""
-    document = source.document
+    document = source.document if source.kind == "document" and not source.is_list else None
     if not isinstance(document, dict) or not document or not all(isinstance(v, list) for v in document.values()):
         return False
     first = next((items[0] for items in document.values() if items), None)
     if first is None:  # nothing predicted: only the names are left to go by
-        return all(isinstance(name, str) and image_name(name or ".") != name for name in document)
+        return all(isinstance(name, str) and source.benchmark.image_name(name or ".") != name for name in document)
     return isinstance(first, dict) and "hoi_id" in first
 
 
@@ -33,75 +45,57 @@ def read_mllms(source: Source) -> Rows:
     """Read mllms-zs-hoi's predictions; a file without scores is allowed.
 
     Raises:
-        InputError: naming the image and field that break the form.
+        InputError: naming the image and field that break the format.
     """
-    path, classes = source.path, source.classes
+    path, classes = source.path, source.benchmark.classes
     if not isinstance(source.document, dict):
-        raise InputError(path, found=fields.shown(source.document), expected="an object with one list per image")
-    try:
-        images = [image_name(name) for name in source.document]
-        lists = list(source.document.values())
-        items = fields.flat(lists)
-        hoi = fields.whole_numbers([item["hoi_id"] for item in items])
-        humans, objects = (fields.rows([item[field] for item in items], 4) for field in _BOXES)
-        score = fields.number_column([item.get("score", np.nan) for item in items])
-        if ((hoi < 1) | (hoi > len(classes))).any():
-            raise ValueError
-    except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
-        _explain(source, len(classes))
-    verb, object_ = classes.verb[hoi - 1], classes.object[hoi - 1]
+        raise InputError(path, found=shown(source.document), expected="an object with one list per image")
+    images: list[str] = []
+    items: list[_Item] = []
+    image: list[int] = []
+    for name, listed in source.document.items():
+        try:
+            images.append(source.benchmark.image_name(name))
+            found = msgspec.convert(listed, list[_Item])
+        except msgspec.ValidationError as error:
+            raise explained(path, error, listed, _Items, record=f"image {quote(name)}") from None
+        except ValueError:
+            raise InputError(path, found=quote(name), expected="the name of an image") from None
+        items += found
+        image += [len(images) - 1] * len(found)
+    hoi = np.array([item.hoi_id for item in items], np.float64).astype(np.int64)
+    image_of = np.array(image, np.int64)
+    check_range(path, (images, image_of), "hoi_id", hoi, len(classes), 1, ": mllms ids count from 1")
     return Rows(
         images=images,
-        image=np.repeat(np.arange(len(images)), [len(listed) for listed in lists]),
-        human_boxes=humans,
-        object_boxes=objects,
+        image=image_of,
+        human_boxes=np.array([item.sub_bbox for item in items], np.float64).reshape(-1, 4),
+        object_boxes=np.array([item.obj_bbox for item in items], np.float64).reshape(-1, 4),
         verbs=classes.verbs,
         objects=classes.objects,
-        verb=verb.astype(np.int64),
-        object=object_.astype(np.int64),
-        score=score,
+        verb=classes.verb[hoi - 1].astype(np.int64),
+        object=classes.object[hoi - 1].astype(np.int64),
+        score=np.array([item.score for item in items], np.float64),
     )
 
 
-def _explain(source: Source, classes: int) -> NoReturn:
-    """Raise the error of the first place that breaks the form."""
-    path = source.path
-    for name, listed in source.document.items():
-        try:
-            image_name(name)
-        except ValueError:
-            raise InputError(path, found=quote(name), expected="the name of an image") from None
-        if not isinstance(listed, list):
-            raise InputError(path, record=quote(name), found=fields.shown(listed), expected="a list of triplets")
-        for i, item in enumerate(listed):
-            place = f"image {quote(name)}: triplet {i}"
-            hoi = fields.take(path, place, item, "hoi_id", object)
-            fields.take_whole_number(path, place, hoi, "hoi_id")
-            if not 1 <= hoi <= classes:
-                expected = f"1 to {classes}: mllms ids count from 1"
-                raise InputError(path, record=place, field="hoi_id", found=str(hoi), expected=expected)
-            for field in _BOXES:
-                fields.take_row(path, place, fields.take(path, place, item, field, list), field, fields.BOX)
-            score = item.get("score", 0)
-            if type(score) not in (int, float):
-                raise InputError(path, record=place, field="score", found=fields.shown(score), expected="a number")
-    fields.unexplained(path, "the form of mllms")
-
-
-def write_mllms(table: Interactions, path: str | Path, classes: HoiClasses) -> None:
-    """Write mllms-zs-hoi's form.
+def write_mllms(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
+    """Write mllms-zs-hoi's format.
 
     Raises:
-        InputError: naming a word that is no label, a pair that is no class, or an image whose name does not end in
-            ".jpg".
+        InputError: naming a word that is no label, a pair that is no class, or an image whose name does not come back
+            from what is written, which has no ".jpg".
     """
-    hoi = (hoi_classes_of(table, classes, path, "mllms") + 1).tolist()
+    hoi = (hoi_classes_of(table, benchmark.classes, path, "mllms") + 1).tolist()
     humans, objects, scores = table.human_boxes.tolist(), table.object_boxes.tolist(), table.score.tolist()
     document: dict[str, list[dict[str, Any]]] = {}
-    for i, name in enumerate(without_ending(path, table.images)):
-        document[name] = [
+    for i, name in enumerate(table.images):
+        if benchmark.image_name(name.removesuffix(".jpg")) != name:
+            expected = f"a name like {benchmark.image_example}"
+            raise InputError(path, field="image", found=quote(name), expected=expected)
+        document[name.removesuffix(".jpg")] = [
             {"hoi_id": hoi[row], "sub_bbox": humans[row], "obj_bbox": objects[row], "score": scores[row]}
             for row in range(table.offsets[i], table.offsets[i + 1])
         ]
     with replacing(path) as stream:
-        stream.write(orjson.dumps(document))
+        stream.write(msgspec.json.encode(document))

@@ -1,4 +1,4 @@
-"""What reading a prediction file took for granted, mended or could not use: facts that belong into every report."""
+"""What reading a prediction file assumed, fixed or could not use: facts that belong into every report."""
 
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ class ReadNotes:
         unparsed: phrases, in order of first appearance, in which no verb and object were found, and how often each
             came; in the table verb and object of these are "".
         replies: raw model replies read.
-        replies_mended: replies that were no clean JSON, from which complete items were kept all the same.
+        replies_fixed: replies that were no clean JSON, from which complete items were kept all the same.
         replies_empty: replies without any JSON.
         items_cut: items of replies that were left out, by cause: the field that could not be read, or "incomplete".
         first_cut: the first of them: its record, the field, what was found and what was expected.
@@ -36,7 +36,7 @@ class ReadNotes:
     scores_defaulted: int = 0
     unparsed: dict[str, int] = field(default_factory=dict)
     replies: int = 0
-    replies_mended: int = 0
+    replies_fixed: int = 0
     replies_empty: int = 0
     items_cut: dict[str, int] = field(default_factory=dict)
     first_cut: str = ""
@@ -68,8 +68,8 @@ class ReadNotes:
                 f"no verb and object found in {sum(self.unparsed.values()):,} phrases, which match nothing: {shown}"
                 + (", ..." if len(self.unparsed) > _EXAMPLES else "")
             )
-        if self.replies_mended:
-            lines.append(f"{self.replies_mended:,} of {self.replies:,} replies were no clean JSON")
+        if self.replies_fixed:
+            lines.append(f"{self.replies_fixed:,} of {self.replies:,} replies were no clean JSON")
         if self.items_cut:
             causes = ", ".join(f"{cause} {count:,}" for cause, count in self.items_cut.items())
             lines.append(f"{sum(self.items_cut.values()):,} items left out ({causes}); first: {self.first_cut}")

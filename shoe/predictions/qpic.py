@@ -2,9 +2,9 @@
 
 Three dialects, told apart by their keys:
 
-- QPIC, CDN, Diag-HOI: ``filename``; labelled boxes, 80 objects in COCO's contiguous order and 117 verbs, both from 0.
-- GEN-VLKT: the same keys, but boxes have no label; the triplet's id is one of 600 HOI classes, from 0.
-- PPDM: ``file_name``; COCO category ids, 1 to 90, and verbs from 1.
+- QPIC, CDN, Diag-HOI: ``filename``; labelled boxes, objects by index (HICO-DET: 80 in COCO's order), verbs from 0.
+- GEN-VLKT: the same keys, but boxes have no label; the triplet's id is an HOI class, from 0.
+- PPDM: ``file_name``; objects by id (HICO-DET: COCO's, 1 to 90), verbs from 1; numbers may be written as text.
 
 Boxes are x1, y1, x2, y2 in pixels. JSON, a pickle, and CDN's written-out dict with ``preds`` all come here.
 """
@@ -12,199 +12,276 @@ Boxes are x1, y1, x2, y2 in pixels. JSON, a pickle, and CDN's written-out dict w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Annotated, Any, Generic, TypeVar
 
+import msgspec
 import numpy as np
-from numpy.typing import NDArray
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from shoe.benchmarks import fields
-from shoe.benchmarks.checks import check_boxes, check_range, objects_of
-from shoe.benchmarks.classes import coco_ids, coco_objects
-from shoe.core.arrays import Indices
-from shoe.core.errors import InputError, quote
+from shoe.benchmarks import DEFAULT, benchmark
+from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.checks import check_boxes, check_range, objects_of, triplet_name
+from shoe.core.arrays import Floats, Indices
+from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
-from shoe.predictions.names import image_name
-from shoe.predictions.source import Source
+from shoe.io.files import read_bytes, replacing
+from shoe.io.typed import Box, BoxOrText, Finite, ImageName, Number, Whole, WholeOrText
+from shoe.predictions.labels import labels_of
+from shoe.predictions.source import Source, collection_paused, image_names, in_all_or_none, open_source
 
-HOIS = "hoi_prediction"
-_FIRST_RECORDS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class _Dialect:
-    name: str
-    image: str
-    first_id: int
-    """Where verbs count from."""
-    text: bool = False
-    """Whether numbers may be written as text, as PPDM's are."""
+_HOIS = "hoi_prediction"
+_LIST = "preds"
+_PERSON = "person"
 
 
-_QPIC = _Dialect("qpic", "filename", 0)
-_GEN_VLKT = _Dialect("gen-vlkt", "filename", 0)
-_PPDM = _Dialect("ppdm", "file_name", 1, text=True)
+class _Unlabelled(Struct, gc=False):
+    bbox: Box
+
+
+class _Labelled(Struct, gc=False):
+    bbox: Box
+    category_id: Whole
+
+
+class _Hoi(Struct, gc=False):
+    subject_id: Whole
+    object_id: Whole
+    category_id: Whole
+    score: Number | UnsetType = UNSET
+
+
+B = TypeVar("B")
+H = TypeVar("H")
+
+
+class _Lists(Struct, Generic[B, H], gc=False):
+    predictions: Annotated[list[B], Meta(extra={"item": "box"})]
+    hoi_prediction: Annotated[list[H], Meta(extra={"item": "triplet"})]
+
+
+class _QpicImage(_Lists[_Labelled, _Hoi], gc=False):
+    filename: ImageName
+
+
+class _GenVlktImage(_Lists[_Unlabelled, _Hoi], gc=False):
+    filename: ImageName
+
+
+class _PpdmBox(Struct, gc=False):
+    bbox: BoxOrText
+    category_id: WholeOrText
+
+
+class _PpdmHoi(Struct, gc=False):
+    subject_id: Whole
+    object_id: Whole
+    category_id: WholeOrText
+    score: Number | UnsetType = UNSET
+
+
+class _PpdmImage(_Lists[_PpdmBox, _PpdmHoi], gc=False):
+    file_name: ImageName
+
+
+class _ActionHoi(Struct, gc=False):
+    action_score: Finite | UnsetType = UNSET
+
+
+class _ActionImage(Struct, gc=False):
+    hoi_prediction: Annotated[list[_ActionHoi], Meta(extra={"item": "triplet"})]
 
 
 def is_qpic(source: Source) -> bool:
-    """Tell whether a document is QPIC's, CDN's or Diag-HOI's; one without any box is taken for it."""
-    return _has_hois(source) and not is_ppdm(source) and not is_gen_vlkt(source)
+    """Tell whether a document is QPIC's, CDN's or Diag-HOI's; one without any box or image is taken for it."""
+    if not source.head:
+        return source.document == []
+    return _HOIS in _first(source) and not is_ppdm(source) and not is_gen_vlkt(source)
 
 
 def is_gen_vlkt(source: Source) -> bool:
     """Tell whether a document is GEN-VLKT's: the boxes have no label."""
-    if not _has_hois(source) or is_ppdm(source):
+    records = source.first.get(_LIST, source.head)
+    if not isinstance(records, list) or _HOIS not in _first(source) or is_ppdm(source):
         return False
-    box = _first_box(records_of(source))
+    lists = (record.get("predictions") for record in records[:1000] if isinstance(record, dict))
+    box = next(chain.from_iterable(boxes for boxes in lists if isinstance(boxes, list)), None)
     return isinstance(box, dict) and "bbox" in box and "category_id" not in box
 
 
 def is_ppdm(source: Source) -> bool:
     """Tell whether a document is PPDM's."""
-    return _has_hois(source) and "file_name" in records_of(source)[0] and "filename" not in records_of(source)[0]
+    first = _first(source)
+    return _HOIS in first and "file_name" in first and "filename" not in first
 
 
 def read_qpic(source: Source) -> Rows:
     """Read predictions of QPIC, CDN or Diag-HOI.
 
     Raises:
-        InputError: naming the image and field that break the form.
+        InputError: naming the image and field that break the format.
     """
-    columns = _Columns(source, _QPIC)
-    objects = columns.objects(coco_objects(source.classes), "0 to 79, objects in COCO's order")
-    return columns.rows(columns.verb(len(source.classes.verbs)), objects)
+    of = source.benchmark
+    records = source.typed(_QpicImage, _LIST)
+    expected = f"0 to {len(of.object_order) - 1}, objects in {of.object_numbers}'s order (qpic ids)"
+    return _rows(source, "qpic", [record.filename for record in records], records, of.object_order, expected)
 
 
 def read_gen_vlkt(source: Source) -> Rows:
     """Read predictions of GEN-VLKT; errors as :func:`read_qpic`."""
-    columns = _Columns(source, _GEN_VLKT, labelled=False)
-    hoi = columns.verb(len(source.classes))
-    return columns.rows(source.classes.verb[hoi].astype(np.int64), source.classes.object[hoi].astype(np.int64))
+    records = source.typed(_GenVlktImage, _LIST)
+    return _rows(source, "gen-vlkt", [record.filename for record in records], records)
 
 
 def read_ppdm(source: Source) -> Rows:
     """Read predictions of PPDM; errors as :func:`read_qpic`."""
-    columns = _Columns(source, _PPDM)
-    objects = columns.objects(coco_ids(source.classes), "one of COCO's 80 category ids, between 1 and 90")
-    return columns.rows(columns.verb(len(source.classes.verbs)), objects)
+    of = source.benchmark
+    records = source.typed(_PpdmImage, _LIST)
+    ids = list(of.object_ids)
+    expected = f"one of {of.object_numbers}'s {len(ids)} category ids, between {min(ids)} and {max(ids)} (ppdm ids)"
+    names = [record.file_name for record in records]
+    return _rows(source, "ppdm", names, records, of.object_of_id, expected, first=1)
 
 
-class _Columns:
-    """The fields of all records as columns; ``human`` and ``target`` are rows of ``corners``."""
+def _rows(
+    source: Source,
+    name: str,
+    names: Sequence[str | int],
+    records: Sequence[_Lists[Any, Any]],
+    object_of: Indices | None = None,
+    expected: str = "",
+    first: int = 0,
+) -> Rows:
+    """Put the columns of all records together.
 
-    def __init__(self, source: Source, dialect: _Dialect, *, labelled: bool = True) -> None:
-        self.source, self.dialect = source, dialect
-        records = records_of(source)
-        text = dialect.text
-        try:
-            self.images = [image_name(record[dialect.image]) for record in records]
-            box_lists = [record["predictions"] for record in records]
-            hoi_lists = [record[HOIS] for record in records]
-            boxes, hois = fields.flat(box_lists), fields.flat(hoi_lists)
-            self.corners = fields.rows([box["bbox"] for box in boxes], 4, text=text)
-            self.category = fields.whole_numbers([box["category_id"] for box in boxes], text=text) if labelled else None
-            self.human = fields.whole_numbers([hoi["subject_id"] for hoi in hois])
-            self.target = fields.whole_numbers([hoi["object_id"] for hoi in hois])
-            self.id = fields.whole_numbers([hoi["category_id"] for hoi in hois], text=text)
-            self.score = _scores(hois)
-        except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
-            _explain(source, dialect, records, labelled)
-        self.counts = np.fromiter(map(len, box_lists), np.int64, len(box_lists))
-        lengths = np.fromiter(map(len, hoi_lists), np.int64, len(hoi_lists))
-        self.image = np.repeat(np.arange(len(records)), lengths)
-        first = (np.cumsum(self.counts) - self.counts)[self.image]
-        for field, index in (("subject_id", self.human), ("object_id", self.target)):
-            check_boxes(source.path, (self.images, self.image), field, index, self.counts)
-            index += first
-
-    def verb(self, count: int) -> Indices:
-        """(n,) triplet ids, from 0."""
-        first, name = self.dialect.first_id, self.dialect.name
-        meaning = f": {name} ids count from {first}"
-        check_range(self.source.path, (self.images, self.image), "category_id", self.id, count, first, meaning)
-        return self.id - first
-
-    def objects(self, table: Indices, expected: str) -> Indices:
-        """(n,) object of each triplet, by the category of its object box."""
-        category = self.category if self.category is not None else np.zeros(0, np.int64)
-        expected = f"{expected} ({self.dialect.name} ids)"
-        return objects_of(self.source.path, self.images, self.counts, category, table, expected)[self.target]
-
-    def rows(self, verb: Indices, target: Indices) -> Rows:
-        """Put the columns together."""
-        return Rows(
-            images=self.images,
-            image=self.image,
-            human_boxes=self.corners[self.human],
-            object_boxes=self.corners[self.target],
-            verbs=self.source.classes.verbs,
-            objects=self.source.classes.objects,
-            verb=verb,
-            object=target,
-            score=self.score,
-        )
+    Args:
+        source: the file.
+        name: the dialect's, for messages.
+        names: of the images, as the file has them.
+        records: one an image.
+        object_of: object of each category of a box; without it, triplets have HOI classes.
+        expected: what categories there are, for messages.
+        first: where the ids of triplets count from.
+    """
+    path, classes = source.path, source.benchmark.classes
+    images = image_names(source, names, "file_name" if first else "filename")
+    counts = np.fromiter((len(record.predictions) for record in records), np.int64, len(records))
+    lengths = np.fromiter((len(record.hoi_prediction) for record in records), np.int64, len(records))
+    boxes = list(chain.from_iterable([record.predictions for record in records]))
+    hois = list(chain.from_iterable([record.hoi_prediction for record in records]))
+    corners = np.fromiter(chain.from_iterable([box.bbox for box in boxes]), np.float64, 4 * len(boxes)).reshape(-1, 4)
+    human = np.fromiter([hoi.subject_id for hoi in hois], np.int64, len(hois))
+    target = np.fromiter([hoi.object_id for hoi in hois], np.int64, len(hois))
+    number = np.fromiter([hoi.category_id for hoi in hois], np.int64, len(hois))
+    image = np.repeat(np.arange(len(records)), lengths)
+    start = (np.cumsum(counts) - counts)[image]
+    for field, index in (("subject_id", human), ("object_id", target)):
+        check_boxes(path, (images, image), field, index, counts)
+        index += start
+    object_ = np.zeros(0, np.int64)
+    if object_of is not None:
+        category = np.fromiter([box.category_id for box in boxes], np.int64, len(boxes))
+        object_ = objects_of(path, images, counts, category, object_of, expected)[target]
+    known = len(classes) if object_of is None else len(classes.verbs)
+    check_range(path, (images, image), "category_id", number, known, first, f": {name} ids count from {first}")
+    number -= first
+    if object_of is None:
+        verb, object_ = classes.verb[number].astype(np.int64), classes.object[number].astype(np.int64)
+    else:
+        verb = source.benchmark.verb_order[number]
+    return Rows(
+        images=images,
+        image=image,
+        human_boxes=corners.take(human, axis=0),
+        object_boxes=corners.take(target, axis=0),
+        verbs=classes.verbs,
+        objects=classes.objects,
+        verb=verb,
+        object=object_,
+        score=in_all_or_none(
+            source, "score", [hoi.score for hoi in hois], lambda row: triplet_name((images, image), row)
+        ),
+    )
 
 
-def _scores(hois: Sequence[dict[str, Any]]) -> NDArray[np.float64] | None:
-    """(n,) scores; None if no triplet has one."""
-    if hois and "score" not in hois[0]:
-        if any("score" in hoi for hoi in hois):
-            raise ValueError
+def _first(source: Source) -> dict[str, Any]:
+    """The first image's record; empty where there is none."""
+    records = source.first.get(_LIST, [source.first])
+    return records[0] if isinstance(records, list) and records and isinstance(records[0], dict) else {}
+
+
+def read_action_scores(path: str | Path, *, dataset: str | Benchmark = DEFAULT) -> Floats | None:
+    """Read the ``action_score`` of triplets in a file of QPIC, CDN, GEN-VLKT or PPDM.
+
+    Diag-HOI's toolbox asks for it: what a model thinks of the verb *given the boxes*, without scores of detection.
+
+    Args:
+        path: the file.
+        dataset: whose class numbers the file uses.
+
+    Returns:
+        (n,) in the order of the rows that ``read_predictions`` gives; None where the file has none, or another format.
+
+    Raises:
+        InputError: naming the triplet that has no score, or one that is no finite number, while others have one.
+    """
+    if not Path(path).is_file() or b"action_score" not in read_bytes(path):
         return None
-    return fields.number_column([hoi["score"] for hoi in hois])
+    with collection_paused():
+        source = open_source(path, benchmark(dataset))
+        if source.kind != "document" or _HOIS not in _first(source):
+            return None
+        records = source.typed(_ActionImage, _LIST)
+        image = np.repeat(np.arange(len(records)), [len(record.hoi_prediction) for record in records])
+        values = [hoi.action_score for record in records for hoi in record.hoi_prediction]
+
+        def place(row: int) -> str:
+            name = source.record_name(int(image[row]), source.records_within(_LIST)[image[row]])
+            return f"{name}: triplet {row - int(np.searchsorted(image, image[row]))}"
+
+        return in_all_or_none(source, "action_score", values, place)
 
 
-def records_of(source: Source) -> list[Any]:
-    """One record per image: the document itself, or the ``preds`` of CDN's results."""
-    document = source.document
-    if isinstance(document, dict):
-        document = document.get("preds", [document])
-    if not isinstance(document, list):
-        raise InputError(source.path, found=fields.shown(document), expected="a list with one object per image")
-    return document
+def write_qpic(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
+    """Write JSON as QPIC's: each image's distinct boxes, human boxes labelled as person, and its triplets.
 
+    Args:
+        table: triplets in words of the benchmark.
+        path: the file; it appears whole or not at all.
+        benchmark: whose numbers to write.
 
-def _has_hois(source: Source) -> bool:
-    first = source.first.get("preds", [source.first])
-    return isinstance(first, list) and bool(first) and isinstance(first[0], dict) and HOIS in first[0]
-
-
-def _first_box(records: list[Any]) -> Any:
-    lists = (record.get("predictions") for record in records[:_FIRST_RECORDS] if isinstance(record, dict))
-    return next(chain.from_iterable(boxes for boxes in lists if isinstance(boxes, list)), None)
-
-
-def _explain(source: Source, dialect: _Dialect, records: list[Any], labelled: bool) -> NoReturn:
-    """Raise the error of the first place that breaks the form."""
-    path, text = source.path, dialect.text
-    scored = None
-    for number, record in enumerate(records):
-        name = fields.take(path, source.place(number), record, dialect.image, object)
-        try:
-            where = f"image {quote(image_name(name))}"
-        except ValueError:
-            found = fields.shown(name)
-            place = source.place(number)
-            raise InputError(path, record=place, field=dialect.image, found=found, expected="a file name") from None
-        for i, box in enumerate(fields.take(path, where, record, "predictions", list)):
-            place = f"{where}: box {i}"
-            fields.take_row(path, place, fields.take(path, place, box, "bbox", list), "bbox", fields.BOX, text=text)
-            if labelled:
-                category = fields.take(path, place, box, "category_id", object)
-                fields.take_whole_number(path, place, category, "category_id", text=text)
-        for i, hoi in enumerate(fields.take(path, where, record, HOIS, list)):
-            place = f"{where}: triplet {i}"
-            for field in ("subject_id", "object_id", "category_id"):
-                value = fields.take(path, place, hoi, field, object)
-                fields.take_whole_number(path, place, value, field, text=text and field == "category_id")
-            scored = "score" in hoi if scored is None else scored
-            if scored or "score" in hoi:
-                value = fields.take(path, place, hoi, "score", object)
-                if type(value) not in (int, float):
-                    found = fields.shown(value)
-                    raise InputError(path, record=place, field="score", found=found, expected="a number")
-                if not scored:
-                    expected = "a score in every triplet or in none"
-                    raise InputError(path, record=place, field="score", found="the first one", expected=expected)
-    fields.unexplained(path, f"the form of {dialect.name}")
+    Raises:
+        InputError: naming a word that is no label of the benchmark.
+    """
+    verb, object_ = labels_of(table, benchmark.classes, path, "qpic")
+    names = list(benchmark.object_ids.values())
+    person = names.index(_PERSON) if _PERSON in names else 0
+    n = len(table)
+    box = np.concatenate([table.human_boxes, table.object_boxes])
+    label = np.concatenate([np.full(n, person), np.argsort(benchmark.object_order)[object_]])
+    image = np.tile(table.image, 2)
+    order = np.lexsort((*box.T, label, image))
+    keys = np.column_stack([image, label, box])[order]
+    first = np.concatenate([[True], (keys[1:] != keys[:-1]).any(axis=1)])[: len(keys)]
+    start = np.searchsorted(keys[first, 0], np.arange(len(table.images) + 1))
+    index = np.empty(2 * n, np.int64)
+    index[order] = np.cumsum(first) - 1
+    index -= start[image]
+    boxes, labels = keys[first, 2:].tolist(), keys[first, 1].astype(np.int64).tolist()
+    human, target = index[:n].tolist(), index[n:].tolist()
+    ids, scores = np.argsort(benchmark.verb_order)[verb].tolist(), table.score.tolist()
+    with replacing(path) as stream:
+        stream.write(b"[")
+        for i, name in enumerate(table.images):
+            mine, rows = slice(start[i], start[i + 1]), slice(table.offsets[i], table.offsets[i + 1])
+            record = {
+                "filename": name,
+                "predictions": [{"bbox": b, "category_id": c} for b, c in zip(boxes[mine], labels[mine], strict=True)],
+                _HOIS: [
+                    {"subject_id": s, "object_id": o, "category_id": v, "score": p}
+                    for s, o, v, p in zip(human[rows], target[rows], ids[rows], scores[rows], strict=True)
+                ],
+            }
+            stream.write((b",\n" if i else b"\n") + msgspec.json.encode(record))
+        stream.write(b"\n]\n")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
+import msgspec
 
 _FENCE = re.compile(r"```[a-zA-Z]*\s*(.*?)\s*(?:```|\Z)", re.DOTALL)
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}]')
@@ -28,13 +28,13 @@ class Reply:
 
     Attributes:
         items: its complete items.
-        mended: whether it was more or less than one clean JSON value.
+        fixed: whether it was more or less than one clean JSON value.
         cut: items that begin but are not complete.
         empty: whether it has no JSON at all.
     """
 
     items: list[Item]
-    mended: bool = False
+    fixed: bool = False
     cut: int = 0
     empty: bool = False
 
@@ -57,13 +57,13 @@ def items_of(text: str, is_list_key: Callable[[str], bool], is_box_key: Callable
     items, cut = _complete_objects(text, is_list_key, is_box_key)
     if not items and not cut:
         return Reply([], empty=True)
-    return Reply(items, mended=True, cut=cut)
+    return Reply(items, fixed=True, cut=cut)
 
 
 def _parsed(text: str) -> Any:
     try:
-        return orjson.loads(text)
-    except (orjson.JSONDecodeError, UnicodeEncodeError):
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
 
 
@@ -119,8 +119,8 @@ def _spans(text: str) -> list[tuple[int, int, bool]]:
             heights.append(0)
             spans.append((token.start(), 0, True))
         elif token[0] == "}" and opened:
-            place, height = opened.pop(), heights.pop()
-            spans[place] = (spans[place][0], token.end(), height <= _TALLEST)
+            index, height = opened.pop(), heights.pop()
+            spans[index] = (spans[index][0], token.end(), height <= _TALLEST)
             if heights:
                 heights[-1] = max(heights[-1], height + 1)
     return spans

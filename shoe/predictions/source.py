@@ -3,54 +3,80 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-import orjson
+import msgspec
+import numpy as np
+from msgspec import UNSET, UnsetType
 
-from shoe.benchmarks.classes import HoiClasses
-from shoe.core.errors import InputError
+from shoe.benchmarks.base import Benchmark
+from shoe.core.arrays import Floats
+from shoe.core.errors import InputError, quote
 from shoe.io.files import read_bytes
 from shoe.io.json import parse_json
 from shoe.io.literals import is_literal, parse_literal
 from shoe.io.matlab import is_matlab
+from shoe.io.typed import explained, shown
 from shoe.predictions.notes import ReadNotes
 
 Kind = Literal["document", "text", "matlab", "parquet", "npz", "folder"]
+Sizes = Mapping[str, tuple[int, int]]
+T = TypeVar("T")
 _BOM = b"\xef\xbb\xbf"
 _BOM_16 = (b"\xff\xfe", b"\xfe\xff")
+_HEAD = 1 << 16  # bytes that the format of a list or of lines is told from
+_GAP = re.compile(r"[\s,]*")
+_IMAGE_KEYS = ("filename", "file_name", "image_id")
 
 
-@dataclass(slots=True)
+@dataclass
 class Source:
     """One file and what reading it needs to know.
 
     Attributes:
         path: the file.
-        classes: whose class numbers the file uses.
+        benchmark: whose image names and class numbers the file uses.
         sizes: width and height of images, by name, from elsewhere.
         kind: what kind of file it is; JSON, JSON Lines, a pickle and a written-out Python value are all documents.
-        document: plain lists, dicts, numbers and text; only of documents.
-        data: the bytes of any other kind but a folder and a native table.
-        lines: for JSON Lines, the line number of each record.
+        data: the content of any kind but a folder and a native table.
+        is_list: whether the content is a list of JSON.
+        lines: of CSV and JSON Lines, the line number of each record.
         notes: what the reader has to say.
     """
 
     path: Path
-    classes: HoiClasses
-    sizes: Mapping[str, tuple[int, int]] | None = None
+    benchmark: Benchmark
+    sizes: Sizes | None = None
     kind: Kind = "document"
-    document: Any = None
     data: bytes = b""
+    is_list: bool = False
     lines: Sequence[int] | None = None
     notes: ReadNotes = field(default_factory=ReadNotes)
 
-    def place(self, record: int) -> str:
-        """Name a record in a message."""
-        return f"line {self.lines[record]}" if self.lines else f"record {record}"
+    @cached_property
+    def document(self) -> Any:
+        """The document as plain lists, dicts, numbers and text.
+
+        Raises:
+            InputError: where it is no JSON.
+        """
+        if not self.lines:
+            return parse_json(self.path, self.data)
+        try:
+            records = msgspec.json.Decoder().decode_lines(self.data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            records = []
+        if len(records) == len(self.lines):
+            return records
+        lines = self.data.split(b"\n")
+        return [parse_json(self.path, lines[number - 1], number) for number in self.lines]
 
     @property
     def records(self) -> list[Any]:
@@ -59,20 +85,78 @@ class Source:
             return self.document
         return [self.document] if isinstance(self.document, dict) else []
 
+    @cached_property
+    def head(self) -> list[Any]:
+        """The first records: of a list and of lines, those that end in the first 64 KB, if any do; else all."""
+        if self.kind != "document":
+            return []
+        records: list[Any] = []
+        if "document" not in self.__dict__ and (self.is_list or self.lines):
+            text = self.data[:_HEAD].decode("utf-8", "replace").lstrip()
+            end, decoder = int(self.is_list), json.JSONDecoder(parse_constant=_refuse)
+            with suppress(ValueError, RecursionError):  # at the end of the list, of these bytes, or of what is JSON
+                while gap := _GAP.match(text, end):
+                    record, end = decoder.raw_decode(text, gap.end())
+                    records.append(record)
+        return records or self.records
+
     @property
     def first(self) -> dict[str, Any]:
         """The first record, if it is an object; an empty one otherwise."""
-        first = self.records[0] if self.records else None
+        first = self.head[0] if self.head else None
         return first if isinstance(first, dict) else {}
 
+    def typed(self, kind: type[T], within: str | None = None) -> list[T]:
+        """Read the records by type.
 
-def open_source(path: str | Path, classes: HoiClasses, sizes: Mapping[str, tuple[int, int]] | None) -> Source:
-    """Open a file, tell its kind by its content, and parse it if it is a document.
+        Args:
+            kind: the type of a record.
+            within: of a document that is one object, the key that may hold the list of records.
+
+        Raises:
+            InputError: naming the record and field that break the type.
+        """
+        listed = list[kind]  # type: ignore[valid-type]
+        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # what is wrong is said below
+            if "document" not in self.__dict__ and self.is_list:
+                return msgspec.json.decode(self.data, type=listed)
+            if "document" not in self.__dict__ and self.lines:
+                typed = msgspec.json.Decoder(kind).decode_lines(self.data)
+                if len(typed) == len(self.lines):
+                    return typed
+        records = self.records_within(within)
+        try:
+            return msgspec.convert(records, listed)
+        except msgspec.ValidationError as error:
+            raise explained(self.path, error, records, listed, self.record_name) from None
+
+    def records_within(self, key: str | None) -> list[Any]:
+        """The records of the document, or of the list that it has under a key."""
+        records = self.records
+        if key and isinstance(self.document, dict):
+            records = self.document.get(key, records)
+        if not isinstance(records, list) or (not records and self.document != []):
+            raise InputError(self.path, found=shown(self.document), expected="a list with one object per image")
+        return records
+
+    def record_name(self, number: int, record: Any = None) -> str:
+        """Name a record in a message: by its image where it is one of an image, else by its line or number."""
+        for key in _IMAGE_KEYS:
+            if isinstance(record, dict) and key in record:
+                try:
+                    return f"image {quote(self.benchmark.image_name(record[key]))}"
+                except ValueError:
+                    break
+        return f"line {self.lines[number]}" if self.lines else f"record {number}"
+
+
+def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = None) -> Source:
+    """Open a file, and tell its kind by its content.
 
     Raises:
-        InputError: if it cannot be read, or is damaged.
+        InputError: if it cannot be read, or is a damaged pickle or written-out value.
     """
-    source = Source(Path(path), classes, sizes)
+    source = Source(Path(path), benchmark, sizes)
     if source.path.is_dir():
         source.kind = "folder"
         return source
@@ -80,13 +164,14 @@ def open_source(path: str | Path, classes: HoiClasses, sizes: Mapping[str, tuple
         source.kind = "npz"
         return source
     data = read_bytes(path)
-    start = data[:64].removeprefix(_BOM).lstrip()
-    if not start and not data.removeprefix(_BOM).strip():
+    source.data = data.removeprefix(_BOM)
+    start = source.data[:64].lstrip()
+    if not start and not source.data.strip():
         raise InputError(path, found="an empty file", expected="predictions")
     if data.startswith(b"PAR1"):
-        source.kind, source.data = "parquet", data
+        source.kind = "parquet"
     elif is_matlab(data):
-        source.kind, source.data = "matlab", data
+        source.kind = "matlab"
     elif _is_pickle(data):
         from shoe.io.pickles import load_plain
 
@@ -96,11 +181,76 @@ def open_source(path: str | Path, classes: HoiClasses, sizes: Mapping[str, tuple
         raise InputError(path, found="text in UTF-16", expected="text in UTF-8", hint=hint)
     elif is_literal(start):
         source.document = parse_literal(path, data.decode("utf-8", "replace"))
-    elif start[:1] in (b"[", b"{") or (start[:1] == b'"' and is_literal(start[1:])):
-        _parse_document(source, data.removeprefix(_BOM))
+    elif start[:1] == b'"' and is_literal(start[1:]):  # JSON text that holds a written-out value
+        text = parse_json(path, source.data)
+        source.document = parse_literal(path, text) if isinstance(text, str) else text
+    elif start[:1] == b"{":
+        source.lines = _lines(source.data)
+    elif start[:1] == b"[":
+        source.is_list = True
     else:
-        source.kind, source.data = "text", data.removeprefix(_BOM)
+        source.kind = "text"
     return source
+
+
+def image_names(source: Source, values: Iterable[object], field: str, *, of_records: bool = True) -> list[str]:
+    """Name images from what a field of a file calls them.
+
+    Args:
+        source: the file.
+        values: what it calls them.
+        field: the field's name.
+        of_records: whether each value is of a record of its own.
+
+    Raises:
+        InputError: naming the first record whose value is none.
+    """
+    names: list[str] = []
+    for number, value in enumerate(values):
+        try:
+            names.append(source.benchmark.image_name(value))
+        except ValueError:
+            place, found = source.record_name(number) if of_records else None, shown(value)
+            raise InputError(source.path, record=place, field=field, found=found, expected="a file name") from None
+    return names
+
+
+def is_given(source: Source, field: str, values: Sequence[Any], place: Callable[[int], str]) -> bool:
+    """Tell whether rows have a field; arguments and errors as :func:`in_all_or_none`."""
+    absent = np.array([value is UNSET for value in values])
+    if (absent == absent[0]).all():
+        return not absent[0]
+    row = int(np.argmax(absent != absent[0]))
+    found = "none" if absent[row] else "the first one"
+    raise InputError(source.path, record=place(row), field=field, found=found, expected="this key in all or in none")
+
+
+def in_all_or_none(
+    source: Source, field: str, values: Sequence[float | UnsetType], place: Callable[[int], str]
+) -> Floats | None:
+    """Make a column of a field that all rows have or none.
+
+    Args:
+        source: the file.
+        field: its name.
+        values: (n,) numbers.
+        place: names a row.
+
+    Returns:
+        (n,); None if no row has it.
+
+    Raises:
+        InputError: naming the first row that differs from the first one.
+    """
+    try:
+        return np.fromiter(values, np.float64, len(values))  # type: ignore[arg-type]
+    except TypeError:
+        is_given(source, field, values, place)
+        return None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _magic(path: Path) -> bytes:
@@ -123,40 +273,16 @@ def collection_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _parse_document(source: Source, data: bytes) -> None:
-    """Parse JSON or JSON Lines; JSON text that holds a written-out Python value is that value."""
-    try:
-        document = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        if not _starts_with_object_line(data):
-            document = parse_json(source.path, data)
-        else:
-            _parse_lines(source, data)
-            return
-    if isinstance(document, str):
-        document = parse_literal(source.path, document)
-    source.document = document
-
-
-def _starts_with_object_line(data: bytes) -> bool:
+def _lines(data: bytes) -> list[int] | None:
+    """The number of each line with a record, if the first is one and there are more: JSON Lines; else None."""
     first, _, rest = data.lstrip().partition(b"\n")
+    if not rest.strip():
+        return None
     try:
-        return bool(rest.strip()) and isinstance(orjson.loads(first), dict)
-    except orjson.JSONDecodeError:
-        return False
-
-
-def _parse_lines(source: Source, data: bytes) -> None:
-    numbered = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
-    lines = [line for _, line in numbered]
-    source.lines = [number for number, _ in numbered]
-    try:
-        source.document = orjson.loads(b"[" + b",".join(lines) + b"]")
-        whole = len(source.document) == len(lines)
-    except orjson.JSONDecodeError:
-        whole = False
-    if not whole:
-        source.document = [parse_json(source.path, line, number) for number, line in numbered]
+        msgspec.json.decode(first)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return [number for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
 
 
 def _is_pickle(data: bytes) -> bool:

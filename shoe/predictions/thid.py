@@ -1,81 +1,81 @@
 """THID and INP-CC's ``preds.pkl``: per HOI class, from 0, parallel lists of scores, pairs of boxes, image numbers."""
 
-from itertools import repeat
-from typing import Any
+from __future__ import annotations
 
+from typing import Annotated, Any
+
+import msgspec
 import numpy as np
+from msgspec import Meta, Struct
 
-from shoe.benchmarks import fields
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
-from shoe.predictions.names import image_name
-from shoe.predictions.source import Source
+from shoe.io.typed import Number, explained, shown
+from shoe.predictions.source import Source, image_names
 
 _PARTS = ("keys", "scores", "boxes")
-_BOTH_BOXES = "hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2"
+_ROW = Meta(extra={"item": "row"})
+_BOXES = Annotated[
+    tuple[float, float, float, float, float, float, float, float],
+    Meta(extra={"expected": "[hx1, hy1, hx2, hy2, ox1, oy1, ox2, oy2]"}),
+]
+
+
+class _Class(Struct, gc=False):
+    keys: Annotated[list[Annotated[str | int, Meta(extra={"expected": "the number of a test image"})]], _ROW]
+    scores: Annotated[list[Number], _ROW]
+    boxes: Annotated[list[_BOXES], _ROW]
 
 
 def is_thid(source: Source) -> bool:
     """Tell whether a document has THID's keys."""
-    return isinstance(source.document, dict) and set(_PARTS) <= set(source.document)
+    return set(_PARTS) <= set(source.first)
 
 
 def read_thid(source: Source) -> Rows:
     """Read THID's predictions; images come in order of their names, the rows of an image in order of their class.
 
     Raises:
-        InputError: naming the class and field that break the form.
+        InputError: naming the class and field that break the format.
     """
-    path, classes = source.path, source.classes
-    parts = [fields.take(path, None, source.document, part, dict) for part in _PARTS]
-    names: list[Any] = []
-    scores: list[Any] = []
-    boxes: list[Any] = []
+    path, classes = source.path, source.benchmark.classes
+    document: dict[str, Any] = source.document if isinstance(source.document, dict) else {}
+    parts: dict[str, dict[Any, Any]] = {part: document.get(part) for part in _PARTS}  # type: ignore[misc]
+    for name, part in parts.items():
+        if not isinstance(part, dict):
+            raise InputError(path, field=name, found=shown(part), expected="an object with one list per class")
+    names: list[str | int] = []
+    scores: list[float] = []
+    boxes: list[tuple[float, ...]] = []
     hoi: list[int] = []
-    for key in dict.fromkeys(key for part in parts for key in part):
-        place = f"class {quote(key)}"
-        number = _class(source, key, len(classes))
-        for name, part in zip(_PARTS, parts, strict=True):
-            if key not in part:
-                raise InputError(
-                    path, record=place, field=name, found="no such class", expected="each class in all parts"
-                )
-        columns = [_column(source, place, name, part[key]) for name, part in zip(_PARTS, parts, strict=True)]
-        lengths = [len(column) for column in columns]
-        if len(set(lengths)) != 1:
-            found = f"{lengths[0]} keys, {lengths[1]} scores, {lengths[2]} boxes"
+    for key in dict.fromkeys(key for part in parts.values() for key in part):
+        lists = {name: part[key] for name, part in parts.items() if key in part}
+        place, number = f"class {quote(key)}", _class(source, key, len(classes))
+        try:
+            rows = msgspec.convert(lists, _Class)
+        except msgspec.ValidationError as error:
+            raise explained(path, error, lists, _Class, record=place) from None
+        if len({len(rows.keys), len(rows.scores), len(rows.boxes)}) != 1:
+            found = f"{len(rows.keys)} keys, {len(rows.scores)} scores, {len(rows.boxes)} boxes"
             raise InputError(path, record=place, found=found, expected="as many of each")
-        for i, (name, score, box) in enumerate(zip(*columns, strict=True)):
-            if type(name) is not int and not isinstance(name, str):
-                _refuse(source, f"{place}: row {i}", "keys", name, "the number of a test image")
-            if type(score) not in (int, float):
-                _refuse(source, f"{place}: row {i}", "scores", score, "a number")
-            fields.take_row(path, f"{place}: row {i}", box, "boxes", _BOTH_BOXES)
-        names += columns[0]
-        scores += columns[1]
-        boxes += columns[2]
-        hoi.extend(repeat(number, lengths[0]))
-    images = {name: i for i, name in enumerate(sorted({_name(source, name) for name in names}))}
-    image = [images[_name(source, name)] for name in names]
-    corners = np.array(boxes, np.float64).reshape(-1, 8)
-    index = np.array(hoi, np.int64)
+        names += rows.keys
+        scores += rows.scores
+        boxes += rows.boxes
+        hoi += [number] * len(rows.keys)
+    named = image_names(source, names, "keys", of_records=False)
+    index = {name: i for i, name in enumerate(sorted(set(named)))}
+    corners, class_of = np.array(boxes, np.float64).reshape(-1, 8), np.array(hoi, np.int64)
     return Rows(
-        images=list(images),
-        image=np.array(image, np.int64),
+        images=list(index),
+        image=np.array([index[name] for name in named], np.int64),
         human_boxes=corners[:, :4],
         object_boxes=corners[:, 4:],
         verbs=classes.verbs,
         objects=classes.objects,
-        verb=classes.verb[index].astype(np.int64),
-        object=classes.object[index].astype(np.int64),
+        verb=classes.verb[class_of].astype(np.int64),
+        object=classes.object[class_of].astype(np.int64),
         score=np.array(scores, np.float64),
     )
-
-
-def _column(source: Source, place: str, name: str, values: Any) -> list[Any]:
-    if not isinstance(values, list):
-        raise InputError(source.path, record=place, field=name, found=fields.shown(values), expected="a list")
-    return values
 
 
 def _class(source: Source, key: Any, count: int) -> int:
@@ -86,15 +86,3 @@ def _class(source: Source, key: Any, count: int) -> int:
     if type(number) is not int or not 0 <= number < count:
         raise InputError(source.path, field="keys", found=f"class {quote(key)}", expected=f"0 to {count - 1}")
     return number
-
-
-def _name(source: Source, value: Any) -> str:
-    try:
-        return image_name(value)
-    except ValueError:
-        _refuse(source, None, "keys", value, "the number of a test image")
-        raise
-
-
-def _refuse(source: Source, place: str | None, field: str, value: Any, expected: str) -> None:
-    raise InputError(source.path, record=place, field=field, found=fields.shown(value), expected=expected) from None

@@ -3,62 +3,43 @@
 JSON Lines or a JSON list. A record is one interaction (``image``, ``human_box``, ``object_box``, perhaps ``score``, and
 either ``verb`` and ``object`` or one ``phrase``), or an image with its list of ``interactions``, or an image with the
 model's raw ``response``; also an object with one key per image. Keys have many names in practice; what is read as what
-is in :mod:`shoe.predictions.vlm_keys`. Phrases are split into verb and object by the lexicon.
+is in :mod:`shoe.predictions.vlm_items`. Phrases are split into verb and object by the lexicon.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import isfinite
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Any
 
+import msgspec
 import numpy as np
 
-from shoe.benchmarks import fields
-from shoe.core.errors import InputError, printable, quote
+from shoe.benchmarks.base import Benchmark
+from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
-from shoe.predictions.names import image_name
+from shoe.io.files import replacing
+from shoe.io.typed import shown
 from shoe.predictions.replies import items_of
 from shoe.predictions.source import Source
-from shoe.predictions.vlm_keys import BOX_KEYS, WORD_KEYS, role
+from shoe.predictions.vlm_items import Item, UnreadableError, Words, box_of, by_role, number_of, role, words_of
 
-_CORNERS = ("x1", "y1", "x2", "y2")
-
-Record = dict[str, Any]
-
-
-@dataclass(eq=False)
-class _UnreadableError(Exception):
-    """A record that breaks the form: where, and the parts of the message."""
-
-    place: str
-    field: str | None
-    found: str
-    expected: str
-
-    def __str__(self) -> str:
-        where = [self.place, self.field] if self.field else [self.place]
-        return printable(f"{': '.join(where)}: found {self.found}, expected {self.expected}", longest=300)
-
-    def for_user(self, source: Source, hint: str | None = None) -> InputError:
-        """The error that the user reads."""
-        return InputError(
-            source.path, record=self.place, field=self.field, found=self.found, expected=self.expected, hint=hint
-        )
+_ITEMS = "a list of items with human_box, object_box, verb and object"
+_NO_SIZE = (0.0, 0.0)
 
 
 def is_vlm(source: Source) -> bool:
-    """Tell whether a document is free text of this form."""
-    document = source.document
-    if isinstance(document, dict):
-        return _is_record(document) or any(value and _image_record("", value) for value in document.values())
-    first = next((record for record in source.records if record != {}), None)
-    return isinstance(first, dict) and _is_record(first)
+    """Tell whether a document is free text of this format."""
+    first = next((record for record in source.head if record != {}), None)
+    if isinstance(first, dict) and _is_record(first):
+        return True
+    whole = None if source.is_list or source.lines else source.document
+    return isinstance(whole, dict) and any(value and _image_record("", value) for value in whole.values())
 
 
-def _is_record(record: Record) -> bool:
+def _is_record(record: dict[Any, Any]) -> bool:
     roles = {role(key) for key in record}
-    return "image" in roles and ("items" in roles or "response" in roles or "human_box" in roles)
+    return "image" in roles and bool(roles & {"items", "response", "human_box"})
 
 
 def read_vlm(source: Source) -> Rows:
@@ -67,15 +48,39 @@ def read_vlm(source: Source) -> Rows:
     Phrases without verb and object have "" for both, which is like no class; the notes list their text.
 
     Raises:
-        InputError: naming the record and field that break the form, or the first phrase if none could be split.
+        InputError: naming the record and field that break the format, or the first phrase if none could be split.
     """
     columns = _Columns(source)
     try:
         for number, record in enumerate(_records(source)):
             columns.add(number, record)
-    except _UnreadableError as error:
+    except UnreadableError as error:
         raise error.for_user(source) from None
     return columns.rows()
+
+
+def write_vlm(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
+    """Write JSON Lines: an interaction a line, with the image's size if known; an image without any has a line too."""
+    humans, objects, scores = table.human_boxes.tolist(), table.object_boxes.tolist(), table.score.tolist()
+    verb, object_ = table.verb.tolist(), table.object.tolist()
+    with replacing(path) as stream:
+        for i, name in enumerate(table.images):
+            width, height = table.sizes[i].tolist()
+            size: dict[str, Any] = {"width": width, "height": height} if width and height else {}
+            records: list[dict[str, Any]] = [
+                {
+                    "image": name,
+                    "human_box": humans[row],
+                    "object_box": objects[row],
+                    "verb": table.verbs[verb[row]],
+                    "object": table.objects[object_[row]],
+                    "score": scores[row],
+                    **size,
+                }
+                for row in range(table.offsets[i], table.offsets[i + 1])
+            ]
+            for record in records or [{"image": name, "interactions": [], **size}]:
+                stream.write(msgspec.json.encode(record) + b"\n")
 
 
 def _records(source: Source) -> list[Any]:
@@ -88,10 +93,10 @@ def _records(source: Source) -> list[Any]:
         records = [_image_record(name, value) for name, value in document.items()]
         if None not in records:
             return records
-    raise InputError(source.path, found=fields.shown(document), expected="one object per interaction or image")
+    raise InputError(source.path, found=shown(document), expected="one object per interaction or image")
 
 
-def _image_record(name: Any, value: Any) -> Record | None:
+def _image_record(name: Any, value: Any) -> Item | None:
     """The record of an entry of an object that has one key per image."""
     if isinstance(value, list) and all(isinstance(item, dict) for item in value):
         boxes = {role(key) for item in value[:1] for key in item}
@@ -106,199 +111,137 @@ class _Columns:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        self._notes = source.notes
         self._images: dict[str, int] = {}
         self._sizes: list[tuple[float, float]] = []
         self._verbs: dict[str, int] = {}
         self._objects: dict[str, int] = {}
-        self._image: list[int] = []
+        self._rows: list[tuple[int, int, int, float, bool, int, int]] = []  # image, words, score, loose, record, item
         self._boxes: list[list[float]] = []
-        self._words: list[tuple[int, int]] = []
-        self._score: list[float] = []
-        self._loose: list[bool] = []
-        self._record: list[int] = []
-        self._item: list[int] = []
-        self._first_cut: _UnreadableError | None = None
-        self._first_empty: _UnreadableError | None = None
-        self._phrases: dict[str, tuple[str, str] | None] = {}
+        self._first_cut: UnreadableError | None = None
+        self._first_empty: UnreadableError | None = None
+        self._phrases: dict[str, Words | None] = {}
 
     def add(self, number: int, record: Any) -> None:
         """Take a record, whatever it holds: an interaction, an image's list of them, or a raw reply."""
-        place = self._source.place(number)
-        found = self._roles(place, record)
-        if not found and isinstance(record, dict):
-            self._refuse(place, "image", "no known key", "this key")
+        place = self._source.record_name(number)
+        found = by_role(place, record)
+        if not found:
+            raise UnreadableError(place, "image", "no known key", "this key")
         image = self._image_index(place, found)
         if "items" in found:
-            items = found["items"]
-            if not isinstance(items, list):
-                self._refuse(place, "interactions", fields.shown(items), "a list")
-            for i, item in enumerate(items):
-                self._add_item(f"{place}: interaction {i}", image, self._roles(f"{place}: interaction {i}", item))
-                self._item.append(i)
+            if not isinstance(found["items"], list):
+                raise UnreadableError(place, "interactions", shown(found["items"]), "a list")
+            for i, item in enumerate(found["items"]):
+                where = f"{place}: interaction {i}"
+                self._add_item(where, image, by_role(where, item), number, i)
         elif "response" in found:
-            self._add_reply(place, image, found["response"])
+            self._add_reply(place, image, found["response"], number)
         else:
-            self._add_item(place, image, found)
-            self._item.append(-1)
-        self._record += [number] * (len(self._image) - len(self._record))
+            self._add_item(place, image, found, number, -1)
 
     def rows(self) -> Rows:
         """Put together what was gathered; a file whose replies or phrases are all of no use is refused."""
         self._check_replies()
-        self._check_phrases()
+        unparsed = self._notes.unparsed
+        if unparsed and sum(unparsed.values()) == len(self._rows):
+            expected = 'a verb and an object, as in "riding a horse"; none of the phrases has them'
+            raise InputError(self._source.path, field="phrase", found=quote(next(iter(unparsed))), expected=expected)
         boxes = np.array(self._boxes, np.float64).reshape(-1, 8)
-        words = np.array(self._words, np.int64).reshape(-1, 2)
-        score = np.array(self._score, np.float64)
+        columns = np.array(self._rows, np.float64).reshape(-1, 7)
+        image, verb, object_, loose = (columns[:, i].astype(np.int64) for i in (0, 1, 2, 4))
         return Rows(
             images=list(self._images),
-            image=np.array(self._image, np.int64),
+            image=image,
             human_boxes=boxes[:, :4],
             object_boxes=boxes[:, 4:],
             verbs=list(self._verbs),
             objects=list(self._objects),
-            verb=words[:, 0],
-            object=words[:, 1],
-            score=score,
+            verb=verb,
+            object=object_,
+            score=columns[:, 3],
             sizes=np.array(self._sizes, np.float64).reshape(-1, 2),
-            loose=np.array(self._loose, bool) if any(self._loose) else None,
+            loose=loose.astype(bool) if loose.any() else None,
             place=self._place,
         )
 
     def _place(self, row: int) -> str:
-        record, item = self._source.place(self._record[row]), self._item[row]
-        kind = "item" if self._loose[row] else "interaction"
-        return record if item < 0 else f"{record}, {kind} {item}"
+        *_, loose, record, item = self._rows[row]
+        name = self._source.record_name(record)
+        return name if item < 0 else f"{name}, {'item' if loose else 'interaction'} {item}"
 
-    def _roles(self, place: str, record: Any) -> Record:
-        """A record's values by role; of several keys with one role, the one named like it counts, else the first."""
-        if not isinstance(record, dict):
-            self._refuse(place, None, fields.shown(record), "an object")
-        found: Record = {}
-        for key, value in record.items():
-            name = role(key)
-            # The same key is a box where it holds one, and a word where it holds text.
-            if name == "object" and isinstance(value, list | dict):
-                name = "object_box"
-            elif name == "human_box" and isinstance(value, str) and "box" not in key.lower():
-                name = None
-            known = name in found and found[name] is not None
-            if name is not None and (not known or (key == name and value is not None)):
-                found[name] = value
-        return found
-
-    def _image_index(self, place: str, found: Record) -> int:
+    def _image_index(self, place: str, found: Item) -> int:
+        if "image" not in found:
+            raise UnreadableError(place, "image", "no such key", "the name of the image")
         try:
-            name = image_name(found["image"])
-        except KeyError:
-            self._refuse(place, "image", "no such key", "the name of the image")
+            name = self._source.benchmark.image_name(found["image"])
         except ValueError:
-            self._refuse(place, "image", fields.shown(found["image"]), "a file name, or the number of a test image")
-        size = (0.0, 0.0)
+            expected = "a file name, or the number of a test image"
+            raise UnreadableError(place, "image", shown(found["image"]), expected) from None
+        size = _NO_SIZE
         if found.get("width") is not None and found.get("height") is not None:
-            size = self._size(place, found["width"], found["height"])
+            size = (_side(place, found, "width"), _side(place, found, "height"))
         index = self._images.setdefault(name, len(self._images))
         if index == len(self._sizes):
             self._sizes.append(size)
-        elif size != (0.0, 0.0):
-            if self._sizes[index] not in ((0.0, 0.0), size):
-                self._refuse(place, "width", f"another size of {quote(name)}", "one size for an image")
+        elif size != _NO_SIZE:
+            if self._sizes[index] not in (_NO_SIZE, size):
+                raise UnreadableError(place, "width", f"another size of {quote(name)}", "one size for an image")
             self._sizes[index] = size
         return index
 
-    def _size(self, place: str, width: Any, height: Any) -> tuple[float, float]:
-        for field, value in (("width", width), ("height", height)):
-            if type(value) not in (int, float) or not 0 <= value <= 1e9 or value != int(value):
-                self._refuse(place, field, fields.shown(value), "pixels")
-        return float(width), float(height)
+    def _add_item(self, place: str, image: int, found: Item, record: int, item: int, *, loose: bool = False) -> None:
+        boxes = box_of(place, found, "human_box") + box_of(place, found, "object_box")
+        words = words_of(place, found, self._split)
+        score = np.nan if found.get("score") is None else number_of(found["score"])
+        if score is None and not loose:
+            raise UnreadableError(place, "score", shown(found["score"]), "a number")
+        if isinstance(words, str):
+            self._notes.unparsed[words] = self._notes.unparsed.get(words, 0) + 1
+            words = ("", "")
+        verb = self._verbs.setdefault(words[0], len(self._verbs))
+        object_ = self._objects.setdefault(words[1], len(self._objects))
+        self._rows.append((image, verb, object_, np.nan if score is None else score, loose, record, item))
+        self._boxes.append(boxes)
 
-    def _add_item(self, place: str, image: int, found: Record, *, loose: bool = False) -> None:
-        human, target = self._box(place, found, "human_box"), self._box(place, found, "object_box")
-        verb, object_ = self._item_words(place, found)
-        score = np.nan if found.get("score") is None else _number(found["score"])
-        if score is None:
-            if not loose:
-                self._refuse(place, "score", fields.shown(found["score"]), "a number")
-            score = np.nan
-        pair = (self._verbs.setdefault(verb, len(self._verbs)), self._objects.setdefault(object_, len(self._objects)))
-        self._image.append(image)
-        self._boxes.append(human + target)
-        self._words.append(pair)
-        self._score.append(score)
-        self._loose.append(loose)
-
-    def _add_reply(self, place: str, image: int, text: Any) -> None:
+    def _add_reply(self, place: str, image: int, text: Any, record: int) -> None:
         if not isinstance(text, str):
-            self._refuse(place, "response", fields.shown(text), "text")
-        items_form = "a list of items with human_box, object_box, verb and object"
-        notes = self._source.notes
+            raise UnreadableError(place, "response", shown(text), "text")
         reply = items_of(text, lambda key: role(key) == "items", lambda key: role(key) == "human_box")
-        notes.replies += 1
-        notes.replies_mended += reply.mended
-        notes.replies_empty += reply.empty
+        self._notes.replies += 1
+        self._notes.replies_fixed += reply.fixed
+        self._notes.replies_empty += reply.empty
         if reply.empty:
-            self._first_empty = self._first_empty or _UnreadableError(place, "response", quote(text), items_form)
+            self._first_empty = self._first_empty or UnreadableError(place, "response", quote(text), _ITEMS)
         for i, item in enumerate(reply.items):
+            where = f"{place}, item {i}"
             try:
-                self._add_item(f"{place}, item {i}", image, self._roles(f"{place}, item {i}", item), loose=True)
-                self._item.append(i)
-            except _UnreadableError as error:
+                self._add_item(where, image, by_role(where, item), record, i, loose=True)
+            except UnreadableError as error:
                 self._cut(error, error.field or "item")
         if reply.cut:
-            self._cut(_UnreadableError(place, "response", "an incomplete item", items_form), "incomplete", reply.cut)
+            self._cut(UnreadableError(place, "response", "an incomplete item", _ITEMS), "incomplete", reply.cut)
 
-    def _cut(self, error: _UnreadableError, cause: str, count: int = 1) -> None:
-        notes = self._source.notes
-        notes.items_cut[cause] = notes.items_cut.get(cause, 0) + count
+    def _cut(self, error: UnreadableError, cause: str, count: int = 1) -> None:
+        self._notes.items_cut[cause] = self._notes.items_cut.get(cause, 0) + count
         if self._first_cut is None:
-            self._first_cut, notes.first_cut = error, str(error)
+            self._first_cut, self._notes.first_cut = error, str(error)
 
-    def _box(self, place: str, found: Record, part: str) -> list[float]:
-        if part not in found:
-            self._refuse(place, part, "no such key", "x1, y1, x2, y2")
-        value = found[part]
-        if isinstance(value, dict):
-            value = next(
-                (v for key, v in value.items() if role(key) in BOX_KEYS),
-                [value[c] for c in _CORNERS] if all(c in value for c in _CORNERS) else value,
-            )
-        if isinstance(value, list) and value and all(isinstance(v, list) for v in value):
-            value = [x for v in value for x in v]
-        numbers = [_number(x) for x in value] if isinstance(value, list) and len(value) == 4 else [None]
-        if None in numbers:
-            self._refuse(place, part, fields.shown(found[part]), "four numbers")
-        return [float(x) for x in numbers if x is not None]
+    def _split(self, text: str) -> Words | None:
+        """Verb and object of a phrase; None if it has none."""
+        from shoe.lexicon.phrases import parse_phrase
 
-    def _item_words(self, place: str, found: Record) -> tuple[str, str]:
-        verb, phrase, object_ = found.get("verb"), found.get("phrase"), found.get("object")
-        target = found.get("object_box")
-        if object_ is None and isinstance(target, dict):
-            object_ = next((v for k, v in target.items() if role(k) in WORD_KEYS), None)
-        for field, value in (("verb", verb), ("phrase", phrase), ("object", object_)):
-            if value is not None and not isinstance(value, str):
-                self._refuse(place, field, fields.shown(value), "text")
-        if verb is not None and object_ is not None:
-            return verb, object_
-        text = phrase if phrase is not None else verb
-        if text is None:
-            field = "verb" if "verb" in found and "phrase" not in found else "phrase"
-            what = fields.shown(None) if field in found else "no such key"
-            self._refuse(place, field, what, "a phrase, or a verb and an object")
-        parsed = self._parsed(text)
-        if object_ is not None:
-            return (parsed[0] if parsed else text), object_
-        if parsed is None:
-            self._source.notes.unparsed[text] = self._source.notes.unparsed.get(text, 0) + 1
-            return "", ""
-        return parsed
-
-    def _parsed(self, text: str) -> tuple[str, str] | None:
         if text not in self._phrases:
-            self._phrases[text] = _split(text)
+            try:
+                phrase = parse_phrase(text)
+                self._phrases[text] = (phrase.verb, phrase.object)
+            except ValueError:
+                self._phrases[text] = None
         return self._phrases[text]
 
     def _check_replies(self) -> None:
-        notes = self._source.notes
-        if self._image or not notes.replies:
+        notes = self._notes
+        if self._rows or not notes.replies:
             return
         if self._first_cut is not None:
             count = sum(notes.items_cut.values())
@@ -307,33 +250,9 @@ class _Columns:
         if self._first_empty is not None and notes.replies_empty == notes.replies:
             raise self._first_empty.for_user(self._source, "no reply holds JSON")
 
-    def _check_phrases(self) -> None:
-        unparsed = self._source.notes.unparsed
-        if unparsed and sum(unparsed.values()) == len(self._image):
-            expected = 'a verb and an object, as in "riding a horse"; none of the phrases has them'
-            raise InputError(self._source.path, field="phrase", found=quote(next(iter(unparsed))), expected=expected)
 
-    def _refuse(self, place: str, field: str | None, found: str, expected: str) -> NoReturn:
-        raise _UnreadableError(place, field, found, expected)
-
-
-def _number(value: Any) -> float | None:
-    """A number, also one that a model wrote as text; None for anything else."""
-    if type(value) is str:
-        try:
-            number = float(value)
-        except ValueError:
-            return None
-        return number if isfinite(number) and "_" not in value else None
-    return value if type(value) in (int, float) else None
-
-
-def _split(text: str) -> tuple[str, str] | None:
-    """Split a phrase into verb and object; None if it has none."""
-    from shoe.lexicon.phrases import parse_phrase
-
-    try:
-        phrase = parse_phrase(text)
-    except ValueError:
-        return None
-    return phrase.verb, phrase.object
+def _side(place: str, found: Item, field: str) -> float:
+    value = found[field]
+    if type(value) not in (int, float) or not 0 <= value <= 1e9 or value != int(value):
+        raise UnreadableError(place, field, shown(value), "pixels")
+    return float(value)

@@ -21,7 +21,7 @@ from shoe.diagnosis.semantic_record import semantic_dict
 from shoe.diagnosis.sub_tasks import SubTasks, sub_tasks, sub_tasks_of_pairs
 from shoe.diagnosis.sweeps import Sweep, nms_sweep, score_sweep
 from shoe.diagnosis.wording import Wording
-from shoe.predictions.pair_scores import Pairs
+from shoe.predictions.pair_predictions import Pairs
 from shoe.protocols.options import changed
 from shoe.protocols.signature import Signature, sign
 from shoe.scoring.score import coordinate_names

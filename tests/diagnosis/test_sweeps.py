@@ -19,7 +19,7 @@ from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.pairs import PairRules, localise, pair_figures
 from shoe.diagnosis.sweeps import NMS_THRESHOLDS, SCORE_THRESHOLDS, Sweep, nms_sweep, score_sweep
 from shoe.matching.nms import pair_nms
-from shoe.predictions.pair_scores import Pairs, pairs_of
+from shoe.predictions.pair_predictions import Pairs, pairs_of
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.test_against_oracle import assert_same, diagnosis_of, each_variant
 from tests.diagnosis.test_pairs import CLASSES, RULES, moved_copies, tables

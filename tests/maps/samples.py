@@ -6,11 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoe.lexicon.expressions import POS, Part
-from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
-
-Pairs = Mapping[tuple[str, str], Sequence[int | None]]
-"""{(class synset, synset): R ratings}, of one part of speech."""
+from shoe.similarity import Rater, SimilarityMap, write_map
 
 Rows = Mapping[str, Sequence[int | None]]
 """{"ride.v.01 straddle.v.01": (3, None)}, verbs and objects together."""
@@ -25,12 +21,6 @@ ROWS: Rows = {
 }
 
 
-def content(table: RatedPairs) -> dict[tuple[str, str], list[int | None]]:
-    """Pairs by name, None for no rating."""
-    rows = ([None if rating < 0 else rating for rating in row] for row in table.ratings.tolist())
-    return dict(zip(table.names(), rows, strict=True))
-
-
 def made(
     folder: Path,
     rows: Rows = ROWS,
@@ -41,20 +31,17 @@ def made(
 ) -> SimilarityMap:
     """Write a map and load it."""
 
-    pairs: dict[Part, Pairs] = {
-        part: {(a, b): row for (a, b), row in zip(map(str.split, rows), rows.values(), strict=True) if f".{pos}." in a}
-        for part, pos in POS.items()
-    }
-    return written(folder, pairs, raters, dataset=dataset, ensemble=ensemble, prose=prose)
+    def of(pos: str) -> dict[tuple[str, str], Sequence[int | None]]:
+        names = ((text.split(), ratings) for text, ratings in rows.items())
+        return {(a, b): ratings for (a, b), ratings in names if pos in a}
 
-
-def written(folder: Path, pairs: Mapping[Part, Pairs], raters: Sequence[str] = ("a",), **options: Any) -> SimilarityMap:
-    """Write a map of pairs by name, and load it; a part of speech may be absent."""
     write_map(
         folder,
-        dataset=options.pop("dataset", "hico-det"),
+        name=folder.name,
+        dataset=dataset,
         raters=[Rater(name, f"model of {name}") for name in raters],
-        pairs={part: RatedPairs.of_names(pairs.get(part, {}), len(raters)) for part in POS},
-        **options,
+        pairs={"verb": of(".v."), "object": of(".n.")},
+        ensemble=ensemble,
+        **prose,
     )
     return SimilarityMap.load(folder)

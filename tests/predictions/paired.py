@@ -6,7 +6,7 @@ import numpy as np
 
 from shoe.core.coordinates import Coordinates
 from shoe.core.interactions import Interactions
-from shoe.predictions.pair_scores import NO_VERB, Pairs
+from shoe.predictions.pair_predictions import NO_VERB, Pairs
 from tests.oracles.diagnosis_pairs import Pair
 
 

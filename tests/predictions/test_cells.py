@@ -8,11 +8,11 @@ import orjson
 import pytest
 from numpy.typing import NDArray
 
-from shoe.benchmarks.classes import coco_objects
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.hico_det import official_images
 from shoe.core.errors import InputError
 from shoe.io.matlab import cell_file
 from shoe.predictions import read_predictions_with_notes
-from shoe.predictions.cells import official_images
 from tests.predictions import samples
 
 ROW = [9, 19, 109, 219, 58, 91, 299, 238, 0.81]
@@ -34,7 +34,7 @@ def test_columns_are_the_official_test_images(shared_data: Path) -> None:
 def test_a_folder_has_a_file_per_object_in_cocos_order(tmp_path: Path) -> None:
     table = samples.base()
     expected = []
-    for number, object_ in enumerate(coco_objects(samples.CLASSES).tolist(), start=1):
+    for number, object_ in enumerate(benchmark("hico-det").object_order.tolist(), start=1):
         classes = np.flatnonzero(samples.CLASSES.object == object_)
         cells = {}
         for column, image in enumerate(table.images):

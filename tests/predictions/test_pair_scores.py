@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from shoe.core.coordinates import Coordinates
 from shoe.core.interactions import Interactions
-from shoe.predictions.pair_scores import NO_VERB, Pairs, find_pairs, pairs_of, triplet_scores
+from shoe.predictions.pair_predictions import NO_VERB, Pairs, find_pairs, pairs_of, triplet_scores
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis_pairs import Pair, action_scores
 from tests.oracles.diagnosis_pairs import pairs_of as slow_pairs_of

@@ -59,7 +59,7 @@ BROKEN: list[tuple[Any, str]] = [
     ([{"a": 1, "b": 2}], "found objects with the keys 'a', 'b', expected one of: qpic"),
     ({"boxes": [], "labels": [], "scores": []}, "found object detections (boxes, labels, scores) without interactions"),
     ([{"file_name": "a", "annotations": [], "hoi_annotation": []}], "found ground truth, not predictions"),
-    ([QPIC, 5], "record 1: found 5, expected an object with 'filename'"),
+    ([QPIC, 5], "record 1: found 5, expected an object with 'predictions', 'hoi_prediction', 'filename'"),
     ([changed(QPIC, "filename", DROP)], "record 0: filename: found only"),
     ([changed(QPIC, "filename", None)], "record 0: filename: found None, expected a file name"),
     ([changed(QPIC, "predictions", {})], f"{IMAGE}: predictions: found an object of 0, expected a list"),

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark
+from shoe.benchmarks.hico_det import official_images
 from shoe.core.coordinates import Coordinates
 from shoe.core.interactions import Interactions
 from shoe.predictions import read_predictions, read_predictions_with_notes, write_predictions
-from shoe.predictions.cells import official_images
 from shoe.predictions.formats import FORMATS, NATIVE
 from tests.predictions import samples
 from tests.predictions.samples import rows

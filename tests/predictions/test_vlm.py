@@ -12,6 +12,7 @@ from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
 from shoe.predictions import ReadNotes, read_predictions_with_notes
 from shoe.similarity import load_similarity
+from shoe.similarity.table import similarity_table
 
 HUMAN, TARGET = [310, 19, 362, 123], [10, 107, 631, 442]
 WORDS = {"verb": "ride", "object": "horse"}
@@ -112,9 +113,7 @@ def test_a_phrase_without_verb_and_object_is_like_no_class(tmp_path: Path, simil
         ("verb", CLASSES.verb_synsets, [CLASSES.verbs[v] for v in CLASSES.verb], table.verbs, table.verb),
         ("object", CLASSES.object_synsets, [CLASSES.objects[o] for o in CLASSES.object], table.objects, table.object),
     ):
-        values = load_similarity(similarity).of_words(cast(Part, part), list(zip(synsets, labels, strict=True)), words)[
-            0
-        ]
+        values = similarity_table(load_similarity(similarity), cast(Part, part), synsets, labels, words).values
         best[part] = values.max(axis=0)[word].tolist()
     assert best == {"verb": [0, 0, 1], "object": [0, 0, 1]}
 
@@ -183,24 +182,24 @@ REPLY = orjson.dumps({"interactions": [{**BOXES, **WORDS, "confidence": 0.5}] * 
         (REPLY, 3, {}),
         (f"```json\n{REPLY}\n```", 3, {}),
         (f"Sure! ```json\n{REPLY}\n``` Is that all?", 3, {}),
-        (f"I see: {REPLY} and that is it.", 3, {"replies_mended": 1}),
-        (REPLY[:-10], 2, {"replies_mended": 1, "items_cut": 1}),
-        (f"```json\n{REPLY[:-100]}", 2, {"replies_mended": 1, "items_cut": 1}),
-        (REPLY.replace("}]", "},]"), 3, {"replies_mended": 1}),
+        (f"I see: {REPLY} and that is it.", 3, {"replies_fixed": 1}),
+        (REPLY[:-10], 2, {"replies_fixed": 1, "items_cut": 1}),
+        (f"```json\n{REPLY[:-100]}", 2, {"replies_fixed": 1, "items_cut": 1}),
+        (REPLY.replace("}]", "},]"), 3, {"replies_fixed": 1}),
         ("[]", 0, {}),
         ('{"interactions": []}', 0, {}),
         ("Nobody does anything here.", 0, {"replies_empty": 1}),
         ("", 0, {"replies_empty": 1}),
         (REPLY.replace('"object_box"', '"thing"', 1), 2, {"items_cut": 1}),
         (REPLY.replace("[310,19,362,123]", "[362,19,310,123]", 1), 2, {"boxes_cut": 1}),
-        ("{" * 5000 + "}" * 5000, 0, {"replies_mended": 1, "items_cut": 1}),
+        ("{" * 5000 + "}" * 5000, 0, {"replies_fixed": 1, "items_cut": 1}),
     ],
 )
 def test_replies_keep_every_complete_item(tmp_path: Path, reply: str, kept: int, facts: dict[str, int]) -> None:
     table, notes = read(tmp_path, [{"image": "a.jpg", "response": reply}, {"image": "b.jpg", "response": REPLY}])
     assert told(table) == [("a.jpg", "ride", "horse", 0.5)] * kept + [("b.jpg", "ride", "horse", 0.5)] * 3
     assert table.images == ("a.jpg", "b.jpg")
-    counted = {name: getattr(notes, name) for name in ("replies_mended", "replies_empty", "boxes_cut")}
+    counted = {name: getattr(notes, name) for name in ("replies_fixed", "replies_empty", "boxes_cut")}
     counted["items_cut"] = sum(notes.items_cut.values())
     assert counted == dict.fromkeys(counted, 0) | facts
     assert notes.replies == 2

@@ -20,7 +20,7 @@ from shoe.diagnosis.diagnosis import NAMES
 from shoe.diagnosis.interactions import InteractionMap, NegativeAp
 from shoe.diagnosis.nearness import Nearness
 from shoe.diagnosis.semantic import diagnose_meaning
-from shoe.predictions.pair_scores import pairs_of
+from shoe.predictions.pair_predictions import pairs_of
 from shoe.report.diagnosis_json import as_dict, as_json
 from shoe.report.diagnosis_meaning import NEARNESS
 from shoe.report.diagnosis_terminal import print_findings, verdict

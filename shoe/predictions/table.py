@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -16,9 +16,9 @@ from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
 from shoe.predictions.boxes import Convention, ordered, valid_conventions
-from shoe.predictions.source import Source
+from shoe.predictions.source import Sizes, Source
 
-LONGEST_WORD = 200
+_LONGEST_WORD = 200
 _LONGEST_NAME = 1000
 _FEW = 0.25  # below this share, boxes without area are mistakes of the file, and not another convention
 
@@ -78,7 +78,7 @@ def _check_names(source: Source, images: Sequence[str]) -> None:
             raise InputError(source.path, field="image", found=found, expected=f"1 to {_LONGEST_NAME:,} characters")
 
 
-def _sizes(rows: Rows, known: Mapping[str, tuple[int, int]] | None) -> Floats:
+def _sizes(rows: Rows, known: Sizes | None) -> Floats:
     """(m, 2) sizes from the file, else from elsewhere, else 0."""
     given = np.zeros((len(rows.images), 2)) if rows.sizes is None else rows.sizes
     if not known:
@@ -130,12 +130,12 @@ def _without_flat_boxes(rows: Rows, source: Source, convention: Convention) -> R
 
 def _clipped(words: Sequence[str], index: Indices, source: Source) -> tuple[list[str], Indices]:
     """Cut words to a length that a report can show; words that become equal become one."""
-    if max(map(len, words), default=0) <= LONGEST_WORD:
+    if max(map(len, words), default=0) <= _LONGEST_WORD:
         return list(words), index
-    source.notes.words_clipped += sum(len(word) > LONGEST_WORD for word in words)
-    place: dict[str, int] = {}
-    renumbered = [place.setdefault(word[:LONGEST_WORD], len(place)) for word in words]
-    return list(place), np.array(renumbered, np.int64)[index]
+    source.notes.words_clipped += sum(len(word) > _LONGEST_WORD for word in words)
+    known: dict[str, int] = {}
+    renumbered = [known.setdefault(word[:_LONGEST_WORD], len(known)) for word in words]
+    return list(known), np.array(renumbered, np.int64)[index]
 
 
 def _place(rows: Rows, row: int) -> str:
@@ -162,14 +162,14 @@ def _explain_boxes(rows: Rows, source: Source, convention: Convention) -> None:
     flat = ~ordered(boxes, convention.coordinates)
     if not flat.any():
         return
-    place = int(np.argmax(flat))
-    row, part = place % len(rows.verb), "human box" if place < len(rows.verb) else "object box"
+    first = int(np.argmax(flat))
+    row, part = first % len(rows.verb), "human box" if first < len(rows.verb) else "object box"
     count = int(flat.sum())
     hint = f"{count:,} of {len(boxes):,} boxes {'is' if count == 1 else 'are'} so"
     if convention == Convention() and count >= _FEW * len(boxes):
         names = valid_conventions(boxes)
         hint += f"; all have an area as {' or as '.join(names)}: name it with --boxes" if names else ""
-    numbers = ", ".join(f"{x:g}" for x in boxes[place])
+    numbers = ", ".join(f"{x:g}" for x in boxes[first])
     raise InputError(
         source.path,
         record=_place(rows, row),

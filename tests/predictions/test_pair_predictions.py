@@ -19,9 +19,8 @@ from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import coco_categories
 from shoe.core.errors import InputError, OptionError
 from shoe.predictions import read_predictions
-from shoe.predictions.action_scores import read_action_scores
-from shoe.predictions.pair_files import read_pairs
-from shoe.predictions.pair_scores import Pairs
+from shoe.predictions.pair_predictions import Pairs, read_pairs
+from shoe.predictions.qpic import read_action_scores
 from tests.damage import damaged_bytes, damaged_json
 from tests.predictions import samples
 
@@ -284,7 +283,10 @@ def test_the_word_alone_is_no_score(tmp_path: Path) -> None:
 
 def test_an_action_score_that_is_missing_or_none_is_named(tmp_path: Path) -> None:
     changes: list[tuple[Callable[[Any], Any], str]] = [
-        (lambda hoi: hoi.pop("action_score"), "record 1: triplet 2: action_score: found only 'subject_id'"),
+        (
+            lambda hoi: hoi.pop("action_score"),
+            "triplet 2: action_score: found none, expected this key in all",
+        ),
         (lambda hoi: hoi.update(action_score="a"), "triplet 2: action_score: found 'a', expected a finite number"),
     ]
     for change, expected in changes:

@@ -1,0 +1,291 @@
+"""Predicted pairs of a person and an object, with what a model says of their detection and of their verbs.
+
+They come from triplets (:func:`pairs_of`), or from a file of their own, as detectors have them before they classify
+interactions (:func:`read_pairs`). The format is Diag-HOI's, with more fields: JSON, JSON Lines or a pickle of plain
+values, one object an image:
+
+    {"filename": "HICO_test2015_00000001.jpg", "box_pairs": [
+        {"h_box": [x1, y1, x2, y2], "o_box": [x1, y1, x2, y2], "o_label": 17,
+         "h_score": 0.9, "o_score": 0.8, "hoi_score_inter": 0.7, "verb_scores": {"ride": 0.7, "hold": 0.1}}]}
+
+``o_label`` is an object's index (HICO-DET: in COCO's order, from 0), or its word. The rest is optional, in all pairs or
+in none:
+
+- ``h_score``, ``o_score``: scores of the two detections; the lower one is the pair's, as a detector with a threshold
+  keeps a pair whose boxes both pass it;
+- ``verb_scores``: probability of each verb *given the boxes*, without scores of detection: a list of all the
+  benchmark's verbs in the order of their numbers, or an object of some of them by word;
+- ``hoi_score_inter``: the highest of them but no_interaction's; taken from ``verb_scores`` where it is absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import numpy as np
+from msgspec import UNSET, Meta, Struct, UnsetType
+from numpy.typing import NDArray
+
+from shoe.benchmarks import DEFAULT, benchmark
+from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.classes import NO_INTERACTION, HoiClasses
+from shoe.benchmarks.image_names import image_index
+from shoe.core.arrays import Floats, Indices
+from shoe.core.equal_rows import Bits, as_bits, first_equal, first_of_run, together
+from shoe.core.errors import InputError, near, quote
+from shoe.core.interactions import Interactions
+from shoe.core.ragged import places
+from shoe.core.rows import Rows
+from shoe.io.files import read_bytes
+from shoe.io.typed import Box, Finite, ImageName, Whole
+from shoe.lexicon.labels import match_labels
+from shoe.predictions.boxes import Convention, parse_convention
+from shoe.predictions.notes import ReadNotes
+from shoe.predictions.source import Sizes, Source, collection_paused, image_names, in_all_or_none, is_given, open_source
+from shoe.predictions.table import to_table
+
+NO_VERB = ""
+"""The verb of every row of a table of pairs."""
+_PAIRS = "box_pairs"
+_VERBS = "verb_scores"
+
+
+class _Pair(Struct, gc=False):
+    h_box: Box
+    o_box: Box
+    o_label: Annotated[Whole | str, Meta(extra={"expected": "a whole number, or a word"})]
+    h_score: Finite | UnsetType = UNSET
+    o_score: Finite | UnsetType = UNSET
+    hoi_score_inter: Finite | UnsetType = UNSET
+    verb_scores: list[Finite] | dict[str, Finite] | UnsetType = UNSET
+
+
+class _Image(Struct, gc=False):
+    filename: ImageName
+    box_pairs: Annotated[list[_Pair], Meta(extra={"item": "pair"})]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Predicted pairs of many images; n pairs, V verbs.
+
+    Attributes:
+        table: one row a pair; its verb is ``NO_VERB``, its score that of its detection.
+        detected: whether those scores are given; if not, all are 1.
+        interaction: (n,) highest score of a verb other than no_interaction, without that of detection; None where it is
+            not known.
+        verb_scores: (n, V) score of each verb, without that of detection; NaN where none is given; None where there are
+            none at all.
+        verbs: the benchmark's V verbs.
+        triplets: the triplets that the pairs come from; None for pairs of a file of their own.
+        of_triplet: (triplets,) the pair of each.
+        notes: how the file was read.
+    """
+
+    table: Interactions
+    detected: bool = False
+    interaction: Floats | None = None
+    verb_scores: Floats | None = None
+    verbs: tuple[str, ...] = ()
+    triplets: Interactions | None = None
+    of_triplet: Indices | None = None
+    notes: ReadNotes | None = None
+
+
+def holds_pairs(path: str | Path) -> bool:
+    """Tell whether a file holds pairs, not triplets; most that do not need not be parsed to know."""
+    if not Path(path).is_file() or _PAIRS.encode() not in read_bytes(path):
+        return False
+    return _PAIRS in open_source(path, benchmark(DEFAULT)).first
+
+
+def read_pairs(
+    path: str | Path,
+    *,
+    boxes: str | None = None,
+    dataset: str | Benchmark = DEFAULT,
+    sizes: Sizes | None = None,
+) -> Pairs:
+    """Read a file of pairs; see the module.
+
+    Args:
+        path: the file.
+        boxes: name of the box convention, if boxes are not x1, y1, x2, y2 in pixels.
+        dataset: the benchmark, or its name, whose objects and verbs the file names.
+        sizes: (width, height) of images in pixels by name, for conventions that need them.
+
+    Raises:
+        InputError: naming the image, pair and field that break the format.
+        OptionError: for an unknown convention or benchmark.
+    """
+    convention = Convention() if boxes is None else parse_convention(boxes)
+    with collection_paused():
+        source = open_source(path, benchmark(dataset), sizes)
+        if source.kind != "document" or (_PAIRS not in source.first and source.document != []):
+            keys = ", ".join(map(quote, list(source.first)[:8]))
+            found = f"objects with the keys {keys}" if keys else f"a {source.kind} of another format"
+            raise InputError(path, found=found, expected=f"pairs: an object with filename and {_PAIRS} for each image")
+        return _read(source, convention)
+
+
+def _read(source: Source, convention: Convention) -> Pairs:
+    records, classes = source.typed(_Image), source.benchmark.classes
+    images = image_names(source, (record.filename for record in records), "filename")
+    pairs = list(chain.from_iterable(record.box_pairs for record in records))
+    counts = np.fromiter((len(record.box_pairs) for record in records), np.int64, len(records))
+    image, index = np.repeat(np.arange(len(records)), counts), places(counts)
+
+    def place(row: int) -> str:
+        return f"image {quote(images[image[row]])}: pair {index[row]}"
+
+    def refuse(row: int, field: str, found: str, expected: str, hint: str | None = None) -> NoReturn:
+        raise InputError(source.path, record=place(row), field=field, found=found, expected=expected, hint=hint)
+
+    def optional(field: str) -> Floats | None:
+        return in_all_or_none(source, field, [getattr(pair, field) for pair in pairs], place) if pairs else None
+
+    objects, object_ = _labels(source.benchmark, [pair.o_label for pair in pairs], refuse)
+    detections = [scores for scores in map(optional, ("h_score", "o_score")) if scores is not None]
+    interaction, verb_scores = optional("hoi_score_inter"), None
+    given = [pair.verb_scores for pair in pairs]
+    if pairs and is_given(source, _VERBS, given, place):
+        verb_scores = _verb_scores(source.benchmark, given, refuse)  # type: ignore[arg-type]
+    rows = Rows(
+        images=images,
+        image=image,
+        human_boxes=np.array([pair.h_box for pair in pairs], np.float64).reshape(-1, 4),
+        object_boxes=np.array([pair.o_box for pair in pairs], np.float64).reshape(-1, 4),
+        verbs=[NO_VERB],
+        objects=objects,
+        verb=np.zeros(len(pairs), np.int64),
+        object=object_,
+        score=np.min(detections, axis=0) if detections else np.ones(len(pairs)),
+        place=lambda row: f"pair {index[row]}",
+    )
+    table = to_table(rows, source, convention)
+    source.notes.format = "pairs"
+    if interaction is None and verb_scores is not None:
+        interaction = _highest(verb_scores, classes)
+    return Pairs(table, bool(detections), interaction, verb_scores, classes.verbs, notes=source.notes)
+
+
+def _labels(of: Benchmark, values: Sequence[str | float], refuse: Any) -> tuple[list[str], Indices]:
+    """Words, and the word of each pair, from words or from the numbers of files."""
+    is_word = [isinstance(value, str) for value in values]
+    if any(is_word) and not all(is_word):
+        row = is_word.index(False)
+        refuse(row, "o_label", str(values[row]), "a word, as in the other pairs")
+    if any(is_word):
+        index: dict[Any, int] = {}
+        column = np.array([index.setdefault(word, len(index)) for word in values], np.int64)
+        return list(index), column
+    number = np.array(values, np.float64).astype(np.int64)
+    wrong = (number < 0) | (number >= len(of.object_order))
+    if wrong.any():
+        row, most = int(np.argmax(wrong)), len(of.object_order) - 1
+        refuse(row, "o_label", str(number[row]), f"0 to {most}, objects in {of.object_numbers}'s order")
+    return list(of.classes.objects), of.object_order[number]
+
+
+def _verb_scores(of: Benchmark, values: Sequence[list[float] | dict[str, float]], refuse: Any) -> Floats:
+    """(n, V) scores from lists of all verbs or from objects of some; NaN where none is given."""
+    verbs = of.classes.verbs
+    kind = type(values[0])
+    for row, value in enumerate(values):
+        if type(value) is not kind or (kind is list and len(value) != len(verbs)):
+            found = f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value)}"
+            expected = "an object" if kind is dict else f"a list of {len(verbs)} numbers"
+            refuse(row, _VERBS, found, f"{expected}, one score a verb")
+    scores = np.full((len(values), len(verbs)), np.nan)
+    if kind is list:
+        scores[:, of.verb_order] = np.array(values, np.float64)
+        return scores
+    index: dict[str, int] = {}
+    word = np.array([index.setdefault(key, len(index)) for key in chain.from_iterable(values)], np.int64)  # type: ignore[arg-type]
+    pair = np.repeat(np.arange(len(values)), np.fromiter(map(len, values), np.int64, len(values)))
+    verb = match_labels(list(index), verbs, "verb")
+    if (verb < 0).any():
+        unknown = int(np.argmax(verb < 0))
+        name = list(index)[unknown]
+        similar = near(name, verbs)
+        hint = f"did you mean {similar[0]}?" if similar else None
+        expected = f"one of the {len(verbs)} verbs of {of.name}"
+        refuse(int(pair[np.argmax(word == unknown)]), _VERBS, quote(name), expected, hint)
+    scores[pair, verb[word]] = list(chain.from_iterable(each.values() for each in values))  # type: ignore[union-attr]
+    return scores
+
+
+def _highest(verb_scores: Floats, classes: HoiClasses) -> Floats:
+    """(n,) highest score of a verb but no_interaction; 0 where none is given."""
+    actual = np.array([verb != NO_INTERACTION for verb in classes.verbs])
+    highest = np.fmax.reduce(verb_scores, axis=1, where=actual, initial=np.nan)
+    return np.where(np.isnan(highest), 0.0, highest)
+
+
+def pairs_of(triplets: Interactions, interaction_scores: Floats | None = None) -> Pairs:
+    """List the pairs of triplets: distinct human box, object box and object of an image, in order of first appearance.
+
+    Boxes are compared as exact numbers. Triplets of no_interaction and of words outside the dataset make pairs too, as
+    pairs come before classification (protocols.md 8.7).
+
+    Args:
+        triplets: n triplets.
+        interaction_scores: (n,) score of each triplet's verb alone. Of a pair the highest among its triplets is then
+            known. In a file that was cut to an image's best products of detection and interaction, that is the highest
+            of all verbs, since the triplets of a pair share one detection.
+    """
+    first = first_equal(_columns(triplets, triplets.image, triplets.object))
+    is_pair = first == np.arange(len(first))
+    rows = np.flatnonzero(is_pair)
+    of_triplet = (np.cumsum(is_pair) - 1)[first]
+    nothing = np.zeros(len(rows), np.int32)
+    table = replace(triplets.select(rows), verb=nothing, verbs=(NO_VERB,), score=np.ones(len(rows)))
+    best = None
+    if interaction_scores is not None:
+        acts = match_labels(triplets.verbs, (NO_INTERACTION,), "verb")[triplets.verb] < 0
+        best = np.full(len(rows), -np.inf)
+        np.maximum.at(best, of_triplet[acts], interaction_scores[acts])
+        best[np.isinf(best)] = 0.0
+    return Pairs(table, interaction=best, triplets=triplets, of_triplet=of_triplet)
+
+
+def find_pairs(pairs: Pairs, triplets: Interactions) -> Indices:
+    """(triplets,) the first pair with exactly the boxes and the object of each triplet; -1 where there is none."""
+    return _matched(pairs.table, triplets)[0]
+
+
+def triplet_scores(pairs: Pairs, triplets: Interactions) -> Floats:
+    """(triplets,) what pairs with verb scores give each triplet: that of its first pair which has one, else NaN."""
+    scores = np.full(len(triplets), np.nan)
+    if pairs.verb_scores is None:
+        return scores
+    pair, following = _matched(pairs.table, triplets)
+    verb = match_labels(triplets.verbs, pairs.verbs, "verb")[triplets.verb]
+    rows = np.flatnonzero((pair >= 0) & (verb >= 0))
+    while len(rows):
+        scores[rows] = pairs.verb_scores[pair[rows], verb[rows]]
+        pair[rows] = following[pair[rows]]
+        rows = rows[np.isnan(scores[rows]) & (pair[rows] >= 0)]
+    return scores
+
+
+def _matched(pairs: Interactions, triplets: Interactions) -> tuple[Indices, Indices]:
+    """(triplets,) the first pair of each, and (pairs,) the next pair that is equal; -1 where there is none."""
+    # Images and objects that triplets do not have are number -1.
+    image = image_index(pairs.images, triplets.images)[pairs.image]
+    object_ = match_labels(pairs.objects, triplets.objects, "object")[pairs.object]
+    theirs = _columns(triplets, triplets.image, triplets.object)
+    both = zip(_columns(pairs, image, object_), theirs, strict=True)
+    order, new = together([np.concatenate(column) for column in both])
+    first = first_of_run(order, new)[len(pairs) :]
+    following = np.full(len(order), -1, np.int64)
+    following[order[:-1]] = np.where(new[1:] | (order[1:] >= len(pairs)), -1, order[1:])
+    return np.where(first < len(pairs), first, -1), following[: len(pairs)]
+
+
+def _columns(table: Interactions, image: NDArray[np.int32], object_: NDArray[np.int32]) -> list[Bits]:
+    return [*as_bits(image), *as_bits(object_), *as_bits(table.human_boxes), *as_bits(table.object_boxes)]
