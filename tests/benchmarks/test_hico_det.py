@@ -197,6 +197,7 @@ def test_a_missing_file_is_named_with_the_nearest() -> None:
         read_ground_truth(PPDM.with_name("tset_hico.json"))
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_real_test_set_is_the_same_in_all_forms(shared_data: Path, tmp_path: Path) -> None:
     path = shared_data / "hico_det" / "instances_test2015.json"
@@ -210,6 +211,7 @@ def test_the_real_test_set_is_the_same_in_all_forms(shared_data: Path, tmp_path:
     assert read_ground_truth(tmp_path / "t.npz").interactions.equals(truth.interactions)
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.parametrize("split", [1, 2, 3])
 def test_the_sg_files_hold_the_same_boxes_as_the_official_test_set(shared_data: Path, split: int) -> None:

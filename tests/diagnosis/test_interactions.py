@@ -19,8 +19,7 @@ from shoe.diagnosis.interactions import InteractionMap, interaction_map, negativ
 from shoe.diagnosis.pairs import localise, pair_figures
 from shoe.diagnosis.sub_tasks import SubTasks, sub_tasks, sub_tasks_of_pairs
 from shoe.matching.task import Task
-from shoe.predictions.pair_predictions import read_pairs
-from shoe.predictions.pair_predictions import Pairs, pairs_of
+from shoe.predictions.pair_predictions import Pairs, pairs_of, read_pairs
 from tests.diagnosis.test_against_oracle import diagnosis_of, each_variant
 from tests.diagnosis.test_pairs import CLASSES, moved_copies, tables
 from tests.oracles.crowds import crowds

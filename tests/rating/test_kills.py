@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from tests.cli import run as cli
 from tests.llm.server import Server
 from tests.llm.server_plan import Plan
 
 KILLS = 12
-SHOE = Path(sys.executable).parent / "shoe"
 # About 300 pairs: two verb senses with each of the classes', one object's with each of theirs.
 PREDICTED = [("bestride", "unicycle"), ("lasso", "unicycle")]
 FAULTS = Plan(
@@ -87,6 +86,8 @@ base_url = "{url}"
 {more}
 """
 
+ARGUMENTS = ("map", "build", "--raters", "raters.toml", "--for", "words.jsonl", "--yes")
+
 pytestmark = pytest.mark.usefixtures("definitions")
 
 
@@ -104,9 +105,8 @@ class Work:
         (folder / "words.jsonl").write_text("".join(json.dumps(row | {"score": 1}) + "\n" for row in rows))
 
     def start(self, *options: str, out: str = "map", env: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
-        command = [str(SHOE), "map", "build", out, "--raters", "raters.toml", "--for", "words.jsonl", "--yes", *options]
         return subprocess.Popen(
-            command,
+            [*cli.COMMAND, *ARGUMENTS, out, *options],
             cwd=self.folder,
             env={**os.environ, **(env or {})},
             stdout=subprocess.PIPE,
@@ -116,9 +116,8 @@ class Work:
 
     def run(self, *options: str, env: Mapping[str, str] | None = None) -> tuple[int, str, str]:
         """Exit code, output, errors."""
-        process = self.start(*options, env=env)
-        out, errors = process.communicate(timeout=300)
-        return process.returncode, out, errors
+        done = cli.run(*ARGUMENTS, "map", *options, folder=self.folder, environment=env)
+        return done.returncode, done.stdout, done.stderr
 
     def built(self, *options: str) -> dict[str, bytes]:
         """The files of the map, once it is done."""
@@ -157,6 +156,7 @@ def killed_runs(work: Work, server: Server, moments: Sequence[tuple[int, float]]
         process.communicate()
 
 
+@pytest.mark.slow
 def test_a_run_killed_twelve_times_builds_the_same_map_and_asks_nothing_twice(tmp_path: Path) -> None:
     draw = random.Random(11)
     with Server(FAULTS) as server:
@@ -186,12 +186,13 @@ def test_an_endpoint_without_idempotency_is_asked_again_at_most_for_what_was_in_
     assert 0 < sum(answered_other_than_once(counted).values()) <= in_flight
 
 
+@pytest.mark.slow
 def test_two_processes_on_one_ledger_ask_nothing_twice(tmp_path: Path) -> None:
     with Server(Plan(seconds=0.01)) as server:
         work = Work(tmp_path, THREE.format(url=server.url))
         others = [work.start("--ledger", "ledger", out=f"{side}/map") for side in ("left", "right")]
         for process in others:
-            out, errors = process.communicate(timeout=300)
+            out, errors = process.communicate()
             assert process.returncode == 0, out + errors
         counted = server.stats()
     assert work.map("left/map") == work.map("right/map")
@@ -211,7 +212,7 @@ def test_a_run_ended_by_its_budget_and_by_ctrl_c_keeps_what_is_in_flight_and_goe
         while server.endpoint.counts["requests"] < 160:
             time.sleep(0.001)
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate()
         assert process.returncode == 130, errors
         assert "Traceback" not in errors
         assert server.stats()["requests"] == kept(work)
