@@ -119,6 +119,12 @@ def test_files_that_are_pointed_to_exist() -> None:
             assert (ROOT / script).exists(), (page, script)
 
 
+@pytest.mark.parametrize(("command", "table"), [("score", "protocols"), ("convert", "formats"), ("convert", "layouts")])
+def test_the_help_names_all_that_there_is(command: str, table: str) -> None:
+    names = set(re.findall(r"^\| `([^`]+)`", generated.TABLES[table](), re.MULTILINE))
+    assert names - set(re.findall(r"[\w-]+", generated.output(f"shoe {command} --help"))) == set()
+
+
 @pytest.mark.parametrize("command", ["score"])
 def test_the_page_of_json_keys_has_those_of_the_help(command: str) -> None:
     """The help's keys are held to real files in tests/cli."""
