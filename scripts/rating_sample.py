@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Floats
 from shoe.lexicon.expressions import Part
 from shoe.maps.agreement import pearson, quadratic_weighted_kappa, spearman
-from shoe.maps.rows import names_of, values_of
 from shoe.rating.states import State, States
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
@@ -54,8 +53,8 @@ def sample(similarity: SimilarityMap, part: Part, per_rating: int, rng: np.rando
     Returns:
         Per (class synset, synset) the mean of the map's ratings, 0 to 4. No pair is drawn in both directions.
     """
-    names = names_of(similarity.tables[part])
-    means = values_of(similarity, part) * HIGHEST
+    names = similarity.tables[part].names()
+    means = similarity.pair_values(part) * HIGHEST
     drawn: dict[Pair, float] = {}
     for rating in range(HIGHEST + 1):
         rows = np.flatnonzero(rounded(means) == rating)

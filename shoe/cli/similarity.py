@@ -39,7 +39,7 @@ def similarity(
     from shoe.benchmarks import benchmark
     from shoe.cli.output import write_json
     from shoe.similarity import SimilarityMap, load_similarity
-    from shoe.similarity.combine import combine as combine_parts
+    from shoe.similarity import combine as combine_parts
     from shoe.similarity.explain import class_senses, explain, interaction_senses
 
     source = load_similarity(map, ensemble)

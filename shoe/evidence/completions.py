@@ -21,14 +21,12 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Mask
 from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.store import lexicon
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions
 from shoe.scoring.meaning import Meaning
 from shoe.scoring.score import build_meaning
-from shoe.similarity.lookups import Lookups
 from shoe.similarity.table import Basis, SimilarityTable
-from shoe.similarity.unrated import Filled, Guessed
+from shoe.similarity.unrated import Imputed, Lookups
 
 _VERB: Part = "verb"
 _OBJECT: Part = "object"
@@ -91,27 +89,27 @@ def completions_of(task: Task, today: Meaning, options: SemanticOptions) -> Comp
     source = today.source
     if source is None or options.unrated == "drop":
         return None
-    classes = frozenset({lexicon().synset(name) for name in (*today.verb_senses, *today.object_senses) if name})
+    classes = frozenset({*today.verb_senses.tolist(), *today.object_senses.tolist()} - {-1})
     words = task.predictions
     verbs, objects = (
-        Lookups.of(source, part, senses, said, object_words=options.object_words, sense=options.sense)
-        for part, senses, said in (
+        Lookups.of(source, part, senses, predicted, options)
+        for part, senses, predicted in (
             (_VERB, today.verb_senses, words.verbs),
             (_OBJECT, today.object_senses, words.objects),
         )
     )
     if options.direction == "class" and not verbs.unrated.any() and not objects.unrated.any():
         return None
-    low = build_meaning(task, Filled(source, classes, 0.0), options)
+    low = build_meaning(task, Imputed(source, classes, 0.0), options)
     high = build_meaning(
-        task, Filled(source, classes, 1.0), replace(options, sense="max" if options.sense == "one" else options.sense)
+        task, Imputed(source, classes, 1.0), replace(options, sense="max" if options.sense == "one" else options.sense)
     )
     if options.sense == "one":
         low_verbs, high_verbs = _of_any_sense(low.verbs, high.verbs, verbs)
         low_objects, high_objects = _of_any_sense(low.objects, high.objects, objects)
         low = replace(low, verbs=low_verbs, objects=low_objects)
         high = replace(high, verbs=high_verbs, objects=high_objects)
-    guess = build_meaning(task, Guessed(source, classes), options)
+    guess = build_meaning(task, Imputed(source, classes, None), options)
     return Completions(today, low, high, guess, verbs, objects)
 
 

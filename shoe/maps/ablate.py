@@ -12,11 +12,9 @@ from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.maps.agreement import RaterAgreement, rater_agreements
 from shoe.maps.effect import semantic_of, under
-from shoe.maps.human import HumanAgreement, HumanComparison, HumanRatings, Kind
-from shoe.maps.rows import with_raters
+from shoe.maps.human import HumanAgreement, HumanComparison, HumanKind, HumanRatings
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
-from shoe.similarity.ensemble import MISSING
 
 MOST_RATERS = 10
 
@@ -36,7 +34,7 @@ class Subset:
     rated: dict[Part, int]
     map: float | None
     mf1: float | None
-    human: dict[Kind, HumanAgreement]
+    human: dict[HumanKind, HumanAgreement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ class Ablation:
     correlations: dict[Part, list[RaterAgreement]]
     subsets: list[Subset]
     report: Report | None
-    human: dict[Kind, HumanRatings]
+    human: dict[HumanKind, HumanRatings]
 
     @property
     def sizes(self) -> range:
@@ -138,11 +136,11 @@ def _subset(
     report: Report | None,
     comparisons: Sequence[HumanComparison],
 ) -> Subset:
-    fewer = with_raters(similarity, chosen)
+    fewer = similarity.with_raters(chosen)
     semantic = semantic_of(under(report, fewer)) if report else None
     return Subset(
         raters=chosen,
-        rated={part: int((table.ratings != MISSING).any(axis=1).sum()) for part, table in fewer.tables.items()},
+        rated={part: int(table.rated.sum()) for part, table in fewer.tables.items()},
         map=semantic.map if semantic else None,
         mf1=semantic.mf1 if semantic else None,
         human={comparison.human.kind: comparison.of(chosen) for comparison in comparisons},

@@ -20,8 +20,8 @@ from shoe.core.errors import InputError
 from shoe.evidence.bounds import Bounds, Prospects, hull, precision_bounds
 from shoe.evidence.completions import completions_of
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.store import lexicon
-from shoe.maps.draft import Draft, Pair, question
+from shoe.lexicon.names import names_of
+from shoe.maps.draft import Draft, Pair, Pairs, question
 from shoe.maps.influence import by_charges, by_credit
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
@@ -30,8 +30,7 @@ from shoe.scoring.score import build_meaning
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import map_of
 from shoe.similarity import Rater, SimilarityMap
-from shoe.similarity.lookups import Lookups
-from shoe.similarity.ratings import Pairs
+from shoe.similarity.unrated import Lookups
 
 OPTIONS = SEMANTIC["shoe"]
 _FIRST = 500
@@ -211,10 +210,9 @@ def _wanted(look: _Look, prospects: Prospects, draft: Draft, most: int) -> dict[
 
 def _names(lookups: Lookups, chosen: Mask) -> list[Pair]:
     """The chosen pairs by name, each question once."""
-    name = lexicon().name
     rows, columns = np.nonzero(chosen)
-    synsets = lookups.synsets[columns].tolist()
-    pairs = sorted({(lookups.class_synsets[row], name(synset)) for row, synset in zip(rows, synsets, strict=True)})
+    classes, senses = names_of(lookups.class_senses[rows]), names_of(lookups.synsets[columns])
+    pairs = sorted(set(zip(classes, senses, strict=True)))
     return list({question(pair): pair for pair in reversed(pairs)}.values())[::-1]
 
 
@@ -223,7 +221,7 @@ def _lookups(prospects: Prospects) -> dict[Part, Lookups]:
 
 
 def _class_senses(prospects: Prospects) -> dict[Part, Collection[str]]:
-    return {part: set(lookups.class_synsets) for part, lookups in _lookups(prospects).items()}
+    return {part: set(names_of(lookups.class_senses)) for part, lookups in _lookups(prospects).items()}
 
 
 def _affordable(rounds: Sequence[Round], budget: float | None) -> int:

@@ -10,14 +10,13 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.lexicon.wordnet import glosses
 from shoe.maps.agreement import pearson, spearman
-from shoe.maps.rows import names_of, values_of
 from shoe.similarity import SimilarityMap
 
 _LARGEST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Disagreement:
+class ValueDifference:
     """One pair, and its value 0..1 in each of two maps."""
 
     class_synset: str
@@ -43,7 +42,7 @@ class PartDiff:
     pearson: float | None
     spearman: float | None
     mean_difference: float | None
-    largest: list[Disagreement]
+    largest: list[ValueDifference]
 
 
 def compare(a: SimilarityMap, b: SimilarityMap) -> dict[Part, PartDiff]:
@@ -52,29 +51,30 @@ def compare(a: SimilarityMap, b: SimilarityMap) -> dict[Part, PartDiff]:
 
 
 def _compare_part(a: SimilarityMap, b: SimilarityMap, part: Part) -> PartDiff:
-    of_a, of_b = _rated(a, part), _rated(b, part)
-    pairs = sorted(of_a.keys() & of_b.keys())
-    value_a, value_b = (np.array([of[pair] for pair in pairs], np.float64) for of in (of_a, of_b))
+    rated_a, rated_b = (similarity.tables[part].rated for similarity in (a, b))
+    rows_a = np.flatnonzero(rated_a)
+    table = a.tables[part][rows_a]
+    rows_b = b.tables[part].rows_of(table.class_sense, table.sense)
+    shared = rows_b >= 0
+    shared[shared] = rated_b[rows_b[shared]]
+    pairs = table[shared]
+    value_a, value_b = a.pair_values(part)[rows_a[shared]], b.pair_values(part)[rows_b[shared]]
     difference = np.abs(value_b - value_a)
     order = np.argsort(-difference, kind="stable")[: min(_LARGEST, np.count_nonzero(difference))]
     return PartDiff(
         shared=len(pairs),
-        only_a=len(of_a) - len(pairs),
-        only_b=len(of_b) - len(pairs),
+        only_a=int(rated_a.sum()) - len(pairs),
+        only_b=int(rated_b.sum()) - len(pairs),
         pearson=pearson(value_a, value_b),
         spearman=spearman(value_a, value_b),
-        mean_difference=float(difference.mean()) if pairs else None,
+        mean_difference=float(difference.mean()) if len(pairs) else None,
         largest=[
-            Disagreement(class_synset, synset, float(value_a[row]), float(value_b[row]))
-            for row in order.tolist()
-            for class_synset, synset in [pairs[row]]
+            ValueDifference(class_synset, synset, of_a, of_b)
+            for (class_synset, synset), of_a, of_b in zip(
+                pairs[order].names(), value_a[order].tolist(), value_b[order].tolist(), strict=True
+            )
         ],
     )
-
-
-def _rated(similarity: SimilarityMap, part: Part) -> dict[tuple[str, str], float]:
-    pairs = zip(names_of(similarity.tables[part]), values_of(similarity, part).tolist(), strict=True)
-    return {names: value for names, value in pairs if not np.isnan(value)}
 
 
 def lemmas_of(synset: str) -> str:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from shoe.core.arrays import Mask
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.lexicon.expressions import POS, Part
-from shoe.lexicon.store import lexicon
-from shoe.maps.origin import provenance_of, remarks_on_raters
-from shoe.maps.rows import ENSEMBLE, pairs_of
-from shoe.similarity import Rater, SimilarityMap, write_map
-from shoe.similarity.lookups import Lookups
+from shoe.lexicon.names import names_of
+from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
+from shoe.similarity.ensemble import ENSEMBLE, MISSING
 from shoe.similarity.maps import ABOUT
-from shoe.similarity.ratings import Pairs
+from shoe.similarity.unrated import Lookups
 
 MARK = "completed"
 """What map.json calls the account of completions: a list, the last entry of the last."""
@@ -26,6 +24,7 @@ WHY = "of the pairs without a rating, those that SHOE-mAP of these predictions h
 """What map.json says of the choice of pairs."""
 
 Pair = tuple[str, str]
+Pairs = Mapping[Pair, Sequence[int | None]]
 
 
 def question(pair: Pair) -> Pair:
@@ -84,7 +83,10 @@ class Draft:
             raters=columns,
             asked_by=asked_by,
             pairs={
-                part: {pair: [*ratings, *missing] for pair, ratings in pairs_of(table).items()}
+                part: {
+                    pair: [*(None if rating == MISSING else rating for rating in ratings), *missing]
+                    for pair, ratings in zip(table.names(), table.ratings.tolist(), strict=True)
+                }
                 for part, table in similarity.tables.items()
             },
             asked={part: set(pairs) for part, pairs in vain.items()},
@@ -97,9 +99,9 @@ class Draft:
         """(C, S) pairs that have no rating and have not been asked for."""
         found = lookups.unrated.copy()
         rows: dict[str, list[int]] = {}
-        for row, name in enumerate(lookups.class_synsets):
-            rows.setdefault(name, []).append(row)
-        column = {lexicon().name(synset): place for place, synset in enumerate(lookups.synsets.tolist())}
+        for row, class_name in enumerate(names_of(lookups.class_senses)):
+            rows.setdefault(class_name, []).append(row)
+        column = {name: index for index, name in enumerate(names_of(lookups.synsets))}
         for pair in self.asked[lookups.part]:
             for of_class, other in (pair, pair[::-1]):
                 if of_class in rows and other in column:
@@ -157,15 +159,14 @@ class Draft:
             "rated": self.rated,
             "unanswered": {part: [list(pair) for pair in sorted(pairs)] for part, pairs in self.unanswered.items()},
         }
-        prose = provenance_of(self.start) | {MARK: [*self.account[:-1], self.account[-1] | state]}
+        prose = self.start.provenance | {MARK: [*self.account[:-1], self.account[-1] | state]}
         write_map(
             folder,
-            name=folder.resolve().name,
             dataset=self.start.dataset,
             raters=self.raters,
-            pairs=self.pairs,
+            pairs={part: RatedPairs.of_names(pairs, len(self.raters)) for part, pairs in self.pairs.items()},
             ensemble=self.start.about["ensemble"],
-            **prose,
+            prose=prose,
         )
         return SimilarityMap.load(folder, ENSEMBLE)
 
@@ -194,8 +195,7 @@ def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
 
 def _columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
     """The map's raters, then those that are new."""
-    kept = zip(similarity.raters, remarks_on_raters(similarity), strict=True)
-    known = {rater.name: replace(rater, details=details) for rater, details in kept}
+    known = {rater.name: rater for rater in similarity.raters}
     for rater in raters:
         other = known.setdefault(rater.name, rater)
         if other.model != rater.model:

@@ -1,26 +1,27 @@
-"""A map in forms that other tools read: dense arrays, or one long table."""
+"""A map in formats that other tools read: dense arrays, or one long table."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from shoe.core.arrays import Ints
 from shoe.core.errors import OptionError, quote
 from shoe.io.files import replacing
 from shoe.lexicon.expressions import Part
+from shoe.lexicon.names import names_of
 from shoe.lexicon.store import lexicon
-from shoe.maps.rows import names_of, values_of
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import MISSING
 
 
 def export(similarity: SimilarityMap, target: Path) -> None:
-    """Write a map, in the form that the target's ending names: .npz, .csv or .tsv; whole or not at all.
+    """Write a map, in the format that the target's ending names: .npz, .csv or .tsv; whole or not at all.
 
     Raises:
         OptionError: for another ending.
@@ -47,20 +48,23 @@ def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
         -1 for what the rater has not rated.
     """
     table = similarity.tables[part]
-    pairs = names_of(table)
-    classes = sorted({class_synset for class_synset, _ in pairs})
-    synsets = sorted({synset for _, synset in pairs} | set(classes))
-    row, column = ({name: place for place, name in enumerate(names)} for names in (classes, synsets))
-    at = [row[class_synset] for class_synset, _ in pairs], [column[synset] for _, synset in pairs]
-    ratings = np.full((len(classes), len(synsets), len(similarity.raters)), MISSING, np.int8)
-    ratings[at] = table.ratings
-    numbers = lexicon().ids_of(synsets)
+    classes, synsets = table.classes.keys(), {*table.classes, *table.sense.tolist()}
+    row, column = (_by_name(senses) for senses in (classes, synsets))
+    index = np.zeros(len(lexicon()), np.int64)
+    index[column] = np.arange(len(column))
+    rows = np.repeat(np.arange(len(row)), [of.stop - of.start for of in table.classes.values()])
+    ratings = np.full((len(row), len(column), len(similarity.raters)), MISSING, np.int8)
+    ratings[rows, index[table.sense]] = table.ratings
     return {
-        "classes": np.array(classes, np.str_),
-        "synsets": np.array(synsets, np.str_),
-        "values": similarity.values(part, classes, numbers),
+        "classes": np.array(names_of(row), np.str_),
+        "synsets": np.array(names_of(column), np.str_),
+        "values": similarity.values(part, row, column),
         "ratings": ratings,
     }
+
+
+def _by_name(senses: Iterable[int]) -> Ints:
+    return np.array(sorted(senses, key=lexicon().name), np.int32)
 
 
 def _write_dense(similarity: SimilarityMap, stream: IO[bytes]) -> None:
@@ -84,9 +88,9 @@ def _write_long(similarity: SimilarityMap, stream: IO[bytes], delimiter: str) ->
         writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow(["part", "class_synset", "synset", "value", *(rater.name for rater in similarity.raters)])
     for part, table in similarity.tables.items():
-        values = ["" if np.isnan(value) else str(value) for value in values_of(similarity, part).tolist()]
+        values = ["" if np.isnan(value) else str(value) for value in similarity.pair_values(part).tolist()]
         ratings = (["" if rating == MISSING else rating for rating in row] for row in table.ratings.tolist())
-        rows = zip(names_of(table), values, ratings, strict=True)
+        rows = zip(table.names(), values, ratings, strict=True)
         writer.writerows([part, *names, value, *given] for names, value, given in rows)
     text.flush()
     text.detach()

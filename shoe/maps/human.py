@@ -9,39 +9,37 @@ from typing import Literal
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import InputError, quote
 from shoe.io.delimited import delimited_rows
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.agreement import closeness, pearson, spearman
-from shoe.maps.columns import check_one_part, part_of
+from shoe.maps.sources import check_same_part
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity import SimilarityMap, combine
 from shoe.similarity.ensemble import HIGHEST, ensemble_values
 
-Kind = Literal["verbs", "objects", "interactions"]
+HumanKind = Literal["verbs", "objects", "interactions"]
 
 _PAIR = ["class_synset", "synset", "rating"]
 _INTERACTION = ["verb_a", "object_a", "verb_b", "object_b", "rating"]
 _PART_OF_COLUMN: dict[str, Part] = {"verb_a": "verb", "verb_b": "verb", "object_a": "object", "object_b": "object"}
 
-Pair = tuple[str, str]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HumanRatings:
-    """What people said about N pairs of senses, or of whole interactions.
+    """How people rated N pairs of senses, or of whole interactions.
 
     Attributes:
-        kind: what was rated.
-        pairs: per part of speech that plays a part, the N pairs of senses (that of the class, that of the other).
+        kind: of what was rated.
+        pairs: per part of speech that plays a part, (N, 2) ids of the class's sense and of the other.
         values: (N,) mean rating 0..4 over the lines of each pair, divided by 4.
         lines: ratings in all.
     """
 
-    kind: Kind
-    pairs: dict[Part, list[Pair]]
+    kind: HumanKind
+    pairs: dict[Part, Ints]
     values: Floats
     lines: int
 
@@ -76,16 +74,19 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
     if header not in (_PAIR, _INTERACTION):
         expected = f"{' '.join(_PAIR)} or {' '.join(_INTERACTION)}, between tabs or commas"
         raise InputError(path, record="line 1", found=quote(" ".join(header)), expected=expected)
-    ratings: dict[tuple[str, ...], list[float]] = {}
+    ratings: dict[tuple[int, ...], list[float]] = {}
     for number, row in enumerate(rows, start=2):
-        names = [_sense(path, number, column, name) for column, name in zip(header[:-1], row[:-1], strict=True)]
+        senses = tuple(_sense(path, number, column, name) for column, name in zip(header[:-1], row[:-1], strict=True))
         if header == _PAIR:
-            check_one_part(path, number, names[0], names[1])
-        ratings.setdefault(tuple(names), []).append(_rating(path, number, row[-1]))
+            check_same_part(path, np.array(senses[:1]), np.array(senses[1:]), number)
+        ratings.setdefault(senses, []).append(_rating(path, number, row[-1]))
     if header == _INTERACTION:
         return [_gathered("interactions", ratings, {"verb": (0, 2), "object": (1, 3)})]
-    kinds: tuple[tuple[Kind, Part], ...] = (("verbs", "verb"), ("objects", "object"))
-    of_parts = [(kind, part, {n: r for n, r in ratings.items() if part_of(n[0]) == part}) for kind, part in kinds]
+    kinds: tuple[tuple[HumanKind, Part], ...] = (("verbs", "verb"), ("objects", "object"))
+    of_parts = [
+        (kind, part, {senses: given for senses, given in ratings.items() if lexicon().pos(senses[0]) == POS[part]})
+        for kind, part in kinds
+    ]
     return [_gathered(kind, of_part, {part: (0, 1)}) for kind, part, of_part in of_parts if of_part]
 
 
@@ -95,7 +96,7 @@ class HumanComparison:
     def __init__(self, human: HumanRatings, similarity: SimilarityMap) -> None:
         self.human = human
         self._similarity = similarity
-        self._rows = {part: _rows(similarity, part, pairs) for part, pairs in human.pairs.items()}
+        self._rows = {part: similarity.tables[part].rows_of(*pairs.T) for part, pairs in human.pairs.items()}
 
     def of(self, columns: Sequence[int]) -> HumanAgreement:
         """Compare people with the ensemble of some raters; a pair that none of them rated is left out."""
@@ -120,36 +121,31 @@ class HumanComparison:
         known = rows >= 0
         ratings = self._similarity.tables[part].ratings[rows[known]][:, list(columns)]
         values[known] = ensemble_values(ratings, self._similarity.ensemble)
-        same = np.array([a == b for a, b in self.human.pairs[part]], bool)
-        values[same] = 1
+        values[np.equal(*self.human.pairs[part].T)] = 1
         return values
 
 
-def _rows(similarity: SimilarityMap, part: Part, pairs: Sequence[Pair]) -> Indices:
-    return np.array([similarity.tables[part].row(*pair) for pair in pairs], np.int64)
-
-
 def _gathered(
-    kind: Kind, ratings: dict[tuple[str, ...], list[float]], places: dict[Part, tuple[int, int]]
+    kind: HumanKind, ratings: dict[tuple[int, ...], list[float]], columns: dict[Part, tuple[int, int]]
 ) -> HumanRatings:
+    senses = np.array(list(ratings), np.int32)
     return HumanRatings(
         kind=kind,
-        pairs={part: [(names[a], names[b]) for names in ratings] for part, (a, b) in places.items()},
+        pairs={part: senses[:, list(of_part)] for part, of_part in columns.items()},
         values=np.array([np.mean(given) for given in ratings.values()], np.float64) / HIGHEST,
         lines=sum(map(len, ratings.values())),
     )
 
 
-def _sense(path: Path, number: int, column: str, name: str) -> str:
-    """WordNet's own name of a sense; any of its names is taken."""
-    synset = lexicon().synset(name)
-    proper = lexicon().name(synset) if synset >= 0 else ""
+def _sense(path: Path, number: int, column: str, name: str) -> int:
+    """The sense that any of its names stands for."""
+    sense = lexicon().synset(name)
     wanted = _PART_OF_COLUMN.get(column)
-    if not proper or (wanted and part_of(proper) != wanted):
+    if sense < 0 or (wanted and lexicon().pos(sense) != POS[wanted]):
         example = "horse.n.01" if wanted == "object" else "ride.v.01"
         expected = f"the name of a WordNet 3.0 {'noun' if wanted == 'object' else wanted or 'synset'}, as {example}"
         raise InputError(path, record=f"line {number}", field=column, found=quote(name), expected=expected)
-    return proper
+    return sense
 
 
 def _rating(path: Path, number: int, field: str) -> float:

@@ -3,7 +3,7 @@
 Two questions are asked of an evaluation. Whose credit, and which match, is still open? There the width of the interval
 is shared out: over the classes by their gap, in a class over its ground truths by what their credit may still vary, and
 in a match over verb and object. Where might a leftover prediction be charged to another class? There a cautious guess
-(``shoe.similarity.unrated.Guessed``) says which; what the guess rests on is asked, the highest first, and some pairs at
+(``shoe.similarity.unrated.Imputed``) says which; what the guess rests on is asked, the highest first, and some pairs at
 random where there are too few ratings to guess by.
 """
 
@@ -21,9 +21,8 @@ from shoe.evidence.bounds import Prospects
 from shoe.evidence.charges import rivals_of
 from shoe.lexicon.expressions import Part
 from shoe.scoring.meaning import Meaning
-from shoe.similarity.lookups import Lookups
 from shoe.similarity.table import SimilarityTable
-from shoe.similarity.unrated import BINS, bins_of
+from shoe.similarity.unrated import BINS, Lookups, bins_of
 
 LEAST = 200
 """Pairs of a round, if there are as many: fewer are not worth bounding the score again."""
@@ -209,7 +208,7 @@ def _densest(cells: list[_Cells], shapes: Mapping[Part, tuple[int, ...]], most: 
 def _to_guess_by(side: _Side) -> Mask:
     """(C, S) pairs that tenths of WordNet's measure with few ratings lack, drawn with a fixed seed."""
     lookups = side.lookups
-    bins = bins_of(lookups.part, lookups.class_synsets, lookups.synsets)
+    bins = bins_of(lookups.part, lookups.class_senses, lookups.synsets)
     rated = np.bincount(bins[~lookups.unrated & (bins >= 0)], minlength=BINS)
     chosen = np.zeros(bins.shape, bool)
     for number in np.flatnonzero(rated < _ENOUGH).tolist():
@@ -223,7 +222,7 @@ def _values(meaning: Meaning, side: _Side) -> Floats:
     """(C, S) values of the pairs behind a table."""
     assert meaning.source is not None, "completions are made of a map"  # noqa: S101 - for the type checker
     lookups = side.lookups
-    return np.nan_to_num(meaning.source.values(lookups.part, lookups.class_synsets, lookups.synsets))
+    return np.nan_to_num(meaning.source.values(lookups.part, lookups.class_senses, lookups.synsets))
 
 
 def _table(side: _Side, values: Floats) -> SimilarityTable:

@@ -13,11 +13,10 @@ from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Indices
 from shoe.core.errors import OptionError, printable, quote
 from shoe.lexicon.expressions import Part
+from shoe.lexicon.names import ids_of
 from shoe.maps.agreement import RaterAgreement, rater_agreements
-from shoe.maps.origin import provenance_of, remarks_on_raters
-from shoe.similarity import SimilarityMap
+from shoe.similarity import RatedPairs, SimilarityMap
 from shoe.similarity.ensemble import HIGHEST, MISSING
-from shoe.similarity.ratings import RatingTable
 
 _NAMED = 8
 
@@ -56,24 +55,20 @@ class MapInfo:
     Attributes:
         similarity: the map.
         parts: its tables.
-        remarks: per rater, what else map.json says of it (refused, unparsable, ...).
+        details: per rater, what else map.json says of it (refused, unparsable, ...).
         provenance: what map.json says beside names.
         warnings: what a user of the map should know, one line each.
     """
 
     similarity: SimilarityMap
     parts: dict[Part, PartInfo]
-    remarks: list[dict[str, Any]]
+    details: list[dict[str, Any]]
     provenance: dict[str, Any]
     warnings: list[str]
 
 
 def describe(similarity: SimilarityMap) -> MapInfo:
-    """Describe a map.
-
-    Raises:
-        InputError: if map.json cannot be shown.
-    """
+    """Describe a map."""
     try:
         classes = benchmark(similarity.dataset).classes
     except OptionError:
@@ -82,8 +77,8 @@ def describe(similarity: SimilarityMap) -> MapInfo:
     return MapInfo(
         similarity=similarity,
         parts=parts,
-        remarks=remarks_on_raters(similarity),
-        provenance=provenance_of(similarity),
+        details=[dict(rater.details) for rater in similarity.raters],
+        provenance=similarity.provenance,
         warnings=_warnings(similarity, parts),
     )
 
@@ -96,9 +91,8 @@ def senses_of(classes: HoiClasses | None, part: Part) -> list[str] | None:
     return [synset for synset in dict.fromkeys(synsets) if synset]
 
 
-def _part(table: RatingTable, senses: list[str] | None) -> PartInfo:
-    present = table.ratings != MISSING
-    rated = present.any(axis=1)
+def _part(table: RatedPairs, senses: list[str] | None) -> PartInfo:
+    rated = table.rated
     histograms = [np.bincount(column[column != MISSING], minlength=HIGHEST + 1) for column in table.ratings.T]
     nothing = slice(0, 0)
     return PartInfo(
@@ -109,7 +103,10 @@ def _part(table: RatingTable, senses: list[str] | None) -> PartInfo:
         agreements=rater_agreements(table.ratings),
         coverage=None
         if senses is None
-        else {sense: int(rated[table.classes.get(sense, nothing)].sum()) for sense in senses},
+        else {
+            name: int(rated[table.classes.get(sense, nothing)].sum())
+            for name, sense in zip(senses, ids_of(senses).tolist(), strict=True)
+        },
     )
 
 
@@ -120,7 +117,9 @@ def _warnings(similarity: SimilarityMap, parts: dict[Part, PartInfo]) -> list[st
         if info.coverage is None:
             lines.append(f"{part}s: coverage not measured: the classes of {quote(similarity.dataset)} are not known")
             continue
-        absent = [sense for sense in info.coverage if sense not in similarity.tables[part].classes]
+        known = similarity.tables[part].classes
+        senses = zip(info.coverage, ids_of(info.coverage).tolist(), strict=True)
+        absent = [name for name, sense in senses if sense not in known]
         if absent:
             lines.append(_class_line(absent, part, dataset, "are not in the map at all"))
         empty = [sense for sense in info.without_ratings if sense not in absent]
@@ -134,5 +133,5 @@ def _warnings(similarity: SimilarityMap, parts: dict[Part, PartInfo]) -> list[st
 
 def _class_line(senses: Sequence[str], part: Part, dataset: str, what: str) -> str:
     shown = ", ".join(senses[:_NAMED]) + (f" and {len(senses) - _NAMED} more" if len(senses) > _NAMED else "")
-    consequence = "so that only words for the same sense are like them"
+    consequence = "so that only words for the same sense are similar to them"
     return f"{part}s: {len(senses)} class senses of {dataset} {what}, {consequence}: {shown}"

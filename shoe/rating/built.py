@@ -20,8 +20,9 @@ from shoe.rating.keys import canonical, reading_of
 from shoe.rating.panel import Panel, Seat
 from shoe.rating.prefilter import PAPER
 from shoe.rating.states import State, pending
-from shoe.similarity.maps import ABOUT, Rater, write_map
-from shoe.similarity.ratings import PairColumns
+from shoe.similarity import RatedPairs, Rater, write_map
+from shoe.similarity.ensemble import MISSING
+from shoe.similarity.maps import ABOUT
 
 MARK = "built"
 """What map.json calls the account of a run."""
@@ -67,18 +68,13 @@ def write_built(folder: Path, dataset: str, panel: Panel, outcome: Outcome, rule
         "prompts": _prompts(panel, outcome),
         MARK: account(panel, outcome, rules),
     }
-    try:
-        write_map(
-            folder,
-            name=folder.resolve().name,
-            dataset=dataset,
-            raters=list(_raters(panel, outcome)),
-            pairs={part: _columns(outcome.parts.get(part), len(panel.columns)) for part in POS},
-            **prose,
-        )
-    except OSError as error:
-        found = error.strerror or str(error)
-        raise InputError(folder, found=found, expected="a folder that can be written to") from None
+    write_map(
+        folder,
+        dataset=dataset,
+        raters=list(_raters(panel, outcome)),
+        pairs={part: _pairs(outcome.parts.get(part), len(panel.columns)) for part in POS},
+        prose=prose,
+    )
 
 
 def account(panel: Panel, outcome: Outcome, rules: Mapping[Part, str]) -> dict[str, Any]:
@@ -168,13 +164,13 @@ def _prompts(panel: Panel, outcome: Outcome) -> dict[str, str]:
     return {prompt.digest: prompt.text for prompt in prompts}
 
 
-def _columns(rated: Rated | None, columns: int) -> PairColumns:
+def _pairs(rated: Rated | None, columns: int) -> RatedPairs:
     if rated is None:
-        none = np.zeros(0, np.int32)
-        return PairColumns(none, none, np.zeros((0, columns), np.int8))
-    ratings = np.maximum(rated.states, -1)[rated.plan.question]
-    known = (ratings >= 0).any(axis=1)
-    return PairColumns(rated.plan.class_synset[known], rated.plan.synset[known], ratings[known])
+        return RatedPairs.none(columns)
+    pairs = RatedPairs(
+        rated.plan.class_synset, rated.plan.synset, np.maximum(rated.states, MISSING)[rated.plan.question]
+    )
+    return pairs[pairs.rated]
 
 
 def _is_ours(path: Path) -> bool:

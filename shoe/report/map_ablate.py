@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.maps.ablate import Ablation, Spread, Subset
-from shoe.maps.human import Kind
+from shoe.maps.human import HumanKind
 from shoe.report.map_tables import count, fixed, heading, name, present, say, table
 from shoe.report.remarks import percent
 
@@ -86,7 +86,7 @@ def _figures(ablation: Ablation) -> list[tuple[str, Figure]]:
     return found + [(f"agreement, {kind}", _agreement_with(kind)) for kind in ablation.human]
 
 
-def _agreement_with(kind: Kind) -> Figure:
+def _agreement_with(kind: HumanKind) -> Figure:
     return lambda subset: subset.human[kind].agreement
 
 
@@ -155,7 +155,7 @@ def _subset_table(ablation: Ablation) -> Table:
     return made
 
 
-def _human_table(ablation: Ablation, kind: Kind) -> Table:
+def _human_table(ablation: Ablation, kind: HumanKind) -> Table:
     right = ("agreement %", "Pearson", "Spearman", f"on pairs, of {len(ablation.human[kind].values):,}")
     made = table("#", f"people on {kind} beside", right=right)
     made.columns[1].no_wrap = False

@@ -25,9 +25,9 @@ def info_dict(info: MapInfo) -> dict[str, Any]:
         "digest": similarity.digest,
         "ensemble": similarity.ensemble,
         "raters": [
-            {"name": rater.name, "model": rater.model, "note": rater.note, "remarks": remarks}
+            {"name": rater.name, "model": rater.model, "note": rater.note, "details": details}
             | {f"{part}s": _counts(of_part, column) for part, of_part in info.parts.items()}
-            for column, (rater, remarks) in enumerate(zip(similarity.raters, info.remarks, strict=True))
+            for column, (rater, details) in enumerate(zip(similarity.raters, info.details, strict=True))
         ],
         **{f"{part}s": _part_dict(info, part) for part in info.parts},
         "provenance": info.provenance,
@@ -41,9 +41,9 @@ def print_info(info: MapInfo, to: Console) -> None:
     say(to, heading(similarity), style="bold")
     say(to, f"ensemble: {similarity.ensemble} by map.json; commands take the mean unless told otherwise")
     to.print(_rater_table(info))
-    for rater, remarks in zip(similarity.raters, info.remarks, strict=True):
+    for rater, details in zip(similarity.raters, info.details, strict=True):
         say(to, ": ".join([rater.name, rater.model, *([str(rater.note)] if rater.note else [])]))
-        for line in prose_lines(remarks, 1):
+        for line in prose_lines(details, 1):
             say(to, line)
     if len(similarity.raters) > 1:
         to.print(_agreement_table(info))

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.ragged import blocks, expand, first_of_each
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
 from shoe.matching.task import Task
-from shoe.similarity import Similarity
-from shoe.similarity.combine import combine
-from shoe.similarity.table import Basis, SimilarityTable, similarity_table
+from shoe.protocols.options import SemanticOptions
+from shoe.similarity import Basis, Similarity, SimilarityTable, combine, similarity_table
 
 _CELLS = 1 << 20
 """Similarities computed at once: 8 MB."""
@@ -34,7 +33,7 @@ class Meaning:
         how: rule that makes one number of two.
         weight: weight of the verb in it.
         source: the map or measure that was looked up; None for tables that were made otherwise.
-        verb_senses, object_senses: the sense behind each row of the tables, "" for none; empty without ``source``.
+        verb_senses, object_senses: id of the sense of each row of the tables, -1 for none; empty without ``source``.
     """
 
     verbs: SimilarityTable
@@ -46,61 +45,35 @@ class Meaning:
     how: str
     weight: float
     source: Similarity | None = None
-    verb_senses: tuple[str, ...] = ()
-    object_senses: tuple[str, ...] = ()
+    verb_senses: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
+    object_senses: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
 
     @classmethod
-    def build(
-        cls,
-        task: Task,
-        similarity: Similarity,
-        *,
-        how: str,
-        weight: float,
-        senses: str,
-        object_words: str,
-        sense: str,
-        unrated: str,
-        direction: str,
-    ) -> Meaning:
+    def build(cls, task: Task, similarity: Similarity, options: SemanticOptions) -> Meaning:
         """Look up the similarity of every word that the predictions of a task use.
 
         Args:
             task: predictions and ground truth.
             similarity: a map or a measure.
-            how: see the class.
-            weight: see the class.
-            senses: "table": a class has the sense of the dataset's table; "first": the first sense of its word.
-            object_words: see :func:`shoe.similarity.similarity_table`, as for the rest.
-            sense: sense of a predicted word.
-            unrated: what an unrated pair counts.
-            direction: from the class, or the mean of both directions.
+            options: of the protocol.
         """
         classes = task.truth.classes
-        verb_senses, verb_row = _senses(classes.verb_synsets, [classes.verbs[v] for v in classes.verb])
-        object_senses, object_row = _senses(classes.object_synsets, [classes.objects[o] for o in classes.object])
+        verbs, verb_row = _senses(classes.verb_sense, [classes.verbs[v] for v in classes.verb])
+        objects, object_row = _senses(classes.object_sense, [classes.objects[o] for o in classes.object])
         tables, rated, rows = [], [], []
-        parts: tuple[tuple[Part, list[tuple[str, str]], tuple[str, ...]], ...] = (
-            ("verb", verb_senses, task.predictions.verbs),
-            ("object", object_senses, task.predictions.objects),
+        parts: tuple[tuple[Part, list[tuple[int, str]], tuple[str, ...]], ...] = (
+            ("verb", verbs, task.predictions.verbs),
+            ("object", objects, task.predictions.objects),
         )
-        for part, named_senses, words in parts:
-            synsets = [_first_sense(word, part) if senses == "first" else synset for synset, word in named_senses]
-            table = similarity_table(
-                similarity,
-                part,
-                synsets,
-                [word for _, word in named_senses],
-                words,
-                object_words=object_words,
-                sense=sense,
-                unrated=unrated,
-                direction=direction,
+        for part, of_part, words in parts:
+            senses = np.array(
+                [_first_sense(word, part) if options.senses == "first" else sense for sense, word in of_part], np.int32
             )
-            with_sense = np.array([synset != "" for synset in synsets], bool)
+            table = similarity_table(similarity, part, senses, [word for _, word in of_part], words, options)
             tables.append(table)
-            rows.append(tuple(synsets))
-            rated.append((table.basis[with_sense] > Basis.UNRATED).any(axis=0))
+            rows.append(senses)
+            known: Mask = (table.basis[senses >= 0] > Basis.UNRATED).any(axis=0)
+            rated.append(known)
         return cls(
             verbs=tables[0],
             objects=tables[1],
@@ -108,8 +81,8 @@ class Meaning:
             object_row=object_row,
             rated_verbs=rated[0],
             rated_objects=rated[1],
-            how=how,
-            weight=weight,
+            how=options.combine,
+            weight=options.weight,
             source=similarity,
             verb_senses=rows[0],
             object_senses=rows[1],
@@ -194,16 +167,16 @@ def _distinct(keys: Indices, size: int) -> tuple[Indices, Indices]:
     return distinct, place[keys].astype(np.int64)
 
 
-def _senses(synsets: Sequence[str], words: Sequence[str]) -> tuple[list[tuple[str, str]], Indices]:
-    """Distinct (synset, word) pairs, and the place of each class among them."""
-    number: dict[tuple[str, str], int] = {}
-    row = [number.setdefault(pair, len(number)) for pair in zip(synsets, words, strict=True)]
+def _senses(senses: Ints, words: Sequence[str]) -> tuple[list[tuple[int, str]], Indices]:
+    """Distinct (sense, word) pairs, and the index of each class among them."""
+    number: dict[tuple[int, str], int] = {}
+    row = [number.setdefault(pair, len(number)) for pair in zip(senses.tolist(), words, strict=True)]
     return list(number), np.array(row, np.int64)
 
 
-def _first_sense(word: str, part: Part) -> str:
+def _first_sense(word: str, part: Part) -> int:
     candidates = resolve(word, part).candidates
-    return candidates[0].name if candidates else ""
+    return candidates[0].synset if candidates else -1
 
 
 def _looked_up(table: Floats, row: Indices, column: NDArray[np.integer]) -> Floats:

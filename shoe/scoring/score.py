@@ -186,17 +186,7 @@ def score(
 
 def build_meaning(task: Task, similarity: Similarity, options: SemanticOptions) -> Meaning:
     """Tables of similarities for a task under the options of a semantic protocol."""
-    return Meaning.build(
-        task,
-        similarity,
-        how=options.combine,
-        weight=options.weight,
-        senses=options.senses,
-        object_words=options.object_words,
-        sense=options.sense,
-        unrated=options.unrated,
-        direction=options.direction,
-    )
+    return Meaning.build(task, similarity, options)
 
 
 def coordinate_names(predictions: Interactions) -> str:

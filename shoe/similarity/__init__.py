@@ -1,20 +1,25 @@
-"""How alike a class and a predicted word are: maps rated by LLMs, WordNet measures, and their combination."""
+"""How similar a class and a predicted word are: maps rated by LLMs, WordNet measures, and their combination."""
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import unknown_name
-from shoe.similarity.base import Similarity
-from shoe.similarity.combine import combine
-from shoe.similarity.ensemble import check_ensemble
-from shoe.similarity.maps import Rater, SimilarityMap, is_map, shipped_maps, write_map
-from shoe.similarity.table import Basis, SimilarityTable, similarity_table
-from shoe.similarity.wordnet import MEASURES, WordNetSimilarity
+from shoe.lexicon.expressions import Part
+from shoe.similarity.ensemble import check_ensemble, combine
+from shoe.similarity.maps import Rater, SimilarityMap, is_map, shipped_maps
+from shoe.similarity.pairs import RatedPairs
+from shoe.similarity.table import Basis, Similarity, SimilarityTable, similarity_table
+from shoe.similarity.wordnet import MEASURES, wordnet_values
+from shoe.similarity.writing import write_map
 
 __all__ = [
     "Basis",
+    "RatedPairs",
     "Rater",
     "Similarity",
     "SimilarityMap",
@@ -25,6 +30,26 @@ __all__ = [
     "similarity_table",
     "write_map",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class WordNetSimilarity(Similarity):
+    """One of WordNet's measures; see :func:`shoe.similarity.wordnet.wordnet_values`.
+
+    Attributes:
+        name: "identity", "path" or "wup".
+    """
+
+    name: str
+
+    @property
+    def digest(self) -> str:
+        """8 hex digits that stand for the measure and its WordNet."""
+        return hashlib.sha256(f"{self.name} of WordNet 3.0".encode()).hexdigest()[:8]
+
+    def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
+        """Compute C class senses against S senses; NaN only where a class has no sense."""
+        return wordnet_values(self.name, part, class_senses, senses)
 
 
 def load_similarity(name_or_folder: str | Path, ensemble: str = "mean") -> Similarity:

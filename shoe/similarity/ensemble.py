@@ -1,4 +1,4 @@
-"""One value from several raters' ratings.
+"""One value from several: raters' ratings of a pair of senses, and the similarities of verb and object.
 
 An ensemble looks only at the raters that rated the pair: a missing rating is neither a zero nor a vote. The paper
 describes a mean in one place and a majority in another (protocols, A15); the mean is the default.
@@ -6,14 +6,19 @@ describes a mean in one place and a majority in another (protocols, A15); the me
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats
-from shoe.core.errors import unknown_name
+from shoe.core.errors import OptionError, unknown_name
 
 HIGHEST = 4
 MISSING = -1
+
+ENSEMBLE = "mean"
+"""How raters are combined wherever maps are compared: as protocol ``shoe`` does, whatever the map's own default is."""
 
 Ratings = NDArray[np.int8]
 
@@ -91,3 +96,39 @@ def _most_frequent(ratings: Ratings) -> NDArray[np.bool_]:
 
 
 ENSEMBLES = {"mean": _mean, "median": _median, "majority": _majority, "majority-mean": _majority_mean}
+
+COMBINATIONS: dict[str, Callable[[Floats, Floats, float], Floats]] = {
+    "arithmetic": lambda verb, object_, weight: weight * verb + (1 - weight) * object_,
+    "geometric": lambda verb, object_, weight: verb**weight * object_ ** (1 - weight),
+    "minimum": lambda verb, object_, _weight: np.minimum(verb, object_),
+}
+
+
+def combine(verb: Floats, object: Floats, how: str, weight: float) -> Floats:  # noqa: A002 - the field's word
+    """Combine similarities of parts; the arrays broadcast.
+
+    Human ratings of whole interactions agree with the arithmetic mean in 85.73 %, with the geometric mean in 84.29 %
+    and with the minimum in 84.01 % (SHOE; protocols, section 10.1).
+
+    Args:
+        verb: similarity of the verbs, 0..1.
+        object: similarity of the objects, 0..1.
+        how: "arithmetic", weight * verb + (1 - weight) * object; "geometric", verb**weight * object**(1 - weight);
+            or "minimum", which knows no weight.
+        weight: of the verb, 0..1; the paper's is 0.5.
+
+    Returns:
+        Similarity of the interactions, 0..1.
+
+    Raises:
+        OptionError: for another ``how``, or a weight outside 0..1.
+
+    Example:
+        >>> combine(np.array([1.0, 0.5]), np.array([0.5, 0.5]), "arithmetic", 0.5).tolist()
+        [0.75, 0.5]
+    """
+    if how not in COMBINATIONS:
+        raise unknown_name("way to combine verb and object", how, COMBINATIONS)
+    if not 0 <= weight <= 1:
+        raise OptionError(f"weight is {weight:g}, expected 0 to 1")
+    return COMBINATIONS[how](np.asarray(verb, np.float64), np.asarray(object, np.float64), weight)

@@ -12,11 +12,12 @@ from shoe.benchmarks.classes import HoiClasses
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
+from shoe.lexicon.names import ids_of
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
-from shoe.similarity.base import Similarity
+from shoe.protocols.options import SemanticOptions
 from shoe.similarity.maps import SimilarityMap
-from shoe.similarity.table import Basis, similarity_table
+from shoe.similarity.table import Basis, Similarity, similarity_table
 
 PARTS: tuple[Part, ...] = get_args(Part)
 
@@ -61,9 +62,10 @@ class Explanation:
 
 def explain(similarity: Similarity, of: ClassSense, word: str) -> Explanation:
     """Explain the value that scoring uses for a class's sense and a word, under the default options."""
-    table = similarity_table(similarity, of.part, [of.synset], [of.word], [word])
+    class_sense = ids_of([of.synset])
+    table = similarity_table(similarity, of.part, class_sense, [of.word], [word], SemanticOptions())
     found = resolve(word, of.part).candidates
-    values = similarity.values(of.part, [of.synset], np.array([c.synset for c in found], np.int32))[0]
+    values = similarity.values(of.part, class_sense, np.array([c.synset for c in found], np.int32))[0]
     sense = int(table.sense[0, 0])
     return Explanation(
         of=of,

@@ -1,4 +1,4 @@
-"""Similarity maps: what raters said about pairs of synsets, and where it came from.
+"""Similarity maps: what raters said about pairs of senses, and where it came from.
 
 A map is a folder: ``map.json`` (name, raters, provenance, content hashes), ``verbs.tsv`` and ``objects.tsv``. It keeps
 every rater's raw ratings; ensembles are computed when it is used, so that a new rater is one new column.
@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
-import orjson
-from numpy.typing import NDArray
 
+from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import InputError, quote, unknown_name
 from shoe.core.shipped import shipped
-from shoe.io.files import replacing
 from shoe.lexicon.expressions import Part
+from shoe.lexicon.names import ids_of
 from shoe.lexicon.store import lexicon
-from shoe.similarity.ensemble import HIGHEST, check_ensemble, ensemble_values
-from shoe.similarity.ratings import PairColumns, Pairs, RatingTable, format_table, read_table
+from shoe.similarity.ensemble import HIGHEST, MISSING, check_ensemble, ensemble_values
+from shoe.similarity.pairs import RatedPairs, read_table
+from shoe.similarity.table import Similarity
 
 VERSION = 1
 FILES: dict[Part, str] = {"verb": "verbs.tsv", "object": "objects.tsv"}
@@ -45,14 +47,15 @@ class Rater:
 
 
 @dataclass(frozen=True, eq=False)
-class SimilarityMap:
-    """Ratings of one dataset's class synsets against other synsets; a :class:`~shoe.similarity.base.Similarity`.
+class SimilarityMap(Similarity):
+    """Ratings of one dataset's class senses against other senses.
 
     Attributes:
         name: the map's name.
         dataset: whose classes were rated.
         raters: in the order of the columns.
-        tables: ratings per part of speech.
+        tables: rated pairs per part of speech, sorted by name.
+        digests: SHA-256 of each table.
         ensemble: how raters are combined: "mean", "median", "majority" or "majority-mean".
         about: all of map.json, with provenance and licence.
     """
@@ -60,7 +63,8 @@ class SimilarityMap:
     name: str
     dataset: str
     raters: tuple[Rater, ...]
-    tables: dict[Part, RatingTable]
+    tables: dict[Part, RatedPairs]
+    digests: dict[Part, str]
     ensemble: str
     about: dict[str, Any] = field(repr=False)
 
@@ -81,107 +85,82 @@ class SimilarityMap:
             raise unknown_name("similarity map", str(name_or_folder), shipped_maps())
         is_shipped = name_or_folder in shipped_maps()
         folder = shipped("similarity_maps") / name_or_folder if is_shipped else Path(name_or_folder)
-        about = _read_about(folder / ABOUT)
-        raters = tuple(Rater(r["name"], r["model"], r.get("note", "")) for r in about["raters"])
-        columns = [rater.name for rater in raters]
+        header, about = _read_about(folder / ABOUT)
+        raters = [_rater(rater) for rater in about["raters"]]
+        files = {"verb": header.verbs, "object": header.objects}
+        read = {
+            part: read_table(folder / file, [rater.name for rater in raters], files[part].sha256)
+            for part, file in FILES.items()
+        }
         return cls(
-            name=about["name"],
-            dataset=about["dataset"],
-            raters=raters,
-            tables={
-                part: read_table(folder / file, columns, about[f"{part}s"].get("sha256"))
-                for part, file in FILES.items()
-            },
-            ensemble=check_ensemble(ensemble or about["ensemble"]),
+            name=header.name,
+            dataset=header.dataset,
+            raters=tuple(raters),
+            tables={part: pairs for part, (pairs, _) in read.items()},
+            digests={part: digest for part, (_, digest) in read.items()},
+            ensemble=check_ensemble(ensemble or header.ensemble),
             about=about,
         )
 
     @property
     def digest(self) -> str:
         """8 hex digits of the ratings and the raters' names; prose does not change it, nor does the ensemble."""
-        parts = "".join(self.tables[part].digest for part in FILES)
-        return hashlib.sha256(parts.encode()).hexdigest()[:8]
+        return hashlib.sha256("".join(self.digests[part] for part in FILES).encode()).hexdigest()[:8]
 
-    def values(self, part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.float64]:
-        """Look up C class senses against S senses; see :class:`~shoe.similarity.base.Similarity`."""
-        table, words = self.tables[part], lexicon()
-        once = np.array(sorted(set(synsets.tolist())), np.int32)
-        if len(once) < len(synsets):
-            return self.values(part, class_synsets, once)[:, np.searchsorted(once, synsets)]
-        found = np.full((len(class_synsets), len(synsets)), np.nan)
-        blocks = [(c, table.classes[name]) for c, name in enumerate(class_synsets) if name in table.classes]
-        if blocks and len(synsets):
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What map.json says beside names, raters and tables: where ratings are from, what may be done with them."""
+        return {name: value for name, value in self.about.items() if name not in _Header.__struct_fields__}
+
+    def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
+        """Look up C class senses against S senses by id; see :class:`~shoe.similarity.Similarity`."""
+        table = self.tables[part]
+        found = np.full((len(class_senses), len(senses)), np.nan)
+        index = np.full(len(lexicon()), -1, np.int32)  # of each sense among those that are looked up
+        index[senses] = np.arange(len(senses))
+        blocks = [(c, table.classes[s]) for c, s in enumerate(class_senses.tolist()) if s in table.classes]
+        if blocks and len(senses):
             rows = np.concatenate([np.arange(block.start, block.stop) for _, block in blocks])
-            classes = np.repeat([c for c, _ in blocks], [block.stop - block.start for _, block in blocks])
-            wanted = words.keys[synsets]
-            order = np.argsort(wanted)
-            keys = table.keys[rows]
-            place = order[np.minimum(np.searchsorted(wanted, keys, sorter=order), len(wanted) - 1)]
-            hits = wanted[place] == keys
-            found[classes[hits], place[hits]] = ensemble_values(table.ratings[rows[hits]], self.ensemble)
-        own = words.ids_of(class_synsets)
-        found[own[:, None] == synsets] = 1
+            row = np.repeat([c for c, _ in blocks], [block.stop - block.start for _, block in blocks])
+            column = index[table.sense[rows]]
+            hits = column >= 0
+            found[row[hits], column[hits]] = ensemble_values(table.ratings[rows[hits]], self.ensemble)
+            found = found[:, index[senses]]  # a sense that is asked for twice
+        found[class_senses[:, None] == senses] = 1
         return found
+
+    def pair_values(self, part: Part) -> Floats:
+        """(m,) value 0..1 of each pair of a table; NaN where nobody rated it."""
+        return ensemble_values(self.tables[part].ratings, self.ensemble)
 
     def ratings(self, part: Part, class_synset: str, synset: str) -> dict[str, int | None] | None:
         """Say what each rater gave one pair, None where it gave nothing; None for a pair that is not in the map."""
-        table = self.tables[part]
-        row = table.row(class_synset, synset)
+        class_sense, sense = ids_of([class_synset, synset])[:, None]
+        (row,) = self.tables[part].rows_of(class_sense, sense).tolist()
         if row < 0:
             return None
-        given = (None if rating < 0 else rating for rating in table.ratings[row].tolist())
+        given = (None if rating == MISSING else rating for rating in self.tables[part].ratings[row].tolist())
         return dict(zip((rater.name for rater in self.raters), given, strict=True))
 
+    def with_raters(self, columns: Sequence[int]) -> SimilarityMap:
+        """The map as if only some of its raters had rated: the same pairs, fewer columns.
 
-def write_map(
-    folder: Path,
-    *,
-    name: str,
-    dataset: str,
-    raters: Sequence[Rater],
-    pairs: Mapping[Part, Pairs | PairColumns],
-    ensemble: str = "mean",
-    **prose: Any,
-) -> None:
-    """Write a map; a folder that is there already gets its three files replaced.
-
-    map.json comes last: should the job die between files, its hashes no longer fit and loading says so.
-
-    Args:
-        folder: where to; made if absent.
-        name: the map's name.
-        dataset: whose classes were rated.
-        raters: R raters, in the order of the ratings.
-        pairs: per part of speech, {(class synset, synset): R ratings 0..4 or None}, or the same as columns.
-        ensemble: what :meth:`SimilarityMap.load` uses unless told otherwise.
-        prose: what else map.json should say: provenance, sources, licence.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    columns = [rater.name for rater in raters]
-    about: dict[str, Any] = {
-        "format": "shoe similarity map",
-        "version": VERSION,
-        "name": name,
-        "dataset": dataset,
-        "scale": [0, HIGHEST],
-        "ensemble": check_ensemble(ensemble),
-        "raters": [{"name": r.name, "model": r.model, "note": r.note, **r.details} for r in raters],
-    }
-    for part, file in FILES.items():
-        text = format_table(pairs[part], columns)
-        with replacing(folder / file) as stream:
-            stream.write(text)
-        about[f"{part}s"] = {**_counts(pairs[part]), "sha256": hashlib.sha256(text).hexdigest()}
-    with replacing(folder / ABOUT) as stream:
-        stream.write(orjson.dumps(about | prose, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-
-
-def _counts(pairs: Pairs | PairColumns) -> dict[str, int]:
-    if isinstance(pairs, PairColumns):
-        classes, non_zero = len(np.unique(pairs.class_synset)), int((pairs.ratings > 0).any(axis=1).sum())
-    else:
-        classes, non_zero = len({names[0] for names in pairs}), sum(any(ratings) for ratings in pairs.values())
-    return {"class_synsets": classes, "pairs": len(pairs), "non_zero": non_zero}
+        Args:
+            columns: indices of the raters, in the order that they are to have.
+        """
+        raters = tuple(self.raters[column] for column in columns)
+        kept = "\n".join(rater.name for rater in raters)
+        return replace(
+            self,
+            raters=raters,
+            tables={
+                part: replace(table, ratings=np.ascontiguousarray(table.ratings[:, list(columns)]))
+                for part, table in self.tables.items()
+            },
+            digests={
+                part: hashlib.sha256(f"{digest}\n{kept}".encode()).hexdigest() for part, digest in self.digests.items()
+            },
+        )
 
 
 @cache
@@ -195,36 +174,90 @@ def is_map(name_or_folder: str | Path) -> bool:
     return name_or_folder in shipped_maps() or os.path.isfile(Path(name_or_folder) / ABOUT)
 
 
-def _read_about(path: Path) -> dict[str, Any]:
+_Text = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class _Table(msgspec.Struct, frozen=True):
+    sha256: str | None = None
+
+
+class _RaterEntry(msgspec.Struct, frozen=True):
+    name: _Text
+    model: _Text
+    note: str = ""
+
+
+class _Header(msgspec.Struct, frozen=True):
+    """What every map.json says; ``format`` is for people."""
+
+    version: Literal[1]
+    name: _Text
+    dataset: _Text
+    scale: tuple[Literal[0], Literal[4]]
+    ensemble: _Text
+    raters: Annotated[list[_RaterEntry], msgspec.Meta(min_length=1)]
+    verbs: _Table
+    objects: _Table
+    format: Any = ""
+
+
+_EXPECTED = {
+    "version": f"{VERSION}, the version that this shoe reads",
+    "name": "a name",
+    "dataset": "a dataset's name",
+    "scale": f"[0, {HIGHEST}]",
+    "ensemble": "an ensemble's name",
+    "raters": "one or more raters, each with a name of its own and a model",
+    "model": "who or what is behind the rater",
+    "note": "text",
+    "verbs": "an object that describes verbs.tsv",
+    "objects": "an object that describes objects.tsv",
+    "sha256": "the SHA-256 of the table",
+}
+_STEP = re.compile(r"\w+")
+_AT = re.compile(r"(?:field `(?P<missing>\w+)`)?(?: - at `\$(?P<place>.*)`)?$")
+
+
+def _read_about(path: Path) -> tuple[_Header, dict[str, Any]]:
     try:
-        about = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError) as error:
+        about = msgspec.json.decode(path.read_bytes())
+        msgspec.json.encode([[[[about]]]])  # as deep as it stands in anything that is made of it
+    except RecursionError:
+        raise InputError(path, found="values nested hundreds deep", expected="prose, numbers and lists") from None
+    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
         raise InputError(path, found=type(error).__name__, expected="a JSON object") from None
-    checks: dict[str, tuple[Callable[[Any], bool], str]] = {
-        "version": (lambda value: value == VERSION, f"{VERSION}, the version that this shoe reads"),
-        "name": (_is_name, "a name"),
-        "dataset": (_is_name, "a dataset's name"),
-        "scale": (lambda value: value == [0, HIGHEST], f"[0, {HIGHEST}]"),
-        "ensemble": (_is_name, "an ensemble's name"),
-        "raters": (_are_raters, "one or more raters, each with a name of its own and a model"),
-        "verbs": (lambda value: isinstance(value, dict), "an object that describes verbs.tsv"),
-        "objects": (lambda value: isinstance(value, dict), "an object that describes objects.tsv"),
-    }
     if not isinstance(about, dict):
         raise InputError(path, found=quote(about), expected="a JSON object")
-    for name, (holds, expected) in checks.items():
-        if not holds(about.get(name)):
-            raise InputError(path, field=name, found=quote(about.get(name, "nothing")), expected=expected)
-    return about
+    try:
+        header = msgspec.convert(about, _Header)
+    except msgspec.ValidationError as error:
+        at = _AT.search(str(error))
+        steps = _STEP.findall((at and at["place"]) or "") + ([at["missing"]] if at and at["missing"] else [])
+        raise _unexpected(path, about, steps) from None
+    texts = [[name] for name in ("name", "dataset", "ensemble")]
+    texts += [["raters", str(place), name] for place in range(len(header.raters)) for name in ("name", "model")]
+    for steps in texts:
+        if not _at(about, steps).isprintable():
+            raise _unexpected(path, about, steps)
+    if len({rater.name for rater in header.raters}) < len(header.raters):
+        raise _unexpected(path, about, ["raters"])
+    return header, about
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and value != "" and value.isprintable()
+def _unexpected(path: Path, about: dict[str, Any], steps: list[str]) -> InputError:
+    """Say what stands at a place in map.json instead of what should."""
+    named = next(step for step in reversed(steps) if not step.isdigit())
+    where = re.sub(r"\.(\d+)", r"[\1]", ".".join(steps))
+    return InputError(path, field=where, found=quote(_at(about, steps)), expected=_EXPECTED[named])
 
 
-def _are_raters(value: object) -> bool:
-    if not isinstance(value, list) or not value:
-        return False
-    if not all(isinstance(r, dict) and _is_name(r.get("name")) and _is_name(r.get("model")) for r in value):
-        return False
-    return len({r["name"] for r in value}) == len(value)
+def _at(value: Any, steps: Sequence[str]) -> Any:
+    for step in steps:
+        value = value[int(step)] if isinstance(value, list) else value.get(step, "nothing")
+    return value
+
+
+def _rater(entry: dict[str, Any]) -> Rater:
+    known = ("name", "model", "note")
+    details = {name: value for name, value in entry.items() if name not in known}
+    return Rater(entry["name"], entry["model"], entry.get("note", ""), details)

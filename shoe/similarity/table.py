@@ -1,25 +1,25 @@
-"""The dense table that scoring indexes: how alike each class and each predicted word are, and what that rests on."""
+"""The dense table that scoring indexes: how similar each class and each predicted word are, and what that rests on."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.core.errors import unknown_name
-from shoe.lexicon.expressions import Part
+from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.errors import OptionError, quote
+from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.labels import match_labels
-from shoe.lexicon.resolve import ObjectWords, resolve
+from shoe.lexicon.names import ids_of
+from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
-from shoe.similarity.base import Similarity
-from shoe.similarity.wordnet import WordNetSimilarity
-
-OPTIONS = {"sense": ("max", "first", "one"), "unrated": ("zero", "wup", "drop"), "direction": ("class", "symmetric")}
+from shoe.protocols.options import SemanticOptions
+from shoe.similarity.wordnet import wordnet_values
 
 _UNRATED = -1.0
 _IDENTICAL = 2.0
@@ -35,7 +35,7 @@ class Basis(IntEnum):
     ZERO = 2
     """The best rating of the word's senses is 0; others of its senses may be unrated.
 
-    Also no_interaction against anything else: they are unlike by rule.
+    Also no_interaction against anything else: they are different by rule.
     """
     RATED = 3
     """Rated above 0."""
@@ -43,6 +43,97 @@ class Basis(IntEnum):
     """The class's own sense is among the word's senses: 1."""
     SAME_WORD = 5
     """The word is the class's word, though it does not lead to the class's sense: 1."""
+
+
+class Similarity(ABC):
+    """How similar a class's sense and another sense are, whether LLMs rated it or WordNet's graph gives it.
+
+    Attributes:
+        name: what the user calls it, "hico-det".
+        digest: 8 hex digits of the content that can change a value; it goes into signatures.
+    """
+
+    name: str
+
+    @property
+    @abstractmethod
+    def digest(self) -> str: ...  # noqa: D102 - see the class
+
+    @abstractmethod
+    def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
+        """Look up C class senses against S senses, all as ids of the compiled lexicon.
+
+        Args:
+            part: "verb" or "object".
+            class_senses: (C,) ids; -1 for no_interaction, which has no sense.
+            senses: (S,) ids.
+
+        Returns:
+            (C, S) values 0..1; NaN for a pair that nobody rated; 1 for a sense and itself.
+        """
+
+    def between(self, part: Part, class_synsets: Sequence[str], synsets: Sequence[str]) -> Floats:
+        """Compare C senses of classes with S senses, by name.
+
+        Args:
+            part: "verb" or "object".
+            class_synsets: C WordNet 3.0 names of the classes' senses, as "ride.v.01".
+            synsets: S names of other senses.
+
+        Returns:
+            (C, S) float64, 0..1; NaN where nothing is known, 1 for a sense and itself.
+
+        Raises:
+            OptionError: for a name that is not that of a verb's, or a noun's, sense.
+
+        Example:
+            >>> from shoe import load_similarity
+            >>> load_similarity("wup").between("verb", ["ride.v.02"], ["ride.v.02", "sit.v.01"]).round(2).tolist()
+            [[1.0, 0.25]]
+        """
+        return self.values(part, _known_senses(part, class_synsets), _known_senses(part, synsets))
+
+    def of_words(
+        self,
+        part: Part,
+        classes: Sequence[tuple[str, str]],
+        words: Sequence[str],
+        options: SemanticOptions | None = None,
+    ) -> tuple[Floats, NDArray[np.uint8]]:
+        """Compare C classes with W words as scoring does: the best of a word's senses, and the rules for equal words.
+
+        Args:
+            part: "verb" or "object".
+            classes: C (name of the sense, word) of the classes, as ("ride.v.02", "ride"); "" for the sense of
+                no_interaction, which has none.
+            words: W distinct words or phrases as a model may say them, as "sitting astride".
+            options: of the protocol; those of ``shoe`` if absent.
+
+        Returns:
+            (C, W) float64 values, 0..1, and (C, W) uint8 :class:`Basis` that each rests on.
+
+        Raises:
+            OptionError: for a name that is not that of a verb's, or a noun's, sense.
+
+        Example:
+            >>> from shoe import load_similarity
+            >>> values, basis = load_similarity("identity").of_words("verb", [("ride.v.02", "ride")], ["rides", "eats"])
+            >>> values.tolist(), [Basis(code).name for code in basis[0]]
+            ([[1.0, 0.0]], ['IDENTICAL', 'ZERO'])
+        """
+        senses = _known_senses(part, [name for name, _ in classes], none=True)
+        table = similarity_table(self, part, senses, [word for _, word in classes], words, options or SemanticOptions())
+        return table.values, table.basis
+
+
+def _known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
+    """(n,) ids of names that have to be those of verbs, or of nouns; -1 for "" where that is allowed."""
+    ids = ids_of(names)
+    for name, sense in zip(names, ids.tolist(), strict=True):
+        if (sense < 0 or lexicon().pos(sense) != POS[part]) and not (none and name == ""):
+            kind, example = ("verb", "ride.v.02") if part == "verb" else ("noun", "horse.n.01")
+            raise OptionError(f"sense {quote(name)}: expected the name of a {kind} of WordNet 3.0, as {example}")
+    return ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,69 +144,53 @@ class SimilarityTable:
         values: (C, W) float64, 0..1.
         basis: (C, W) uint8 ``Basis``.
         sense: (C, W) int32 the word's sense that gave the value; -1 where none did.
-        unresolved: words without a sense in WordNet; only the same word counts as like them.
+        unresolved: words without a sense in WordNet; only the same word counts as similar to them.
     """
 
-    values: NDArray[np.float64]
+    values: Floats
     basis: NDArray[np.uint8]
-    sense: NDArray[np.int32]
+    sense: Ints
     unresolved: tuple[str, ...]
 
 
 def similarity_table(
     similarity: Similarity,
     part: Part,
-    class_synsets: Sequence[str],
+    class_senses: Ints,
     class_words: Sequence[str],
     words: Sequence[str],
-    *,
-    object_words: str = "phrase-first",
-    sense: str = "max",
-    unrated: str = "zero",
-    direction: str = "class",
+    options: SemanticOptions,
 ) -> SimilarityTable:
-    """Compare classes with words (protocols, section 10.1 and A13 to A21 of 10.5).
+    """Compare classes with words (docs/protocols.md, section 10.1 and A13 to A21 of 10.5).
 
     Pass distinct classes, not one per HOI class: 600 HOI classes have some 120 verbs-with-sense and 80 objects.
 
     Args:
         similarity: a map, or a WordNet measure.
         part: "verb" or "object".
-        class_synsets: C names of the classes' senses; "" for no_interaction, which has none.
+        class_senses: (C,) ids of the classes' senses; -1 for no_interaction, which has none.
         class_words: C labels of the classes.
         words: W distinct predicted words, as the file has them.
-        object_words: how a word of several parts becomes senses; see :func:`shoe.lexicon.resolve.resolve`.
-        sense: "max", the word's best sense for each class; "first", its first; "one", the sense whose best value over
-            all classes is highest, for all classes. Of equal senses, the first.
-        unrated: what an unrated pair of senses counts: "zero", or "wup", WordNet's Wu-Palmer value. "drop" is the
-            scorer's business, which leaves such cells out, and as "zero" here.
-        direction: "class", S(class, word's sense); "symmetric", its mean with S(word's sense, class) where both are
-            rated, else the one that is.
+        options: what a word of several parts becomes (``object_words``); the word's best ``sense`` for each class,
+            its first, or the one whose best value over all classes is highest, of ties the first; what an ``unrated``
+            pair of senses counts ("drop" is the scorer's business, which leaves such cells out, and as "zero" here);
+            and the ``direction`` that a pair is rated in: where both are asked for, the mean of those that are rated.
 
     Returns:
         The table, rows and columns in the order given.
-
-    Raises:
-        OptionError: for an option that does not exist.
     """
-    for option, chosen_value in (("sense", sense), ("unrated", unrated), ("direction", direction)):
-        if chosen_value not in OPTIONS[option]:
-            raise unknown_name(option, chosen_value, OPTIONS[option])
-    resolved = [
-        [candidate.synset for candidate in resolve(word, part, cast(ObjectWords, object_words)).candidates]
-        for word in words
-    ]
+    resolved = [[c.synset for c in resolve(word, part, options.object_words).candidates] for word in words]
     synsets = np.array(sorted({s for senses in resolved for s in senses}), np.int32)
     place = np.searchsorted(synsets, np.array([s for senses in resolved for s in senses], np.int32))
     counts = np.array([len(senses) for senses in resolved], np.int64)
     first = np.cumsum(counts) - counts
     unresolved = counts == 0
 
-    value, rated = _pair_values(similarity, part, class_synsets, synsets, unrated, direction)
-    if sense == "one":
+    value, rated = _pair_values(similarity, part, class_senses, synsets, options)
+    if options.sense == "one":
         overall = np.minimum(value, 1).max(axis=1, initial=_UNRATED)[place]
         first = first + _leading(overall, first, counts)
-    if sense != "max":
+    if options.sense != "max":
         counts = np.minimum(counts, 1)
     best, chosen = _best(value, place, first, counts)
 
@@ -129,7 +204,7 @@ def similarity_table(
     values = np.clip(best, 0, 1)
     picked = np.append(synsets, -1).astype(np.int32)[chosen]
 
-    same, ruled_out, not_interacting = _rules(part, class_synsets, class_words, words)
+    same, ruled_out, not_interacting = _rules(part, class_senses, class_words, words)
     same_only = same & (basis != Basis.IDENTICAL)
     for cells, fixed, reason in ((ruled_out, 0, Basis.ZERO), (same_only, 1, Basis.SAME_WORD)):
         values[cells], basis[cells], picked[cells] = fixed, reason, -1
@@ -142,32 +217,24 @@ def similarity_table(
 
 
 def _pair_values(
-    similarity: Similarity,
-    part: Part,
-    class_synsets: Sequence[str],
-    synsets: NDArray[np.int32],
-    unrated: str,
-    direction: str,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    similarity: Similarity, part: Part, class_senses: Ints, synsets: Ints, options: SemanticOptions
+) -> tuple[Floats, Mask]:
     """(S, C) value of each pair of senses, _UNRATED or _IDENTICAL where it is that; and whether it is a rating."""
-    value = similarity.values(part, class_synsets, synsets).T
-    classes = lexicon().ids_of(class_synsets)
-    if direction == "symmetric":
-        known = classes >= 0
+    value = similarity.values(part, class_senses, synsets).T
+    if options.direction == "symmetric":
+        known = class_senses >= 0
         back = np.full(value.shape, np.nan)
-        back[:, known] = similarity.values(part, [lexicon().name(s) for s in synsets.tolist()], classes[known])
+        back[:, known] = similarity.values(part, synsets, class_senses[known])
         value = np.where(np.isnan(value), back, np.where(np.isnan(back), value, (value + back) / 2))
     rated = ~np.isnan(value)
-    if unrated == "wup" and not rated.all():
-        value = np.where(rated, value, WordNetSimilarity("wup").values(part, class_synsets, synsets).T)
+    if options.unrated == "wup" and not rated.all():
+        value = np.where(rated, value, wordnet_values("wup", part, class_senses, synsets).T)
     value = np.where(np.isnan(value), _UNRATED, value)
-    value[synsets[:, None] == classes] = _IDENTICAL
+    value[synsets[:, None] == class_senses] = _IDENTICAL
     return value, rated
 
 
-def _best(
-    value: NDArray[np.float64], place: NDArray[np.int64], first: NDArray[np.int64], counts: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _best(value: Floats, place: Indices, first: Indices, counts: Indices) -> tuple[Floats, Indices]:
     """(W, C) highest value among each word's senses, and the row of ``value`` that has it, -1 if all are unrated."""
     order = np.argsort(-counts, kind="stable")
     best = np.full((len(counts), value.shape[1]), _UNRATED)
@@ -184,20 +251,18 @@ def _best(
     return best[back], chosen[back]
 
 
-def _leading(overall: NDArray[np.float64], first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(W,) place of the highest value among each word's senses, the first of equals; 0 for a word that has none."""
+def _leading(overall: Floats, first: Indices, counts: Indices) -> Indices:
+    """(W,) index of the highest value among each word's senses, the first of ties; 0 for a word that has none."""
     return np.array(
         [int(overall[start : start + n].argmax()) if n else 0 for start, n in zip(first, counts, strict=True)], np.int64
     )
 
 
-def _rules(
-    part: Part, class_synsets: Sequence[str], class_words: Sequence[str], words: Sequence[str]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+def _rules(part: Part, class_senses: Ints, class_words: Sequence[str], words: Sequence[str]) -> tuple[Mask, Mask, Mask]:
     """What needs no rating.
 
     Returns:
-        (W, C) whether the word is the class's word; (W, C) whether they are unlike because one of them is
+        (W, C) whether the word is the class's word; (W, C) whether they are different because one of them is
         no_interaction and the other is not; (W,) whether the word is no_interaction.
     """
     labels = list(dict.fromkeys([*class_words, NO_INTERACTION]))
@@ -206,5 +271,4 @@ def _rules(
     of_word = match_labels(words, labels, part)
     same = of_word[:, None] == of_class
     not_interacting = of_word == label[NO_INTERACTION]
-    senseless = np.array([synset == "" for synset in class_synsets], bool)
-    return same, (not_interacting[:, None] | senseless) & ~same, not_interacting
+    return same, (not_interacting[:, None] | (class_senses < 0)) & ~same, not_interacting

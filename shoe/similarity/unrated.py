@@ -1,8 +1,8 @@
-"""What a map would say if the pairs that it leaves unrated were rated: one value for all, or a cautious guess.
+"""The pairs of senses that a map leaves unrated: which they are, and what the map would say if they were rated.
 
-A completion of a map gives every unrated pair of a class's sense some value 0..1. Ratings that exist stay, a sense is
-always 1 to itself, and a word without a sense has no pairs. ``Filled`` at 0 and at 1 are the lowest and the highest
-completion; every other one lies between them, pair by pair.
+Ratings that exist stay, a sense is always 1 to itself, and a word without a sense has no pairs. Every unrated pair of a
+class's sense is given one value, or a cautious one: all of them 0 and all of them 1 are the lowest and the highest that
+ratings could make of the map; anything else lies between these, pair by pair.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Mask
+from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.ragged import expand
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.store import lexicon
-from shoe.similarity.base import Similarity
-from shoe.similarity.wordnet import WordNetSimilarity
+from shoe.lexicon.resolve import resolve
+from shoe.protocols.options import SemanticOptions
+from shoe.similarity.table import Similarity
+from shoe.similarity.wordnet import wordnet_values
 
 BINS = 10
 _CAUTION = 0.95
@@ -25,91 +26,122 @@ _SCEPTICS = 5
 """Made-up ratings a bin, equal to WordNet's value: what is believed before there are real ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """A similarity whose unrated pairs have one value; a :class:`~shoe.similarity.base.Similarity`.
+@dataclass(frozen=True, slots=True, eq=False)
+class Lookups:
+    """C class senses against W words, whose senses are S in all.
 
     Attributes:
-        source: a map.
-        classes: ids of the class senses whose pairs a completion would rate.
-        value: 0..1.
+        part: "verb" or "object".
+        class_senses: (C,) ids; -1 for no_interaction, which no pair is about.
+        synsets: (S,) ids of the senses, ascending.
+        senses: indices into ``synsets`` of each word's senses, word after word, in the order of preference.
+        first, count: (W,) where a word's senses begin in ``senses``, and how many there are.
+        unrated: (C, S) pairs that nobody rated.
     """
 
-    source: Similarity
-    classes: frozenset[int]
-    value: float
+    part: Part
+    class_senses: Ints
+    synsets: Ints
+    senses: Indices
+    first: Indices
+    count: Indices
+    unrated: Mask
 
-    @property
-    def name(self) -> str:
-        """The map's name."""
-        return self.source.name
+    @classmethod
+    def of(
+        cls, similarity: Similarity, part: Part, class_senses: Ints, words: Sequence[str], options: SemanticOptions
+    ) -> Lookups:
+        """List what a table looks up; the arguments are those of :func:`shoe.similarity.similarity_table`."""
+        most = 1 if options.sense == "first" else None
+        resolved = [[c.synset for c in resolve(word, part, options.object_words).candidates[:most]] for word in words]
+        synsets = np.array(sorted({s for senses in resolved for s in senses}), np.int32)
+        count = np.array([len(senses) for senses in resolved], np.int64)
+        unrated = np.isnan(similarity.values(part, class_senses, synsets))
+        unrated[class_senses < 0] = False
+        return cls(
+            part=part,
+            class_senses=class_senses,
+            synsets=synsets,
+            senses=np.searchsorted(synsets, np.array([s for senses in resolved for s in senses], np.int32)),
+            first=np.cumsum(count) - count,
+            count=count,
+            unrated=unrated,
+        )
 
-    @property
-    def digest(self) -> str:
-        """The map's digest: no signature is made of a completion."""
-        return self.source.digest
+    def pairs(self, row: Indices, word: Indices) -> tuple[Indices, Indices, Indices]:
+        """The unrated pairs of some cells.
 
-    def values(self, part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> Floats:
-        """Look up C class senses against S senses; see :class:`~shoe.similarity.base.Similarity`."""
-        found = self.source.values(part, class_synsets, synsets)
-        found[_unrated(found, class_synsets, self.classes)] = self.value
+        Args:
+            row: (n,) class sense of each cell.
+            word: (n,) its word.
+
+        Returns:
+            (m,) cell of each pair, 0 to n - 1, and (m,) indices of its class sense and of its other sense.
+        """
+        cell, place = expand(self.first[word], self.count[word])
+        sense = self.senses[place]
+        unrated = self.unrated[row[cell], sense]
+        return cell[unrated], row[cell[unrated]], sense[unrated]
+
+    def highest(self, values: Floats) -> Floats:
+        """(C, W) highest of (C, S) values among each word's senses; 0 for a word without a sense."""
+        found = np.zeros((len(self.class_senses), len(self.count)))
+        words = np.flatnonzero(self.count)
+        if len(words):
+            found[:, words] = np.maximum.reduceat(values[:, self.senses], self.first[words], axis=1)
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class Guessed:
-    """A similarity whose unrated pairs have a value that few of them will exceed.
+class Imputed(Similarity):
+    """A map whose unrated pairs have an imputed value.
 
-    Of the pairs that are looked up together, those that WordNet's Wu-Palmer measure finds about as similar (by tenths)
-    are a bin. The guess is what 95 % of a bin's ratings do not exceed, and no less than the guess of a bin below. It is
-    as good as the ratings that it is drawn from: a measured expectation, not a bound.
+    Without a value of their own, they get one that few of them will exceed. Of the pairs that are looked up together,
+    those that WordNet's Wu-Palmer measure finds about as similar (by tenths) are a bin; imputed is what 95 % of a bin's
+    ratings do not exceed, and no less than in a bin below. It is as good as the ratings that it is drawn from: a
+    measured expectation, not a bound.
 
     Attributes:
         source: a map.
-        classes: as in :class:`Filled`.
+        classes: ids of the class senses whose pairs are imputed.
+        value: 0..1, for all of them; None for the cautious value.
     """
 
     source: Similarity
     classes: frozenset[int]
-
-    @property
-    def name(self) -> str:
-        """The map's name."""
-        return self.source.name
+    value: float | None
+    name: str = "imputed"
 
     @property
     def digest(self) -> str:
-        """The map's digest: no signature is made of a guess."""
+        """The map's digest: no signature is made of an imputed value."""
         return self.source.digest
 
-    def values(self, part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> Floats:
-        """Look up C class senses against S senses; see :class:`~shoe.similarity.base.Similarity`."""
-        found = self.source.values(part, class_synsets, synsets)
-        unrated = _unrated(found, class_synsets, self.classes)
-        if unrated.any():
-            bins = bins_of(part, class_synsets, synsets)
+    def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
+        """Look up C class senses against S senses; see :class:`~shoe.similarity.Similarity`."""
+        found = self.source.values(part, class_senses, senses)
+        of_class = np.array([sense in self.classes for sense in class_senses.tolist()], bool)
+        unrated = np.isnan(found) & of_class[:, None]
+        if self.value is not None:
+            found[unrated] = self.value
+        elif unrated.any():
+            bins = bins_of(part, class_senses, senses)
             rated = ~np.isnan(found) & (bins >= 0)
             found[unrated] = _cautious(found[rated], bins[rated])[bins[unrated]]
         return found
 
 
-def bins_of(part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.int64]:
+def bins_of(part: Part, class_senses: Ints, senses: Ints) -> Indices:
     """(C, S) tenth of Wu and Palmer's measure that each pair falls in; -1 for a sense with itself, or with none."""
-    alike = WordNetSimilarity("wup").values(part, class_synsets, synsets)
-    own = lexicon().ids_of(class_synsets)[:, None] == synsets
-    bins: NDArray[np.int64] = np.minimum(np.nan_to_num(alike) * BINS, BINS - 1).astype(np.int64)
-    bins[own | np.isnan(alike)] = -1
+    similar = wordnet_values("wup", part, class_senses, senses)
+    own = class_senses[:, None] == senses
+    bins: Indices = np.minimum(np.nan_to_num(similar) * BINS, BINS - 1).astype(np.int64)
+    bins[own | np.isnan(similar)] = -1
     return bins
 
 
-def _unrated(found: Floats, class_synsets: Sequence[str], classes: frozenset[int]) -> Mask:
-    of_class = np.array([lexicon().synset(name) in classes for name in class_synsets], bool)
-    unrated: Mask = np.isnan(found) & of_class[:, None]
-    return unrated
-
-
-def _cautious(ratings: Floats, bins: NDArray[np.int64]) -> Floats:
-    """(bins,) what most ratings of a bin do not exceed; never less for what is more alike."""
+def _cautious(ratings: Floats, bins: Indices) -> Floats:
+    """(bins,) what most ratings of a bin do not exceed; never less for what is more similar."""
     believed = (np.arange(BINS) + 0.5) / BINS
     values = [
         np.quantile(np.concatenate([ratings[bins == b], np.full(_SCEPTICS, believed[b])]), _CAUTION)

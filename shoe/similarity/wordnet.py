@@ -10,19 +10,16 @@ lengths.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats
+from shoe.core.arrays import Floats, Ints
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 
-Synsets = NDArray[np.int32]
 Steps = NDArray[np.int32]
 
 MEASURES = ("identity", "path", "wup")
@@ -30,39 +27,30 @@ MEASURES = ("identity", "path", "wup")
 _FAR = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class WordNetSimilarity:
-    """A :class:`~shoe.similarity.base.Similarity` computed from the compiled lexicon.
+def wordnet_values(measure: str, part: Part, class_senses: Ints, senses: Ints) -> Floats:
+    """Compare C class senses with S senses on WordNet's graph.
 
-    Attributes:
-        name: "identity" (1 for the same sense, else 0), "path" (1 / (1 + steps of the shortest way between the
+    Args:
+        measure: "identity" (1 for the same sense, else 0), "path" (1 / (1 + steps of the shortest way between the
             senses)) or "wup" (Wu and Palmer 1994: depth of the lowest common hypernym against the depths of both).
+        part: "verb" or "object"; verbs share no root.
+        class_senses: (C,) ids; -1 for none.
+        senses: (S,) ids.
+
+    Returns:
+        (C, S) values 0..1; NaN only where the class has no sense.
     """
-
-    name: str
-
-    @property
-    def digest(self) -> str:
-        """8 hex digits that stand for the measure and its WordNet."""
-        return hashlib.sha256(f"{self.name} of WordNet 3.0".encode()).hexdigest()[:8]
-
-    def values(self, part: Part, class_synsets: Sequence[str], synsets: Synsets) -> Floats:
-        """Compute C class senses against S senses; see :class:`~shoe.similarity.base.Similarity`.
-
-        NaN only for a class sense that WordNet does not know.
-        """
-        classes = lexicon().ids_of(class_synsets)
-        known = classes >= 0
-        found = np.full((len(classes), len(synsets)), np.nan)
-        if self.name == "identity":
-            found[known] = 0
-        else:
-            found[known] = (_path if self.name == "path" else _wup)(classes[known], synsets, rooted=part == "object")
-        found[classes[:, None] == synsets] = 1
-        return found
+    known = class_senses >= 0
+    found = np.full((len(class_senses), len(senses)), np.nan)
+    if measure == "identity":
+        found[known] = 0
+    else:
+        found[known] = (_path if measure == "path" else _wup)(class_senses[known], senses, rooted=part == "object")
+    found[class_senses[:, None] == senses] = 1
+    return found
 
 
-def _path(classes: Synsets, synsets: Synsets, *, rooted: bool) -> Floats:
+def _path(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
     """Shortest way over any common hypernym; senses without one meet in a simulated root."""
     ancestors = _ancestors(classes)
     up, up_others = _steps(classes, ancestors), _steps(synsets, ancestors)
@@ -77,7 +65,7 @@ def _path(classes: Synsets, synsets: Synsets, *, rooted: bool) -> Floats:
     return similarity
 
 
-def _wup(classes: Synsets, synsets: Synsets, *, rooted: bool) -> Floats:
+def _wup(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
     """Wu-Palmer over the common hypernym that is deepest by its shortest path to a root, counted by its longest."""
     ancestors = _ancestors(classes)
     up, up_others = _steps(classes, ancestors), _steps(synsets, ancestors)
@@ -112,7 +100,7 @@ def _around(up: Steps, ancestor: int, ancestors: dict[int, int]) -> Steps:
     return shortest
 
 
-def _ancestors(synsets: Synsets) -> dict[int, int]:
+def _ancestors(synsets: Ints) -> dict[int, int]:
     """All senses above some senses, and themselves: {sense: row}."""
     found: dict[int, int] = {}
     for synset in synsets.tolist():
@@ -121,7 +109,7 @@ def _ancestors(synsets: Synsets) -> dict[int, int]:
     return found
 
 
-def _steps(synsets: Synsets, ancestors: dict[int, int]) -> Steps:
+def _steps(synsets: Ints, ancestors: dict[int, int]) -> Steps:
     """(A, S) steps from each sense up to each ancestor; _FAR where it is none."""
     steps = np.full((len(ancestors), len(synsets)), _FAR, np.int32)
     for column, synset in enumerate(synsets.tolist()):
@@ -131,7 +119,7 @@ def _steps(synsets: Synsets, ancestors: dict[int, int]) -> Steps:
     return steps
 
 
-def _to_simulated_root(synsets: Synsets) -> Steps:
+def _to_simulated_root(synsets: Ints) -> Steps:
     """(S,) steps to the root that all verbs are thought to share: one above the farthest hypernym (as nltk has it)."""
     return np.array([max(_distances(synset).values()) + 1 for synset in synsets.tolist()], np.int32)
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from shoe.diagnosis.semantic import SemanticDiagnosis, diagnose_meaning
 from shoe.lexicon.expressions import Part
-from shoe.similarity import Rater, write_map
 from tests.diagnosis.pictures import diagnosed
+from tests.maps.samples import Pairs, written
 from tests.oracles.model import ImageScene
 
-RATINGS: dict[Part, dict[tuple[str, str], list[int | None]]] = {
+RATINGS: dict[Part, Pairs] = {
     "verb": {
         ("ride.v.01", "gallop.v.01"): [2],
         ("hold.v.02", "gallop.v.01"): [0],
@@ -28,7 +28,7 @@ RATINGS: dict[Part, dict[tuple[str, str], list[int | None]]] = {
 
 
 def write_hand_map(folder: Path) -> Path:
-    write_map(folder, name="by-hand", dataset="hico-det", raters=[Rater("a", "by hand")], pairs=RATINGS)
+    written(folder, RATINGS)
     return folder
 
 

@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 from shoe.benchmarks import benchmark
 from shoe.diagnosis.nearness import Nearness, WordNearness, relations, word_nearness
 from shoe.lexicon.expressions import Part
+from shoe.lexicon.names import ids_of
 from shoe.lexicon.store import lexicon
-from shoe.similarity import Rater, SimilarityMap, WordNetSimilarity, similarity_table, write_map
+from shoe.protocols.options import SemanticOptions
+from shoe.similarity import SimilarityMap, WordNetSimilarity, similarity_table
+from tests.maps.samples import Pairs, written
 
 MIRRORED = {Nearness.MORE_GENERAL: Nearness.MORE_SPECIFIC, Nearness.MORE_SPECIFIC: Nearness.MORE_GENERAL}
 
@@ -104,10 +107,8 @@ VERBS = {
 
 @pytest.fixture(scope="module")
 def rated(tmp_path_factory: pytest.TempPathFactory) -> SimilarityMap:
-    folder = tmp_path_factory.mktemp("map")
-    pairs: dict[Part, Any] = {"verb": VERBS, "object": {("car.n.01", "chair.n.01"): [0]}}
-    write_map(folder, name="by-hand", dataset="hico-det", raters=[Rater("a", "by hand")], pairs=pairs)
-    return SimilarityMap.load(folder)
+    pairs: dict[Part, Pairs] = {"verb": VERBS, "object": {("car.n.01", "chair.n.01"): [0]}}
+    return written(tmp_path_factory.mktemp("map"), pairs)
 
 
 def near(
@@ -115,7 +116,7 @@ def near(
 ) -> tuple[WordNearness, list[list[str]]]:
     """Nearness of words to classes, given as (sense, word), and its names."""
     synsets = [sense for sense, _ in of]
-    table = similarity_table(rated, part, synsets, [word for _, word in of], words)
+    table = similarity_table(rated, part, ids_of(synsets), [word for _, word in of], words, SemanticOptions())
     found = word_nearness(table, part, synsets, words)
     return found, [[Nearness(code).label for code in row] for row in found.code.tolist()]
 
@@ -155,7 +156,9 @@ def test_the_rated_sense_counts_even_if_another_one_is_related(rated: Similarity
 
 @pytest.mark.parametrize("measure", ["identity", "wup"])
 def test_measures_name_a_sense_of_every_word(measure: str) -> None:
-    table = similarity_table(WordNetSimilarity(measure), "object", ["horse.n.01"], ["horse"], ["pony", "zzz", "horses"])
+    words = ["pony", "zzz", "horses"]
+    of_horse = ids_of(["horse.n.01"])
+    table = similarity_table(WordNetSimilarity(measure), "object", of_horse, ["horse"], words, SemanticOptions())
     found = word_nearness(table, "object", ["horse.n.01"], ["pony", "zzz", "horses"])
     assert found.code[0, 1:].tolist() == [Nearness.UNRESOLVED, Nearness.SAME]
     assert (found.sense[0] >= 0).tolist() == [True, False, True]

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import shoe
 from shoe.benchmarks import read_ground_truth
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.evidence.spread import Spread, rated_by
-from shoe.maps.rows import names_of
 from shoe.predictions import read_predictions
 from shoe.report.json import as_dict
 from shoe.report.remarks import remarks
@@ -33,8 +31,7 @@ def similarity(tmp_path: Path) -> SimilarityMap:
 
 
 def value(similarity: SimilarityMap, of_class: str, sense: str) -> float:
-    number = np.array([shoe.lexicon.store.lexicon().synset(sense)], np.int32)
-    return float(similarity.values("verb" if ".v." in sense else "object", [of_class], number)[0, 0])
+    return float(similarity.between("verb" if ".v." in sense else "object", [of_class], [sense])[0, 0])
 
 
 def test_a_rater_sees_own_ratings_and_the_ensembles_elsewhere(similarity: SimilarityMap) -> None:
@@ -52,7 +49,7 @@ def scored(map_name: str | Path) -> Report:
 
 
 def test_each_figure_is_that_of_a_map_of_this_rater(tmp_path: Path) -> None:
-    names = names_of(SimilarityMap.load("hico-det").tables["verb"])
+    names = SimilarityMap.load("hico-det").tables["verb"].names()
     rows: Rows = {" ".join(pair): (i % 5, i % 3) for i, pair in enumerate(names) if pair[0] == "hold.v.02"}
     made(tmp_path / "both", rows)
     spread = scored(tmp_path / "both").spread

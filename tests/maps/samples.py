@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoe.similarity import Rater, SimilarityMap, write_map
+from shoe.lexicon.expressions import POS, Part
+from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
+
+Pairs = Mapping[tuple[str, str], Sequence[int | None]]
+"""{(class synset, synset): R ratings}, of one part of speech."""
 
 Rows = Mapping[str, Sequence[int | None]]
 """{"ride.v.01 straddle.v.01": (3, None)}, verbs and objects together."""
@@ -21,6 +25,12 @@ ROWS: Rows = {
 }
 
 
+def content(table: RatedPairs) -> dict[tuple[str, str], list[int | None]]:
+    """Pairs by name, None for no rating."""
+    rows = ([None if rating < 0 else rating for rating in row] for row in table.ratings.tolist())
+    return dict(zip(table.names(), rows, strict=True))
+
+
 def made(
     folder: Path,
     rows: Rows = ROWS,
@@ -31,17 +41,20 @@ def made(
 ) -> SimilarityMap:
     """Write a map and load it."""
 
-    def of(pos: str) -> dict[tuple[str, str], Sequence[int | None]]:
-        names = ((text.split(), ratings) for text, ratings in rows.items())
-        return {(a, b): ratings for (a, b), ratings in names if pos in a}
+    pairs: dict[Part, Pairs] = {
+        part: {(a, b): row for (a, b), row in zip(map(str.split, rows), rows.values(), strict=True) if f".{pos}." in a}
+        for part, pos in POS.items()
+    }
+    return written(folder, pairs, raters, dataset=dataset, ensemble=ensemble, prose=prose)
 
+
+def written(folder: Path, pairs: Mapping[Part, Pairs], raters: Sequence[str] = ("a",), **options: Any) -> SimilarityMap:
+    """Write a map of pairs by name, and load it; a part of speech may be absent."""
     write_map(
         folder,
-        name=folder.name,
-        dataset=dataset,
+        dataset=options.pop("dataset", "hico-det"),
         raters=[Rater(name, f"model of {name}") for name in raters],
-        pairs={"verb": of(".v."), "object": of(".n.")},
-        ensemble=ensemble,
-        **prose,
+        pairs={part: RatedPairs.of_names(pairs.get(part, {}), len(raters)) for part in POS},
+        **options,
     )
     return SimilarityMap.load(folder)

@@ -11,9 +11,8 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.maps.ablate import ablate, spread_of, subsets_of
 from shoe.maps.effect import scored, semantic_of
 from shoe.maps.human import read_human_ratings
-from shoe.maps.rows import pairs_of
 from shoe.similarity import SimilarityMap
-from tests.maps.samples import made
+from tests.maps.samples import content, made
 from tests.maps.test_human import PAIRS, written
 
 
@@ -51,7 +50,7 @@ def test_rows_say_on_how_many_pairs_they_rest(tmp_path: Path) -> None:
 def test_each_subset_scores_as_a_map_that_it_alone_made(tmp_path: Path) -> None:
     shipped = SimilarityMap.load("hico-det", "mean")
     found = ablate(shipped, scored(PREDICTIONS["free text"], TRUTH, "hico-det", "hico-det"))
-    tables = [pairs_of(shipped.tables["verb"]), pairs_of(shipped.tables["object"])]
+    tables = [content(shipped.tables["verb"]), content(shipped.tables["object"])]
     for subset in found.subsets[2:5]:
         rows = {f"{a} {b}": [row[c] for c in subset.raters] for t in tables for (a, b), row in t.items()}
         folder = tmp_path / "-".join(map(str, subset.raters))

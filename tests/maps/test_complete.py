@@ -19,10 +19,9 @@ from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.evidence.charges import charges_of
 from shoe.lexicon.expressions import POS, Part
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.names import ids_of, names_of
 from shoe.maps.complete import OPTIONS, Completion, Spent, Why, complete
 from shoe.maps.draft import Pair, begun
-from shoe.maps.rows import ENSEMBLE, pairs_of
 from shoe.matching.task import Task
 from shoe.predictions import read_predictions
 from shoe.rating.planning import plan_needed
@@ -30,9 +29,9 @@ from shoe.scoring.ranking import mean_over
 from shoe.scoring.score import build_meaning
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import semantic_score
-from shoe.similarity import Rater, SimilarityMap, WordNetSimilarity
-from shoe.similarity.ratings import Pairs
-from tests.maps.samples import made
+from shoe.similarity import Rater, Similarity, SimilarityMap, WordNetSimilarity
+from shoe.similarity.ensemble import ENSEMBLE
+from tests.maps.samples import Pairs, content, made
 from tests.tables import one_triplet
 
 FILES = ("map.json", "verbs.tsv", "objects.tsv")
@@ -49,18 +48,18 @@ def task() -> Task:
     return Task(predictions.select_images(shown), replace(truth, interactions=kept))
 
 
-def ratings(part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.int64]:
+def ratings(part: Part, class_senses: NDArray[np.int32], senses: NDArray[np.int32]) -> NDArray[np.int64]:
     """What a rater might say who agrees with WordNet, more or less; the same both ways round."""
-    names = [lexicon().name(synset) for synset in synsets.tolist()]
-    alike = np.nan_to_num(WordNetSimilarity("path").values(part, class_synsets, synsets))
-    doubt = [[crc32(" ".join(sorted((a, b))).encode()) % 100 / 100 for b in names] for a in class_synsets]
-    return np.clip(np.round(7 * alike - 1.7 + 1.5 * np.reshape(doubt, alike.shape)), 0, 4).astype(np.int64)
+    names = names_of(senses)
+    similar = np.nan_to_num(WordNetSimilarity("path").values(part, class_senses, senses))
+    doubt = [[crc32(" ".join(sorted((a, b))).encode()) % 100 / 100 for b in names] for a in names_of(class_senses)]
+    return np.clip(np.round(7 * similar - 1.7 + 1.5 * np.reshape(doubt, similar.shape)), 0, 4).astype(np.int64)
 
 
 @cache
 def rating(pair: Pair) -> int:
     part: Part = "verb" if ".v." in pair[0] else "object"
-    return int(ratings(part, pair[:1], np.array([lexicon().synset(pair[1])], np.int32))[0, 0])
+    return int(ratings(part, ids_of(pair[:1]), ids_of(pair[1:]))[0, 0])
 
 
 @dataclass
@@ -95,14 +94,13 @@ class StandIn:
         return one_in > 0 and crc32(" ".join(question).encode()) % one_in == 1
 
 
-class Whole:
+class Whole(Similarity):
     """The whole table that the stand-in knows."""
 
     name, digest = "whole", "00000000"
 
-    def values(self, part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.float64]:
-        classes = np.array([lexicon().synset(name) for name in class_synsets])
-        return np.where(classes[:, None] == synsets, 1.0, ratings(part, class_synsets, synsets) / 4)
+    def values(self, part: Part, class_senses: NDArray[np.int32], senses: NDArray[np.int32]) -> NDArray[np.float64]:
+        return np.where(class_senses[:, None] == senses, 1.0, ratings(part, class_senses, senses) / 4)
 
 
 def run(
@@ -160,7 +158,7 @@ def test_the_map_holds_the_answers_and_says_why(task: Task, tmp_path: Path) -> N
     run(task, tmp_path, StandIn(), tolerance=0.05, start=start)
     found = loaded(tmp_path)
     assert [rater.name for rater in found.raters] == ["one", "two", "stand-in"]
-    pairs = {pair: row for part in POS for pair, row in pairs_of(found.tables[part]).items()}
+    pairs = {pair: row for part in POS for pair, row in content(found.tables[part]).items()}
     assert pairs.pop(("ride.v.01", "straddle.v.01")) == [3, None, None]
     assert pairs
     assert all(row == [None, None, rating(pair)] for pair, row in pairs.items())
@@ -175,7 +173,7 @@ def test_the_map_holds_the_answers_and_says_why(task: Task, tmp_path: Path) -> N
 def test_an_answer_to_two_classes_holds_both_ways_round(task: Task, tmp_path: Path) -> None:
     run(task, tmp_path, StandIn())
     for part, table in loaded(tmp_path).tables.items():
-        pairs = pairs_of(table)
+        pairs = content(table)
         classes = set(task.truth.classes.verb_synsets if part == "verb" else task.truth.classes.object_synsets)
         both = [(a, b) for a, b in pairs if b in classes]
         assert both

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.maps.diff import Disagreement, compare, glosses_of, lemmas_of
+from shoe.maps.diff import ValueDifference, compare, glosses_of, lemmas_of
 from shoe.maps.effect import class_moves, scored, semantic_of, under
-from shoe.maps.rows import with_raters
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import made
 
@@ -34,8 +33,8 @@ def test_counts_correlations_and_largest_disagreements(tmp_path: Path) -> None:
     assert verbs.pearson == pytest.approx(0.8029551, abs=1e-6)
     assert verbs.spearman == pytest.approx(0.8660254, abs=1e-6)
     assert verbs.largest == [
-        Disagreement("ride.v.01", "board.v.01", 0.25, 1),
-        Disagreement("ride.v.01", "straddle.v.01", 0.625, 1),
+        ValueDifference("ride.v.01", "board.v.01", 0.25, 1),
+        ValueDifference("ride.v.01", "straddle.v.01", 0.625, 1),
     ]
     objects = parts["object"]
     assert (objects.shared, objects.only_a, objects.only_b, objects.largest) == (0, 2, 0, [])
@@ -80,5 +79,5 @@ def test_scores_under_two_maps() -> None:
 
 def test_another_map_is_another_signature() -> None:
     first = scored(PREDICTIONS["free text"], TRUTH, "hico-det", "hico-det")
-    fewer = under(first, with_raters(SimilarityMap.load("hico-det", "mean"), [2]))
+    fewer = under(first, SimilarityMap.load("hico-det", "mean").with_raters([2]))
     assert str(fewer.signature) != str(first.signature)

@@ -10,9 +10,8 @@ import pytest
 
 from shoe.core.errors import InputError, OptionError
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.store import lexicon
 from shoe.maps.export import export
-from shoe.maps.importing import import_tables
+from shoe.maps.sources import import_tables
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import made
 
@@ -40,9 +39,9 @@ def test_the_shipped_map_is_what_scoring_looks_up(tmp_path: Path, part: Part) ->
         classes, synsets = arrays[f"{part}_classes"].tolist(), arrays[f"{part}_synsets"].tolist()
         values, ratings = arrays[f"{part}_values"], arrays[f"{part}_ratings"]
     assert (ratings >= 0).any(axis=2).sum() == len(similarity.tables[part])
-    expected = similarity.values(part, classes, np.array([lexicon().synset(name) for name in synsets], np.int32))
+    expected = similarity.between(part, classes, synsets)
     np.testing.assert_array_equal(values, expected)
-    row = classes.index(similarity.tables[part].text.splitlines()[1].split(b"\t")[0].decode())
+    row = classes.index(similarity.tables[part].names()[0][0])
     assert np.isfinite(values[row]).sum() >= (ratings[row] >= 0).any(axis=1).sum()
 
 

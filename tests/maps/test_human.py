@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shoe.core.errors import InputError
+from shoe.lexicon.names import names_of
 from shoe.maps.human import HumanAgreement, HumanComparison, read_human_ratings
 from tests.maps.samples import made
 
@@ -36,9 +37,11 @@ def written(folder: Path, text: str) -> Path:
 def test_pairs_are_averaged_and_verbs_kept_from_objects(tmp_path: Path) -> None:
     verbs, objects = read_human_ratings(written(tmp_path, PAIRS))
     assert (verbs.kind, verbs.lines, verbs.values.tolist()) == ("verbs", 4, [3.5 / 4, 1.5 / 4, 1])
-    assert verbs.pairs == {
-        "verb": [("ride.v.01", "straddle.v.01"), ("ride.v.01", "board.v.01"), ("ride.v.01", "catch.v.01")]
-    }
+    assert [names_of(pair) for pair in verbs.pairs["verb"]] == [
+        ["ride.v.01", "straddle.v.01"],
+        ["ride.v.01", "board.v.01"],
+        ["ride.v.01", "catch.v.01"],
+    ]
     assert (objects.kind, objects.lines, objects.values.tolist()) == ("objects", 1, [1])
 
 
@@ -69,7 +72,7 @@ def test_interactions_are_combined_as_scoring_does(tmp_path: Path) -> None:
 
 def test_any_name_of_a_sense_is_taken(tmp_path: Path) -> None:
     (verbs,) = read_human_ratings(written(tmp_path, "class_synset,synset,rating\nride.v.01,mount.v.05,4\n"))
-    assert verbs.pairs["verb"] == [("ride.v.01", "hop_on.v.01")]
+    assert [names_of(pair) for pair in verbs.pairs["verb"]] == [["ride.v.01", "hop_on.v.01"]]
 
 
 PAIR, WHOLE = "class_synset,synset,rating", "verb_a,object_a,verb_b,object_b,rating"

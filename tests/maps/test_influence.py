@@ -50,7 +50,7 @@ def chosen(prospects: Prospects, *, credit: bool, most: int = 1 << 40) -> set[tu
         masks = by_charges(prospects, askable, most)  # type: ignore[arg-type]
     name = shoe.lexicon.store.lexicon().name
     return {
-        (lookups[part].class_synsets[row], name(int(lookups[part].synsets[column])))
+        (name(int(lookups[part].class_senses[row])), name(int(lookups[part].synsets[column])))
         for part, mask in masks.items()
         for row, column in zip(*np.nonzero(mask), strict=True)
     }

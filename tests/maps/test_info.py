@@ -68,12 +68,12 @@ def test_what_map_json_says_of_raters_is_shown(tmp_path: Path) -> None:
     about = json.loads((tmp_path / "a" / "map.json").read_text())
     about["raters"][0] |= {"refused": 3, "unparsable": 1}
     (tmp_path / "a" / "map.json").write_text(json.dumps(about))
-    assert describe(SimilarityMap.load(tmp_path / "a")).remarks == [{"refused": 3, "unparsable": 1}, {}]
+    assert describe(SimilarityMap.load(tmp_path / "a")).details == [{"refused": 3, "unparsable": 1}, {}]
 
 
 def test_prose_that_no_json_can_hold_is_refused(tmp_path: Path) -> None:
     made(tmp_path / "a")
     text = (tmp_path / "a" / "map.json").read_text().rstrip()
-    (tmp_path / "a" / "map.json").write_text(text[:-1] + ', "deep": ' + "[" * 600 + "]" * 600 + "}")
-    with pytest.raises(InputError, match=r"map\.json of a: found values nested hundreds deep"):
-        describe(SimilarityMap.load(tmp_path / "a"))
+    (tmp_path / "a" / "map.json").write_text(text[:-1] + ', "deep": ' + "[" * 2000 + "]" * 2000 + "}")
+    with pytest.raises(InputError, match=r"map\.json: found values nested hundreds deep"):
+        SimilarityMap.load(tmp_path / "a")

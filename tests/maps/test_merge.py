@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoe.core.errors import InputError, OptionError
-from shoe.maps.merge import merge
+from shoe.maps.sources import merge
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import made
-from tests.maps.test_importing import content
+from tests.maps.test_sources import content
 
 VERBS = ("ride.v.01", "straddle.v.01", "eat.v.01", "feed.v.01")
 OTHER = {"ride.v.01 straddle.v.01": (4,), "ride.v.01 catch.v.01": (1,), "horse.n.01 pony.n.01": (None,)}
@@ -136,7 +136,7 @@ FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
 from shoe.core.errors import InputError
-from shoe.maps.merge import merge
+from shoe.maps.sources import merge
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:

@@ -12,7 +12,6 @@ from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
 from shoe.predictions import ReadNotes, read_predictions_with_notes
 from shoe.similarity import load_similarity
-from shoe.similarity.table import similarity_table
 
 HUMAN, TARGET = [310, 19, 362, 123], [10, 107, 631, 442]
 WORDS = {"verb": "ride", "object": "horse"}
@@ -113,7 +112,9 @@ def test_a_phrase_without_verb_and_object_is_like_no_class(tmp_path: Path, simil
         ("verb", CLASSES.verb_synsets, [CLASSES.verbs[v] for v in CLASSES.verb], table.verbs, table.verb),
         ("object", CLASSES.object_synsets, [CLASSES.objects[o] for o in CLASSES.object], table.objects, table.object),
     ):
-        values = similarity_table(load_similarity(similarity), cast(Part, part), synsets, labels, words).values
+        values = load_similarity(similarity).of_words(cast(Part, part), list(zip(synsets, labels, strict=True)), words)[
+            0
+        ]
         best[part] = values.max(axis=0)[word].tolist()
     assert best == {"verb": [0, 0, 1], "object": [0, 0, 1]}
 

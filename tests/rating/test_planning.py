@@ -10,14 +10,16 @@ from shoe.benchmarks import benchmark
 from shoe.core.errors import OptionError
 from shoe.demo import PREDICTIONS
 from shoe.lexicon.expressions import Part
+from shoe.lexicon.names import ids_of, names_of
 from shoe.lexicon.store import lexicon
 from shoe.predictions import read_predictions
+from shoe.protocols.options import SemanticOptions
 from shoe.rating.neighbourhood import STEPS
 from shoe.rating.pairs import Plan
 from shoe.rating.planning import VERB_RULE, object_rule, plan_dataset, plan_needed, plan_pairs
 from shoe.rating.vocabulary import BODILY, MIXED
 from shoe.rating.vocabulary import STEPS as VERB_STEPS
-from shoe.similarity import SimilarityMap, similarity_table
+from shoe.similarity import Similarity, SimilarityMap, similarity_table
 from tests.rating.test_needed import predicted
 
 HICO = benchmark("hico-det").classes
@@ -41,10 +43,10 @@ def questions(plan: Plan) -> list[tuple[str, str]]:
 
 def rated_above_zero(part: Part) -> Iterator[tuple[tuple[str, str], float]]:
     table = SimilarityMap.load("hico-det").tables[part]
-    for line, ratings in zip(table.text.decode().splitlines()[1:], table.ratings, strict=True):
-        pair, given = tuple(line.split("\t")[:2]), ratings[ratings >= 0]
+    for pair, ratings in zip(table.names(), table.ratings, strict=True):
+        given = ratings[ratings >= 0]
         if given.any() and pair[0] != pair[1]:
-            yield (pair[0], pair[1]), float(given.mean())
+            yield pair, float(given.mean())
 
 
 def test_the_counts_that_the_documents_state(whole: dict[Part, Plan]) -> None:
@@ -120,7 +122,7 @@ def test_a_synset_goes_by_any_of_its_lemmas() -> None:
     assert rows(plan_pairs("object", [("horse.n.01", "auto.n.01")])) == [("horse.n.01", "car.n.01")]
 
 
-class Recorded:
+class Recorded(Similarity):
     """A similarity that knows nothing and keeps what it was asked for."""
 
     name, digest = "recorded", "00000000"
@@ -129,11 +131,11 @@ class Recorded:
         self.asked: set[tuple[str, str]] = set()
 
     def values(
-        self, part: Part, class_synsets: list[str], synsets: np.typing.NDArray[np.int32]
+        self, part: Part, class_senses: np.typing.NDArray[np.int32], senses: np.typing.NDArray[np.int32]
     ) -> np.typing.NDArray[np.float64]:
-        names = [lexicon().name(synset) for synset in synsets.tolist()]
-        self.asked |= {(c, name) for c in class_synsets if c for name in names if name != c}
-        return np.full((len(class_synsets), len(synsets)), np.nan)
+        names = names_of(senses)
+        self.asked |= {(c, name) for c in names_of(class_senses) if c for name in names if name != c}
+        return np.full((len(class_senses), len(senses)), np.nan)
 
 
 @pytest.mark.parametrize("object_words", ["phrase-first", "pooled"])
@@ -143,12 +145,12 @@ def test_what_predictions_need_is_what_scoring_looks_up(object_words: str) -> No
     for part, class_synsets, place in (("verb", HICO.verb_synsets, 0), ("object", HICO.object_synsets, 1)):
         synsets, recorded = sorted(set(class_synsets)), Recorded()
         similarity_table(
-            recorded,  # type: ignore[arg-type]
+            recorded,
             part,  # type: ignore[arg-type]
-            synsets,
+            ids_of(synsets),
             ["a class"] * len(synsets),
             list(dict.fromkeys(pair[place] for pair in words)),
-            object_words=object_words,
+            SemanticOptions(object_words=object_words),
         )
         assert set(rows(plans[part])) == recorded.asked  # type: ignore[index]
 

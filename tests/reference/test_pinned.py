@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import shoe
+from tests.cli.run import as_json
 
 DATA = Path(shoe.__file__).parent / "demo" / "data"
 PINNED: dict[str, dict[str, float]] = json.loads(
@@ -28,10 +27,7 @@ def test_the_demo_keeps_its_figures(file: str, command: str) -> None:
 
 
 def figures(path: Path, *command: str) -> dict[str, Any]:
-    run = [sys.executable, "-c", "from shoe.cli import main; main()", *command]
-    asked = [*run, str(path), "--ground-truth", str(DATA / "truth.json"), "--json", "-"]
-    found: dict[str, Any] = json.loads(subprocess.run(asked, capture_output=True, check=True, timeout=300).stdout)
-    return found
+    return as_json(*command, path, "--ground-truth", DATA / "truth.json")
 
 
 def numbers(figures: Any, name: str = "") -> dict[str, float]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import subprocess
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +17,9 @@ import numpy as np
 import pytest
 
 import shoe
+from tests.cli.run import as_json
 from tests.data.reference.make_samples import HERE, TRIPLETS, as_bytes, best_triplets, truth_of
 
-DIAGNOSE = [sys.executable, "-c", "from shoe.cli import main; main()", "diagnose"]
 NO_INTERACTION = 58
 
 MEANS = {"map": "map", "map_rare": "map_rare", "map_non_rare": "map_non_rare", "mean_max_recall": "max_recall"}
@@ -348,11 +346,8 @@ def sub_task_figures(reference: Reference, score: str, triplets: str, path: Path
             if triplets == "all" or triplet["category_id"] != NO_INTERACTION
         ]
     path.write_bytes(as_bytes(records))
-    command = [*DIAGNOSE, str(path), "--ground-truth", str(reference.truth_file), "--variant", "released"]
-    done = subprocess.run(
-        [*command, "--similarity", "none", "--json", "-"], capture_output=True, check=True, timeout=300
-    )
-    figures = json.loads(done.stdout)
+    options = ("--variant", "released", "--similarity", "none")
+    figures = as_json("diagnose", path, "--ground-truth", reference.truth_file, *options)
     pairs: dict[str, Any] = figures["pairs"]
     recalled, precise = round(pairs["recall"] * pairs["truths"]), round(pairs["precision"] * pairs["predictions"])
     own = {name: figures[name] for name in ("interaction_map", "negative_ap_diag")}

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 import shoe
 from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.lexicon.expressions import Part
+from shoe.lexicon.names import ids_of
 from shoe.lexicon.resolve import ObjectWords, resolve
+from shoe.protocols.options import SemanticOptions, changed
 from shoe.scoring.score import Report
 from shoe.similarity import Similarity, similarity_table
 from tests.oracles.model import ImageScene, Triplet, class_words, to_tables
@@ -82,36 +84,34 @@ def class_senses(part: Part, senses: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Distinct:
+class Distinct(Similarity):
     """A similarity that is asked for each sense once, however often its caller asks."""
 
     source: Similarity
 
-    @property
-    def name(self) -> str:
-        return self.source.name
+    name = "distinct"
 
     @property
     def digest(self) -> str:
         return self.source.digest
 
-    def values(self, part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.float64]:
-        names, which = np.unique(np.array(class_synsets), return_inverse=True)
-        senses, where = np.unique(synsets, return_inverse=True)
-        return self.source.values(part, names.tolist(), senses)[np.ix_(which, where)]
+    def values(self, part: Part, class_senses: NDArray[np.int32], senses: NDArray[np.int32]) -> NDArray[np.float64]:
+        classes, which = np.unique(class_senses, return_inverse=True)
+        once, where = np.unique(senses, return_inverse=True)
+        return self.source.values(part, classes, once)[np.ix_(which, where)]
 
 
 def similarity_of(part: Part, words: Sequence[str], name: str, options: dict[str, str]) -> Callable[[int, str], float]:
     """Similarity to each of 600 classes, one row each: no class shares another's, and words stand in another order."""
     ordered = sorted(set(words), reverse=True)
-    chosen = {option.replace("-", "_"): options[option] for option in TABLE_OPTIONS if option in options}
+    chosen = [f"{option}={options[option]}" for option in TABLE_OPTIONS if option in options]
     table = similarity_table(
         Distinct(shoe.load_similarity(name, options.get("ensemble", "mean"))),
         part,
-        class_senses(part, options.get("senses", "table")),
+        ids_of(class_senses(part, options.get("senses", "table"))),
         [verb if part == "verb" else noun for verb, noun in WORDS],
         ordered,
-        **chosen,
+        changed(SemanticOptions(), chosen),
     )
     place = {word: i for i, word in enumerate(ordered)}
     values = table.values.tolist()
@@ -136,7 +136,7 @@ def comparable(words: set[str], part: Part, name: str, options: dict[str, str]) 
     for word in words:
         candidates = resolve(word, part, cast(ObjectWords, options.get("object-words", "phrase-first"))).candidates
         senses = np.array([c.synset for c in candidates[: 1 if first_only else None]], np.int32)
-        rated = ~np.isnan(source.values(part, of_classes, senses))  # a sense and itself have a value as well
+        rated = ~np.isnan(source.values(part, ids_of(of_classes), senses))  # a sense and itself have a value as well
         if rated.any() or word == "no_interaction":
             found.add(word)
     return found

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from shoe.core.errors import InputError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
-from shoe.lexicon.store import lexicon
-from shoe.similarity import Rater, SimilarityMap, WordNetSimilarity, write_map
+from shoe.similarity import SimilarityMap, WordNetSimilarity
+from tests.maps.samples import written as written_map
 from tests.scripts.conftest import SCRIPTS
 
 _HEADER = "word1\tword2\tPOS\tSimLex999\tother"
@@ -40,13 +40,9 @@ def simlex(tmp_path: Path) -> Path:
 @pytest.fixture
 def small_map(tmp_path: Path) -> SimilarityMap:
     """Ride is a class (unlike thinking, somewhat like driving), and so is horse."""
-    folder = tmp_path / "small"
-    write_map(
-        folder,
-        name="small",
-        dataset="hico-det",
-        raters=[Rater("a", "a person")],
-        pairs={
+    return written_map(
+        tmp_path / "small",
+        {
             "verb": {
                 ("ride.v.01", "drive.v.01"): [2],
                 ("ride.v.01", "drive.v.02"): [3],
@@ -55,7 +51,6 @@ def small_map(tmp_path: Path) -> SimilarityMap:
             "object": {("horse.n.01", "car.n.01"): [0]},
         },
     )
-    return SimilarityMap.load(folder)
 
 
 def written(path: Path, lines: list[str]) -> Path:
@@ -103,7 +98,7 @@ def test_words_are_as_alike_as_their_best_senses(measure: str, part: Part, first
     looked = quality.look_up(similarity, pairs_of(part, (first, second)))
     senses = [[c.name for c in resolve(word, part).candidates] for word in (first, second)]
     ids = [np.array([c.synset for c in resolve(word, part).candidates], np.int32) for word in (first, second)]
-    forth, back = similarity.values(part, senses[0], ids[1]), similarity.values(part, senses[1], ids[0])
+    forth, back = similarity.values(part, ids[0], ids[1]), similarity.values(part, ids[1], ids[0])
     best = max(max(forth[i, j], back[j, i]) for i, j in product(range(len(senses[0])), range(len(senses[1]))))
     assert looked.values.tolist() == [best]
     assert looked.shared[0] == bool(set(senses[0]) & set(senses[1]))
@@ -174,11 +169,11 @@ def test_gloss_embeddings_are_a_similarity_like_others(reader: Any) -> None:
     if lacking := gloss_similarity.missing():
         pytest.skip(f"{', '.join(lacking)} not installed: {gloss_similarity.HOW}")
     similarity = gloss_similarity.GlossSimilarity()
-    senses = np.array([lexicon().synset(name) for name in ("horse.n.01", "pony.n.05", "car.n.01")], np.int32)
-    values = similarity.values("object", ["horse.n.01", "car.n.01"], senses)
+    values = similarity.between("object", ["horse.n.01", "car.n.01"], ["horse.n.01", "pony.n.05", "car.n.01"])
     assert values[0, 0] == pytest.approx(1)
     assert values[0, 1] > values[0, 2]
-    assert values[1].tolist() == pytest.approx(similarity.values("object", ["car.n.01"], senses)[0].tolist())
+    again = similarity.between("object", ["car.n.01"], ["horse.n.01", "pony.n.05", "car.n.01"])
+    assert values[1].tolist() == pytest.approx(again[0].tolist())
 
 
 @pytest.mark.real_data

@@ -10,7 +10,8 @@ import pytest
 import rating_sample
 
 from shoe.rating.states import State
-from shoe.similarity import Rater, SimilarityMap, write_map
+from shoe.similarity import SimilarityMap
+from tests.maps.samples import written
 
 _CLASSES = ["ride.v.01", "hold.v.02", "feed.v.01"]
 _OTHERS = ["walk.v.01", "run.v.01", "carry.v.01", "eat.v.01", "sit.v.01", "throw.v.01", "catch.v.01"]
@@ -21,14 +22,7 @@ def small_map(tmp_path: Path) -> SimilarityMap:
     """Two raters; each class has pairs of every mean, and classes are rated with each other in both directions."""
     pairs = {(c, other): [k % 5, min(k % 5 + 1, 4)] for c in _CLASSES for k, other in enumerate(_OTHERS)}
     pairs |= {(a, b): [4, 4] for a in _CLASSES for b in _CLASSES if a != b}
-    write_map(
-        tmp_path / "m",
-        name="m",
-        dataset="hico-det",
-        raters=[Rater("a", "x"), Rater("b", "y")],
-        pairs={"verb": pairs, "object": {}},
-    )
-    return SimilarityMap.load(tmp_path / "m")
+    return written(tmp_path / "m", {"verb": pairs}, ("a", "b"))
 
 
 def test_each_rating_and_each_class_has_its_share(small_map: SimilarityMap) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from shoe.core.errors import OptionError
 from shoe.similarity import combine
-from shoe.similarity.combine import COMBINATIONS
+from shoe.similarity.ensemble import COMBINATIONS
 
 UNIT = st.floats(0, 1)
 

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,16 +17,24 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
+from shoe.lexicon.names import ids_of
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
-from shoe.similarity import Basis, SimilarityMap, SimilarityTable, load_similarity, similarity_table
-from shoe.similarity.table import OPTIONS
-from shoe.similarity.wordnet import WordNetSimilarity
+from shoe.protocols.options import SemanticOptions
+from shoe.similarity import (
+    Basis,
+    Similarity,
+    SimilarityMap,
+    SimilarityTable,
+    WordNetSimilarity,
+    load_similarity,
+    similarity_table,
+)
 
 HICO = benchmark("hico-det").classes
+SENSE, DIRECTION = ("max", "first", "one"), ("class", "symmetric")
 CLASSES: dict[Part, list[tuple[str, str]]] = {
     "verb": sorted(set(zip(HICO.verb_synsets, (HICO.verbs[v] for v in HICO.verb), strict=True))),
     "object": sorted(set(zip(HICO.object_synsets, (HICO.objects[o] for o in HICO.object), strict=True))),
@@ -54,8 +63,14 @@ def hico() -> SimilarityMap:
 
 
 def table(part: Part, words: Sequence[str], **options: str) -> SimilarityTable:
-    classes = CLASSES[part]
-    return similarity_table(hico(), part, [s for s, _ in classes], [w for _, w in classes], words, **options)
+    return made(hico(), part, CLASSES[part], words, **options)
+
+
+def made(
+    similarity: Similarity, part: Part, classes: Sequence[tuple[str, str]], words: Sequence[str], **options: Any
+) -> SimilarityTable:
+    senses = ids_of(name for name, _ in classes)
+    return similarity_table(similarity, part, senses, [w for _, w in classes], words, SemanticOptions(**options))
 
 
 @cache
@@ -67,8 +82,7 @@ def rating(part: Part, class_synset: str, synset: str) -> float | None:
 
 @cache
 def wup(part: Part, class_synset: str, synset: str) -> float:
-    number = np.array([lexicon().synset(synset)], np.int32)
-    return float(WordNetSimilarity("wup").values(part, [class_synset], number)[0, 0])
+    return float(WordNetSimilarity("wup").between(part, [class_synset], [synset])[0, 0])
 
 
 @dataclass(frozen=True)
@@ -134,9 +148,7 @@ class Rules:
         ("object", "phrase"),
     ],
 )
-@pytest.mark.parametrize(
-    ("sense", "unrated", "direction"), list(itertools.product(OPTIONS["sense"], ["zero", "wup"], OPTIONS["direction"]))
-)
+@pytest.mark.parametrize(("sense", "unrated", "direction"), list(itertools.product(SENSE, ["zero", "wup"], DIRECTION)))
 def test_every_cell_follows_the_rules(part: Part, object_words: str, sense: str, unrated: str, direction: str) -> None:
     words = WORDS[part]
     found = table(part, words, object_words=object_words, sense=sense, unrated=unrated, direction=direction)
@@ -157,7 +169,7 @@ def test_the_sense_named_is_the_one_that_gave_the_value() -> None:
     found = table("verb", WORDS["verb"])
     for c, w in np.argwhere(found.basis == Basis.RATED):
         number = found.sense[c, w : w + 1]
-        assert hico().values("verb", [CLASSES["verb"][c][0]], number)[0, 0] == found.values[c, w]
+        assert hico().values("verb", ids_of([CLASSES["verb"][c][0]]), number)[0, 0] == found.values[c, w]
     identical = found.basis == Basis.IDENTICAL
     numbers = np.array([lexicon().synset(synset) for synset, _ in CLASSES["verb"]], np.int32)
     assert (found.sense == numbers[:, None])[identical].all()
@@ -170,7 +182,7 @@ def test_words_of_no_sense_are_listed_and_no_interaction_is_not_one_of_them() ->
     assert table("object", WORDS["object"]).unresolved == ("xqzt",)
 
 
-def test_no_interaction_is_like_itself_alone() -> None:
+def test_no_interaction_is_similar_to_itself_alone() -> None:
     words = ["no_interaction", "ride", "hold", "xqzt"]
     found = table("verb", words)
     row = [word for _, word in CLASSES["verb"]].index(NO_INTERACTION)
@@ -178,7 +190,7 @@ def test_no_interaction_is_like_itself_alone() -> None:
     assert found.values[:, 0].sum() == 1
     assert found.basis[row].tolist() == [Basis.SAME_WORD, Basis.ZERO, Basis.ZERO, Basis.ZERO]
     # Where the classes leave it out, it is still no word that could not be resolved.
-    without = similarity_table(hico(), "verb", ["ride.v.01"], ["ride"], ["no_interaction"])
+    without = made(hico(), "verb", [("ride.v.01", "ride")], ["no_interaction"])
     assert (without.values[0, 0], without.basis[0, 0], without.unresolved) == (0, Basis.ZERO, ())
 
 
@@ -187,7 +199,7 @@ def test_no_interaction_is_like_itself_alone() -> None:
 def test_every_class_word_is_1_to_its_own_classes(part: Part, name: str) -> None:
     classes = CLASSES[part]
     words = list(dict.fromkeys(word for _, word in classes))
-    found = similarity_table(load_similarity(name), part, [s for s, _ in classes], [w for _, w in classes], words)
+    found = made(load_similarity(name), part, classes, words)
     own = np.array([[of == word for word in words] for _, of in classes])
     assert (found.values[own] == 1).all()
     assert ((found.values >= 0) & (found.values <= 1)).all()
@@ -197,7 +209,7 @@ def test_every_class_word_is_1_to_its_own_classes(part: Part, name: str) -> None
 def test_symmetric_values_are_symmetric_on_the_closed_set() -> None:
     names = sorted({synset for synset, _ in CLASSES["verb"] if synset})
     lemmas = [lexicon().lemmas(lexicon().synset(name))[0] for name in names]
-    found = similarity_table(hico(), "verb", names, [""] * len(names), lemmas, sense="first", direction="symmetric")
+    found = made(hico(), "verb", [(name, "") for name in names], lemmas, sense="first", direction="symmetric")
     # Words whose first sense is a class sense: a square table of class senses.
     column = {lexicon().name(int(sense)): w for w, sense in enumerate(found.sense.max(axis=0)) if sense >= 0}
     square = [(c, column[name]) for c, name in enumerate(names) if name in column]
@@ -205,11 +217,11 @@ def test_symmetric_values_are_symmetric_on_the_closed_set() -> None:
     assert len(rows) > 40
     closed = found.values[np.ix_(rows, columns)]
     np.testing.assert_array_equal(closed, closed.T)
-    one_way = similarity_table(hico(), "verb", names, [""] * len(names), lemmas, sense="first").values
+    one_way = made(hico(), "verb", [(name, "") for name in names], lemmas, sense="first").values
     assert (one_way[np.ix_(rows, columns)] != one_way[np.ix_(rows, columns)].T).any()
 
 
-class Toy:
+class Toy(Similarity):
     """Random ratings of some pairs, for properties that no map may break."""
 
     name, digest = "toy", "00000000"
@@ -217,17 +229,14 @@ class Toy:
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
-    def values(self, part: Part, class_synsets: Sequence[str], synsets: NDArray[np.int32]) -> NDArray[np.float64]:
+    def values(self, part: Part, class_senses: NDArray[np.int32], senses: NDArray[np.int32]) -> NDArray[np.float64]:
         found = np.array(
             [
-                [
-                    np.random.default_rng([self.seed, lexicon().synset(c) + 1, s]).choice([np.nan, 0, 0.5, 1])
-                    for s in synsets
-                ]
-                for c in class_synsets
+                [np.random.default_rng([self.seed, c + 1, s]).choice([np.nan, 0, 0.5, 1]) for s in senses.tolist()]
+                for c in class_senses.tolist()
             ]
-        ).reshape(len(class_synsets), len(synsets))
-        found[np.array([lexicon().synset(c) for c in class_synsets])[:, None] == synsets] = 1
+        ).reshape(len(class_senses), len(senses))
+        found[class_senses[:, None] == senses] = 1
         return found
 
 
@@ -237,14 +246,14 @@ class Toy:
     words=st.lists(
         st.sampled_from(["ride", "rides", "mount", "sit", "xqzt", "hold up", "no_interaction"]), unique=True
     ),
-    sense=st.sampled_from(OPTIONS["sense"]),
-    direction=st.sampled_from(OPTIONS["direction"]),
+    sense=st.sampled_from(SENSE),
+    direction=st.sampled_from(DIRECTION),
 )
 def test_what_holds_for_any_similarity(seed: int, words: list[str], sense: str, direction: str) -> None:
     classes = [("ride.v.01", "ride"), ("sit.v.01", "sit_on"), ("", NO_INTERACTION), ("hold.v.02", "hold")]
 
     def build(columns: Sequence[str], **options: str) -> SimilarityTable:
-        return similarity_table(Toy(seed), "verb", [s for s, _ in classes], [w for _, w in classes], columns, **options)
+        return made(Toy(seed), "verb", classes, columns, **options)
 
     found = build(words, sense=sense, direction=direction)
     assert found.values.shape == found.basis.shape == found.sense.shape == (4, len(words))
@@ -274,11 +283,5 @@ def test_one_more_sense_never_lowers_the_best() -> None:
 
 def test_nothing_to_compare() -> None:
     assert table("verb", []).values.shape == (len(CLASSES["verb"]), 0)
-    assert similarity_table(hico(), "verb", [], [], ["ride"]).values.shape == (0, 1)
+    assert made(hico(), "verb", [], ["ride"]).values.shape == (0, 1)
     assert table("verb", ["xqzt"]).values.max() == 0
-
-
-@pytest.mark.parametrize(("option", "value"), [("sense", "best"), ("unrated", "one"), ("direction", "both")])
-def test_unknown_options(option: str, value: str) -> None:
-    with pytest.raises(OptionError, match=f"unknown {option} '{value}'"):
-        table("verb", ["ride"], **{option: value})

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from shoe.lexicon.names import ids_of
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
+from shoe.protocols.options import SemanticOptions
 from shoe.similarity import SimilarityMap, WordNetSimilarity
-from shoe.similarity.lookups import Lookups
-from shoe.similarity.unrated import Filled, Guessed
+from shoe.similarity.unrated import Imputed, Lookups
 from tests.maps.samples import Rows, made
 
 ROWS: Rows = {"ride.v.01 straddle.v.01": (3, 2), "ride.v.01 eat.v.01": (None, None)}
@@ -26,48 +27,50 @@ def similarity(tmp_path: Path) -> SimilarityMap:
 
 
 def ids(*names: str) -> NDArray[np.int32]:
-    return np.array([lexicon().synset(name) for name in names], np.int32)
+    return ids_of(names)
 
 
 def test_only_unrated_pairs_of_the_classes_are_filled(similarity: SimilarityMap) -> None:
     senses = ids("straddle.v.01", "eat.v.01", "ride.v.01")
-    filled = Filled(similarity, frozenset(ids("ride.v.01").tolist()), 0.5)
-    found = filled.values("verb", CLASSES, senses)
+    filled = Imputed(similarity, frozenset(ids("ride.v.01").tolist()), 0.5)
+    found = filled.values("verb", ids(*CLASSES), senses)
     np.testing.assert_array_equal(found[0], [0.625, 0.5, 1])
     assert np.isnan(found[1:]).all()
-    assert (filled.name, filled.digest) == (similarity.name, similarity.digest)
+    assert filled.digest == similarity.digest
 
 
-def test_a_guess_is_what_few_ratings_of_pairs_as_alike_exceed(tmp_path: Path) -> None:
+def test_a_guess_is_what_few_ratings_of_pairs_as_similar_exceed(tmp_path: Path) -> None:
     of_class = "ride.v.01"
     senses = np.arange(lexicon().nouns, len(lexicon()), 7, dtype=np.int32)
-    alike = WordNetSimilarity("wup").values("verb", [of_class], senses)[0]
+    similar = WordNetSimilarity("wup").values("verb", ids(of_class), senses)[0]
     rated: Rows = {
         f"{of_class} {lexicon().name(s)}": (4 if w > 0.3 else i % 2, None)
-        for i, (s, w) in enumerate(zip(senses.tolist(), alike.tolist(), strict=True))
+        for i, (s, w) in enumerate(zip(senses.tolist(), similar.tolist(), strict=True))
         if i % 3
     }
     similarity = made(tmp_path / "map", rated)
-    guessed = Guessed(similarity, frozenset(ids(of_class).tolist()))
-    found = guessed.values("verb", [of_class], senses)[0]
-    known = similarity.values("verb", [of_class], senses)[0]
+    guessed = Imputed(similarity, frozenset(ids(of_class).tolist()), None)
+    found = guessed.values("verb", ids(of_class), senses)[0]
+    known = similarity.values("verb", ids(of_class), senses)[0]
     unrated = np.isnan(known)
     np.testing.assert_array_equal(found[~unrated], known[~unrated])
-    assert set(found[unrated & (alike > 0.4)].tolist()) == {1.0}
-    assert set(found[unrated & (alike < 0.2)].tolist()) <= {0.05, 0.25}
-    order = np.argsort(alike[unrated])
+    assert set(found[unrated & (similar > 0.4)].tolist()) == {1.0}
+    assert set(found[unrated & (similar < 0.2)].tolist()) <= {0.05, 0.25}
+    order = np.argsort(similar[unrated])
     assert (np.diff(found[unrated][order]) >= 0).all()
 
 
 def test_without_ratings_the_guess_is_about_what_wordnet_says(tmp_path: Path) -> None:
-    guessed = Guessed(made(tmp_path / "map", {}), frozenset(ids("ride.v.01").tolist()))
+    guessed = Imputed(made(tmp_path / "map", {}), frozenset(ids("ride.v.01").tolist()), None)
     senses = ids("straddle.v.01", "eat.v.01", "ride.v.01")
-    alike = WordNetSimilarity("wup").values("verb", ["ride.v.01"], senses)
-    np.testing.assert_allclose(guessed.values("verb", ["ride.v.01"], senses)[0, :2], alike[0, :2], atol=0.05 + 1e-9)
+    similar = WordNetSimilarity("wup").values("verb", ids("ride.v.01"), senses)
+    np.testing.assert_allclose(
+        guessed.values("verb", ids("ride.v.01"), senses)[0, :2], similar[0, :2], atol=0.05 + 1e-9
+    )
 
 
 def test_cells_know_their_pairs(similarity: SimilarityMap) -> None:
-    lookups = Lookups.of(similarity, "verb", CLASSES, WORDS)
+    lookups = Lookups.of(similarity, "verb", ids(*CLASSES), WORDS, SemanticOptions())
     assert lookups.count.tolist() == [len(resolve(word, "verb").candidates) for word in WORDS]
     assert not lookups.unrated[2].any()
     cell, row, sense = lookups.pairs(np.array([0, 1, 0, 2]), np.array([0, 0, 1, 0]))
@@ -85,5 +88,5 @@ def test_cells_know_their_pairs(similarity: SimilarityMap) -> None:
 
 
 def test_the_first_sense_alone_where_only_it_counts(similarity: SimilarityMap) -> None:
-    lookups = Lookups.of(similarity, "verb", CLASSES, WORDS, sense="first")
+    lookups = Lookups.of(similarity, "verb", ids(*CLASSES), WORDS, SemanticOptions(sense="first"))
     assert lookups.count.tolist() == [1, 0, 1]

@@ -44,11 +44,11 @@ def ablate(
     from shoe.maps.ablate import ablate as ablate_map
     from shoe.maps.ablate import subsets_of
     from shoe.maps.human import read_human_ratings
-    from shoe.maps.rows import ENSEMBLE
     from shoe.report.map_ablate import ablation_dict, print_ablation
     from shoe.report.map_tables import as_json
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
+    from shoe.similarity.ensemble import ENSEMBLE
 
     similarity = SimilarityMap.load(map, ENSEMBLE)
     subsets_of(len(similarity.raters))  # before minutes of reading, not after

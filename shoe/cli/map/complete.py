@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from shoe.llm.budget import Budget
     from shoe.llm.progress import Display
     from shoe.maps.complete import Completion, Rate
+    from shoe.maps.draft import Pairs
     from shoe.rating.panel import Panel
     from shoe.scoring.score import Report
     from shoe.similarity import Rater, SimilarityMap
-    from shoe.similarity.ratings import Pairs
 
 
 def complete(
@@ -59,11 +59,11 @@ def complete(
     from shoe.core.errors import OptionError
     from shoe.llm.budget import Budget
     from shoe.maps.draft import begun
-    from shoe.maps.rows import ENSEMBLE
     from shoe.rating.panel import Panel
     from shoe.rating.prompts import Prompts
     from shoe.rating.raters_toml import read_raters
     from shoe.similarity import SimilarityMap
+    from shoe.similarity.ensemble import ENSEMBLE
 
     gc.enable()  # this command may run for days
     start = SimilarityMap.load(map, ENSEMBLE)

@@ -36,11 +36,11 @@ def diff(
     from shoe.core.errors import MissingExtraError
     from shoe.maps.diff import compare, glosses_of
     from shoe.maps.effect import under
-    from shoe.maps.rows import ENSEMBLE
     from shoe.report.map_diff import diff_dict, print_diff
     from shoe.report.map_tables import as_json
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
+    from shoe.similarity.ensemble import ENSEMBLE
 
     maps = SimilarityMap.load(a, ENSEMBLE), SimilarityMap.load(b, ENSEMBLE)
     report = evaluated(predictions, ground_truth, a, maps[0].dataset)

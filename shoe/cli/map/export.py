@@ -21,9 +21,9 @@ def export(
     digest, ensemble. Loading them needs no pickle. Columns of a table: part, class_synset, synset, value, each rater.
     """
     from shoe.maps.export import export as export_map
-    from shoe.maps.rows import ENSEMBLE
     from shoe.report.map_tables import heading
     from shoe.similarity import SimilarityMap
+    from shoe.similarity.ensemble import ENSEMBLE
 
     similarity = SimilarityMap.load(map, ENSEMBLE)
     export_map(similarity, out)

@@ -29,8 +29,8 @@ def import_(
     """
     from shoe.benchmarks import benchmark
     from shoe.core.errors import OptionError, printable, quote
-    from shoe.maps.importing import import_tables
     from shoe.maps.info import describe
+    from shoe.maps.sources import import_tables
     from shoe.report.map_tables import heading
 
     benchmark(dataset)

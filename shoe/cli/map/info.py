@@ -16,8 +16,8 @@ def info(
     Agreement of two raters is measured on the pairs that both rated. Coverage is the number of synsets rated with each
     class sense of the map's dataset; classes with none are warned of.
 
-    JSON keys: name, dataset, digest, ensemble; raters [{name, model, note, remarks, verbs, objects {rated, missing,
-    histogram}}], where remarks is what else map.json says of a rater and histogram counts the ratings 0 to 4; verbs,
+    JSON keys: name, dataset, digest, ensemble; raters [{name, model, note, details, verbs, objects {rated, missing,
+    histogram}}], where details is what else map.json says of a rater and histogram counts the ratings 0 to 4; verbs,
     objects {pairs, rated_pairs, class_senses, agreement [{raters, pairs, exact, pearson, quadratic_weighted_kappa}],
     coverage, classes_without_ratings}; provenance; warnings. What cannot be measured is left out.
     """

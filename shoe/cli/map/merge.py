@@ -23,7 +23,7 @@ def merge(
     """
     from shoe.core.errors import printable
     from shoe.maps.info import describe
-    from shoe.maps.merge import merge as merge_maps
+    from shoe.maps.sources import merge as merge_maps
     from shoe.report.map_tables import heading
 
     made = merge_maps(out, [map, *others])

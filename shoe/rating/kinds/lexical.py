@@ -10,14 +10,13 @@ import numpy as np
 
 from shoe.core.errors import OptionError, quote
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.store import lexicon
 from shoe.rating.answers import read_by_id
 from shoe.rating.config import RaterConfig
 from shoe.rating.kinds import REQUIRED, Setting
 from shoe.rating.prompts import Prompts, ids_of
 from shoe.rating.questions import Backend, Group, Recorder
+from shoe.similarity import WordNetSimilarity
 from shoe.similarity.ensemble import HIGHEST
-from shoe.similarity.wordnet import WordNetSimilarity
 
 # A rating is 4 times the value, rounded half up.
 _ROUNDED = [(rating - 0.5) / HIGHEST for rating in range(1, HIGHEST + 1)]
@@ -60,8 +59,7 @@ class _Measure:
     def _ratings(self, group: Group) -> list[int]:
         firsts = {name: row for row, name in enumerate(sorted({question.first.name for question in group}))}
         seconds = {name: column for column, name in enumerate(sorted({question.second.name for question in group}))}
-        synsets = lexicon().ids_of(seconds)
-        values = self.measure.values(group[0].part, list(firsts), synsets)
+        values = self.measure.between(group[0].part, list(firsts), list(seconds))
         rows = [firsts[question.first.name] for question in group]
         columns = [seconds[question.second.name] for question in group]
         ratings: list[int] = np.searchsorted(self.thresholds, values[rows, columns], side="right").tolist()

@@ -7,16 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shoe.maps.rows import names_of, pairs_of, values_of, with_raters
 from shoe.similarity import SimilarityMap
-from tests.maps.samples import ROWS, made
+from tests.maps.samples import ROWS, content, made
 
 
 def test_rows_are_what_was_written(tmp_path: Path) -> None:
     similarity = made(tmp_path / "a")
-    found = pairs_of(similarity.tables["verb"]) | pairs_of(similarity.tables["object"])
+    found = content(similarity.tables["verb"]) | content(similarity.tables["object"])
     assert {" ".join(pair): tuple(ratings) for pair, ratings in found.items()} == ROWS
-    values = dict(zip(names_of(similarity.tables["verb"]), values_of(similarity, "verb").tolist(), strict=True))
+    values = dict(zip(similarity.tables["verb"].names(), similarity.pair_values("verb").tolist(), strict=True))
     assert np.isnan(values.pop(("feed.v.01", "ride.v.01")))
     assert values == {
         ("ride.v.01", "board.v.01"): 0.25,
@@ -31,9 +30,9 @@ def test_a_map_with_fewer_raters_answers_as_one_that_they_alone_made(
 ) -> None:
     whole = made(tmp_path / "a")
     alone = made(tmp_path / "b", {pair: [row[c] for c in columns] for pair, row in ROWS.items()}, raters)
-    fewer = with_raters(whole, columns)
+    fewer = whole.with_raters(columns)
     for part in whole.tables:
-        np.testing.assert_array_equal(values_of(fewer, part), values_of(alone, part))
+        np.testing.assert_array_equal(fewer.pair_values(part), alone.pair_values(part))
         np.testing.assert_array_equal(fewer.tables[part].ratings, alone.tables[part].ratings)
     assert fewer.ratings("verb", "ride.v.01", "board.v.01") == alone.ratings("verb", "ride.v.01", "board.v.01")
     assert [rater.name for rater in fewer.raters] == raters
@@ -41,4 +40,4 @@ def test_a_map_with_fewer_raters_answers_as_one_that_they_alone_made(
 
 def test_fewer_raters_have_another_digest() -> None:
     whole = SimilarityMap.load("hico-det")
-    assert len({similarity.digest for similarity in (whole, *(with_raters(whole, [c]) for c in range(3)))}) == 4
+    assert len({similarity.digest for similarity in (whole, *(whole.with_raters([c]) for c in range(3)))}) == 4

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from shoe.core.errors import InputError, OptionError
-from shoe.maps.importing import import_tables
+from shoe.maps.sources import import_tables
 from shoe.similarity import SimilarityMap
-from shoe.similarity.maps import FILES
-from shoe.similarity.ratings import checked_pairs
+from tests.maps.samples import Pairs
+from tests.maps.samples import content as content_of
 
 HEADER = "class_synset,synset,gpt,people\n"
 VERBS = HEADER + "ride.v.01,straddle.v.01,3,2\nride.v.01,eat.v.01,0,\n"
@@ -29,10 +29,8 @@ def imported(folder: Path, *tables: Path, **options: Any) -> SimilarityMap:
     return import_tables(folder / "map", tables, **settings)
 
 
-def content(similarity: SimilarityMap) -> dict[tuple[str, str], list[int | None]]:
-    names = [rater.name for rater in similarity.raters]
-    tables = ((table.text, FILES[part]) for part, table in similarity.tables.items())
-    return {pair: row for text, file in tables for pair, row in checked_pairs(text, Path(file), names).items()}
+def content(similarity: SimilarityMap) -> Pairs:
+    return {pair: row for table in similarity.tables.values() for pair, row in content_of(table).items()}
 
 
 def test_verbs_and_objects_are_told_apart(tmp_path: Path) -> None:

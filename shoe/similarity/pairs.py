@@ -1,0 +1,264 @@
+"""Rated pairs of senses: the one shape that they have in memory, and the tab-separated tables that hold them.
+
+::
+
+    class_synset <tab> synset <tab> RATER <tab> RATER ...
+    ride.v.01    <tab> straddle.v.01 <tab> 3 <tab> <tab> 2
+
+One row per pair, sorted by the two names; a rating is 0 to 4, empty where the rater has not rated the pair.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Indices, Ints
+from shoe.core.errors import InputError, quote
+from shoe.core.ragged import first_of_each
+from shoe.lexicon.names import ids_in, ids_of, name_ranks, names_of
+from shoe.lexicon.store import lexicon
+from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
+
+_NAMES = ("class_synset", "synset")
+_TAB, _NEWLINE, _ZERO, _LAST = (ord(character) for character in "\t\n0~")
+_DIGITS_AT_ONCE = 12
+_RATINGS = {"": MISSING} | {str(rating): rating for rating in range(HIGHEST + 1)}
+
+
+@dataclass(frozen=True, eq=False)
+class RatedPairs:
+    """m rated pairs of senses of one part of speech, each pair once.
+
+    A map's pairs are sorted by both names (:meth:`by_name`), so that those of a class stand together.
+
+    Attributes:
+        class_sense: (m,) id of the class's sense in the compiled lexicon.
+        sense: (m,) id of the sense that it is compared with.
+        ratings: (m, R) int8, 0..4; -1 where the rater has not rated the pair.
+    """
+
+    class_sense: Ints
+    sense: Ints
+    ratings: Ratings
+
+    @classmethod
+    def none(cls, raters: int) -> RatedPairs:
+        """No pair, rated by R raters."""
+        return cls(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros((0, raters), np.int8))
+
+    @classmethod
+    def of_names(cls, pairs: Mapping[tuple[str, str], Sequence[int | None]], raters: int) -> RatedPairs:
+        """Make them of {(class synset, synset): R ratings or None}; sorted by both names."""
+        senses = ids_of(name for pair in pairs for name in pair).reshape(-1, 2)
+        given = [[MISSING if rating is None else rating for rating in ratings] for ratings in pairs.values()]
+        return cls(senses[:, 0], senses[:, 1], np.array(given, np.int8).reshape(len(pairs), raters)).by_name()
+
+    def __len__(self) -> int:
+        """Number of pairs."""
+        return len(self.ratings)
+
+    def __getitem__(self, rows: slice | NDArray[np.integer] | NDArray[np.bool_]) -> RatedPairs:
+        """Some of the pairs."""
+        return RatedPairs(self.class_sense[rows], self.sense[rows], self.ratings[rows])
+
+    def by_name(self) -> RatedPairs:
+        """The same pairs, sorted by both names."""
+        return self[np.lexsort((name_ranks(self.sense), name_ranks(self.class_sense)))]
+
+    def names(self) -> list[tuple[str, str]]:
+        """The (class synset, synset) of each pair."""
+        return list(zip(names_of(self.class_sense), names_of(self.sense), strict=True))
+
+    @property
+    def rated(self) -> NDArray[np.bool_]:
+        """(m,) whether anybody rated the pair."""
+        rated: NDArray[np.bool_] = (self.ratings != MISSING).any(axis=1)
+        return rated
+
+    @cached_property
+    def keys(self) -> Indices:
+        """(m,) one number for each pair, as :func:`pair_keys` gives it."""
+        return pair_keys(self.class_sense, self.sense)
+
+    @cached_property
+    def classes(self) -> dict[int, slice]:
+        """The rows of each class's sense, in order; for pairs that are sorted by name."""
+        starts = np.flatnonzero(first_of_each(self.class_sense)).tolist()
+        senses, ends = self.class_sense[starts].tolist(), [*starts[1:], len(self)][: len(starts)]
+        return {sense: slice(start, end) for sense, start, end in zip(senses, starts, ends, strict=True)}
+
+    @cached_property
+    def _order(self) -> Indices:
+        return np.argsort(self.keys, kind="stable")
+
+    def rows_of(self, class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> Indices:
+        """(n,) row of each of some pairs; -1 for a pair that is not among these."""
+        wanted = pair_keys(class_sense, sense)
+        if not len(self):
+            return np.full(len(wanted), -1, np.int64)
+        place = np.searchsorted(self.keys, wanted, sorter=self._order)
+        rows = self._order[np.minimum(place, len(self) - 1)]
+        return np.where(self.keys[rows] == wanted, rows, -1)
+
+
+def pair_keys(class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> Indices:
+    """(n,) one number for each pair of senses; those of different pairs differ."""
+    keys: Indices = class_sense * np.int64(len(lexicon())) + sense
+    return keys
+
+
+def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> tuple[RatedPairs, str]:
+    """Read a table of a map.
+
+    A file whose content is the one that ``digest`` was made of was checked when it was written; any other is checked
+    line by line, and may have its rows in any order.
+
+    Args:
+        path: the file.
+        raters: R names of its columns.
+        digest: SHA-256 of the file, where the map says it.
+
+    Returns:
+        The pairs, sorted by name, and the SHA-256 of the table that holds them.
+
+    Raises:
+        InputError: naming the line and the field that break the format; or if the content is not that of ``digest``.
+    """
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise InputError(path, found=error.strerror or "an error", expected="a table of ratings") from None
+    found = hashlib.sha256(text).hexdigest()
+    pairs = _split(text, raters) if found == digest else None
+    if pairs is not None:
+        return pairs, found
+    pairs = parse_table(text, path, raters).by_name()
+    sorted_digest = hashlib.sha256(format_table(pairs, raters)).hexdigest()
+    if digest not in (None, found, sorted_digest):
+        raise InputError(
+            path,
+            found="ratings that were changed after the map was written",
+            expected="those that map.json describes",
+            hint="remove their sha256 from map.json to use them as they are",
+        )
+    return pairs, sorted_digest
+
+
+def format_table(pairs: RatedPairs, raters: Sequence[str]) -> bytes:
+    """Write pairs that are sorted by name as a table; R raters."""
+    # The text of each distinct sense and of each distinct row of ratings is made once.
+    first, row = _distinct_rows(pairs.ratings)
+    distinct = pairs.ratings[first].tolist()
+    texts = ["".join(f"\t{'' if rating == MISSING else rating}" for rating in ratings) + "\n" for ratings in distinct]
+    columns = (names_of(pairs.class_sense), names_of(pairs.sense), row.tolist())
+    return _header(raters) + "".join(f"{a}\t{b}{texts[r]}" for a, b, r in zip(*columns, strict=True)).encode()
+
+
+def _distinct_rows(ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number the rows of ratings by their content: where each number occurs first, and (m,) the numbers."""
+    number = np.zeros(len(ratings), np.int64)
+    for index, column in enumerate(ratings.T):
+        if index % _DIGITS_AT_ONCE == 0:  # before a number outgrows its 64 bits
+            _, number = np.unique(number, return_inverse=True)
+        number = number * (HIGHEST + 2) + column - MISSING
+    _, first, number = np.unique(number, return_index=True, return_inverse=True)
+    return first, number
+
+
+def parse_table(text: bytes, source: Path, raters: Sequence[str] | None) -> RatedPairs:
+    """Read a table of any row order, checking everything.
+
+    Args:
+        text: the file's content.
+        source: its name, for messages.
+        raters: the expected columns; any if None.
+
+    Returns:
+        The pairs in the order of their lines: row i is line i + 2.
+
+    Raises:
+        InputError: naming the first line that breaks the format, and the field.
+    """
+    try:
+        lines = text.decode("ascii").splitlines()
+    except UnicodeDecodeError as error:
+        record = "line " + str(text.count(b"\n", 0, error.start) + 1)
+        byte = f"byte {text[error.start]:#04x}"
+        raise InputError(source, record=record, found=byte, expected="ASCII text") from None
+    header = lines[0].split("\t") if lines else []
+    if tuple(header[:2]) != _NAMES or len(header) < 3 or (raters is not None and header[2:] != list(raters)):
+        expected = " ".join((*_NAMES, *(raters or ["RATER..."]))) + ", separated by tabs"
+        raise InputError(source, record="line 1", found=quote(lines[0] if lines else ""), expected=expected)
+    known: dict[str, int] = {}
+    pairs: dict[tuple[int, int], list[int]] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        fields = line.split("\t")
+        if len(fields) != len(header):
+            found = f"{len(fields)} fields"
+            raise InputError(source, record=f"line {number}", found=found, expected=str(len(header)))
+        for column, name in zip(_NAMES, fields, strict=False):
+            if name not in known:
+                known[name] = _sense(name, source, number, column)
+        pair = known[fields[0]], known[fields[1]]
+        if pair in pairs:
+            found = f"{fields[0]} and {fields[1]} a second time"
+            raise InputError(source, record=f"line {number}", found=found, expected="each pair once")
+        try:
+            pairs[pair] = [_RATINGS[field] for field in fields[2:]]
+        except KeyError:
+            rater, field = next((r, f) for r, f in zip(header[2:], fields[2:], strict=True) if f not in _RATINGS)
+            expected = f"a rating 0 to {HIGHEST}, or nothing"
+            raise InputError(
+                source, record=f"line {number}", field=rater, found=quote(field), expected=expected
+            ) from None
+    senses = np.array(list(pairs), np.int32).reshape(-1, 2)
+    ratings = np.array(list(pairs.values()), np.int8).reshape(-1, len(header) - 2)
+    return RatedPairs(senses[:, 0], senses[:, 1], ratings)
+
+
+def _sense(name: str, source: Path, number: int, column: str) -> int:
+    """The id of the sense that WordNet knows by this name, and not by another one."""
+    sense = lexicon().synset(name)
+    proper = lexicon().name(sense) if sense >= 0 else ""
+    if name != proper:
+        expected = "the name of a WordNet 3.0 synset, as ride.v.01"
+        expected = f"{proper}, WordNet's first name for it" if proper else expected
+        raise InputError(source, record=f"line {number}", field=column, found=quote(name), expected=expected)
+    return sense
+
+
+def _header(raters: Sequence[str]) -> bytes:
+    return ("\t".join((*_NAMES, *raters)) + "\n").encode()
+
+
+def _split(text: bytes, raters: Sequence[str]) -> RatedPairs | None:
+    """Take a sorted table apart by its separators; None if anything is not where it should be."""
+    header = _header(raters)
+    fields = len(_NAMES) + len(raters)
+    codes = np.frombuffer(text, np.uint8)[len(header) :]
+    separators = np.flatnonzero(codes < ord(" "))
+    if not text.startswith(header) or not text.endswith(b"\n") or len(separators) % fields or (codes > _LAST).any():
+        return None
+    ends = separators.reshape(-1, fields)
+    expected = np.full(fields, _TAB)
+    expected[-1] = _NEWLINE
+    lengths = np.diff(ends[:, 1:], axis=1) - 1
+    present = lengths == 1
+    digits = codes[ends[:, 1:-1] + 1] - np.uint8(_ZERO)
+    if (codes[ends] != expected).any() or (lengths > 1).any() or (digits[present] > HIGHEST).any():
+        return None
+    starts = np.zeros((len(ends), 2), np.int64)
+    starts[1:, 0] = ends[:-1, -1] + 1
+    starts[:, 1] = ends[:, 0] + 1
+    senses = ids_in(text, starts.ravel() + len(header), ends[:, :2].ravel() + len(header)).reshape(-1, 2)
+    if (senses < 0).any():
+        return None
+    ratings = np.where(present, digits.view(np.int8), np.int8(MISSING))
+    return RatedPairs(senses[:, 0].copy(), senses[:, 1].copy(), ratings)

@@ -1,0 +1,72 @@
+"""Names of senses and their ids, one by one and thousands at once."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.lexicon.names import ids_in, ids_of, name_ranks, names_of
+from shoe.lexicon.store import lexicon
+
+AT = (0, -1, -3, -5)
+
+
+def in_a_text(names: list[str]) -> list[int]:
+    """Look names up between other bytes."""
+    text = b"\xff" + b"\xff\xff".join(name.encode() for name in names)
+    lengths = np.array([len(name.encode()) for name in names], np.int64)
+    starts = 1 + np.cumsum(lengths + 2) - lengths - 2
+    return ids_in(text, starts, starts + lengths).tolist()
+
+
+def test_every_name_of_wordnet_is_found() -> None:
+    ids = np.arange(len(lexicon()))
+    names = names_of(ids)
+    assert len(set(names)) == len(names) == 95_882
+    assert in_a_text(names) == ids.tolist()
+    assert ids_of(names[::97]).tolist() == ids[::97].tolist()
+
+
+@given(st.integers())
+def test_names_that_are_none_or_not_the_first_are_not_found(seed: int) -> None:
+    rng = np.random.default_rng(abs(seed))
+    ids = rng.integers(0, len(lexicon()), 20)
+    names = names_of(ids)
+    letters = [chr(rng.integers(33, 127)) for _ in names]
+    spoilt = [
+        *(
+            name[:at] + letter + name[at + 1 :]
+            for name, letter in zip(names, letters, strict=True)
+            for at in (0, -1, -3, -5)
+        ),
+        *(name[:-2] + "00" for name in names),
+        *(name + "0" for name in names),
+        *("x" * 200 + name for name in names),
+        *(f"{lexicon().lemmas(int(sense))[-1]}.{lexicon().pos(int(sense))}.01" for sense in ids),
+        "",
+        ".",
+        ".v.01",
+        "é.v.01",
+    ]
+    expected = [
+        sense if sense >= 0 and lexicon().name(sense) == name else -1
+        for name in spoilt
+        for sense in ids_of([name]).tolist()
+    ]
+    assert in_a_text(spoilt) == expected
+
+
+def test_any_lemma_of_a_sense_names_it_one_by_one() -> None:
+    assert names_of(ids_of(["mount.v.05", "ride.v.01", "", "ride", "ride.v.01"])) == [
+        "hop_on.v.01",
+        "ride.v.01",
+        "",
+        "",
+        "ride.v.01",
+    ]
+
+
+def test_ranks_sort_as_names_do() -> None:
+    ids = np.random.default_rng(0).integers(0, len(lexicon()), 300).astype(np.int32)
+    order = np.argsort(name_ranks(ids), kind="stable")
+    assert names_of(ids[order]) == sorted(names_of(ids))
+    assert name_ranks(ids[:0]).tolist() == []

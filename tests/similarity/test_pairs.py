@@ -1,0 +1,67 @@
+"""Rated pairs: the one shape of them, and the text that holds them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.lexicon.names import ids_of
+from shoe.similarity import RatedPairs, Rater, write_map
+from shoe.similarity.pairs import format_table, parse_table
+from tests.maps.samples import Pairs
+
+CLASSES, SENSES = ["feed.v.01", "hold.v.02", "ride.v.01"], ["board.v.01", "eat.v.01", "straddle.v.01"]
+
+
+def drawn(seed: int, raters: int) -> Pairs:
+    """Some pairs in no order, with all kinds of rows of ratings."""
+    rng = np.random.default_rng(abs(seed))
+    names = [(a, b) for a in CLASSES for b in SENSES if rng.random() < 0.7]
+    rows = [[None if r < 0 else r for r in rng.integers(-1, 5, raters).tolist()] for _ in names]
+    return {names[i]: rows[i] for i in rng.permutation(len(names)).tolist()}
+
+
+@given(st.integers(), st.integers(1, 40))
+def test_the_text_is_the_pairs_sorted_by_name_and_can_be_read_again(seed: int, raters: int) -> None:
+    pairs = drawn(seed, raters)
+    columns = [f"r{number}" for number in range(raters)]
+    rows = sorted((*names, *("" if r is None else str(r) for r in ratings)) for names, ratings in pairs.items())
+    expected = "".join("\t".join(row) + "\n" for row in [("class_synset", "synset", *columns), *rows]).encode()
+    made = RatedPairs.of_names(pairs, raters)
+    assert format_table(made, columns) == expected
+    again = parse_table(expected, Path("verbs.tsv"), columns)
+    assert again.names() == made.names() == sorted(pairs)
+    np.testing.assert_array_equal(again.ratings, made.ratings)
+
+
+@given(st.integers())
+def test_pairs_are_found_in_any_order(seed: int) -> None:
+    pairs = drawn(seed, 2)
+    wanted = [(a, b) for a in SENSES + CLASSES for b in SENSES]
+    classes, senses = ids_of(a for a, _ in wanted), ids_of(b for _, b in wanted)
+    made = RatedPairs.of_names(pairs, 2)
+    for some in (made, made[np.random.default_rng(abs(seed)).permutation(len(made))]):
+        names = some.names()
+        assert [names[row] if row >= 0 else None for row in some.rows_of(classes, senses).tolist()] == [
+            pair if pair in pairs else None for pair in wanted
+        ]
+    assert {sense: made.sense[rows].tolist() for sense, rows in made.classes.items()} == {
+        sense: made.sense[made.class_sense == sense].tolist() for sense in made.class_sense.tolist()
+    }
+
+
+def test_map_json_says_what_is_told_of_a_rater_and_counts_pairs(tmp_path: Path) -> None:
+    pairs = RatedPairs.of_names({("ride.v.01", "eat.v.01"): [0, None], ("ride.v.01", "board.v.01"): [3, 0]}, 2)
+    raters = [Rater("a", "m", details={"refused": 2}), Rater("b", "m")]
+    write_map(tmp_path / "toy", dataset="hico-det", raters=raters, pairs={"verb": pairs, "object": RatedPairs.none(2)})
+    about = json.loads((tmp_path / "toy" / "map.json").read_text())
+    assert about["raters"] == [
+        {"name": "a", "model": "m", "note": "", "refused": 2},
+        {"name": "b", "model": "m", "note": ""},
+    ]
+    assert (about["name"], about["verbs"]["pairs"], about["verbs"]["non_zero"]) == ("toy", 2, 1)
+    assert (about["verbs"]["class_synsets"], about["objects"]["pairs"]) == (1, 0)
