@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 Keys = NDArray[np.uint64]
 
 _WORD = 8
+_SHORT = 2 * _WORD
 _LONGEST = 128
 # Odd multipliers, one per 8 bytes of a name, and one for the final mix: odd multiples of 2**64 / golden ratio.
 _MULTIPLIERS = np.array(
     [0x9E3779B97F4A7C15 * odd % 2**64 for odd in range(1, 2 * (_LONGEST // _WORD + 1), 2)], np.uint64
 )
 _SHIFT = np.uint64(32)
+_SLOT_BITS = 18
 # Row n keeps the first n of _LONGEST bytes.
 _MASKS = np.where(np.arange(_LONGEST) < np.arange(_LONGEST + 1)[:, None], 255, 0).astype(np.uint8).view("<u8")
 
@@ -36,17 +38,22 @@ def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) 
     Returns:
         (n,) keys.
     """
-    if not len(starts):
-        return np.zeros(0, np.uint64)
     lengths = np.minimum(lengths, _LONGEST)
-    words = -(-int(lengths.max()) // _WORD)
-    width = max(words, 1) * _WORD
-    # One window per byte of the file and one after it (an empty name may end it), overlapping: picking rows copies each
-    # name once, and nothing else.
-    windows: NDArray[np.void] = np.ndarray(len(text) + 1, f"V{width}", text + bytes(width), strides=(1,))
-    rows = windows[starts].view("<u8").reshape(len(starts), -1)
-    rows &= _MASKS[lengths, : rows.shape[1]]
-    return _mix(rows)
+    keys = np.zeros(len(starts), np.uint64)
+    # Most names are short, and a name costs as much as the longest of those that are taken together.
+    short = lengths <= _SHORT
+    padded = text + bytes(_LONGEST)
+    for rows in (np.flatnonzero(short), np.flatnonzero(~short)):
+        if not len(rows):
+            continue
+        width = -(-max(int(lengths[rows].max()), 1) // _WORD) * _WORD
+        # One window per byte of the file and one after it (an empty name may end it), overlapping: picking rows copies
+        # each name once, and nothing else.
+        windows: NDArray[np.void] = np.ndarray(len(text) + 1, f"V{width}", padded, strides=(1,))
+        words = windows[starts[rows]].view("<u8").reshape(len(rows), -1)
+        words &= _MASKS[lengths[rows], : words.shape[1]]
+        keys[rows] = _mix(words)
+    return keys
 
 
 def keys_of(names: Sequence[str]) -> Keys:
@@ -65,3 +72,34 @@ def _mix(rows: NDArray[np.uint64]) -> Keys:
         product *= _MULTIPLIERS[-1]
         total += product
     return total
+
+
+class KeyTable:
+    """Finds among fixed keys, all different, thousands at once: several times faster than a search in sorted ones."""
+
+    def __init__(self, keys: Keys) -> None:
+        """Spread (n,) keys over slots; what finds its slot taken goes to the next table."""
+        self._keys = keys
+        self._tables: list[NDArray[np.int32]] = []
+        left = np.arange(len(keys), dtype=np.int32)
+        while len(left):
+            slots = self._slots(keys[left], len(self._tables))
+            table = np.full(1 << _SLOT_BITS, -1, np.int32)
+            table[slots] = left
+            left = left[table[slots] != left]
+            self._tables.append(table)
+
+    def find(self, wanted: Keys) -> NDArray[np.int32]:
+        """(m,) index of each key among the n; -1 where it is none of them."""
+        found = np.full(len(wanted), -1, np.int32)
+        left = np.arange(len(wanted))
+        for level, table in enumerate(self._tables):
+            candidate = table[self._slots(wanted[left], level)]
+            hit = (candidate >= 0) & (self._keys[candidate] == wanted[left])
+            found[left[hit]] = candidate[hit]
+            left = left[~hit]
+        return found
+
+    def _slots(self, keys: Keys, level: int) -> NDArray[np.int64]:
+        slots: NDArray[np.int64] = (keys * _MULTIPLIERS[level] >> np.uint64(64 - _SLOT_BITS)).astype(np.int64)
+        return slots

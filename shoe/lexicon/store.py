@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.lexicon.keys import Keys, keys_of
+from shoe.lexicon.keys import Keys, KeyTable, keys_of
 from shoe.lexicon.morphology import substitutions
 
 Pos = Literal["n", "v"]
@@ -70,7 +70,6 @@ class Lexicon:
         self._adjective_first = arrays["adjective_first"]
         self._names: dict[int, str] = {}
         self.keys = arrays["key"]
-        self._by_key = arrays["key_order"]
         self._exception_text = {pos: arrays[f"exceptions_{pos}"] for pos in _PARTS}
 
     def __len__(self) -> int:
@@ -147,8 +146,7 @@ class Lexicon:
 
     def ids_of_keys(self, keys: Keys) -> NDArray[np.int32]:
         """Return the synsets that have the names of some keys, (n,); -1 where none has."""
-        place = np.minimum(np.searchsorted(self._sorted_keys, keys), len(self) - 1)
-        return np.where(self._sorted_keys[place] == keys, self._by_key[place], np.int32(-1))
+        return self._key_table.find(keys)
 
     def base_forms(self, word: str, pos: Pos) -> list[str]:
         """Return every lemma that a word can be a form of, by the rules of WordNet's morphy.
@@ -167,8 +165,8 @@ class Lexicon:
         return {pos: _exceptions(text.tobytes().decode()) for pos, text in self._exception_text.items()}
 
     @cached_property
-    def _sorted_keys(self) -> Keys:
-        return self.keys[self._by_key]
+    def _key_table(self) -> KeyTable:
+        return KeyTable(self.keys)
 
     def _find(self, lemma: str) -> int:
         """Return the number of a lemma, -1 if there is none."""

@@ -29,6 +29,7 @@ from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 _NAMES = ("class_synset", "synset")
 _TAB, _NEWLINE, _ZERO, _LAST = (ord(character) for character in "\t\n0~")
 _DIGITS_AT_ONCE = 12
+_STRIDE = 32
 _RATINGS = {"": MISSING} | {str(rating): rating for rating in range(HIGHEST + 1)}
 
 
@@ -254,11 +255,22 @@ def _split(text: bytes, raters: Sequence[str]) -> RatedPairs | None:
     digits = codes[ends[:, 1:-1] + 1] - np.uint8(_ZERO)
     if (codes[ends] != expected).any() or (lengths > 1).any() or (digits[present] > HIGHEST).any():
         return None
-    starts = np.zeros((len(ends), 2), np.int64)
-    starts[1:, 0] = ends[:-1, -1] + 1
-    starts[:, 1] = ends[:, 0] + 1
-    senses = ids_in(text, starts.ravel() + len(header), ends[:, :2].ravel() + len(header)).reshape(-1, 2)
-    if (senses < 0).any():
+    names = np.concatenate(([0], ends[:-1, -1] + 1))[: len(ends)] + len(header)
+    middle, after = ends[:, 0] + len(header), ends[:, 1] + len(header)
+    class_sense, sense = _class_senses(text, names, middle), ids_in(text, middle + 1, after)
+    if (sense < 0).any() or (class_sense < 0).any():
         return None
     ratings = np.where(present, digits.view(np.int8), np.int8(MISSING))
-    return RatedPairs(senses[:, 0].copy(), senses[:, 1].copy(), ratings)
+    return RatedPairs(class_sense, sense, ratings)
+
+
+def _class_senses(text: bytes, starts: Indices, ends: Indices) -> Ints:
+    """(m,) senses of the classes of sorted rows: where two rows are of one class, so are all rows between them."""
+    marks = np.append(np.arange(0, len(starts), _STRIDE), len(starts) - 1)[: len(starts)]
+    at_marks = ids_in(text, starts[marks], ends[marks])
+    senses = np.repeat(at_marks[:-1], np.diff(marks))
+    senses = np.append(senses, at_marks[-1:])
+    between = np.repeat(at_marks[:-1] != at_marks[1:], np.diff(marks))
+    rows = np.flatnonzero(between)
+    senses[rows] = ids_in(text, starts[rows], ends[rows])
+    return senses

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.lexicon.keys import keys_in, keys_of
+from shoe.lexicon.keys import KeyTable, keys_in, keys_of
 from shoe.lexicon.store import lexicon
 
 
@@ -22,3 +22,12 @@ def test_a_key_depends_on_the_name_alone(names: list[str]) -> None:
     assert keys_of(names).tolist() == alone
     assert keys_in(text, starts, lengths).tolist() == alone
     assert len(set(alone)) == len(set(names))
+
+
+@given(st.integers())
+def test_a_table_finds_the_keys_that_are_in_it(seed: int) -> None:
+    rng = np.random.default_rng(abs(seed))
+    keys = np.unique(rng.integers(0, 1 << rng.integers(4, 63), rng.integers(0, 3000)).astype(np.uint64))
+    wanted = np.concatenate([rng.permutation(keys), rng.integers(0, 1 << 63, 50).astype(np.uint64)])
+    number = {key: index for index, key in enumerate(keys.tolist())}
+    assert KeyTable(keys).find(wanted).tolist() == [number.get(key, -1) for key in wanted.tolist()]
