@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shoe.core.interactions import Interactions, concatenate
     from shoe.diagnosis.diagnose import diagnose
     from shoe.diagnosis.diagnosis import Diagnosis
+    from shoe.lexicon.phrases import parse_phrase
     from shoe.predictions import read_predictions, write_predictions
     from shoe.protocols.signature import Signature
     from shoe.scoring.metric import Metric
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Diagnosis": "shoe.diagnosis.diagnosis",
     "Coordinates": "shoe.core.coordinates",
+    "Benchmark": "shoe.benchmarks.base",
     "GroundTruth": "shoe.benchmarks.truth",
     "InputError": "shoe.core.errors",
     "Interactions": "shoe.core.interactions",
@@ -35,9 +37,11 @@ _HOMES = {
     "Report": "shoe.scoring.score",
     "ShoeError": "shoe.core.errors",
     "Signature": "shoe.protocols.signature",
+    "benchmark": "shoe.benchmarks",
     "concatenate": "shoe.core.interactions",
     "diagnose": "shoe.diagnosis.diagnose",
     "load_similarity": "shoe.similarity",
+    "parse_phrase": "shoe.lexicon.phrases",
     "read_ground_truth": "shoe.benchmarks.truth",
     "read_predictions": "shoe.predictions",
     "score": "shoe.scoring.score",
@@ -45,6 +49,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Benchmark",
     "Coordinates",
     "Diagnosis",
     "GroundTruth",
@@ -57,9 +62,11 @@ __all__ = [
     "ShoeError",
     "Signature",
     "__version__",
+    "benchmark",
     "concatenate",
     "diagnose",
     "load_similarity",
+    "parse_phrase",
     "read_ground_truth",
     "read_predictions",
     "score",

@@ -71,11 +71,8 @@ def _interactions(a: str, b: str) -> tuple[tuple[str, str], tuple[str, str]] | N
 
     if " " not in a.strip() or " " not in b.strip():
         return None
-    try:
-        first, second = parse_phrase(a), parse_phrase(b)
-    except ValueError:
-        return None
-    return (first.verb, first.object), (second.verb, second.object)
+    first, second = parse_phrase(a).readings, parse_phrase(b).readings
+    return (first[0], second[0]) if first and second else None
 
 
 def _as_json(explanation: Explanation) -> dict[str, Any]:

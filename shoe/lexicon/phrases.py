@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from shoe.core.errors import quote
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases, find
 from shoe.lexicon.resolve import describes, without_determiners
@@ -36,55 +36,69 @@ _FIELD_MARKS = re.compile(r"\s*(?:,|\||->)\s*")
 _BRACKETS = "<>()[]{}\"' "
 
 
-class Phrase(NamedTuple):
-    """Verb, with its particle, and object of an interaction, in lower case: ``Phrase("talking on", "phone")``."""
+class Reading(NamedTuple):
+    """One reading of a phrase: a verb, with its particle, and its object, as ``Reading("talking on", "phone")``."""
 
     verb: str
     object: str
 
 
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """What a phrase says of an interaction, in lower case; r readings.
+
+    Attributes:
+        readings: distinct verbs with their objects, the best reading first; none where there is no interaction.
+    """
+
+    readings: tuple[Reading, ...]
+
+    @property
+    def verbs(self) -> tuple[str, ...]:
+        """(r,) the verb of each reading."""
+        return tuple(reading.verb for reading in self.readings)
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """(r,) the object of each reading."""
+        return tuple(reading.object for reading in self.readings)
+
+
 def parse_phrase(phrase: str) -> Phrase:
     """Find verb and object in a sentence, a fragment of one or a triplet.
 
+    >>> phrase = parse_phrase("a man is riding a brown horse while holding a rope")
+    >>> phrase.verbs, phrase.objects
+    (('riding', 'holding'), ('brown horse', 'rope'))
+    >>> parse_phrase("<person, no interaction, bicycle>").readings
+    (Reading(verb='no_interaction', object='bicycle'),)
+    >>> parse_phrase("a man is not riding a horse").verbs
+    ()
+
     The verb keeps its inflection and its particle, without auxiliaries; the object its adjectives, without articles
-    and without what follows it. Of a passive with a person ("a horse ridden by a man") the subject is the object.
-
-    Raises:
-        ValueError: saying why, if there is no verb or no object, or if the phrase denies the interaction.
+    and without what follows it. Of a passive with a person ("a horse ridden by a man") the subject is the object. A
+    phrase that denies the interaction has no reading, as one of more than ``LONGEST_PHRASE`` characters.
     """
+    found = list(dict.fromkeys(reading for reading in _readings(phrase) if reading.verb and reading.object))
+    others = (reading for reading in found[1:] if reading.verb.split()[0] not in text.AUXILIARIES)
+    return Phrase((*found[:1], *others))
+
+
+def _readings(phrase: str) -> Iterator[Reading]:
     if len(phrase) > LONGEST_PHRASE:
-        raise ValueError(f"found a phrase of {len(phrase):,} characters, expected at most {LONGEST_PHRASE}")
+        return
     plain = text.plain(phrase).replace("a/an", "a").strip()
-    fields = _fields(plain)
-    words = _words(plain)
+    fields, words = _fields(plain), _words(plain)
     if text.NEGATIONS.intersection(words):
-        raise ValueError(f"found a phrase that denies the interaction: {quote(phrase)}")
-    if fields:
+        return
+    if found := _after_no_interaction(words):
+        yield found
+    elif fields:
         verb, noun = fields
-        found = _after_no_interaction(words) or Phrase(" ".join(_verb_only(verb)), " ".join(_noun_phrase(noun)[0]))
-        return _complete(found, phrase)
-    return _sentence(words, phrase)
-
-
-def _sentence(words: list[str], phrase: str) -> Phrase:
-    found = _after_no_interaction(words)
-    if found:
-        return _complete(found, phrase)
-    verbs = 0
-    for place in dict.fromkeys(_verb_places(words)):
-        verbs += 1
-        candidate = _passive(words, place) or _active(words, place)
-        if candidate.object:
-            return candidate
-    missing = "object after the verb" if verbs else "verb"
-    raise ValueError(f"found no {missing} in {quote(phrase)}, expected a verb and its object")
-
-
-def _complete(found: Phrase, phrase: str) -> Phrase:
-    for part, value in zip(("verb", "object"), found, strict=True):
-        if not value:
-            raise ValueError(f"found no {part} in {quote(phrase)}, expected a verb and its object")
-    return found
+        yield Reading(" ".join(_verb_only(verb)), " ".join(_noun_phrase(noun)[0]))
+    else:
+        for index in dict.fromkeys(_verb_indices(words)):
+            yield _passive(words, index) or _active(words, index)
 
 
 def _fields(plain: str) -> tuple[list[str], list[str]] | None:
@@ -105,18 +119,18 @@ def _words(plain: str) -> list[str]:
     return text.tokens(words[0]) if len(words) == 1 else words
 
 
-def _after_no_interaction(words: list[str]) -> Phrase | None:
-    for place, word in enumerate(words):
-        joined = [word, *words[place + 1 : place + 2]] == ["no", "interaction"]
+def _after_no_interaction(words: list[str]) -> Reading | None:
+    for index, word in enumerate(words):
+        joined = [word, *words[index + 1 : index + 2]] == ["no", "interaction"]
         if joined or text.says_no_interaction(text.tokens(word)):
-            rest = words[place + 1 + joined :]
+            rest = words[index + 1 + joined :]
             while rest and (rest[0] in text.PREPOSITIONS or rest[0] == ","):
                 rest = rest[1:]
-            return Phrase(_NO_INTERACTION, " ".join(_noun_phrase(rest)[0]))
+            return Reading(_NO_INTERACTION, " ".join(_noun_phrase(rest)[0]))
     return None
 
 
-def _verb_places(words: list[str]) -> Iterator[int]:
+def _verb_indices(words: list[str]) -> Iterator[int]:
     """Yield where the verb may be, likeliest first."""
     yield from _after_auxiliaries(words)
     yield from (
@@ -147,12 +161,12 @@ def _after_auxiliaries(words: list[str]) -> Iterator[int]:
         end = start + 1
         while end < len(words) and (words[end] in _SKIPPED or _is_adverb(words[end])):
             end += 1
-        places = [end, *range(end - 1, start, -1)]
-        yield from (i for i in places if i < len(words) and words[i] not in text.AUXILIARIES and _is_verb(words[i]))
+        indices = [end, *range(end - 1, start, -1)]
+        yield from (i for i in indices if i < len(words) and words[i] not in text.AUXILIARIES and _is_verb(words[i]))
 
 
-def _active(words: list[str], place: int) -> Phrase:
-    verb, rest = [words[place]], words[place + 1 :]
+def _active(words: list[str], index: int) -> Reading:
+    verb, rest = [words[index]], words[index + 1 :]
     while len(rest) > 1:
         compound = next((c for c in _COMPOUND_PREPOSITIONS if tuple(rest[: len(c)]) == c and len(rest) > len(c)), None)
         if compound:
@@ -165,22 +179,22 @@ def _active(words: list[str], place: int) -> Phrase:
             break
     noun, after = _noun_phrase(rest)
     if len(verb) == 1 and noun[1:2] == ["of"] and find([*verb, noun[0]], "verb"):
-        return Phrase(" ".join([*verb, noun[0]]), " ".join(without_determiners(noun[2:])))
+        return Reading(" ".join([*verb, noun[0]]), " ".join(without_determiners(noun[2:])))
     if len(after) == 1 and after[0] in text.PARTICLES and len(verb) == 1 and find([*verb, *after], "verb"):
         verb += after
-    return Phrase(" ".join(verb), " ".join(noun))
+    return Reading(" ".join(verb), " ".join(noun))
 
 
-def _passive(words: list[str], place: int) -> Phrase | None:
+def _passive(words: list[str], index: int) -> Reading | None:
     """Read "the horse is being ridden by a man"; None if a phrase is not of this kind."""
-    agent = without_determiners(words[place + 2 :])
-    subject = words[:place]
+    agent = without_determiners(words[index + 2 :])
+    subject = words[:index]
     while subject and (subject[-1] in _SKIPPED or _is_adverb(subject[-1])):
         subject = subject[:-1]
-    said_of_it = words[place + 1 : place + 2] == ["by"] and not words[place].endswith("ing") and subject
-    if not said_of_it or not _PERSONS.intersection(agent):
+    is_passive = words[index + 1 : index + 2] == ["by"] and not words[index].endswith("ing") and subject
+    if not is_passive or not _PERSONS.intersection(agent):
         return None
-    return Phrase(words[place], " ".join(_noun_phrase(subject)[0]))
+    return Reading(words[index], " ".join(_noun_phrase(subject)[0]))
 
 
 def _verb_only(words: list[str]) -> list[str]:
@@ -195,19 +209,19 @@ def _noun_phrase(words: list[str]) -> tuple[list[str], list[str]]:
     words = without_determiners(words)
     if words and (words[0] in text.DETERMINERS or words[0] in _BOUNDARIES):
         return [], words
-    for place in range(1, len(words)):
-        second = words[place] in text.DETERMINERS and words[place - 1] != "of"
-        if second or words[place] in _BOUNDARIES or _opens_clause(words, place):
-            return words[:place], words[place:]
+    for index in range(1, len(words)):
+        second = words[index] in text.DETERMINERS and words[index - 1] != "of"
+        if second or words[index] in _BOUNDARIES or _opens_clause(words, index):
+            return words[:index], words[index:]
     return words, []
 
 
-def _opens_clause(words: list[str], place: int) -> bool:
+def _opens_clause(words: list[str], index: int) -> bool:
     """Whether a participle says what the noun before it does ("horse eating grass"; not "wooden dining table")."""
-    word = words[place]
-    if not word.endswith("ing") or not bases(word, "verb") or describes([words[place - 1]]):
+    word = words[index]
+    if not word.endswith("ing") or not bases(word, "verb") or describes([words[index - 1]]):
         return False
-    return bool(find([words[place - 1]], "object")) and not find(words[place : place + 2], "object")
+    return bool(find([words[index - 1]], "object")) and not find(words[index : index + 2], "object")
 
 
 def _is_verb(word: str) -> bool:

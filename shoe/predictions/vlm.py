@@ -232,11 +232,7 @@ class _Columns:
         from shoe.lexicon.phrases import parse_phrase
 
         if text not in self._phrases:
-            try:
-                phrase = parse_phrase(text)
-                self._phrases[text] = (phrase.verb, phrase.object)
-            except ValueError:
-                self._phrases[text] = None
+            self._phrases[text] = next(iter(parse_phrase(text).readings), None)
         return self._phrases[text]
 
     def _check_replies(self) -> None:
