@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices
+from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.coordinates import CommonCoordinates, converted
+from shoe.core.equal_rows import Bits, as_bits, first_equal
 from shoe.core.interactions import Interactions
 from shoe.core.iou import Overlap
 from shoe.core.iou import iou as overlap_of
@@ -63,19 +64,18 @@ def merged(table: Interactions, iou: float) -> Indices:
 
 def distinct_pairs(table: Interactions) -> int:
     """Count the pairs of boxes with the same eight numbers and the same object word."""
-    return len(np.unique(_keys(table, [table.object]), axis=0))
+    return int(np.count_nonzero(first_equal(_columns(table, table.object)) == np.arange(len(table))))
 
 
-def repeats(table: Interactions) -> NDArray[np.bool_]:
+def repeats(table: Interactions) -> Mask:
     """(n,) triplets that say exactly what an earlier one of their image says: the same words, the same boxes."""
-    _, first = np.unique(_keys(table, [table.verb, table.object]), axis=0, return_index=True)
-    repeated = np.ones(len(table), bool)
-    repeated[first] = False
+    repeated: Mask = first_equal(_columns(table, table.verb, table.object)) != np.arange(len(table))
     return repeated
 
 
-def _keys(table: Interactions, words: list[NDArray[np.int32]]) -> NDArray[np.float64]:
-    return np.column_stack([table.image, *words, table.human_boxes, table.object_boxes])
+def _columns(table: Interactions, *words: Ints) -> list[Bits]:
+    of_boxes = [*as_bits(table.human_boxes), *as_bits(table.object_boxes)]
+    return [*as_bits(table.image), *(bits for column in words for bits in as_bits(column)), *of_boxes]
 
 
 def _earlier_rows(offsets: Indices) -> Iterator[tuple[Indices, Indices]]:

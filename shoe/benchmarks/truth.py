@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks import DEFAULT, benchmark, fields
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import triplet_name
 from shoe.benchmarks.classes import HoiClasses
@@ -21,6 +21,7 @@ from shoe.core.rows import Rows
 from shoe.io.files import read_bytes
 from shoe.io.json import parse_json
 from shoe.io.native import read_native
+from shoe.io.typed import shown
 
 _ZIP_MAGIC = b"PK"
 
@@ -159,7 +160,7 @@ def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows
         raise InputError(path, found=quote(data[:12]), expected=examples)
     document = parse_json(path, data)
     keys = f" with {', '.join(map(quote, list(document)[:8]))}" if isinstance(document, dict) and document else ""
-    raise InputError(path, found=fields.shown(document) + keys, expected=examples)
+    raise InputError(path, found=shown(document) + keys, expected=examples)
 
 
 def _from_table(table: Interactions) -> Rows:

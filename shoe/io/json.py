@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from shoe.core.errors import InputError, quote
+from shoe.io.typed import explained
+
+T = TypeVar("T")
 
 
 def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
@@ -25,6 +31,27 @@ def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _no_json(path, data, error, line) from None
+
+
+def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[Any, int, Any], str]) -> T:
+    """Parse JSON of a type; see :mod:`shoe.io.typed`.
+
+    Args:
+        path: the file, for messages.
+        data: its content.
+        kind: the type.
+        place: names a record of a list, given the document, the record's number and its content.
+
+    Raises:
+        InputError: if it is no JSON, or naming the record and field that break the type.
+    """
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):  # what is wrong is said below
+        return msgspec.json.decode(data, type=kind)
+    document = parse_json(path, data)
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise explained(path, error, document, kind, partial(place, document)) from None
 
 
 def encode(value: Any, *, readable: bool = False) -> bytes:

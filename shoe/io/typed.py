@@ -87,7 +87,8 @@ def explained(
                     continue
                 where.append(f"{words.get('item', 'item')} {index}" if where else place(int(index), value))
                 field = None if isinstance(_opened(node)[0], inspect.StructType) else field
-        node, words = _opened(node)
+        else:
+            node, words = _opened(node)
     except (KeyError, IndexError, TypeError, AttributeError, StopIteration):
         return InputError(path, found="a damaged structure", expected="another one", hint=message)
     if (missing := _MISSING.match(message)) and isinstance(value, dict):

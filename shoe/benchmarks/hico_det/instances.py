@@ -5,22 +5,43 @@ ones, pixel indices counted from 1, in both splits.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from shoe.benchmarks import fields
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import PlaceOf, check_range, triplet_name
+from shoe.core.arrays import Floats, Indices
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
-from shoe.io.json import parse_json
+from shoe.io.json import read_typed
+from shoe.io.typed import Box, Whole
 
 NAME = "hicodet instances JSON"
-_TRIPLET_LISTS = ("boxes_h", "boxes_o", "hoi", "object", "verb")
+
+_Boxes = Annotated[list[Box], Meta(extra={"item": "triplet"})]
+_Numbers = Annotated[list[Whole], Meta(extra={"item": "triplet"})]
+
+
+class _Image(Struct, gc=False):
+    boxes_h: _Boxes
+    boxes_o: _Boxes
+    hoi: _Numbers
+    object: _Numbers
+    verb: _Numbers
+
+
+class _Document(Struct, gc=False):
+    filenames: list[str]
+    verbs: list[str]
+    objects: list[str]
+    annotation: Annotated[list[_Image], Meta(extra={"item": "image"})]
+    correspondence: list[Annotated[tuple[Whole, Whole, Whole], Meta(extra={"expected": "[hoi, object, verb]"})]]
+    size: list[Annotated[tuple[Whole, Whole], Meta(extra={"expected": "[width, height]"})]] | UnsetType = UNSET
 
 
 def is_instances(data: bytes) -> bool:
@@ -34,65 +55,65 @@ def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split:
     Raises:
         InputError: naming the image and field that break the format.
     """
-    document = parse_json(path, data)
-    images = fields.take(path, None, document, "filenames", list)
-    verbs = _words(document, "verbs", path)
-    objects = _words(document, "objects", path)
-    annotation = fields.take(path, None, document, "annotation", list)
+    document = read_typed(path, data, _Document, _image_name)
+    images, annotation = document.filenames, document.annotation
     if len(annotation) != len(images):
         expected = f"{len(images)}, one per file name"
         raise InputError(path, field="annotation", found=f"{len(annotation)} images", expected=expected)
-    try:
-        classes = fields.whole(fields.rows(document["correspondence"], 3))
-        counts = _counts(annotation)
-        columns = {name: fields.flat([entry[name] for entry in annotation]) for name in _TRIPLET_LISTS}
-        human_boxes, object_boxes = fields.rows(columns["boxes_h"], 4), fields.rows(columns["boxes_o"], 4)
-        hoi, object_, verb = (fields.whole_numbers(columns[name]) for name in ("hoi", "object", "verb"))
-        sizes = fields.whole(fields.rows(document["size"], 2)).astype(np.float64) if "size" in document else None
-    except (TypeError, KeyError, ValueError):
-        _explain(document, path)
-    image = np.repeat(np.arange(len(images)), counts)
-    place = (images, image)
-    check_range(path, place, "object", object_, len(objects))
-    check_range(path, place, "verb", verb, len(verbs))
-    check_range(path, place, "hoi", hoi, len(classes))
-    _check_agreement(path, place, classes, np.stack([hoi, object_, verb], axis=1))
+    image = np.repeat(np.arange(len(images)), _counts(path, document))
+    hoi, object_, verb = (
+        np.fromiter(chain.from_iterable(lists), np.int64, len(image))
+        for lists in (
+            [entry.hoi for entry in annotation],
+            [entry.object for entry in annotation],
+            [entry.verb for entry in annotation],
+        )
+    )
+    check_range(path, (images, image), "object", object_, len(document.objects))
+    check_range(path, (images, image), "verb", verb, len(document.verbs))
+    check_range(path, (images, image), "hoi", hoi, len(document.correspondence))
+    _check_agreement(
+        path,
+        (images, image),
+        np.array(document.correspondence, np.int64).reshape(-1, 3),
+        np.stack([hoi, object_, verb], axis=1),
+    )
     return Rows(
         images=images,
         image=image,
-        human_boxes=human_boxes,
-        object_boxes=object_boxes,
-        verbs=verbs,
-        objects=objects,
+        human_boxes=_boxes([entry.boxes_h for entry in annotation], len(image)),
+        object_boxes=_boxes([entry.boxes_o for entry in annotation], len(image)),
+        verbs=document.verbs,
+        objects=document.objects,
         verb=verb,
         object=object_,
         coordinates=np.full(len(images), Coordinates.PIXELS_1, np.uint8),
-        sizes=sizes,
+        sizes=None if document.size is UNSET else np.array(document.size, np.float64).reshape(-1, 2),
     )
 
 
-def _words(document: dict[str, Any], field: str, path: str | Path) -> list[str]:
-    words: list[str] = fields.take(path, None, document, field, list)
-    for word in words:
-        if not isinstance(word, str):
-            raise InputError(path, field=field, found=fields.shown(word), expected="names")
-    return words
+def _image_name(document: Any, number: int, _record: object) -> str:
+    return f"image {quote(document['filenames'][number])}"
 
 
-def _counts(annotation: Sequence[dict[str, Any]]) -> list[int]:
-    counts = [len(entry["hoi"]) for entry in annotation]
-    for name in _TRIPLET_LISTS:
-        if [len(entry[name]) for entry in annotation] != counts:
-            raise ValueError
+def _counts(path: str | Path, document: _Document) -> Indices:
+    """(m,) triplets of each image, of which all its lists have to tell."""
+    counts = np.array([len(entry.hoi) for entry in document.annotation], np.int64)
+    for field in ("boxes_h", "boxes_o", "object", "verb"):
+        lengths = np.array([len(getattr(entry, field)) for entry in document.annotation], np.int64)
+        if (lengths != counts).any():
+            number = int(np.argmax(lengths != counts))
+            record, found = f"image {quote(document.filenames[number])}", f"{lengths[number]} entries"
+            raise InputError(path, record=record, field=field, found=found, expected=f"{counts[number]}, as in hoi")
     return counts
 
 
-def _check_agreement(
-    path: str | Path,
-    place: PlaceOf,
-    classes: NDArray[np.int64],
-    triplets: NDArray[np.int64],
-) -> None:
+def _boxes(lists: Sequence[list[Box]], count: int) -> Floats:
+    numbers = chain.from_iterable(chain.from_iterable(lists))
+    return np.fromiter(numbers, np.float64, 4 * count).reshape(-1, 4)
+
+
+def _check_agreement(path: str | Path, place_of: PlaceOf, classes: Indices, triplets: Indices) -> None:
     """A triplet says its class twice: by ``hoi``, and by ``object`` and ``verb``; both have to say the same."""
     order = np.full(len(classes), -1)
     inside = (classes[:, 0] >= 0) & (classes[:, 0] < len(classes))
@@ -103,26 +124,4 @@ def _check_agreement(
         hoi, object_, verb = triplets[row]
         expected = "the object and verb that correspondence gives this hoi"
         found = f"{hoi} with object {object_} and verb {verb}"
-        raise InputError(path, record=triplet_name(place, row), field="hoi", found=found, expected=expected)
-
-
-def _explain(document: dict[str, Any], path: str | Path) -> NoReturn:
-    """Raise the error of the first place that breaks the form."""
-    for name, expected in (("correspondence", "hoi, object, verb"), ("size", "width, height")):
-        for number, row in enumerate(fields.take(path, None, document, name, list)):
-            fields.take_row(path, f"{name} {number}", row, "entry", expected)
-            for value in row:
-                fields.take_whole_number(path, f"{name} {number}", value, "entry")
-    for number, entry in enumerate(document["annotation"]):
-        record = f"image {quote(document['filenames'][number])}"
-        lists = {name: fields.take(path, record, entry, name, list) for name in _TRIPLET_LISTS}
-        for name, values in lists.items():
-            if len(values) != len(lists["hoi"]):
-                expected = f"{len(lists['hoi'])}, as in hoi"
-                raise InputError(path, record=record, field=name, found=f"{len(values)} entries", expected=expected)
-            for i, value in enumerate(values):
-                if name.startswith("boxes"):
-                    fields.take_row(path, f"{record}: triplet {i}", value, name, fields.BOX)
-                else:
-                    fields.take_whole_number(path, f"{record}: triplet {i}", value, name)
-    fields.unexplained(path, f"the format {NAME}")
+        raise InputError(path, record=triplet_name(place_of, row), field="hoi", found=found, expected=expected)

@@ -10,23 +10,43 @@ reader, which names them; in a test image it is an error.
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
-from shoe.benchmarks import fields
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import check_boxes, check_range, objects_of, triplet_name
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
-from shoe.io.json import parse_json
+from shoe.io.json import read_typed
+from shoe.io.typed import BoxOrText, WholeOrText
 
 NAME = "PPDM/QPIC JSON"
 _TEST = "test2015"
+
+
+class _Box(Struct, gc=False):
+    bbox: BoxOrText
+    category_id: WholeOrText
+
+
+class _Hoi(Struct, gc=False):
+    subject_id: WholeOrText
+    object_id: WholeOrText
+    category_id: WholeOrText
+    hoi_category_id: WholeOrText = 0
+
+
+class _Image(Struct, gc=False):
+    file_name: str
+    annotations: Annotated[list[_Box], Meta(extra={"item": "box"})]
+    hoi_annotation: Annotated[list[_Hoi], Meta(extra={"item": "triplet"})]
 
 
 def is_ppdm(data: bytes) -> bool:
@@ -40,25 +60,20 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
     Raises:
         InputError: naming the image and field that break the format.
     """
-    records = parse_json(path, data)
     numbering = benchmark.classes
-    try:
-        images = [record["file_name"] for record in records]
-        box_lists = [record["annotations"] for record in records]
-        hoi_lists = [record["hoi_annotation"] for record in records]
-        boxes, hois = fields.flat(box_lists), fields.flat(hoi_lists)
-        corners = fields.rows([box["bbox"] for box in boxes], 4, text=True)
-        category = fields.whole_numbers([box["category_id"] for box in boxes], text=True)
-        human = fields.whole_numbers([hoi["subject_id"] for hoi in hois], text=True)
-        target = fields.whole_numbers([hoi["object_id"] for hoi in hois], text=True)
-        verb = fields.whole_numbers([hoi["category_id"] for hoi in hois], text=True)
-        hoi = fields.whole_numbers([hoi.get("hoi_category_id", 0) for hoi in hois], text=True)
-        is_test = np.array([_TEST in name for name in images], bool)
-    except (TypeError, KeyError, ValueError, AttributeError):
-        _explain(records, path)
-    counts = np.array([len(boxes_of_image) for boxes_of_image in box_lists], np.int64)
-    image = np.repeat(np.arange(len(images)), [len(hois_of_image) for hois_of_image in hoi_lists])
-
+    records = read_typed(path, data, list[_Image], _image_name)
+    images = [record.file_name for record in records]
+    is_test = np.array([_TEST in name for name in images], bool)
+    counts = np.array([len(record.annotations) for record in records], np.int64)
+    image = np.repeat(np.arange(len(images)), [len(record.hoi_annotation) for record in records])
+    boxes = list(chain.from_iterable(record.annotations for record in records))
+    hois = list(chain.from_iterable(record.hoi_annotation for record in records))
+    corners = np.array([box.bbox for box in boxes], np.float64).reshape(-1, 4)
+    category = np.array([box.category_id for box in boxes], np.float64).astype(np.int64)
+    human, target, verb, hoi = (
+        np.array([getattr(hoi, field) for hoi in hois], np.float64).astype(np.int64)
+        for field in ("subject_id", "object_id", "category_id", "hoi_category_id")
+    )
     usable = _usable_images(path, images, image, is_test, counts, human, target)
     kept = usable[image]
     image, human, target, verb, hoi = (column[kept] for column in (image, human, target, verb, hoi))
@@ -125,20 +140,6 @@ def _check_hoi(
         )
 
 
-def _explain(records: list[Any], path: str | Path) -> NoReturn:
-    """Raise the error of the first place that breaks the form."""
-    for number, record in enumerate(records):
-        name = fields.take(path, f"image {number}", record, "file_name", str)
-        where = f"image {quote(name)}"
-        for i, box in enumerate(fields.take(path, where, record, "annotations", list)):
-            place = f"{where}: box {i}"
-            fields.take_row(path, place, fields.take(path, place, box, "bbox", list), "bbox", fields.BOX, text=True)
-            category = fields.take(path, place, box, "category_id", object)
-            fields.take_whole_number(path, place, category, "category_id", text=True)
-        for i, hoi in enumerate(fields.take(path, where, record, "hoi_annotation", list)):
-            place = f"{where}: triplet {i}"
-            for field in ("subject_id", "object_id", "category_id"):
-                value = fields.take(path, place, hoi, field, object)
-                fields.take_whole_number(path, place, value, field, text=True)
-            fields.take_whole_number(path, place, hoi.get("hoi_category_id", 0), "hoi_category_id", text=True)
-    fields.unexplained(path, f"the format {NAME}")
+def _image_name(_document: object, number: int, record: Any) -> str:
+    name = record.get("file_name") if isinstance(record, dict) else None
+    return f"image {quote(name) if isinstance(name, str) else number}"
