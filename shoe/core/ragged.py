@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices
+from shoe.core.arrays import Floats, Indices
 
 
 def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
@@ -32,8 +32,8 @@ def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
     yield from zip(starts, [*starts[1:], len(count)], strict=True)
 
 
-def places(count: Indices) -> Indices:
-    """(total,) place of each element in its group, from 0; groups stand one after the other."""
+def index_in_group(count: Indices) -> Indices:
+    """(total,) index of each element in its group, from 0; groups stand one after the other."""
     return np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
 
 
@@ -53,3 +53,13 @@ def distinct(values: Indices) -> Indices:
     """Distinct values, ascending; ``np.unique`` first imports what takes as long as scoring a small file."""
     ascending = np.sort(values)
     return ascending[first_of_each(ascending)]
+
+
+def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:
+    """Rows with the ``most`` highest scores of each group, ascending; of equal scores the first (or last) rows stay."""
+    sizes = np.bincount(group, minlength=1)
+    if sizes.max(initial=0) <= most:
+        return np.arange(len(group))
+    row = np.arange(len(group))
+    order = np.lexsort((-row if reverse_ties else row, -score, group))
+    return np.sort(order[index_in_group(sizes) < most])

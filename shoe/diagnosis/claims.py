@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Ints, Mask
-from shoe.core.ragged import first_of_each, places
+from shoe.core.ragged import first_of_each, index_in_group
 from shoe.core.seeded import random_numbers
 from shoe.diagnosis.fixes import Aims, Claims, State
 from shoe.diagnosis.flow import NO_PART, ErrorType
@@ -115,7 +115,7 @@ def _turns(image: Ints, rank: Indices, prediction: Indices) -> Iterator[Indices]
     chooser = prediction[first_of_each(prediction)]
     order = chooser[np.argsort(image[chooser] * np.int64(len(rank)) + rank[chooser])]
     turn = np.zeros(len(image), np.int64)
-    turn[order] = places(np.bincount(image[chooser], minlength=1))
+    turn[order] = index_in_group(np.bincount(image[chooser], minlength=1))
     turns = turn[prediction]
     by_turn = np.argsort(turns.astype(np.uint16) if turns.max(initial=0) < 1 << 16 else turns, kind="stable")
     end = 0

@@ -18,7 +18,7 @@ from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.equal_rows import as_bits, first_equal
 from shoe.core.errors import unknown_name
 from shoe.core.iou import iou
-from shoe.core.ragged import expand, first_of_each, places
+from shoe.core.ragged import expand, first_of_each, index_in_group
 from shoe.diagnosis.overlaps import Overlaps, overlaps
 from shoe.diagnosis.scope import Scope
 from shoe.matching.nms import greedily_kept
@@ -205,7 +205,7 @@ def _standing_alone(image: Indices, label: NDArray[np.integer], *boxes: Floats) 
 def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
     """(t,) triplets that overlap none which was kept before them, of their image and label, in all boxes."""
     count = np.bincount(image)
-    place = places(count)
+    place = index_in_group(count)
     first = np.arange(len(image)) - place
     later, earlier = expand(first, place)
     same = label[later] == label[earlier]

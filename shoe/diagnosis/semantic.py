@@ -16,7 +16,7 @@ from shoe.diagnosis.mended import Tables
 from shoe.diagnosis.misses import Misses, misses_of
 from shoe.diagnosis.sides import sides_of
 from shoe.diagnosis.wording import MOST, Wording, wording_of
-from shoe.lexicon.digest import lexicon_digest
+from shoe.lexicon.resolve import lexicon_digest
 from shoe.protocols.named import SEMANTIC
 from shoe.protocols.options import SemanticOptions
 from shoe.protocols.signature import Signature, sign

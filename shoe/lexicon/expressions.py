@@ -7,8 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from shoe.lexicon.morphology import noun_forms, undoubled, verb_forms
-from shoe.lexicon.spelling import american
+from shoe.lexicon.morphology import american, noun_forms, undoubled, verb_forms
 from shoe.lexicon.store import Pos, lexicon
 
 Part = Literal["verb", "object"]

@@ -1,5 +1,11 @@
-"""Inflection: suffix rules from form to base as WordNet's morphy has them, and spelling rules from base to forms."""
+"""Inflection: suffix rules from form to base as WordNet's morphy has them, and spelling rules from base to forms.
 
+And British spelling to American, for words that WordNet has only in the American one.
+"""
+
+import re
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Literal
 
 # morphy(7WN), "Rules of Detachment": ending of the form, ending of the base.
@@ -27,6 +33,19 @@ _DETACHMENTS = {
     ],
 }
 _VOWELS = frozenset("aeiou")
+_SPELLINGS = Path(__file__).parent / "data" / "spellings.tsv"
+_AMERICAN = [
+    (re.compile(pattern), replacement)
+    for pattern, replacement in [
+        (r"our(?=s?$|ed$|ing$|ful|ite|able)", "or"),
+        (r"(?<=[bt])re(?=s?$|d$)", "er"),
+        (r"(?<=..)is(?=e[ds]?$|ing$|er$)", "iz"),
+        (r"(?<=.)ys(?=e[ds]?$|ing$)", "yz"),
+        (r"ogue(?=s?$)", "og"),
+        (r"ll(?=ed$|ing$|er$)", "l"),
+        (r"(?<=.)[ao]e", "e"),
+    ]
+]
 
 
 def substitutions(form: str, pos: Literal["n", "v"]) -> list[str]:
@@ -94,3 +113,19 @@ def _doubled(base: str) -> list[str]:
     doubled = base + base[-1]
     syllables = sum(letter in _VOWELS and (i == 0 or plain[i - 1] not in _VOWELS) for i, letter in enumerate(plain))
     return [doubled] if syllables == 1 else [base, doubled]
+
+
+@lru_cache(maxsize=10_000)
+def american(word: str) -> tuple[str, ...]:
+    """Return the American spellings that a word may have, without asking whether they exist; () if none differs."""
+    listed = _spellings()
+    if word in listed:
+        return (listed[word],)
+    if word.endswith("s") and word[:-1] in listed:
+        return (listed[word[:-1]] + "s",)
+    return tuple(changed for pattern, by in _AMERICAN if (changed := pattern.sub(by, word)) != word)
+
+
+@cache
+def _spellings() -> dict[str, str]:
+    return dict(line.split("\t") for line in _SPELLINGS.read_text("utf-8").splitlines()[1:])

@@ -6,9 +6,11 @@ first, then for objects the pooled senses of its nouns, for verbs the head verb 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Literal, get_args
 
 from shoe.core.errors import unknown_name
@@ -28,6 +30,7 @@ _LITERAL = text.WORD_CLASSES["literal_particles"]
 _PHRASAL = text.WORD_CLASSES["phrasal_verbs"]
 # A participle before a noun describes it ("parked car"), unless tagged texts know it well as a noun ("building").
 _NOUN_USES = 5
+_TABLES = Path(__file__).parent / "data"
 _ROLES = frozenset(["instr", "obj"])
 
 
@@ -93,6 +96,15 @@ def _resolved(word: str, part: Part, object_words: ObjectWords) -> Resolution:
     name = lexicon().name
     candidates = (Candidate(s.synset, name(s.synset), s.lemma, s.reason) for s in reversed(first.values()))
     return Resolution(word, part, tuple(candidates))
+
+
+@cache
+def lexicon_digest() -> str:
+    """8 hex digits of the compiled lexicon and its tables: what they resolve a word to can move a semantic figure."""
+    digest = hashlib.sha256(lexicon().digest.encode())
+    for name in ("aliases.tsv", "spellings.tsv", "word_classes.txt"):
+        digest.update((_TABLES / name).read_bytes())
+    return digest.hexdigest()[:8]
 
 
 def _verb(words: list[str], spelled: str) -> Iterable[Sense]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.ragged import distinct, first_of_each, places
+from shoe.core.ragged import distinct, first_of_each, index_in_group
 from shoe.evidence.bounds import Prospects
 from shoe.evidence.charges import rivals_of
 from shoe.lexicon.expressions import Part
@@ -164,7 +164,7 @@ def _shares(prospects: Prospects, bounds: tuple[Floats, Floats], truth: Indices,
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cells:
-    """Cells with askable pairs: their influence, and the pairs, cell by cell, as flat places in (C, S)."""
+    """Cells with askable pairs: their influence, and the pairs, cell by cell, as flat index_in_group in (C, S)."""
 
     part: Part
     influence: Floats
@@ -248,7 +248,7 @@ def _raising(side: _Side, values: Floats, guesses: Floats, hoi: Indices, rows: I
     np.maximum.at(best, cell, guess)
     top = np.flatnonzero(guess == best[cell])
     starts = np.flatnonzero(first_of_each(cell[top]))
-    top = top[places(np.diff(starts, append=len(top))) < _SENSES]
+    top = top[index_in_group(np.diff(starts, append=len(top))) < _SENSES]
     chosen = np.zeros(side.askable.shape, bool)
     chosen[classes[top], senses[top]] = True
     return chosen

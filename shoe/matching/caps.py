@@ -1,20 +1,10 @@
-"""Limits on how many predictions an image, or a class, may have: the best scores stay."""
+"""The limit on how many predictions an image may have, as GEN-VLKT's evaluator applies it."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices
-from shoe.core.ragged import first_of_each, places
-
-
-def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:
-    """Rows with the ``most`` highest scores of each group, ascending; of equal scores the first (or last) rows stay."""
-    sizes = np.bincount(group, minlength=1)
-    if sizes.max(initial=0) <= most:
-        return np.arange(len(group))
-    row = np.arange(len(group))
-    order = np.lexsort((-row if reverse_ties else row, -score, group))
-    return np.sort(order[places(sizes) < most])
+from shoe.core.ragged import first_of_each, index_in_group
 
 
 def best_with_first_copies(image: NDArray[np.integer], score: Floats, most: int) -> Indices:
@@ -26,5 +16,5 @@ def best_with_first_copies(image: NDArray[np.integer], score: Floats, most: int)
     order = np.lexsort((np.arange(len(image)), -score, image))
     new = first_of_each(image[order]) | first_of_each(score[order])
     first_copy = order[np.flatnonzero(new)[np.cumsum(new) - 1]] if len(order) else order
-    rows: Indices = first_copy[places(np.bincount(image, minlength=1)) < most]
+    rows: Indices = first_copy[index_in_group(np.bincount(image, minlength=1)) < most]
     return rows

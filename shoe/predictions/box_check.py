@@ -17,7 +17,7 @@ from shoe.core.arrays import Floats, Indices, Ints
 from shoe.core.coordinates import CommonCoordinates, converted
 from shoe.core.interactions import Interactions
 from shoe.core.iou import Overlap, iou
-from shoe.core.ragged import expand, places
+from shoe.core.ragged import best_of_each, expand
 from shoe.predictions.boxes import Convention, parse_convention
 
 _SQUARES = (224, 336, 384, 448, 512, 640, 1024)
@@ -147,8 +147,7 @@ def _fits(
 
     Conventions that need sizes are left out unless all sizes are known.
     """
-    order = np.lexsort((-sample.score, sample.image))
-    best = np.sort(order[places(np.diff(sample.offsets)) < _BEST_OF_IMAGE])
+    best = best_of_each(sample.image, sample.score, _BEST_OF_IMAGE)
     image = sample.image[best]
     per_row = sizes[image].astype(np.float64)
     all_known = bool((per_row > 0).all())

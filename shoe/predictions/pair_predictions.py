@@ -38,7 +38,7 @@ from shoe.core.arrays import Floats, Indices
 from shoe.core.equal_rows import Bits, as_bits, first_equal, first_of_run, together
 from shoe.core.errors import InputError, near, quote
 from shoe.core.interactions import Interactions
-from shoe.core.ragged import places
+from shoe.core.ragged import index_in_group
 from shoe.core.rows import Rows
 from shoe.io.files import read_bytes
 from shoe.io.typed import Box, Finite, ImageName, Whole
@@ -137,7 +137,7 @@ def _read(source: Source, convention: Convention) -> Pairs:
     images = image_names(source, (record.filename for record in records), "filename")
     pairs = list(chain.from_iterable(record.box_pairs for record in records))
     counts = np.fromiter((len(record.box_pairs) for record in records), np.int64, len(records))
-    image, index = np.repeat(np.arange(len(records)), counts), places(counts)
+    image, index = np.repeat(np.arange(len(records)), counts), index_in_group(counts)
 
     def place(row: int) -> str:
         return f"image {quote(images[image[row]])}: pair {index[row]}"

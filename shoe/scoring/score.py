@@ -15,7 +15,7 @@ from shoe.core.coordinates import Coordinates
 from shoe.core.interactions import Interactions
 from shoe.evidence.profile import Profile, profile_of
 from shoe.evidence.resolution import Resolution, resolution_of
-from shoe.lexicon.digest import lexicon_digest
+from shoe.lexicon.resolve import lexicon_digest
 from shoe.matching.task import Task
 from shoe.predictions.box_check import BoxReport, examine_boxes
 from shoe.predictions.notes import ReadNotes

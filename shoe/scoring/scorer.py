@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.ragged import distinct, places
+from shoe.core.ragged import best_of_each, distinct, index_in_group
 from shoe.matching.assign import assign
-from shoe.matching.caps import best_of_each
 from shoe.matching.nms import pair_nms
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.repeats import repeated
@@ -297,4 +296,4 @@ def _confident(task: Task, rows: Indices, options: SemanticOptions) -> Indices:
     order = np.lexsort((rows, -score, group))
     sizes = np.bincount(group, minlength=1)
     kept = np.ceil(options.tau * sizes - _ROUNDING).astype(np.int64)
-    return np.sort(rows[order[places(sizes) < np.repeat(kept, sizes)]])
+    return np.sort(rows[order[index_in_group(sizes) < np.repeat(kept, sizes)]])

@@ -8,7 +8,8 @@ import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.matching.caps import best_of_each, best_with_first_copies
+from shoe.core.ragged import best_of_each
+from shoe.matching.caps import best_with_first_copies
 from shoe.matching.nms import pair_nms
 from shoe.matching.strict import true_positives
 from shoe.matching.task import Task

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.core.ragged import blocks, expand, first_of_each, places
+from shoe.core.ragged import blocks, expand, first_of_each, index_in_group
 
 counts = st.lists(st.integers(0, 9), max_size=12)
 
@@ -29,7 +29,7 @@ def test_blocks_cover_all_elements_once_and_stay_small(sizes: list[int], most: i
 
 @given(counts)
 def test_places_count_up_in_each_group(sizes: list[int]) -> None:
-    assert places(np.array(sizes, np.int64)).tolist() == [k for size in sizes for k in range(size)]
+    assert index_in_group(np.array(sizes, np.int64)).tolist() == [k for size in sizes for k in range(size)]
 
 
 def test_first_of_each_run() -> None:

@@ -1,7 +1,6 @@
 import pytest
 
-from shoe.lexicon.morphology import noun_forms, undoubled, verb_forms
-from shoe.lexicon.spelling import american
+from shoe.lexicon.morphology import american, noun_forms, undoubled, verb_forms
 
 
 @pytest.mark.parametrize(

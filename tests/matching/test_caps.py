@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.matching.caps import best_of_each, best_with_first_copies
+from shoe.core.ragged import best_of_each
+from shoe.matching.caps import best_with_first_copies
 
 rows = st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.5, 0.9])), max_size=30)
 
