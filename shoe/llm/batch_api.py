@@ -10,13 +10,14 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
 
-from shoe.core.errors import MissingExtraError, ShoeError
-from shoe.llm.endpoint import OFFICIAL, Endpoint
+from shoe.core.errors import ShoeError
+from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import Transient, http_error
-from shoe.llm.retry import retrying
+from shoe.llm.limits import Limits
+from shoe.llm.retry import policy
+from shoe.llm.sdk import client, connection_error
 
 _MARK = "shoe"
-_OWN_HEADERS = ("accept", "connection", "content-", "host", "idempotency-", "transfer-", "user-agent", "x-stainless-")
 _MOST_LISTED = 1000
 _T = TypeVar("_T")
 
@@ -37,7 +38,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """How a batch stands, as far as the endpoint says in the API's form.
+    """How a batch stands, as far as the endpoint says as the API has it.
 
     Attributes:
         id: of the batch.
@@ -88,31 +89,19 @@ class BatchApi:
         self,
         place: Endpoint,
         model: str,
-        timeout: float,
-        tries: int,
+        limits: Limits,
         sleep: Callable[[float], None],
         stopped: Callable[[], bool],
     ) -> None:
-        try:
-            import openai
-        except ImportError:
-            raise MissingExtraError("asking an endpoint", "llm") from None
+        retries = policy(limits.tries, stopped)
+        from tenacity import Retrying
+
         self._place = place
-        self._key = place.key or "none"
         self._model = model
-        self._tries = tries
+        self._limits = limits
         self._stopped = stopped
-        self._retrying = retrying(tries, sleep, stopped)
-        self._client = openai.OpenAI(
-            api_key=self._key,
-            base_url=place.base_url,
-            max_retries=0,
-            timeout=timeout,
-            http_client=openai.DefaultHttpxClient(
-                follow_redirects=False,
-                event_hooks={"request": [] if place.base_url == OFFICIAL else [self._leave_only_ours]},
-            ),
-        )
+        self._retrying = Retrying(sleep=sleep, **retries)
+        self._client = client(place, limits.timeout)
         self._folder = TemporaryDirectory(prefix="shoe-")
 
     def __enter__(self) -> Self:
@@ -223,13 +212,6 @@ class BatchApi:
         with path.open("rb") as stream:
             yield from stream
 
-    def _leave_only_ours(self, request: Any) -> None:
-        """Take out what the SDK finds in OPENAI_... variables: it is for the official endpoint, and for no other."""
-        for name in list(request.headers):
-            if not name.lower().startswith(_OWN_HEADERS):
-                del request.headers[name]
-        request.headers["Authorization"] = f"Bearer {self._key}"
-
     def _call(self, ask: Callable[[], _T]) -> _T:
         try:
             answered: _T = self._retrying.copy()(self._attempt, ask)
@@ -237,17 +219,15 @@ class BatchApi:
         except Transient as last:
             if self._stopped():
                 raise StoppedError from None
-            raise ShoeError(f"{self._place}: it does not answer after {self._tries} tries: {last}") from None
+            raise ShoeError(f"{self._place}: it does not answer after {self._limits.tries} tries: {last}") from None
 
     def _attempt(self, ask: Callable[[], _T]) -> _T:
         import openai
 
         try:
             return ask()
-        except openai.APITimeoutError:
-            raise Transient("timeout") from None
         except openai.APIConnectionError as error:
-            raise Transient("dropped", self._place.shown(str(error.__cause__ or error))) from None
+            raise connection_error(self._place, error, self._limits.timeout) from None
         except (AttributeError, RecursionError, TypeError, ValueError):  # over what is no JSON, the SDK stumbles
             raise Transient(*_ODD) from None
         except openai.APIStatusError as error:

@@ -2,7 +2,7 @@
 
 What is remembered of a batch, in this order, so that it is begun once and read whole:
 
-- ``{"event": "prepared", "digest", "requests": [[custom_id, asking, keys], ...]}`` before anything is sent;
+- ``{"event": "prepared", "digest", "requests": [[custom_id, attempt, keys], ...]}`` before anything is sent;
 - ``{"event": "uploaded", "digest", "file"}``;
 - ``{"event": "started", "digest", "batch"}``;
 - ``{"event": "ended", "digest"}`` after its last answer was kept.
@@ -26,18 +26,17 @@ from shoe.core.errors import ShoeError
 from shoe.llm.chat import Chat
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import NoResponseFormatError, Transient, answer
-from shoe.rating.questions import KEY_BYTES, Group, Question, Recorder
+from shoe.llm.request import KEY_BYTES, Recorder, Request
 
 _START, _BETWEEN, _END = b'{"custom_id":"', b'","method":"POST","url":"/v1/chat/completions","body":', b"}\n"
 
-
 Name = tuple[bytes, int]
-"""Of a question: its key, and which asking it is."""
+"""Of a question: its key, and which attempt it is."""
 
 
-def name_of(question: Question) -> Name:
-    """Key and asking of a question."""
-    return question.key, question.asking
+def names_of(request: Request) -> list[Name]:
+    """Key and attempt of each question."""
+    return [(key, request.attempt) for key in request.keys]
 
 
 @dataclass(slots=True)
@@ -49,54 +48,56 @@ class Started:
         requests: per custom id its questions, in the order in which they are asked.
         file: id of the upload, if known.
         batch: its own id, if known.
-        found: those of its questions that this run asks for.
+        found: those of its questions that this run asks, each as a request of its own.
+        beside: whether others were under way at the same time, at any time.
     """
 
     digest: str
     requests: dict[str, list[Name]]
     file: str | None = None
     batch: str | None = None
-    found: dict[Name, Question] = field(default_factory=dict)
+    found: dict[Name, Request] = field(default_factory=dict)
+    beside: bool = False
 
     @property
     def found_all(self) -> bool:
-        """Whether this run asks for all of its questions, as far as is known."""
+        """Whether this run asks all of its questions, as far as is known."""
         return len(self.found) == sum(map(len, self.requests.values()))
 
-    def asked(self, custom_id: str) -> list[Question]:
-        """The questions of one request that this run asks for."""
-        return [self.found[name] for name in self.requests[custom_id] if name in self.found]
+    def asked(self, custom_id: str) -> Request | None:
+        """Those questions of one request that this run asks; None if it asks none."""
+        return _together([self.found[name] for name in self.requests[custom_id] if name in self.found])
 
-    def group(self, custom_id: str) -> Group | None:
-        """The questions of one request; None if this run does not ask for all of them.
+    def request(self, custom_id: str) -> Request | None:
+        """One request; None if this run does not ask all of its questions.
 
-        An answer is read with the ids of all that was asked: some of its questions alone may have other ones.
+        An answer is read by what was asked: some of its questions alone may be told apart by other ids.
         """
-        asked = self.asked(custom_id)
-        return asked if len(asked) == len(self.requests[custom_id]) else None
+        found = all(name in self.found for name in self.requests[custom_id])
+        return self.asked(custom_id) if found else None
 
 
 class Supply:
-    """The groups that are still to be asked, without the questions that are in a batch already."""
+    """The requests that are still to be made, without the questions that are in a batch already."""
 
-    def __init__(self, groups: Iterator[Group]) -> None:
-        self._groups = groups
-        self._waiting: deque[Group] = deque()
-        self._again: deque[Group] = deque()
+    def __init__(self, requests: Iterator[Request]) -> None:
+        self._requests = requests
+        self._waiting: deque[Request] = deque()
+        self._again: deque[Request] = deque()
         self._batch_of: dict[Name, Started] = {}
 
-    def take(self, *, again: bool) -> Group | None:
-        """The next group to be asked; those that are asked again, if at all, after the others."""
-        group = self._waiting.popleft() if self._waiting else self._drawn()
-        return self._again.popleft() if group is None and again and self._again else group
+    def take(self, *, again: bool) -> Request | None:
+        """The next request; those that are made again, if at all, after the others."""
+        request = self._waiting.popleft() if self._waiting else self._drawn()
+        return self._again.popleft() if request is None and again and self._again else request
 
-    def put_back(self, group: Group) -> None:
-        """Let a group that was taken be the next one."""
-        self._waiting.appendleft(group)
+    def put_back(self, request: Request) -> None:
+        """Let a request that was taken be the next one."""
+        self._waiting.appendleft(request)
 
-    def ask_again(self, group: Group) -> None:
-        """Let a group without an answer be asked again."""
-        self._again.append(group)
+    def ask_again(self, request: Request) -> None:
+        """Let a request without an answer be made again."""
+        self._again.append(request)
 
     def hold(self, started: Started) -> None:
         """Leave out the questions of a batch from now on; they are told to it."""
@@ -109,20 +110,23 @@ class Supply:
                 self._batch_of.pop(name, None)
 
     def find(self, enough: Callable[[], bool]) -> None:
-        """Go on through the groups until the batches were told of enough of their questions."""
-        while not enough() and (group := self._drawn()):
-            self._waiting.append(group)
+        """Go on through the requests until the batches were told of enough of their questions."""
+        while not enough() and (request := self._drawn()):
+            self._waiting.append(request)
 
-    def _drawn(self) -> Group | None:
-        for group in self._groups:
-            rest: list[Question] = []
-            for question in group:
-                if started := self._batch_of.get(name_of(question)):
-                    started.found[name_of(question)] = question
+    def _drawn(self) -> Request | None:
+        for request in self._requests:
+            if self._batch_of.keys().isdisjoint(names_of(request)):
+                return request
+            rest: list[Request] = []
+            for part in request.parts():
+                (name,) = names_of(part)
+                if started := self._batch_of.get(name):
+                    started.found[name] = part
                 else:
-                    rest.append(question)
+                    rest.append(part)
             if rest:
-                return rest
+                return _together(rest)
         return None
 
 
@@ -131,7 +135,7 @@ class Draft:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.groups: dict[str, Group] = {}
+        self.requests: dict[str, Request] = {}
         self.size = 0
         self._digest = hashlib.blake2b(digest_size=16)
         self._stream = path.open("wb")
@@ -144,26 +148,28 @@ class Draft:
     ) -> None:
         self._stream.close()
 
-    def add(self, custom_id: str, group: Group, line: bytes) -> None:
+    def add(self, custom_id: str, request: Request, line: bytes) -> None:
         """Add one request."""
         self._stream.write(line)
         self._digest.update(line)
-        self.groups[custom_id] = group
+        self.requests[custom_id] = request
         self.size += len(line)
 
     def started(self) -> Started:
         """The batch that it is to become."""
         return Started(
             digest=self._digest.hexdigest(),
-            requests={custom_id: list(map(name_of, group)) for custom_id, group in self.groups.items()},
-            found={name_of(question): question for group in self.groups.values() for question in group},
+            requests={custom_id: names_of(request) for custom_id, request in self.requests.items()},
+            found={
+                name: part for request in self.requests.values() for part in request.parts() for name in names_of(part)
+            },
         )
 
 
-def line(chat: Chat, group: Group, structured: bool) -> tuple[str, bytes]:
+def line(chat: Chat, request: Request, structured: bool) -> tuple[str, bytes]:
     """Custom id and line of one request."""
-    name = chat.once(group, structured)
-    return name, _START + name.encode() + _BETWEEN + chat.body(group, structured) + _END
+    name = chat.once(request, structured)
+    return name, _START + name.encode() + _BETWEEN + chat.body(request, structured) + _END
 
 
 def prepared(started: Started) -> Mapping[str, Any]:
@@ -193,7 +199,7 @@ class Past:
     def _follow(self, event: Mapping[str, Any]) -> None:
         match event:
             case {"event": "prepared", "digest": digest, "requests": requests}:
-                self.open[digest] = Started(digest, {name: _names(keys, asking) for name, asking, keys in requests})
+                self.open[digest] = Started(digest, {name: _names(keys, attempt) for name, attempt, keys in requests})
             case {"event": "uploaded", "digest": digest, "file": file} if digest in self.open:
                 self.open[digest].file = file
             case {"event": "started", "digest": digest, "batch": batch} if digest in self.open:
@@ -228,6 +234,10 @@ def result_of(place: Endpoint, model: str, text: bytes) -> tuple[str, Result]:
         return name, failed
 
 
-def _names(keys: str, asking: int) -> list[Name]:
+def _names(keys: str, attempt: int) -> list[Name]:
     joined = bytes.fromhex(keys)
-    return [(joined[start : start + KEY_BYTES], asking) for start in range(0, len(joined), KEY_BYTES)]
+    return [(joined[start : start + KEY_BYTES], attempt) for start in range(0, len(joined), KEY_BYTES)]
+
+
+def _together(parts: list[Request]) -> Request | None:
+    return parts[0].joined(parts[1:]) if parts else None

@@ -1,12 +1,108 @@
-"""How much a run may ask and spend, over all its raters, and whether it is to end."""
+"""What requests cost, how much a run may ask and spend over all its models, and whether it is to end.
+
+Costs follow from the tokens that an answer says it took, or from a bound on them before it is there.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import ceil
 from threading import Lock
-from typing import Literal
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+
+TOKENS_PER_CHAR = 0.4
+"""No tokenizer that is in use needs more for English (they need about 0.25)."""
+ENOUGH = 20
+"""Answers that say how many tokens a character really takes: all prompts of a run are much the same."""
+MARGIN = 1.25
+"""How much more than the most of those the next one may take."""
+LIKELY_TOKENS_PER_CHAR = 0.25
+LIKELY_ANSWER_TOKENS = 8
+"""For each question."""
+TOKENS_PER_MESSAGE = 16
+"""At most, for what a chat template puts around a text."""
+ANSWER_TOKENS = 64
+"""Expected of an answer that has no bound, beside ``ANSWER_TOKENS_PER_QUESTION``; what answers take corrects it."""
+ANSWER_TOKENS_PER_QUESTION = 16
+_MILLION = 1e6
+BOUNDS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
+"""Sampling parameters that bound an answer's tokens."""
 
 Reason = Literal["requests", "cost", "interrupted", "failed"]
+_Money = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Money for a million tokens; 0 where nothing is charged."""
+
+    input: _Money = 0.0
+    output: _Money = 0.0
+    cached_input: _Money | None = None
+    """For input tokens that the endpoint says it had cached; as ``input`` if absent."""
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is charged."""
+        return not (self.input or self.output or self.cached_input)
+
+
+class Usage(NamedTuple):
+    """Tokens of one request; ``cached`` of the input tokens were cached at the endpoint."""
+
+    input: int
+    output: int
+    cached: int = 0
+
+    def cost(self, price: Price) -> float:
+        """What they cost."""
+        cached_price = price.input if price.cached_input is None else price.cached_input
+        whole = (self.input - self.cached) * price.input + self.cached * cached_price + self.output * price.output
+        return whole / _MILLION
+
+
+def usage_of(raw: Mapping[str, Any]) -> Usage | None:
+    """Read the tokens that an answer says it took, under the names that endpoints use; None if it does not say."""
+    usage = raw.get("usage")
+    if not isinstance(usage, dict):
+        return None
+    tokens_in = _count(usage.get("prompt_tokens", usage.get("input_tokens")))
+    tokens_out = _count(usage.get("completion_tokens", usage.get("output_tokens", 0)))
+    if tokens_in is None or tokens_out is None:
+        return None
+    details = usage.get("prompt_tokens_details", usage.get("input_tokens_details"))
+    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    return Usage(tokens_in, tokens_out, min(cached or 0, tokens_in))
+
+
+def bound_of(sampling: Mapping[str, Any]) -> int | None:
+    """Return the most tokens of an answer that sampling parameters allow; None if they set no bound."""
+    return next((n for name in BOUNDS if isinstance(n := sampling.get(name), int)), None)
+
+
+def most_usage(
+    sampling: Mapping[str, Any], characters: int, questions: int, tokens_per_char: float = TOKENS_PER_CHAR
+) -> Usage:
+    """Bound the tokens of a request before it is made.
+
+    The bound holds if the sampling parameters bound answers; else a model that thinks at length exceeds it.
+
+    Args:
+        sampling: parameters of the requests.
+        characters: of the request's texts.
+        questions: that it asks.
+        tokens_per_char: most tokens of a character.
+    """
+    bound = bound_of(sampling)
+    answer = ANSWER_TOKENS + ANSWER_TOKENS_PER_QUESTION * questions if bound is None else bound
+    return Usage(ceil(characters * tokens_per_char) + 2 * TOKENS_PER_MESSAGE, answer)
+
+
+def likely_usage(characters: int, questions: int) -> Usage:
+    """Estimate the tokens of a request whose answer does not say them."""
+    return Usage(ceil(characters * LIKELY_TOKENS_PER_CHAR), LIKELY_ANSWER_TOKENS * questions)
 
 
 @dataclass
@@ -16,7 +112,7 @@ class Budget:
     What is in flight is reserved at the most that it can cost, so that the budget holds whatever comes back.
 
     Attributes:
-        max_cost: in the currency of raters.toml; None for no limit.
+        max_cost: in the currency of the prices; None for no limit.
         max_requests: attempts at requests, retries included; None for no limit.
         requests: made so far.
         spent: so far, where no tokens were reported by estimate.
@@ -46,7 +142,7 @@ class Budget:
             return self.reason is None
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Put what a request cost in the place of what was reserved for it."""
+        """Replace what was reserved for a request by what it cost."""
         with self._lock:
             self._reserved -= reserved
             self.spent += cost
@@ -60,3 +156,7 @@ class Budget:
     def stopping(self) -> bool:
         """Whether the run is to end."""
         return self.reason is not None
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

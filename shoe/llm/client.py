@@ -1,14 +1,14 @@
-"""Many questions to a chat endpoint, as fast as it bears: each answer kept before it is read, each failure counted.
+"""Many requests to a chat endpoint, as fast as it bears: each answer kept before it is read, each failure counted.
 
-One pass goes over the groups once. A group is taken from the iterator when there is a place for its request, so that
-memory does not grow with the number of pairs. The recorder is called in the loop itself: it hands a line to the
-operating system in microseconds, and another thread has the disk take it.
+One pass goes over the requests once. A request is taken from the iterator when there is room for it, so that memory
+does not grow with their number. The recorder is called in the loop itself: it hands a line to the operating system in
+microseconds, and another thread has the disk take it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from time import monotonic
 from typing import Any
 
@@ -16,53 +16,54 @@ from shoe.core.errors import ShoeError
 from shoe.llm.chat import Chat
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import NoResponseFormatError, RejectedError, Transient, answer
-from shoe.llm.limits import Gate
-from shoe.llm.retry import retrying_async
-from shoe.llm.transport import Transport
-from shoe.rating.config import RaterConfig
-from shoe.rating.questions import Group, Recorder
+from shoe.llm.limits import Gate, Limits
+from shoe.llm.request import Recorder, Request
+from shoe.llm.retry import policy
+from shoe.llm.sdk import async_client, connection_error
 
 GIVEN_UP_IN_A_ROW = 20
-"""Groups given up, or answered with no chat completion, in a row: then the endpoint is taken for broken."""
+"""Requests given up, or answered with no chat completion, in a row: then the endpoint is taken for broken."""
 _LOOK_FOR_A_STOP = 0.1
 
 
 class _NoMoreError(Exception):
-    """The pass is to end: a group is left as it is."""
+    """The pass is to end: a request is left as it is."""
 
 
 class Pass:
-    """One pass of one rater over its groups."""
+    """One pass over some requests to one model."""
 
-    def __init__(self, place: Endpoint, config: RaterConfig, chat: Chat, recorder: Recorder) -> None:
+    def __init__(self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder) -> None:
         self._place = place
-        self._model = config.model
-        self._limits = limits = config.limits
+        self._limits = limits
         self._chat = chat
-        self._structured: bool = config.settings["structured"]
+        self._structured = chat.response_format is not None
         self._recorder = recorder
         self._gate = Gate(limits)
-        self._retrying = retrying_async(limits.tries, self._gate.sleep, lambda: self._gate.stopped)
+        retries = policy(limits.tries, lambda: self._gate.stopped)
+        from tenacity.asyncio import AsyncRetrying
+
+        self._retrying = AsyncRetrying(sleep=self._gate.sleep, **retries)
         self._failure: BaseException | None = None
         self._given_up = 0
         self._strange = 0
         self._reached = False
 
-    def run(self, groups: Iterator[Group]) -> None:
-        """Ask all groups. What is in flight when the pass is to end is awaited and kept.
+    def run(self, requests: Iterator[Request]) -> None:
+        """Make all requests. What is in flight when the pass is to end is awaited and kept.
 
         Raises:
-            ShoeError: when no further question makes sense.
+            ShoeError: when no further request makes sense.
         """
-        asyncio.run(self._run(groups))
+        asyncio.run(self._run(requests))
         if self._failure is not None:
             raise self._failure
 
-    async def _run(self, groups: Iterator[Group]) -> None:
+    async def _run(self, requests: Iterator[Request]) -> None:
         watch = asyncio.create_task(self._watch())
-        async with Transport(self._place, self._limits.timeout) as self._transport:
-            # Each takes one group at a time; a gate that opens slowly keeps most of them waiting.
-            await asyncio.gather(*(self._work(groups) for _ in range(self._limits.concurrency)))
+        async with async_client(self._place, self._limits.timeout) as self._client:
+            # Each takes one request at a time; a gate that opens slowly keeps most of them waiting.
+            await asyncio.gather(*(self._work(requests) for _ in range(self._limits.concurrency)))
         watch.cancel()
 
     async def _watch(self) -> None:
@@ -74,22 +75,22 @@ class Pass:
         self._failure = self._failure or failure
         self._gate.stop()
 
-    async def _work(self, groups: Iterator[Group]) -> None:
+    async def _work(self, requests: Iterator[Request]) -> None:
         while await self._gate.enter():
             try:
-                group = next(groups, None)
-                if group is None:
+                request = next(requests, None)
+                if request is None:
                     self._gate.leave()
                     return
-                await self._ask(group)
+                await self._ask(request)
             except _NoMoreError:
                 self._gate.stop()
             except Exception as error:  # ends the pass; what others have in flight is still to be kept
                 self._end(error)
 
-    async def _ask(self, group: Group) -> None:
-        """Ask until there is an answer, and keep it. The place for the first attempt is taken."""
-        asked = _Asked(group)
+    async def _ask(self, request: Request) -> None:
+        """Ask until there is an answer, and keep it. There is room for the first attempt."""
+        asked = _Asked(request)
         try:
             raw = await self._until_answered(asked)
         except (Transient, RejectedError) as last:
@@ -100,7 +101,7 @@ class Pass:
             if asked.inside:
                 self._gate.leave()
         self._given_up = 0
-        self._recorder.answer(group, raw)
+        self._recorder.answer(request, raw)
         self._strange = 0 if "choices" in raw or "error" in raw else self._strange + 1
         if self._strange == GIVEN_UP_IN_A_ROW:
             raise ShoeError(
@@ -110,7 +111,7 @@ class Pass:
     def _give_up(self, last: Transient | RejectedError) -> None:
         self._given_up += 1
         if isinstance(last, RejectedError):
-            # One such pair does not end a run that others can go on with; were all such, nothing would be charged.
+            # One such request does not end a run that others can go on with; were all such, nothing would be charged.
             if self._given_up >= GIVEN_UP_IN_A_ROW:
                 raise last
             return
@@ -143,13 +144,13 @@ class Pass:
         if not asked.inside:
             raise _NoMoreError
         try:
-            raw = await self._answer(asked.group)
+            raw = await self._answer(asked.request)
         except RejectedError as error:
             self._reached = True
-            self._recorder.failure(asked.group, error.kind, str(error))
+            self._recorder.failure(asked.request, error.kind, str(error))
             raise
         except Transient as failed:
-            self._recorder.failure(asked.group, failed.kind, failed.detail)
+            self._recorder.failure(asked.request, failed.kind, failed.detail)
             # Until the endpoint was reached for the first time, one request alone finds out whether it can be.
             if self._reached:
                 asked.inside = False
@@ -159,28 +160,28 @@ class Pass:
         self._gate.leave()
         return raw
 
-    async def _answer(self, group: Group) -> dict[str, Any]:
+    async def _answer(self, request: Request) -> dict[str, Any]:
         while True:
             structured = self._structured
             try:
-                return await self._exchange(group, structured)
+                return await self._exchange(request, structured)
             except NoResponseFormatError as error:
-                self._recorder.failure(group, "no response_format", str(error))
+                self._recorder.failure(request, "no response_format", str(error))
                 if not structured:
                     raise ShoeError(f"{self._place}: HTTP 400: {error}") from None
                 self._structured = False
 
-    async def _exchange(self, group: Group, structured: bool) -> dict[str, Any]:
-        body = self._chat.body(group, structured)
-        expected = self._chat.most_tokens(group, body)
+    async def _exchange(self, request: Request, structured: bool) -> dict[str, Any]:
+        body = self._chat.body(request, structured)
+        expected = self._chat.most_tokens(request, body)
         may_send = await self._gate.start(expected) and not self._recorder.stopping
-        if not (may_send and self._recorder.may_ask(group)):
+        if not (may_send and self._recorder.may_ask(request)):
             raise _NoMoreError
         sent_at = monotonic()
         try:
-            reply = await self._transport.post(body, self._chat.once(group, structured))
-            self._gate.heed(reply.headers)
-            raw = answer(self._place, self._model, *reply)
+            status, headers, content = await self._post(body, self._chat.once(request, structured))
+            self._gate.heed(headers)
+            raw = answer(self._place, self._chat.model, status, headers, content)
         except Transient as failed:
             self._reached = self._reached or failed.reached
             if failed.overload:
@@ -197,13 +198,40 @@ class Pass:
             self._gate.used(expected, usage["total_tokens"])
         return raw
 
+    async def _post(self, body: bytes, once: str) -> tuple[int, Mapping[str, str], bytes]:
+        """Send one request; status, headers and body of the response, as it came.
+
+        Args:
+            body: JSON.
+            once: its ``Idempotency-Key``: an endpoint that honours it answers a repeat with what it has, and an
+                endpoint that does not answers again.
+
+        Raises:
+            Transient: if no whole response came in time.
+            ShoeError: if the endpoint cannot prove who it is.
+        """
+        import httpx2
+        import openai
+
+        headers = {"Content-Type": "application/json", "Idempotency-Key": once}
+        try:
+            async with asyncio.timeout(self._limits.timeout):  # the SDK's own is for each step of a response
+                reply = await self._client.post(
+                    "/chat/completions", cast_to=httpx2.Response, content=body, options={"headers": headers}
+                )
+        except openai.APIStatusError as error:
+            reply = error.response
+        except (openai.APIConnectionError, TimeoutError) as error:
+            raise connection_error(self._place, error, self._limits.timeout) from None
+        return reply.status_code, reply.headers, reply.content
+
 
 class _Asked:
-    """A group, whether it has a place among the requests in flight, and how its first attempt failed."""
+    """A request, whether it is among those in flight, and how its first attempt failed."""
 
-    __slots__ = ("failed", "group", "inside")
+    __slots__ = ("failed", "inside", "request")
 
-    def __init__(self, group: Group) -> None:
-        self.group = group
+    def __init__(self, request: Request) -> None:
+        self.request = request
         self.inside = True
         self.failed: Transient | None = None

@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from shoe.core.errors import OptionError, printable, quote
 
@@ -22,23 +21,16 @@ class Endpoint:
     """An OpenAI-compatible endpoint, ready to be asked.
 
     Attributes:
-        rater: whose endpoint it is, for messages.
+        who: uses it, for messages ("rater 'qwen'").
         base_url: its address, without a slash at the end.
         key_variable: the environment variable that holds its key; empty if it needs none.
         key: the key itself; no part of ``repr``.
-        proxy: of this computer for this address, if any.
     """
 
-    rater: str
+    who: str
     base_url: str
     key_variable: str
     key: str = field(repr=False)
-    proxy: str | None
-
-    def headers(self) -> dict[str, str]:
-        """What every request says: its type, and the key if there is one."""
-        content = {"Content-Type": "application/json"}
-        return content | {"Authorization": f"Bearer {self.key}"} if self.key else content
 
     def shown(self, text: str) -> str:
         """Make an endpoint's words fit for a line of a message, without the key should they repeat it."""
@@ -60,14 +52,14 @@ class Endpoint:
         return value
 
     def __str__(self) -> str:
-        return f"rater {quote(self.rater)}: {self.base_url}"
+        return f"{self.who}: {self.base_url}"
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a rater's endpoint is, and the name of the variable that holds its key; empty if it needs none."""
+    """Where an endpoint is, and the name of the variable that holds its key; empty if it needs none."""
 
-    rater: str
+    who: str
     base_url: str
     key_variable: str
 
@@ -80,12 +72,12 @@ class Address:
         key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
         if self.key_variable and not (key and key.isascii() and key.isprintable()):
             found = "odd characters" if key else "nothing"
-            raise OptionError(f"rater {quote(self.rater)}: {named(self.key_variable)}: found {found}, expected a key")
-        return Endpoint(self.rater, self.base_url, self.key_variable, key, _proxy(self.base_url))
+            raise OptionError(f"{self.who}: {named(self.key_variable)}: found {found}, expected a key")
+        return Endpoint(self.who, self.base_url, self.key_variable, key)
 
 
-def address(rater: str, base_url: str, api_key_env: str) -> Address:
-    """Check where a rater's endpoint is, without looking for the key.
+def address(who: str, base_url: str, api_key_env: str) -> Address:
+    """Check where an endpoint is, without looking for the key.
 
     A key is sent only where one was named: ``api_key_env``, or OPENAI_API_KEY for the official endpoint alone.
 
@@ -94,8 +86,8 @@ def address(rater: str, base_url: str, api_key_env: str) -> Address:
     """
     url = without_slash(base_url)
     if problem := _problem(url):
-        raise OptionError(f"rater {quote(rater)}: base_url: found {problem}, expected one like {OFFICIAL}")
-    return Address(rater, url, api_key_env or (OFFICIAL_KEY if url == OFFICIAL else ""))
+        raise OptionError(f"{who}: base_url: found {problem}, expected one like {OFFICIAL}")
+    return Address(who, url, api_key_env or (OFFICIAL_KEY if url == OFFICIAL else ""))
 
 
 def without_slash(base_url: str) -> str:
@@ -120,10 +112,3 @@ def _problem(url: str) -> str | None:
     if parts.query or parts.fragment:
         return "a '?' or '#' in it"
     return None if parts.scheme in ("http", "https") and parts.hostname and port != 0 else quote(url)
-
-
-def _proxy(base_url: str) -> str | None:
-    parts = urlsplit(base_url)
-    if proxy_bypass(parts.hostname or ""):
-        return None
-    return getproxies().get(parts.scheme)

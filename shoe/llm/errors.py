@@ -12,8 +12,9 @@ import orjson
 
 from shoe.core.errors import ShoeError, quote
 from shoe.llm.endpoint import Endpoint, named
-from shoe.rating.answers import REFUSALS
 
+REFUSALS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
+"""Codes of errors by which an endpoint declines one question; the last is OpenAI's for a flagged prompt."""
 LONGEST_PAUSE = 300.0
 """Seconds that an endpoint can make all requests wait, whatever its Retry-After says."""
 MALFORMED = "malformed"
@@ -118,24 +119,24 @@ def http_error(
     """Judge a response that is an error; arguments as for ``answer``."""
     message, code = words_of(body)
     words = place.shown(message)
-    said = f": {words}" if words else ""
+    reason = f": {words}" if words else ""
     if status == 429 and code in _NO_MONEY:
-        return ShoeError(f"{place}: no credit left{said}")
+        return ShoeError(f"{place}: no credit left{reason}")
     if status in _TRANSIENT or status >= 500:
         return Transient(str(status), words, retry_after=retry_after(headers), overload=status in _OVERLOAD)
     if status == 401 or (status == 403 and _FLAGGED not in message.lower()):
         key = f"the key in {named(place.key_variable)}" if place.key_variable else "requests without a key"
         hint = "" if place.key_variable else " (set api_key_env to the name of a variable that holds one)"
         # The words that go with 401 often repeat a part of the key.
-        return ShoeError(f"{place}: HTTP {status}: it does not accept {key}{said if status == 403 else ''}{hint}")
+        return ShoeError(f"{place}: HTTP {status}: it does not accept {key}{reason if status == 403 else ''}{hint}")
     if status == 404:
-        return ShoeError(f"{place}: HTTP 404{said} (is the model {quote(model)} right, and base_url?)")
+        return ShoeError(f"{place}: HTTP 404{reason} (is the model {quote(model)} right, and base_url?)")
     if 300 <= status < 400:
         target = place.shown(headers.get("Location", "another address"))
         return ShoeError(f"{place}: HTTP {status}: it points to {target}, where the key is not sent (change base_url?)")
     if status in (400, 422) and any(word in message.lower() for word in _FORMAT_WORDS):
         return NoResponseFormatError(words)
-    line = f"{place}: HTTP {status}{said or ': no reason given'}"
+    line = f"{place}: HTTP {status}{reason or ': no reason given'}"
     return RejectedError(line, status) if status in _REJECTED else ShoeError(line)
 
 

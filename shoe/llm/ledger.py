@@ -1,14 +1,15 @@
 """The ledger: every answer as it came, a line of JSON for each attempt, kept before it is read and never changed.
 
-One file for each rater, as far as answers depend on it (see ``keys.identity_of``)::
+One file for each model, as far as answers depend on how it is asked (``identity``)::
 
     {"format":"shoe ledger","version":1,"rater":{...}}
     {"keys":["9f.."],"ids":["417"],"part":"verb","pairs":[["ride.v.01","sit.v.01"]],"prompt":"5e..","answer":{...}}
     {"keys":["9f.."],"failure":"429","detail":"..."}
     {"event":{...}}
 
-No line holds a state: states follow from the answers by parsing, so that a better parser mends old answers. A kill
-leaves whole lines, and at most one torn one at the end: readers pass it over, and the next writer cuts it off.
+Between ``keys`` and ``answer`` stands what the request says of itself (``Request.about``). No line holds a state:
+states follow from the answers by parsing, so that a better parser reads old answers better. A kill leaves whole lines,
+and at most one torn one at the end: readers pass it over, and the next writer cuts it off.
 
 What parsing gave is kept in a cache by stretches of the file, each with the checksum of its content, so that opening
 the ledger of a million answers does not parse them all again.
@@ -18,10 +19,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -30,13 +30,9 @@ import numpy as np
 import orjson
 
 from shoe.core.errors import InputError, quote
-from shoe.lexicon.expressions import Part
 from shoe.llm.cache import Cache
-from shoe.llm.index import Index, Keys, as_keys
-from shoe.rating.config import RaterConfig
-from shoe.rating.keys import canonical, identity_of
-from shoe.rating.questions import KEY_BYTES, Group
-from shoe.rating.states import State, States
+from shoe.llm.request import KEY_BYTES, Request
+from shoe.llm.states import Index, Keys, State, States, as_keys
 
 FORMAT = "shoe ledger"
 VERSION = 1
@@ -45,9 +41,11 @@ BLOCK = 1 << 20
 """Bytes of a stretch: it ends with the line that reaches so far."""
 _CHECK_BYTES = 16
 _CHUNK = 1 << 16
-_ENTRY_STATES = frozenset([0, 1, 2, 3, 4, State.REFUSED, State.REFUSED_TOGETHER, State.UNPARSED_ONCE])
+_ENTRY_STATES = frozenset([*range(128), State.REFUSED, State.REFUSED_TOGETHER, State.UNPARSED_ONCE])
 
-Parse = Callable[[Part, Sequence[str], Mapping[str, Any]], list[int]]
+Parse = Callable[[Mapping[str, Any]], Sequence[int]]
+"""Reads a line with an answer: per key a value 0 to 127, ``State.UNPARSED_ONCE`` where none is to be found, or
+``State.REFUSED``, or ``State.REFUSED_TOGETHER`` if there are several keys. A pure function of the line."""
 
 
 @dataclass(slots=True)
@@ -60,22 +58,28 @@ class _Read:
 
 
 class Ledger:
-    """One rater's ledger, as read so far; to be used by one thread at a time.
+    """One model's ledger, as read so far; to be used by one thread at a time.
 
     Attributes:
         path: the file; it need not be there.
-        identity: of the rater.
+        identity: of the model and of how it is asked.
         events: all that was remembered, oldest first.
     """
 
-    def __init__(self, folder: Path, config: RaterConfig, parse: Parse) -> None:
-        self.identity = identity_of(config)
-        digest = hashlib.blake2b(canonical(self.identity), digest_size=4).hexdigest()
-        slug = re.sub("[^a-z0-9]+", "-", f"{config.kind} {config.model}".lower()).strip("-")[:60]
-        self.path = folder / f"{slug}-{digest}.jsonl"
+    def __init__(self, path: Path, identity: Mapping[str, Any], parse: Parse, parser: bytes = b"") -> None:
+        """Take a ledger.
+
+        Args:
+            path: the file.
+            identity: JSON of everything that all its answers depend on, ``model`` among it.
+            parse: reads answers.
+            parser: stands for ``parse`` and its settings: another one reads old answers anew.
+        """
+        self.path = path
+        self.identity = identity
         self.events: list[Any] = []
         self._parse = parse
-        self._reader = _sources() + canonical(config.settings)
+        self._parser = parser
         self._index = Index()
         self._offset = self._block_start = 0
         self._block = _Read()
@@ -111,7 +115,7 @@ class Ledger:
         if size < self._offset:
             raise InputError(self.path, found="less than before", expected="a ledger that only grows")
         if size >= self._block_start + BLOCK:
-            with Cache(self.path.parent / CACHE) as kept:
+            with closing(Cache(self.path.parent / CACHE)) as kept:
                 while (end := _line_end(handle, self._block_start + BLOCK - 1, size)) is not None:
                     self._read_block(handle, end, kept)
         data = _span(handle, self._offset, size)
@@ -131,11 +135,11 @@ class Ledger:
         """Read to the end of the block that is being read, out of the cache if all of it is new."""
         content = _span(handle, self._block_start, end)
         name = f"{self.path.name}/{self._block_start}"
-        check = self._reader + crc32(content).to_bytes(4) + (end - self._block_start).to_bytes(8)
+        check = self._parser + crc32(content).to_bytes(4) + (end - self._block_start).to_bytes(8)
         known = _unpacked(kept.get(name), check) if self._offset == self._block_start else None
         if known is None:
             self._add(content[self._offset - self._block_start :], self._block)
-            kept.put(name, _packed(self._block, check))
+            kept.set(name, _packed(self._block, check))
         else:
             self._take(known, self._block)
         self._offset = self._block_start = end
@@ -164,13 +168,12 @@ class Ledger:
     def _parse_line(self, line: bytes, read: _Read) -> None:
         entry = orjson.loads(line)
         if "answer" in entry:
-            ids = entry["ids"]
             keys = bytes.fromhex("".join(entry["keys"]))
-            states = self._parse(entry["part"], ids, entry["answer"])
-            if not len(ids) == len(states) == len(entry["keys"]) == len(keys) / KEY_BYTES:
+            states = self._parse(entry)
+            if not len(states) == len(entry["keys"]) == len(keys) / KEY_BYTES:
                 raise ValueError("an answer to other questions than were asked")
             if not _ENTRY_STATES.issuperset(states):
-                raise ValueError("a rating that is none")
+                raise ValueError("a state that is none")
             read.keys += keys
             read.states += np.array(states, np.int8).tobytes()
         elif "event" in entry:
@@ -192,12 +195,35 @@ class Ledger:
             record=f"line {before}",
             found=found,
             expected="a whole line of a ledger",
-            hint="remove the line to have its pairs asked again",
+            hint="remove the line to have its questions asked again",
         )
 
 
+def answers(path: Path, latest: int | None = None) -> Iterator[dict[str, Any]]:
+    """Go through the lines of a ledger that hold answers, as they were kept.
+
+    Args:
+        path: the file; it need not be there.
+        latest: only those in so many bytes at its end.
+    """
+    try:
+        with path.open("rb") as stream:
+            stream.seek(0 if latest is None else max(os.fstat(stream.fileno()).st_size - latest, 0))
+            next(stream, None)  # the header, or a part of a line
+            for line in stream:
+                if line.endswith(b"\n") and "answer" in (entry := orjson.loads(line)):
+                    yield entry
+    except FileNotFoundError:
+        return
+
+
+def canonical(value: Any) -> bytes:
+    """Write JSON in the one form that is hashed: sorted names, no blanks; paths as their text."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS, default=str)
+
+
 def header(identity: Mapping[str, Any]) -> bytes:
-    """Make the first line of a rater's ledger."""
+    """Make the first line of a ledger."""
     return canonical({"format": FORMAT, "version": VERSION, "rater": identity}) + b"\n"
 
 
@@ -208,7 +234,7 @@ def first_line(handle: int, size: int) -> bytes:
 
 
 def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
-    """See that a ledger is this rater's.
+    """See that a ledger is this model's.
 
     Raises:
         InputError: if its first line is that of something else.
@@ -220,33 +246,29 @@ def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
         )
 
 
-def answer_line(group: Group, ids: Sequence[str], prompt: str, raw: Mapping[str, Any]) -> bytes:
+def answer_line(request: Request, raw: Mapping[str, Any]) -> bytes:
     """Make the line of an answer.
 
     Raises:
         TypeError: for an answer that JSON cannot hold.
     """
-    entry = {
-        "keys": [question.key.hex() for question in group],
-        "ids": ids,
-        "part": group[0].part,
-        "pairs": [(question.first.name, question.second.name) for question in group],
-        "prompt": prompt,
-        "answer": raw,
-    }
+    entry = {"keys": _hex(request), **request.about(), "answer": raw}
     return orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def failure_line(group: Group, kind: str, detail: str) -> bytes:
+def failure_line(request: Request, kind: str, detail: str) -> bytes:
     """Make the line of an attempt that brought no answer."""
-    keys = [question.key.hex() for question in group]
-    entry = {"keys": keys, "failure": kind, "detail": detail}
+    entry = {"keys": _hex(request), "failure": kind, "detail": detail}
     return orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def event_line(event: Mapping[str, Any]) -> bytes:
     """Make the line of something to remember."""
     return orjson.dumps({"event": event}, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _hex(request: Request) -> list[str]:
+    return [key.hex() for key in request.keys]
 
 
 def _packed(read: _Read, check: bytes) -> bytes:
@@ -289,12 +311,3 @@ def _chunks(handle: int, start: int, end: int) -> Iterator[bytes]:
     while start < end and (chunk := os.pread(handle, end - start, start)):
         yield chunk
         start += len(chunk)
-
-
-@cache
-def _sources() -> bytes:
-    """A hash of the code that reads answers: after any change of it they are read anew."""
-    digest = hashlib.blake2b(digest_size=_CHECK_BYTES)
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.digest()

@@ -110,7 +110,7 @@ def writing(
 
     Args:
         path: of the ledger; made if absent, with its folder.
-        identity: of the rater.
+        identity: of the model, see :class:`~shoe.llm.ledger.Ledger`.
         stopping: asked while waiting.
         say: told once that there is something to wait for.
 
@@ -118,7 +118,7 @@ def writing(
         The writer; None if it came to stopping while waiting.
 
     Raises:
-        InputError: if the file cannot be written, or is another rater's ledger.
+        InputError: if the file cannot be written, or is another model's ledger.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +129,7 @@ def writing(
         if not _lock(path, handle, stopping, say):
             yield None
             return
-        _mend(path, handle, identity)
+        _repair(path, handle, identity)
         writer = Writer(path, handle)
         try:
             yield writer
@@ -158,7 +158,7 @@ def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[
         time.sleep(_LOOK_FOR_LOCK)
 
 
-def _mend(path: Path, handle: int, identity: Mapping[str, Any]) -> None:
+def _repair(path: Path, handle: int, identity: Mapping[str, Any]) -> None:
     """Cut off what a kill left of a line, and begin a ledger that has not begun."""
     try:
         size = os.fstat(handle).st_size

@@ -2,7 +2,7 @@
 
 Additive increase, multiplicative decrease (Chiu and Jain 1989; TCP's slow start at the beginning): one request, then
 twice as many a round trip until the endpoint says that it is too much, half of that, and from there one more a round
-trip. Inside the limits of raters.toml, all the time.
+trip. Inside the limits that the user sets, all the time.
 """
 
 from __future__ import annotations
@@ -12,11 +12,30 @@ import re
 from collections import deque
 from collections.abc import Mapping
 from time import monotonic
+from typing import Annotated
+
+import msgspec
 
 from shoe.llm.errors import LONGEST_PAUSE
-from shoe.rating.config import Limits
 
 _FIRST_BREATH, _LONGEST_BREATH = 0.5, 60.0
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What an endpoint takes.
+
+    Attributes:
+        concurrency: most requests in flight; the run finds out how many of them the endpoint bears.
+        requests_per_minute, tokens_per_minute: None for no limit.
+        timeout: seconds for one attempt.
+        tries: attempts for one request before it is left for the next run.
+    """
+
+    concurrency: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 16
+    requests_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    tokens_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
+    tries: Annotated[int, msgspec.Meta(ge=1, le=100)] = 6
 
 
 class Bucket:
@@ -41,7 +60,7 @@ class Bucket:
 
 
 class Gate:
-    """The one door through which all attempts of a rater go. Used by one event loop."""
+    """The one door through which all attempts go. Used by one event loop."""
 
     def __init__(self, limits: Limits) -> None:
         self.window = 1.0
@@ -64,9 +83,9 @@ class Gate:
         if self.in_flight < int(self.window):
             self.in_flight += 1
             return True
-        place: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiting.append(place)
-        return await place
+        ticket: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.append(ticket)
+        return await ticket
 
     def leave(self) -> None:
         """Give the place back."""
@@ -120,8 +139,8 @@ class Gate:
     def stop(self) -> None:
         """Let nothing more start; whoever waits or sleeps goes on at once and is told."""
         self.stopped = True
-        for place in self._waiting:
-            place.set_result(False)
+        for ticket in self._waiting:
+            ticket.set_result(False)
         self._waiting.clear()
         for alarm in self._sleeping:
             _wake(alarm)

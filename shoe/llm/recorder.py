@@ -1,4 +1,4 @@
-"""Where a rater puts what happens: into the ledger, the budget, and the counts that a run shows."""
+"""Where all that happens is put: into the ledger, the budget, and the counts that a run shows."""
 
 from __future__ import annotations
 
@@ -8,23 +8,19 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-from shoe.llm.budget import Budget
-from shoe.llm.costs import ENOUGH, MARGIN, TOKENS_PER_CHAR, Usage, likely_usage, most_usage, usage_of
+from shoe.llm.budget import ENOUGH, MARGIN, TOKENS_PER_CHAR, Budget, Price, Usage, likely_usage, most_usage, usage_of
 from shoe.llm.ledger import Ledger, answer_line, event_line, failure_line
 from shoe.llm.ledger_writer import Writer
-from shoe.rating.config import RaterConfig
-from shoe.rating.kinds import kind_of
-from shoe.rating.prompts import Prompts, ids_of
-from shoe.rating.questions import Group
+from shoe.llm.request import Request
 
 
 @dataclass
 class Tally:
-    """What one rater did in a run.
+    """What one model did in a run.
 
     Attributes:
-        rater: its name.
-        total: questions that it had to answer, each repeat counted, and second askings.
+        name: what it is shown as.
+        total: questions that it had to answer, each repeat counted, and second attempts.
         done: of those, answered.
         known: answered in earlier runs.
         requests: attempts, retries included.
@@ -34,7 +30,7 @@ class Tally:
         waiting: for another process to end.
     """
 
-    rater: str
+    name: str
     total: int = 0
     done: int = 0
     known: int = 0
@@ -48,15 +44,33 @@ class Tally:
 
 
 class LedgerRecorder:
-    """A :class:`~shoe.rating.questions.Recorder` of one rater, for as long as it may write its ledger."""
+    """A :class:`~shoe.llm.request.Recorder` of one model, for as long as its ledger may be written."""
 
     def __init__(
-        self, config: RaterConfig, prompts: Prompts, ledger: Ledger, writer: Writer, budget: Budget, tally: Tally
+        self,
+        ledger: Ledger,
+        writer: Writer,
+        budget: Budget,
+        tally: Tally,
+        *,
+        price: Price | None = None,
+        sampling: Mapping[str, Any] | None = None,
+        asks: bool = True,
     ) -> None:
-        self._config = config
-        self._prompts = prompts
-        self._prompted = kind_of(config.kind).prompted
-        self._free = not (config.price.input or config.price.output or config.price.cached_input)
+        """Take where things go.
+
+        Args:
+            ledger: holds what is remembered of earlier runs.
+            writer: of this ledger.
+            budget: of the run.
+            tally: of the model in the run.
+            price: of tokens; free if absent.
+            sampling: parameters of the requests, which may bound answers.
+            asks: whether there are requests at all: what computes its answers here makes none and costs nothing.
+        """
+        self._price = price or Price()
+        self._sampling = sampling or {}
+        self._asks = asks
         self._ledger = ledger
         self._writer = writer
         self._budget = budget
@@ -71,49 +85,48 @@ class LedgerRecorder:
 
     @property
     def stopping(self) -> bool:
-        """Whether the job is to end."""
+        """Whether the run is to end."""
         return self._budget.stopping
 
-    def may_ask(self, group: Group) -> bool:
-        """Reserve one request; a rater that answers no prompts makes none."""
-        if not self._prompted:
+    def may_ask(self, request: Request) -> bool:
+        """Reserve one request; what makes none reserves none."""
+        if not self._asks:
             return not self._budget.stopping
-        most = 0.0 if self._free else self._most(group).cost(self._config.price) * self._dearest
+        most = 0.0 if self._price.is_free else self._most(request).cost(self._price) * self._dearest
         if not self._budget.reserve(most):
             return False
         with self._lock:
-            self._in_flight[group[0].key] = most
+            self._in_flight[request.key] = most
             self._tally.requests += 1
-            self._tally.retries += group[0].key in self._failed
+            self._tally.retries += request.key in self._failed
         return True
 
-    def answer(self, group: Group, raw: Mapping[str, Any]) -> None:
+    def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
         """Keep one raw answer; see :meth:`Writer.append` for what "kept" means when this returns.
 
         Raises:
             InputError: if the ledger cannot be written.
         """
-        ids = ids_of([question.key for question in group])
-        prompt = self._prompts.of(group[0].part).digest if self._prompted else ""
-        self._writer.append(answer_line(group, ids, prompt, raw))
-        usage, characters = usage_of(raw), self._characters(group)
-        if usage is not None:
+        self._writer.append(answer_line(request, raw))
+        characters = request.characters() if self._asks else 0
+        usage = usage_of(raw)
+        if usage is not None and characters:
             with self._lock:
                 self._told += 1
                 self._most_tokens_per_char = max(self._most_tokens_per_char, usage.input / characters)
-        self._settle(group, usage or likely_usage(characters, len(group)), answered=True)
+        self._settle(request, usage or likely_usage(characters, len(request.keys)), answered=True)
 
-    def failure(self, group: Group, kind: str, detail: str = "") -> None:
+    def failure(self, request: Request, kind: str, detail: str = "") -> None:
         """Keep one attempt that brought no answer, at the cost of its prompt.
 
         Raises:
             InputError: if the ledger cannot be written.
         """
-        self._writer.append(failure_line(group, kind, detail))
-        self._settle(group, Usage(likely_usage(self._characters(group), 0).input, 0), answered=False)
+        self._writer.append(failure_line(request, kind, detail))
+        self._settle(request, likely_usage(request.characters(), 0), answered=False)
         with self._lock:
             self._tally.failures[kind] += 1
-            self._failed.add(group[0].key)
+            self._failed.add(request.key)
 
     def remember(self, event: Mapping[str, Any]) -> None:
         """Keep an event; it is on the disk when this returns.
@@ -127,32 +140,28 @@ class LedgerRecorder:
             self._events.append(event)
 
     def remembered(self) -> list[Mapping[str, Any]]:
-        """Return all events of this rater, oldest first."""
+        """Return all events, oldest first."""
         with self._lock:
             return [*self._ledger.events, *self._events]
 
-    def _settle(self, group: Group, usage: Usage, *, answered: bool) -> None:
+    def _settle(self, request: Request, usage: Usage, *, answered: bool) -> None:
         """Book an attempt; what turns out dearer than any bound raises the bound."""
-        if not self._prompted:
-            usage = Usage(0, 0)
-        cost = usage.cost(self._config.price)
+        usage = usage if self._asks else Usage(0, 0)
+        cost = usage.cost(self._price)
         with self._lock:
-            reserved = self._in_flight.pop(group[0].key, 0.0)
+            reserved = self._in_flight.pop(request.key, 0.0)
             if reserved:
                 self._dearest *= max(1.0, cost / reserved)
             self._tally.input_tokens += usage.input
             self._tally.output_tokens += usage.output
             self._tally.cost += cost
             if answered:
-                self._tally.done += len(group)
-                self._failed.discard(group[0].key)
+                self._tally.done += len(request.keys)
+                self._failed.discard(request.key)
         self._budget.settle(reserved, cost)
 
-    def _most(self, group: Group) -> Usage:
+    def _most(self, request: Request) -> Usage:
         """Bound a request's tokens: by what answers say of prompts, once enough of them have said it."""
         known = self._told >= ENOUGH
         tokens_per_char = min(TOKENS_PER_CHAR, MARGIN * self._most_tokens_per_char) if known else TOKENS_PER_CHAR
-        return most_usage(self._config, self._characters(group), len(group), tokens_per_char)
-
-    def _characters(self, group: Group) -> int:
-        return self._prompts.length(group, several=self._config.pairs_per_request > 1)
+        return most_usage(self._sampling, request.characters(), len(request.keys), tokens_per_char)

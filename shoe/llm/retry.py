@@ -1,46 +1,31 @@
-"""The one layer of retries: exponential back-off with jitter, bounded tries, over at once when the job stops."""
+"""The one layer of retries: exponential back-off with jitter, bounded tries, over at once when the run stops."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from shoe.core.errors import MissingExtraError
 from shoe.llm.errors import Transient
 
 if TYPE_CHECKING:
-    from tenacity import RetryCallState, Retrying
-    from tenacity.asyncio import AsyncRetrying
+    from tenacity import RetryCallState
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 
 
-def retrying_async(tries: int, sleep: Callable[[float], Awaitable[None]], stopped: Callable[[], bool]) -> AsyncRetrying:
+def policy(tries: int, stopped: Callable[[], bool]) -> dict[str, Any]:
     """Say how attempts that fail with :class:`Transient` are made again; the last one's error is raised.
+
+    The n-th wait is drawn from 0 to 2^(n-1) times half a second, but no shorter than the endpoint asks for. Drawn from
+    all of that ("full jitter"), so that requests that failed together do not come back together.
 
     Args:
         tries: attempts in all.
-        sleep: waits for some seconds or until the job stops.
-        stopped: whether the job stops: then no further attempt is made.
-    """
-    policy = _policy(tries, stopped)
-    from tenacity.asyncio import AsyncRetrying
+        stopped: whether the run stops: then no further attempt is made.
 
-    return AsyncRetrying(sleep=sleep, **policy)
-
-
-def retrying(tries: int, sleep: Callable[[float], None], stopped: Callable[[], bool]) -> Retrying:
-    """As :func:`retrying_async`, for a thread."""
-    policy = _policy(tries, stopped)
-    from tenacity import Retrying
-
-    return Retrying(sleep=sleep, **policy)
-
-
-def _policy(tries: int, stopped: Callable[[], bool]) -> dict[str, Any]:
-    """The n-th wait is drawn from 0 to 2^(n-1) times half a second, but no shorter than the endpoint asks for.
-
-    Drawn from all of that ("full jitter"), so that requests that failed together do not come back together.
+    Returns:
+        Arguments of tenacity's ``Retrying`` or ``AsyncRetrying``, beside how to sleep.
     """
     try:
         from tenacity import retry_if_exception_type, wait_random_exponential

@@ -12,10 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shoe.rating.states import State
+from shoe.llm.errors import REFUSALS
+from shoe.llm.states import State
 
-REFUSALS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
-"""Codes of errors by which an endpoint declines one question; the last is OpenAI's for a flagged prompt."""
 _LONGEST = 200_000
 _THOUGHT = re.compile(
     r"<(think|thinking|thought|reasoning|reflection)>(?:(?!</?\1>).)*</\1>", re.DOTALL | re.IGNORECASE
@@ -24,7 +23,7 @@ _THOUGHT_END = re.compile(r"</(?:think|thinking|thought|reasoning|reflection)>",
 _THOUGHT_START = re.compile(r"<(?:think|thinking|thought|reasoning|reflection)>", re.IGNORECASE)
 
 _QUOTES = r"[\"'`*_\s]{0,6}"
-# A whole number as it stands alone; or anything else made of digits, which is a claim too, but of no rating.
+# A whole number as it stands alone; or anything else made of digits, which gives a rating too, but none that can be.
 _VALUE = (
     r"(?P<value>[+-]?\w*(?:[.,]\w+)*%?)"
     r"(?P<more>[ \t]{0,9}(?:-|–|—|~|\.\.+|/|to|or|and|out[ \t]of|,[ \t]{0,9}(?:or|and|maybe|perhaps))[ \t]{0,9}"
@@ -99,15 +98,15 @@ def read_text(text: str, ids: Sequence[str]) -> list[int]:
     Returns:
         Per id a rating 0 to 4 or a state, see ``Backend.parse``.
     """
-    said = _without_thoughts(text) if len(text) <= _LONGEST else ""
-    claims: dict[str, set[int | None]] = defaultdict(set)
-    for name, rating in _claims_by_id(said, frozenset(ids)):
-        claims[name].add(rating)
-    if len(ids) == 1 and not any(found["id"] not in ids for found in _OBJECT_ID.finditer(said)):
-        claims[ids[0]].update(_claims(said, ids[0]))
-    if not any(claims.values()) and _DECLINED.search(said.strip()[:_LOOK_FOR_DECLINING]):
+    written = _without_thoughts(text) if len(text) <= _LONGEST else ""
+    given: dict[str, set[int | None]] = defaultdict(set)
+    for name, rating in _given_by_id(written, frozenset(ids)):
+        given[name].add(rating)
+    if len(ids) == 1 and not any(found["id"] not in ids for found in _OBJECT_ID.finditer(written)):
+        given[ids[0]].update(_given(written, ids[0]))
+    if not any(given.values()) and _DECLINED.search(written.strip()[:_LOOK_FOR_DECLINING]):
         return _declined(ids)
-    return [_agreed(claims[name]) for name in ids]
+    return [_agreed(given[name]) for name in ids]
 
 
 def read_by_id(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
@@ -120,12 +119,12 @@ def _declined(ids: Sequence[str]) -> list[int]:
     return [State.REFUSED if len(ids) == 1 else State.REFUSED_TOGETHER] * len(ids)
 
 
-def _agreed(claims: set[int | None]) -> int:
-    rating = next(iter(claims)) if len(claims) == 1 else None
+def _agreed(given: set[int | None]) -> int:
+    rating = next(iter(given)) if len(given) == 1 else None
     return State.UNPARSED_ONCE if rating is None else rating
 
 
-def _claims(text: str, own_id: str) -> Iterator[int | None]:
+def _given(text: str, own_id: str) -> Iterator[int | None]:
     """Every rating that a text about one pair gives it, its id aside; None for one that cannot be."""
     labelled = [
         None if _ANOTHER.match(text, found.end()) else _rating(found)
@@ -135,7 +134,7 @@ def _claims(text: str, own_id: str) -> Iterator[int | None]:
     yield from labelled or (_rating(found) for found in _ALONE.finditer(text) if found["value"] != own_id)
 
 
-def _claims_by_id(text: str, ids: frozenset[str]) -> Iterator[tuple[str, int | None]]:
+def _given_by_id(text: str, ids: frozenset[str]) -> Iterator[tuple[str, int | None]]:
     """Every rating that a text gives one of its pairs by id."""
     for part in _OBJECT.findall(text):
         named = {found["id"] for found in _OBJECT_ID.finditer(part)}
@@ -148,7 +147,7 @@ def _claims_by_id(text: str, ids: frozenset[str]) -> Iterator[tuple[str, int | N
 
 
 def _rating(found: re.Match[str]) -> int | None:
-    """The rating that a claim stands for; "3/4" and "3 out of 4" are 3."""
+    """The rating that a match stands for; "3/4" and "3 out of 4" are 3."""
     whole = _WHOLE.fullmatch(found["value"])
     if whole is None:
         return None

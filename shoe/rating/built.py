@@ -15,11 +15,12 @@ import orjson
 
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.lexicon.expressions import POS, Part
+from shoe.llm.ledger import canonical
+from shoe.llm.states import State, pending
+from shoe.rating.config import reading_of
 from shoe.rating.job import Outcome, Rated
-from shoe.rating.keys import canonical, reading_of
-from shoe.rating.panel import Panel, Seat
 from shoe.rating.prefilter import PAPER
-from shoe.rating.states import State, pending
+from shoe.rating.session import Raters, RaterSession
 from shoe.similarity import RatedPairs, Rater, write_map
 from shoe.similarity.ensemble import MISSING
 from shoe.similarity.maps import ABOUT
@@ -49,37 +50,37 @@ def check_place(folder: Path) -> None:
     raise InputError(folder, found=found, expected="a new folder, or a map of an earlier run of shoe map build")
 
 
-def write_built(folder: Path, dataset: str, panel: Panel, outcome: Outcome, rules: Mapping[Part, str]) -> None:
+def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, rules: Mapping[Part, str]) -> None:
     """Write what is known as a map; pairs that nobody rated are not in it.
 
     Args:
         folder: where to; an earlier map there is replaced.
         dataset: whose classes were rated.
-        panel: the raters.
-        outcome: what they said.
+        raters: all of them.
+        outcome: what they answered.
         rules: per part of speech, in words, which pairs were planned.
 
     Raises:
         InputError: if the folder cannot be written to.
     """
-    models = _listed([seat.config.model for seat in panel.seats])
+    models = _listed([session.config.model for session in raters.sessions])
     prose: dict[str, Any] = {
         "provenance": f"Rated pair by pair by {models} (shoe map build).",
-        "prompts": _prompts(panel, outcome),
-        MARK: account(panel, outcome, rules),
+        "prompts": _prompts(raters, outcome),
+        MARK: account(raters, outcome, rules),
     }
     write_map(
         folder,
         dataset=dataset,
-        raters=list(_raters(panel, outcome)),
-        pairs={part: _pairs(outcome.parts.get(part), len(panel.columns)) for part in POS},
+        raters=list(_columns_of(raters, outcome)),
+        pairs={part: _pairs(outcome.parts.get(part), len(raters.columns)) for part in POS},
         prose=prose,
     )
 
 
-def account(panel: Panel, outcome: Outcome, rules: Mapping[Part, str]) -> dict[str, Any]:
+def account(raters: Raters, outcome: Outcome, rules: Mapping[Part, str]) -> dict[str, Any]:
     """Say what was planned, how much of it is answered, and how the prefilter fared, as JSON has it."""
-    ensemble = panel.raters.ensemble
+    ensemble = raters.file.ensemble
     plan = {
         f"{part}s": {
             "rule": rules[part],
@@ -91,7 +92,7 @@ def account(panel: Panel, outcome: Outcome, rules: Mapping[Part, str]) -> dict[s
     }
     filtered = {
         f"{part}s": {
-            "rater": panel.seats[0].config.name,
+            "rater": raters.sessions[0].config.name,
             "zeros": rated.zeros,
             "sample": len(rated.sampled),
             "seed": ensemble.seed,
@@ -136,31 +137,31 @@ def states_of(rated: Rated, column: int) -> dict[str, int]:
     return {name: int(np.count_nonzero(mask)) for name, mask in counts.items()}
 
 
-def _raters(panel: Panel, outcome: Outcome) -> Iterator[Rater]:
+def _columns_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
     column = 0
-    for seat in panel.seats:
-        about = _about(seat, outcome)
-        for repeat, name in enumerate(seat.columns, start=1):
+    for session in raters.sessions:
+        about = _about(session, outcome)
+        for repeat, name in enumerate(session.config.columns, start=1):
             states = {f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()}
-            which = {"repeat": repeat} if len(seat.columns) > 1 else {}
-            yield Rater(name, seat.config.model, details={**about, **which, "states": states})
+            which = {"repeat": repeat} if len(session.config.columns) > 1 else {}
+            yield Rater(name, session.config.model, details={**about, **which, "states": states})
             column += 1
 
 
-def _about(seat: Seat, outcome: Outcome) -> dict[str, Any]:
+def _about(session: RaterSession, outcome: Outcome) -> dict[str, Any]:
     """How a rater was asked: all that can change its answers."""
-    identity: dict[str, Any] = orjson.loads(canonical(seat.ledger.identity))
-    prompts = {f"{part}s": digest for part in outcome.parts if (digest := seat.prompt_digest(part))}
-    settings = identity["settings"] | reading_of(seat.config)
+    identity: dict[str, Any] = orjson.loads(canonical(session.ledger.identity))
+    prompts = {f"{part}s": digest for part in outcome.parts if (digest := session.prompt_digest(part))}
+    settings = identity["settings"] | reading_of(session.config)
     known = {"kind": identity["kind"], "revision": identity["revision"], "settings": settings}
     asked = {name: identity[name] for name in ("sampling", "pairs_per_request")} if prompts else {}
     return {name: value for name, value in (known | asked | {"prompts": prompts}).items() if value not in ("", {})}
 
 
-def _prompts(panel: Panel, outcome: Outcome) -> dict[str, str]:
+def _prompts(raters: Raters, outcome: Outcome) -> dict[str, str]:
     """The prompts in full, by the digest that raters name."""
-    used = {part for part in outcome.parts for seat in panel.seats if seat.prompt_digest(part)}
-    prompts = [panel.prompts.of(part) for part in POS if part in used]
+    used = {part for part in outcome.parts for session in raters.sessions if session.prompt_digest(part)}
+    prompts = [raters.prompts.of(part) for part in POS if part in used]
     return {prompt.digest: prompt.text for prompt in prompts}
 
 

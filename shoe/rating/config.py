@@ -1,71 +1,122 @@
-"""raters.toml: who rates, with which settings, at what price, and how the ensemble is made."""
+"""What raters.toml holds: who rates, with which settings, at what price, and how the raters share the work."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import msgspec
 
 from shoe.lexicon.expressions import Part
+from shoe.llm.budget import Price
+from shoe.llm.limits import Limits
+
+if TYPE_CHECKING:
+    from shoe.rating.prompts import Prompts
+    from shoe.rating.questions import Backend
+
+SCHEME = 1
+"""Version of keys."""
+NAME_RULE = "1 to 40 letters, digits and _ . : -, a letter or digit first"
+_NAME = r"^(?!(class_)?synset$)[A-Za-z0-9][A-Za-z0-9_.:-]{0,39}$"
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Money for a million tokens; 0 where nothing is charged."""
+def setting(meaning: str, *, key: bool = True, reads: bool = False, **bounds: Any) -> msgspec.Meta:
+    """Describe a field of raters.toml that a kind has for itself.
 
-    input: float = 0.0
-    output: float = 0.0
-    cached_input: float | None = None
-    """For input tokens that the endpoint says it had cached; as ``input`` if absent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What an endpoint takes.
-
-    Attributes:
-        concurrency: most requests in flight; the job finds out how many of them the endpoint bears.
-        requests_per_minute, tokens_per_minute: None for no limit.
-        timeout: seconds for one attempt.
-        tries: attempts for one request before it is left for the next run.
+    Args:
+        meaning: one line.
+        key: whether it takes part in the key under which answers are kept.
+        reads: whether it says how answers become ratings: two such raters can share their answers.
+        bounds: on its values, as ``msgspec.Meta`` has them.
     """
-
-    concurrency: int = 16
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-    timeout: float = 120.0
-    tries: int = 6
+    return msgspec.Meta(description=meaning, extra={"key": key, "reads": reads}, **bounds)
 
 
-@dataclass(frozen=True, slots=True)
-class RaterConfig:
-    """One rater.
+class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One rater; each kind is a subclass with the settings of its own.
 
     Attributes:
+        kind: what raters.toml calls the class.
+        prompted: whether it reads prompts.
+        chats: whether it is asked in a chat, with ``sampling`` and ``pairs_per_request``.
         name: of its column in the map.
-        kind: "openai", "openai-batch", "transformers", "embedding", "lexical" or "table".
         model: what the endpoint or library calls it.
         revision: of the model, where it has one.
         pairs_per_request: 1 is the paper's way.
         repeats: how often each pair is asked; more than one makes columns NAME-1, NAME-2, ...
         sampling: passed on as they are (temperature, max_tokens, seed, ...).
-        settings: of the kind alone (base_url, api_key_env, device, measure, file, ...), checked by the kind's file.
+        price: of tokens.
+        limits: of the endpoint.
     """
 
-    name: str
-    kind: str
+    kind: ClassVar[str]
+    prompted: ClassVar[bool] = True
+    chats: ClassVar[bool] = False
+
+    name: Annotated[str, msgspec.Meta(pattern=_NAME)]
     model: str
     revision: str = ""
-    pairs_per_request: int = 1
-    repeats: int = 1
-    sampling: Mapping[str, Any] = field(default_factory=dict)
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    price: Price = field(default_factory=Price)
-    limits: Limits = field(default_factory=Limits)
+    pairs_per_request: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
+    repeats: Annotated[int, msgspec.Meta(ge=1, le=100)] = 1
+    sampling: dict[str, Any] = {}
+    price: Price = Price()
+    limits: Limits = Limits()
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of its columns in a map: its own, or one for each repeat."""
+        return [self.name] if self.repeats == 1 else [f"{self.name}-{n}" for n in range(1, self.repeats + 1)]
+
+    def backend(self, prompts: Prompts) -> Backend:
+        """Make the rater; nothing is loaded and no key is read before it rates.
+
+        Raises:
+            ShoeError: for settings that it cannot work with.
+        """
+        raise NotImplementedError
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return JSON of what else can change its answers (the hash of a file's content)."""
+        return {}
 
 
-@dataclass(frozen=True, slots=True)
-class Ensemble:
+def own_settings(kind: type[RaterConfig]) -> dict[str, msgspec.inspect.Metadata]:
+    """Return what :func:`setting` says of the fields that a kind has for itself."""
+    info = msgspec.inspect.type_info(kind)
+    assert isinstance(info, msgspec.inspect.StructType)  # noqa: S101 - for the type checker
+    common = RaterConfig.__struct_fields__
+    return {
+        field.name: field.type
+        for field in info.fields
+        if field.name not in common and isinstance(field.type, msgspec.inspect.Metadata)
+    }
+
+
+def _settings(config: RaterConfig, what: str) -> dict[str, Any]:
+    own = own_settings(type(config))
+    return {name: getattr(config, name) for name, about in own.items() if about.extra and about.extra[what]}
+
+
+def identity_of(config: RaterConfig) -> dict[str, Any]:
+    """Everything about a rater that can change its answers, as JSON has it; no prompt, no pair, no secret."""
+    return {
+        "scheme": SCHEME,
+        "kind": config.kind,
+        "model": config.model,
+        "revision": config.revision,
+        "pairs_per_request": config.pairs_per_request,
+        "sampling": config.sampling,
+        "settings": _settings(config, "key") | dict(config.identity()),
+    }
+
+
+def reading_of(config: RaterConfig) -> dict[str, Any]:
+    """How answers become ratings, where settings say so: no part of a key, for no answer depends on it."""
+    return _settings(config, "reads")
+
+
+class Ensemble(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How raters share the work (the paper: one model sees all verb pairs, the others only what it did not rate 0).
 
     Attributes:
@@ -75,14 +126,13 @@ class Ensemble:
     """
 
     prefilter: tuple[Part, ...] = ("verb",)
-    sample: int = 400
-    seed: int = 0
+    sample: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 400
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RatersFile:
+class RatersFile(msgspec.Struct, frozen=True):
     """All of raters.toml."""
 
     raters: tuple[RaterConfig, ...]
-    ensemble: Ensemble = field(default_factory=Ensemble)
+    ensemble: Ensemble = Ensemble()
     currency: str = "USD"

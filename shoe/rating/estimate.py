@@ -15,6 +15,7 @@ import numpy as np
 
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
+from shoe.llm.budget import bound_of
 from shoe.rating.assumed import (
     ANSWER_TOKENS,
     BATCH_HOURS,
@@ -29,10 +30,9 @@ from shoe.rating.assumed import (
     total,
 )
 from shoe.rating.config import RaterConfig, RatersFile
-from shoe.rating.kinds import kind_of
-from shoe.rating.pairs import Plan
+from shoe.rating.planning import Plan
 from shoe.rating.prompts import Prompts
-from shoe.rating.questions import KEY_BYTES, Question, Sense
+from shoe.rating.questions import Question, SenseText
 
 SAMPLE = 200
 """Questions per part of speech whose prompts are rendered."""
@@ -113,7 +113,7 @@ def estimate(
     plans: Mapping[Part, Plan],
     raters: RatersFile,
     prompts: Prompts,
-    describe: Callable[[Sequence[str]], Sequence[Sense]],
+    describe: Callable[[Sequence[str]], Sequence[SenseText]],
     progress: Mapping[str, Progress] | None = None,
 ) -> Estimate:
     """Estimate a run.
@@ -170,7 +170,7 @@ def _of_rater(
 ) -> RaterEstimate:
     left = {part: _left(shown[part], config.repeats, known.answered.get(part, 0)) for part in shown}
     pairs, answered = total(left.values()), sum(known.answered.values())
-    if not kind_of(config.kind).prompted:
+    if not config.prompted:
         return RaterEstimate(config.name, config.kind, answered, pairs, None, None, None, None, None)
     requests = {part: left[part].each(lambda n: ceil(n / config.pairs_per_request)) for part in left}
     chars = total(
@@ -199,8 +199,8 @@ def _left(pairs: Range, repeats: int, answered: int) -> Range:
 def _answer_tokens(config: RaterConfig, known: Progress) -> Range:
     """Per pair; the bound that raters.toml sets is the most."""
     tokens = measured(known.answer_tokens, ANSWER_TOKENS)
-    bounds = [config.sampling.get(name) for name in ("max_tokens", "max_completion_tokens", "max_new_tokens")]
-    most = min((n / config.pairs_per_request for n in bounds if isinstance(n, int)), default=tokens.high)
+    bound = bound_of(config.sampling)
+    most = tokens.high if bound is None else bound / config.pairs_per_request
     return Range(min(tokens.low, most), min(tokens.likely, most), most)
 
 
@@ -233,12 +233,12 @@ def _chars(config: RaterConfig, sample: Sequence[Question], prompts: Prompts) ->
     return sum(len(request.system) + len(request.user) for request in rendered) / len(rendered)
 
 
-def _sample(plan: Plan, describe: Callable[[Sequence[str]], Sequence[Sense]], seed: int) -> list[Question]:
+def _sample(plan: Plan, describe: Callable[[Sequence[str]], Sequence[SenseText]], seed: int) -> list[Question]:
     rows = np.random.default_rng(seed).choice(len(plan), min(SAMPLE, len(plan)), replace=False)
-    name, key = lexicon().name, bytes(KEY_BYTES)
+    name = lexicon().name
     first = describe([name(synset) for synset in plan.first[rows].tolist()])
     second = describe([name(synset) for synset in plan.second[rows].tolist()])
-    return [Question(key, plan.part, *senses) for senses in zip(first, second, strict=True)]
+    return [Question(b"", plan.part, *senses) for senses in zip(first, second, strict=True)]
 
 
 def _about_zeros(raters: RatersFile, questions: Mapping[Part, int], known: Progress) -> Iterator[str]:
@@ -258,7 +258,7 @@ def _about_zeros(raters: RatersFile, questions: Mapping[Part, int], known: Progr
 
 def _about_requests(raters: RatersFile, known: Mapping[str, Progress]) -> Iterator[str]:
     """Say what is assumed of prompts, answers and time, and for which raters."""
-    prompted = [config for config in raters.raters if kind_of(config.kind).prompted]
+    prompted = [config for config in raters.raters if config.prompted]
     for unknown, kind, sentence in (
         ("tokens_per_char", None, f"{_span(TOKENS_PER_CHAR)} input tokens for each character"),
         ("answer_tokens", None, f"{_span(ANSWER_TOKENS)} output tokens for each pair; more if the model thinks first"),

@@ -20,12 +20,11 @@ from shoe.lexicon.store import lexicon
 from shoe.llm.budget import Budget
 from shoe.llm.progress import Display, Silent
 from shoe.llm.recorder import Tally
-from shoe.rating.pairs import Plan
-from shoe.rating.panel import Panel
-from shoe.rating.planning import plan_pairs
+from shoe.llm.states import State
+from shoe.rating.planning import Plan, plan_pairs
 from shoe.rating.prefilter import Disagreement, goes_on, sample_of
-from shoe.rating.states import State
-from shoe.rating.tasks import Words
+from shoe.rating.questions import SenseTexts
+from shoe.rating.session import Raters
 
 _LOOK = 0.25
 
@@ -66,7 +65,7 @@ class Outcome:
 
 
 def rate(
-    panel: Panel,
+    raters: Raters,
     plans: Mapping[Part, Plan],
     budget: Budget,
     display: Display | None = None,
@@ -78,7 +77,7 @@ def rate(
     Interruption (Ctrl-C) ends the run as an exhausted budget does: see ``budget.reason``. A second one raises at once.
 
     Args:
-        panel: the raters.
+        raters: all of them, ready.
         plans: per part of speech.
         budget: of the run.
         display: shows how it goes.
@@ -92,18 +91,18 @@ def rate(
         MissingExtraError: if WordNet's glosses cannot be read.
         KeyboardInterrupt: at the second interruption.
     """
-    run = _Run(panel, plans, budget, display or Silent(), sample)
+    run = _Run(raters, plans, budget, display or Silent(), sample)
     run.work()
     return run.outcome()
 
 
-def known(panel: Panel, plans: Mapping[Part, Plan], *, sample: int | None = None) -> Outcome:
+def known(raters: Raters, plans: Mapping[Part, Plan], *, sample: int | None = None) -> Outcome:
     """Say what the ledgers hold of plans, asking nobody; otherwise as :func:`rate`."""
-    return rate(panel, plans, Budget(reason="requests"), sample=sample)
+    return rate(raters, plans, Budget(reason="requests"), sample=sample)
 
 
 def rate_pairs(
-    panel: Panel,
+    raters: Raters,
     pairs: Mapping[Part, Sequence[tuple[str, str]]],
     budget: Budget,
     display: Display | None = None,
@@ -111,13 +110,13 @@ def rate_pairs(
     """Have all raters rate some pairs; the first rater's zeros go no further, and none of them is sampled.
 
     Args:
-        panel: the raters.
+        raters: all of them, ready.
         pairs: per part of speech (class synset, synset), by name.
         budget: of the run; it says afterwards what was spent, and why the run ended early, if it did.
         display: shows how it goes.
 
     Returns:
-        Per part and pair, a rating or None for each of ``panel.columns``. Names are WordNet's first for a synset; a
+        Per part and pair, a rating or None for each of ``raters.columns``. Names are WordNet's first for a synset; a
         synset with itself is not in it.
 
     Raises:
@@ -125,7 +124,7 @@ def rate_pairs(
         ShoeError: as :func:`rate`.
     """
     plans = {part: plan_pairs(part, wanted) for part, wanted in pairs.items()}
-    outcome = rate(panel, plans, budget, display, sample=0)
+    outcome = rate(raters, plans, budget, display, sample=0)
     return {part: _by_name(rated) for part, rated in outcome.parts.items()}
 
 
@@ -142,19 +141,21 @@ class _Run:
     """One run: a thread for each rater; the first one's says what goes on to the others."""
 
     def __init__(
-        self, panel: Panel, plans: Mapping[Part, Plan], budget: Budget, display: Display, sample: int | None
+        self, raters: Raters, plans: Mapping[Part, Plan], budget: Budget, display: Display, sample: int | None
     ) -> None:
-        self._panel = panel
+        self._raters = raters
         self._given = plans
         self._plans = {part: plan for part, plan in plans.items() if len(plan)}
         self._budget = budget
         self._display = display
-        self._sample = panel.raters.ensemble.sample if sample is None else sample
-        filtering = panel.raters.ensemble.prefilter if len(panel.seats) > 1 else ()
+        self._sample = raters.file.ensemble.sample if sample is None else sample
+        filtering = raters.file.ensemble.prefilter if len(raters.sessions) > 1 else ()
         self._filtered = [part for part in self._plans if part in filtering]
-        self._tallies = [Tally(seat.config.name) for seat in panel.seats]
-        self._columns = np.split(np.arange(len(panel.columns)), np.cumsum([len(seat.columns) for seat in panel.seats]))
-        shape = {part: (len(plan), len(panel.columns)) for part, plan in plans.items()}
+        self._tallies = [Tally(session.config.name) for session in raters.sessions]
+        self._columns = np.split(
+            np.arange(len(raters.columns)), np.cumsum([len(session.config.columns) for session in raters.sessions])
+        )
+        shape = {part: (len(plan), len(raters.columns)) for part, plan in plans.items()}
         self._states = {part: np.full(shape[part], State.UNRATED, np.int8) for part in plans}
         self._asked = {part: np.zeros(shape[part], np.bool_) for part in plans}
         self._zeros: dict[Part, Indices] = {}
@@ -170,9 +171,9 @@ class _Run:
         """Start all raters and show how they go until the last has ended."""
         if not self._plans:
             return
-        self._words = Words.of(list(self._plans.values()))
-        for number, seat in enumerate(self._panel.seats):
-            Thread(target=self._guarded, args=(number,), name=f"shoe-{seat.config.name}", daemon=True).start()
+        self._texts = SenseTexts.of(list(self._plans.values()))
+        for number, session in enumerate(self._raters.sessions):
+            Thread(target=self._guarded, args=(number,), name=f"shoe-{session.config.name}", daemon=True).start()
         self._watch()
         if self._errors:
             raise next((error for error in self._errors if isinstance(error, ShoeError)), self._errors[0])
@@ -205,12 +206,12 @@ class _Run:
             if number == 0:
                 self._filtering.set()
             self._ended.append(number)
-            if len(self._ended) == len(self._panel.seats):
+            if len(self._ended) == len(self._raters.sessions):
                 self._all_ended.set()
 
     def _work_of_first(self) -> None:
         self._rate(0, {part: np.arange(len(plan)) for part, plan in self._plans.items()})
-        seed = self._panel.raters.ensemble.seed
+        seed = self._raters.file.ensemble.seed
         for part in self._filtered:
             onward, zero = goes_on(list(self._states[part][:, self._columns[0]].T))
             self._zeros[part] = np.flatnonzero(zero)
@@ -225,15 +226,16 @@ class _Run:
             self._rate(number, self._onward)
 
     def _rate(self, number: int, rows: Mapping[Part, Indices]) -> None:
-        """Have a rater answer rows of the plans, and note what it said."""
-        seat, columns = self._panel.seats[number], self._columns[number].tolist()
+        """Have a rater answer rows of the plans, and note its answers."""
+        session, columns = self._raters.sessions[number], self._columns[number].tolist()
         for part, some in rows.items():
             self._asked[part][np.ix_(some, columns)] = True
-        if self._budget.stopping and not seat.ledger.path.exists():
+        if self._budget.stopping and not session.ledger.path.exists():
             return  # there is nothing to look up
-        tasks = [(part, seat.tasks(self._plans[part], some, self._words)) for part, some in rows.items()]
-        every = [task for _, of_part in tasks for task in of_part]
-        states = iter(seat.rate(every, self._budget, self._tallies[number], self._display.say))
+        every = [
+            asked for part, some in rows.items() for asked in session.questions(self._plans[part], some, self._texts)
+        ]
+        states = iter(session.rate(every, self._budget, self._tallies[number], self._display.say))
         for part, some in rows.items():
             for column in columns:
                 self._states[part][some, column] = next(states)
@@ -246,11 +248,11 @@ class _Run:
         sampled = self._sampled.get(part)
         disagreements = {}
         if sampled is not None:
-            for column in range(len(self._columns[0]), len(self._panel.columns)):
+            for column in range(len(self._columns[0]), len(self._raters.columns)):
                 given = self._states[part][sampled, column]
                 if found := int(np.count_nonzero(given >= 0)):
                     not_zero = int(np.count_nonzero(given > 0))
-                    disagreements[self._panel.columns[column]] = Disagreement(found, not_zero)
+                    disagreements[self._raters.columns[column]] = Disagreement(found, not_zero)
         return Rated(
             plan=plan,
             states=self._states[part],

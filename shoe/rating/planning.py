@@ -5,7 +5,8 @@ Nothing here reads glosses or asks anybody; a plan of 850,000 pairs takes about 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,12 +16,9 @@ from shoe.core.errors import OptionError, near, quote
 from shoe.core.interactions import Interactions
 from shoe.core.ragged import distinct
 from shoe.lexicon.expressions import POS, Part
-from shoe.lexicon.resolve import ObjectWords
+from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.store import lexicon
-from shoe.rating.needed import needed_senses
-from shoe.rating.neighbourhood import STEPS, object_neighbours
-from shoe.rating.pairs import Plan, Synsets
-from shoe.rating.vocabulary import verb_vocabulary
+from shoe.rating.neighbourhood import STEPS, Synsets, object_neighbours, verb_vocabulary
 
 VERB_RULE = (
     "verb vocabulary, version 1: all of verb.body, verb.consumption, verb.contact, verb.motion; the senses with a tag "
@@ -28,6 +26,33 @@ VERB_RULE = (
     "steps of hypernymy from a class's"
 )
 NEEDED_RULE = "needed by predictions, version 1: every class's sense with every candidate sense of every predicted word"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """The m rows that a map of one part of speech is to have, and the n questions that fill them.
+
+    A question is an unordered pair of two different synsets: where both are class senses, one answer fills two rows.
+
+    Attributes:
+        part: "verb" or "object".
+        class_synset: (m,) sense of the class, in the compiled lexicon; rows are sorted by both names.
+        synset: (m,) the sense that it is compared with.
+        question: (m,) row among the n questions.
+        first, second: (n,) the two senses of each question, ``first`` the one whose name sorts first; sorted by both
+            names.
+    """
+
+    part: Part
+    class_synset: Synsets
+    synset: Synsets
+    question: Indices
+    first: Synsets
+    second: Synsets
+
+    def __len__(self) -> int:
+        """Number of questions."""
+        return len(self.first)
 
 
 def object_rule(steps: int = STEPS) -> str:
@@ -73,6 +98,33 @@ def plan_needed(
     return {part: _all_with_all(part, _class_senses(classes, part), senses[part]) for part in POS}
 
 
+def needed_senses(
+    predictions: Sequence[Interactions], object_words: ObjectWords = "phrase-first"
+) -> dict[Part, Synsets]:
+    """List the senses of all words that occur in a triplet, per part of speech, ascending: what scoring looks up.
+
+    A word that is a label of the dataset is similar to its own class whatever a map says, and is looked up for all
+    other classes; a word without a sense in WordNet, or "no interaction", is never looked up.
+
+    Args:
+        predictions: of one or more models.
+        object_words: as scoring will have it, see :func:`shoe.lexicon.resolve.resolve`; what one choice needs another
+            may not.
+    """
+    verbs = {word for table in predictions for word in _used(table.verbs, table.verb)}
+    objects = {word for table in predictions for word in _used(table.objects, table.object)}
+    return {"verb": _senses(verbs, "verb", object_words), "object": _senses(objects, "object", object_words)}
+
+
+def _used(vocabulary: Sequence[str], word: np.typing.NDArray[np.int32]) -> Iterable[str]:
+    return (vocabulary[number] for number in np.flatnonzero(np.bincount(word, minlength=len(vocabulary))).tolist())
+
+
+def _senses(words: Iterable[str], part: Part, object_words: ObjectWords) -> Synsets:
+    found = {candidate.synset for word in words for candidate in resolve(word, part, object_words).candidates}
+    return np.array(sorted(found), np.int32)
+
+
 def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
     """Plan given pairs.
 
@@ -99,8 +151,8 @@ def _synset(part: Part, name: str) -> int:
     if synset >= 0 and lexicon().pos(synset) == POS[part]:
         return synset
     lemma = name.split(".")[0]
-    alike = near(name, (lexicon().name(s) for s in lexicon().senses(lemma, POS[part]).tolist()), likeness=0)
-    hint = f" (did you mean {alike[0]}?)" if alike else ""
+    similar = near(name, (lexicon().name(s) for s in lexicon().senses(lemma, POS[part]).tolist()), likeness=0)
+    hint = f" (did you mean {similar[0]}?)" if similar else ""
     kind = "a verb" if part == "verb" else "a noun"
     raise OptionError(f"{quote(name)} is not the name of {kind} sense of WordNet 3.0, as ride.v.01{hint}")
 
@@ -129,9 +181,9 @@ def _plan(part: Part, class_synset: Synsets, synset: Synsets) -> Plan:
 
 
 def _ranked(class_synset: Synsets, synset: Synsets) -> tuple[Synsets, Indices, Indices]:
-    """The senses that occur, in the order of their names, and each column as places among them."""
+    """The senses that occur, in the order of their names, and each column as indices of them."""
     occurring = np.flatnonzero(np.bincount(np.concatenate([class_synset, synset])))
     by_name = np.array(sorted(occurring.tolist(), key=lexicon().name), np.int32)
-    place = np.zeros(len(lexicon()), np.int64)
-    place[by_name] = np.arange(len(by_name))
-    return by_name, place[class_synset], place[synset]
+    index = np.zeros(len(lexicon()), np.int64)
+    index[by_name] = np.arange(len(by_name))
+    return by_name, index[class_synset], index[synset]

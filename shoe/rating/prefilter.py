@@ -15,8 +15,8 @@ import numpy as np
 from shoe.core.arrays import Indices, Mask
 from shoe.core.seeded import Numbers, mixed
 from shoe.lexicon.store import lexicon
-from shoe.rating.pairs import Plan
-from shoe.rating.states import States, pending
+from shoe.llm.states import States, pending
+from shoe.rating.planning import Plan
 
 PAPER = (0.00245, 0.01318)
 """Lowest and highest share of the paper's sample that a model did not rate 0."""
@@ -69,7 +69,7 @@ def goes_on(first: Sequence[States]) -> tuple[Mask, Mask]:
 def sample_of(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
     """Draw some of the zeros, at random by the seed and the pairs' names alone.
 
-    Each pair has a random place that no other pair changes, so that the sample of a run that was broken off is part
+    Each pair has a random rank that no other pair changes, so that the sample of a run that was broken off is part
     of the sample of the whole, but for the few pairs that others displace.
 
     Args:
@@ -83,11 +83,10 @@ def sample_of(plan: Plan, zeros: Indices, count: int, seed: int) -> Indices:
     """
     if len(zeros) <= count:
         return zeros
-    place = mixed(mixed(_names(plan.first[zeros])) ^ _names(plan.second[zeros])) ^ np.uint64(seed)
-    drawn: Indices = np.sort(zeros[np.argsort(mixed(place), kind="stable")[:count]])
+    rank = mixed(mixed(_names(plan.first[zeros])) ^ _names(plan.second[zeros])) ^ np.uint64(seed)
+    drawn: Indices = np.sort(zeros[np.argsort(mixed(rank), kind="stable")[:count]])
     return drawn
 
 
 def _names(synsets: np.typing.NDArray[np.int32]) -> Numbers:
-    distinct, place = np.unique(synsets, return_inverse=True)
-    return lexicon().keys[distinct][place]
+    return lexicon().keys[synsets]

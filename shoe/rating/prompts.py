@@ -21,12 +21,16 @@ from shoe.core.errors import InputError, near, quote
 from shoe.core.shipped import shipped
 from shoe.io.files import read_bytes
 from shoe.lexicon.expressions import Part
-from shoe.rating.questions import Group, Sense
+from shoe.rating.questions import Question, SenseText, ids_of
 
 _HEADING = re.compile(r"^\[([a-z]+)\]\n", re.MULTILINE)
 _SECTIONS = ("instructions", "one", "several", "pair")
-_SIDES = ("first", "second")
-_MOST_SHORT_IDS = 100
+_SENSES = ("first", "second")
+SECOND_TIME = (
+    "Your last answer to this could not be read. Answer in the form given above: JSON and nothing else, each rating one"
+    " of the digits 0, 1, 2, 3, 4."
+)
+"""Said at the end of a question that is asked again because its first answer held no rating."""
 
 
 class Rendered(NamedTuple):
@@ -46,8 +50,8 @@ class Rendered(NamedTuple):
 class Interaction(NamedTuple):
     """A whole interaction: what is done, and with what."""
 
-    verb: Sense
-    object: Sense
+    verb: SenseText
+    object: SenseText
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ class Prompt:
         digest: 16 hex digits of ``text``.
         instructions: the section of this name.
         one, several, pair: likewise, ready to be filled in.
-        frames: characters of ``one``, ``several`` and ``pair`` without what is filled in; of an id, the most.
+        overheads: characters of ``one``, ``several`` and ``pair`` without what is filled in; of an id, the most.
     """
 
     text: str
@@ -68,7 +72,7 @@ class Prompt:
     one: Template
     several: Template
     pair: Template
-    frames: tuple[int, int, int]
+    overheads: tuple[int, int, int]
 
     @classmethod
     def read(cls, path: Path, fields: Sequence[str]) -> Prompt:
@@ -103,7 +107,7 @@ class Prompt:
             one=one,
             several=several,
             pair=pair,
-            frames=(len(one.substitute(blank)), len(several.substitute(blank)), len(pair.substitute(blank))),
+            overheads=(len(one.substitute(blank)), len(several.substitute(blank)), len(pair.substitute(blank))),
         )
 
     def fill(self, pairs: Sequence[Mapping[str, str]], ids: Sequence[str], *, several: bool) -> Rendered:
@@ -141,7 +145,7 @@ class Prompts:
         """Return the prompt of a part of speech."""
         return self.verb if part == "verb" else self.object
 
-    def render(self, group: Group, *, several: bool) -> Rendered:
+    def render(self, group: Sequence[Question], *, several: bool) -> Rendered:
         """Ask for the pairs of a group.
 
         Args:
@@ -152,13 +156,19 @@ class Prompts:
         pairs = [_of_senses("", question.first, question.second) for question in group]
         return self.of(group[0].part).fill(pairs, ids_of([q.key for q in group]), several=several)
 
-    def length(self, group: Group, *, several: bool) -> int:
+    def messages(self, group: Sequence[Question], *, several: bool) -> list[dict[str, str]]:
+        """Ask for the pairs of a group in a chat's messages; a second attempt says what the first one's answer was."""
+        rendered = self.render(group, several=several)
+        user = rendered.user if group[0].attempt == 1 else f"{rendered.user}\n\n{SECOND_TIME}"
+        return [{"role": "system", "content": rendered.system}, {"role": "user", "content": user}]
+
+    def length(self, group: Sequence[Question], *, several: bool) -> int:
         """Return at least as many characters as :meth:`render` would give, without rendering."""
         prompt = self.of(group[0].part)
-        frame, each = (prompt.frames[1], prompt.frames[2]) if several else (prompt.frames[0], 0)
+        whole, each = prompt.overheads[1:] if several else (prompt.overheads[0], 0)
         senses = (sense for question in group for sense in (question.first, question.second))
         words = sum(len(sense.gloss) + sum(map(len, sense.lemmas)) + 2 * len(sense.lemmas) for sense in senses)
-        return len(prompt.instructions) + frame + each * len(group) + words
+        return len(prompt.instructions) + whole + each * len(group) + words
 
     def render_interactions(self, pairs: Sequence[tuple[Interaction, Interaction]], *, several: bool) -> Rendered:
         """Ask for pairs of whole interactions; as :meth:`render`."""
@@ -170,28 +180,11 @@ class Prompts:
         return self.interaction.fill(fields, ids_of(keys), several=several)
 
 
-def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
-    """Give each question of a request a number by which its answer is told from the others'.
-
-    It is made from the question's key and says nothing of its place: a model that drops a pair and counts on cannot
-    give a pair the answer of its neighbour. It is never a rating, nor a token more than needed: many tokenizers have
-    three digits in one.
-    """
-    least = 100 if len(keys) <= _MOST_SHORT_IDS else 100_000_000
-    taken: dict[int, None] = {}
-    for key in keys:
-        number = int.from_bytes(key[:8], "big") % (9 * least)
-        while number in taken:
-            number = (number + 1) % (9 * least)
-        taken[number] = None
-    return tuple(str(least + number) for number in taken)
-
-
 def _fields(of: str) -> Iterable[str]:
-    return (f"{side}_{of}{what}" for side in _SIDES for what in ("words", "gloss"))
+    return (f"{sense}_{of}{what}" for sense in _SENSES for what in ("words", "gloss"))
 
 
-def _of_senses(of: str, first: Sense, second: Sense) -> dict[str, str]:
+def _of_senses(of: str, first: SenseText, second: SenseText) -> dict[str, str]:
     return {
         f"first_{of}words": ", ".join(first.lemmas),
         f"first_{of}gloss": first.gloss,
@@ -207,8 +200,8 @@ def _check_fields(path: Path, section: str, text: str, fields: Sequence[str]) ->
     found = template.get_identifiers()
     for name in found:
         if name not in fields:
-            alike = near(name, fields)
-            hint = f"did you mean ${alike[0]}?" if alike else None
+            similar = near(name, fields)
+            hint = f"did you mean ${similar[0]}?" if similar else None
             expected = ", ".join(f"${field}" for field in fields)
             raise InputError(path, record=f"[{section}]", found=quote(f"${name}"), expected=expected, hint=hint)
     for name in fields:

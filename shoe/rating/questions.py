@@ -1,18 +1,38 @@
-"""What a rater is asked: pairs of senses in words, each with the key under which its answer is kept."""
+"""What a rater is asked: pairs of senses in words, put into requests, each with the key under which its answer is kept.
+
+A key is a digest of everything that can change the answer: the version of this scheme, the rater (kind, model,
+revision, sampling parameters, pairs per request, and those of its kind's settings that take part: endpoint, structured
+output, the content of a file), the prompt's text, both senses as they are shown, and the number of the repeat. What a
+rater costs, how fast it may be asked, its column's name and where its key is found change no answer and no key.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
+import numpy as np
+
+from shoe.core.arrays import Indices
 from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import lexicon
+from shoe.lexicon.wordnet import glosses
+from shoe.llm.ledger import canonical
+from shoe.llm.request import KEY_BYTES, Recorder, Request
+from shoe.llm.states import Keys, States, as_keys
+from shoe.rating.planning import Plan
 
-KEY_BYTES = 16
+if TYPE_CHECKING:
+    from shoe.rating.prompts import Prompts
+
+_MOST_SHORT_IDS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Sense:
+class SenseText:
     """One synset in words.
 
     Attributes:
@@ -25,61 +45,91 @@ class Sense:
     lemmas: tuple[str, ...]
     gloss: str
 
+    def encoded(self) -> bytes:
+        """Write it as keys take it in."""
+        return canonical({"gloss": self.gloss, "lemmas": self.lemmas, "name": self.name})
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """One pair for one rater.
 
     Attributes:
-        key: 16 bytes that stand for everything that can change the answer (see ``keys``).
+        key: 16 bytes that stand for everything that can change the answer.
         part: "verb" or "object".
         first: the sense whose name comes first in the alphabet.
         second: the other.
-        asking: 1, or 2 where the answer to the first asking held no rating; the same for all of a group.
+        attempt: 1, or 2 where the answer to the first held no rating; the same for all of a group.
     """
 
     key: bytes
     part: Part
-    first: Sense
-    second: Sense
-    asking: int = 1
+    first: SenseText
+    second: SenseText
+    attempt: int = 1
 
 
-Group = Sequence[Question]
-"""The questions of one request, all of one part. Answers are joined to them by id, never by place."""
+class Group(Request):
+    """The questions of one request, all of one part. Answers are joined to them by id, never by index.
 
+    Attributes:
+        questions: one or more.
+    """
 
-class Recorder(Protocol):
-    """Where a rater puts what happened, as it happens; safe to call from several threads."""
+    __slots__ = ("_prompts", "_several", "questions")
 
-    def answer(self, group: Group, raw: Mapping[str, Any]) -> None:
-        """Keep one raw answer, JSON as it came, before anything reads it: it outlives this process from here on.
+    def __init__(self, questions: Sequence[Question], prompts: Prompts | None = None, *, several: bool = False) -> None:
+        """Put questions together.
 
-        Raises:
-            InputError: if the ledger cannot be written.
+        Args:
+            questions: one or more, of one part and attempt.
+            prompts: put them into words; None for a rater that reads no prompts.
+            several: whether to ask in the form for several pairs, even for one.
         """
-        ...
-
-    def failure(self, group: Group, kind: str, detail: str = "") -> None:
-        """Keep one attempt that brought no answer: "429", "timeout", "dropped", ...; it counts in requests and cost."""
-        ...
-
-    def may_ask(self, group: Group) -> bool:
-        """Reserve one request in the budget; False when the budget has no room for it: ask nothing more then."""
-        ...
-
-    def remember(self, event: Mapping[str, Any]) -> None:
-        """Keep something that is no answer and must outlive the process, durably: the id of a started batch."""
-        ...
-
-    def remembered(self) -> list[Mapping[str, Any]]:
-        """Return all events of this rater, oldest first, those of earlier runs included."""
-        ...
+        super().__init__(b"".join(question.key for question in questions), {}, attempt=questions[0].attempt)
+        self.questions = questions
+        self._prompts = prompts
+        self._several = several
 
     @property
-    def stopping(self) -> bool:
-        """Whether the job is to end: finish what is in flight, start nothing."""
-        ...
+    def part(self) -> Part:
+        """Part of speech of its questions."""
+        return self.questions[0].part
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """One per question; see :func:`ids_of`."""
+        return ids_of(self.keys)
+
+    def payload(self) -> Mapping[str, Any]:
+        """Return the messages that ask."""
+        assert self._prompts is not None, "who reads no prompts asks no endpoint"  # noqa: S101
+        return {"messages": self._prompts.messages(self.questions, several=self._several)}
+
+    def about(self) -> Mapping[str, Any]:
+        """Return ids, pairs and the digest of the prompt, for the reader of the answer."""
+        return {
+            "ids": self.ids,
+            "part": self.part,
+            "pairs": [(question.first.name, question.second.name) for question in self.questions],
+            "prompt": self._prompts.of(self.part).digest if self._prompts else "",
+        }
+
+    def characters(self) -> int:
+        """Return at least as many characters as the messages have, without writing them."""
+        return self._prompts.length(self.questions, several=self._several) if self._prompts else 0
+
+    def parts(self) -> Sequence[Group]:
+        """Return a group for each question."""
+        if len(self.questions) == 1:
+            return [self]
+        return [Group([question], self._prompts, several=self._several) for question in self.questions]
+
+    def joined(self, others: Sequence[Request]) -> Group:
+        """Return one group of its questions and others'."""
+        groups = [self, *cast("Sequence[Group]", others)]
+        questions = [question for group in groups for question in group.questions]
+        return Group(questions, self._prompts, several=self._several)
 
 
 class Backend(Protocol):
@@ -95,11 +145,10 @@ class Backend(Protocol):
         """
         ...
 
-    def parse(self, part: Part, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
+    def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         """Read ratings out of one raw answer; a pure function of its arguments.
 
         Args:
-            part: of the questions.
             ids: one per question of the group, as they stood in the request.
             raw: what ``Recorder.answer`` was given.
 
@@ -108,3 +157,150 @@ class Backend(Protocol):
             ``State.UNPARSED_ONCE`` where there is none to be found.
         """
         ...
+
+
+def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
+    """Give each question of a request a number by which its answer is told from the others'.
+
+    It is made from the question's key and says nothing of its index: a model that drops a pair and counts on cannot
+    give a pair the answer of its neighbour. It is never a rating, nor a token more than needed: many tokenizers have
+    three digits in one.
+    """
+    least = 100 if len(keys) <= _MOST_SHORT_IDS else 100_000_000
+    taken: dict[int, None] = {}
+    for key in keys:
+        number = int.from_bytes(key[:8], "big") % (9 * least)
+        while number in taken:
+            number = (number + 1) % (9 * least)
+        taken[number] = None
+    return tuple(str(least + number) for number in taken)
+
+
+def describe(names: Sequence[str]) -> list[SenseText]:
+    """Return the words and definitions of synsets, by name.
+
+    Raises:
+        MissingExtraError: if WordNet's files are not there.
+    """
+    store, definitions = lexicon(), glosses(sorted(set(names)), "asking about synsets")
+    sense = {
+        name: SenseText(name, tuple(lemma.replace("_", " ") for lemma in store.lemmas(store.synset(name))), gloss)
+        for name, gloss in definitions.items()
+    }
+    return [sense[name] for name in names]
+
+
+def key_maker(
+    identity: Mapping[str, Any], prompt_digest: str, part: Part, repeat: int = 1
+) -> Callable[[bytes, bytes], bytes]:
+    """Return the function that makes a pair's key of its two senses, each as :meth:`SenseText.encoded`.
+
+    The key is a digest of ``{"part", "prompt", "rater", "repeat", "senses": [first, second]}`` as canonical JSON. All
+    but the senses is hashed once: a million keys take about two seconds.
+
+    Args:
+        identity: of the rater, see :func:`shoe.rating.config.identity_of`.
+        prompt_digest: of the prompt's text; empty for a rater that reads none.
+        part: "verb" or "object".
+        repeat: 1 for the first time that a pair is asked.
+    """
+    before = canonical({"part": part, "prompt": prompt_digest, "rater": identity, "repeat": repeat})
+    begun = hashlib.blake2b(before[:-1] + b',"senses":[', digest_size=KEY_BYTES)
+
+    def key(first: bytes, second: bytes) -> bytes:
+        digest = begun.copy()
+        digest.update(b"%b,%b]}" % (first, second))
+        return digest.digest()
+
+    return key
+
+
+@dataclass(frozen=True, slots=True)
+class SenseTexts:
+    """The senses of some plans in words.
+
+    Attributes:
+        sense: by synset.
+        encoded: by synset, as keys take them in.
+    """
+
+    sense: Mapping[int, SenseText]
+    encoded: Mapping[int, bytes]
+
+    @classmethod
+    def of(cls, plans: Iterable[Plan]) -> SenseTexts:
+        """Describe all senses of some plans.
+
+        Raises:
+            MissingExtraError: if WordNet's glosses cannot be read.
+        """
+        synsets = np.unique(np.concatenate([column for plan in plans for column in (plan.first, plan.second)])).tolist()
+        sense = dict(zip(synsets, describe([lexicon().name(synset) for synset in synsets]), strict=True))
+        return cls(sense, {synset: words.encoded() for synset, words in sense.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """n questions of one part of speech for one rater, asked for one repeat; put into words only as they are needed.
+
+    Attributes:
+        part: of the questions.
+        first, second: (n,) synsets, in the plan's order.
+        joined: the n keys, one after the other.
+        texts: of the senses.
+    """
+
+    part: Part
+    first: Sequence[int]
+    second: Sequence[int]
+    joined: bytes
+    texts: SenseTexts
+
+    @classmethod
+    def of(
+        cls, plan: Plan, rows: Indices, texts: SenseTexts, *, identity: Mapping[str, Any], prompt: str, repeat: int
+    ) -> Questions:
+        """Take rows of a plan.
+
+        Args:
+            plan: of one part of speech.
+            rows: ascending.
+            texts: of the plan's senses.
+            identity: of the rater, see :func:`shoe.rating.config.identity_of`.
+            prompt: digest of the prompt's text; empty for a rater that reads none.
+            repeat: from 1.
+        """
+        first, second = plan.first[rows], plan.second[rows]
+        key, encoded = key_maker(identity, prompt, plan.part, repeat), texts.encoded
+        columns = [map(encoded.__getitem__, column.tolist()) for column in (first, second)]
+        return cls(plan.part, first.data, second.data, b"".join(map(key, *columns)), texts)
+
+    def __len__(self) -> int:
+        """Number of questions."""
+        return len(self.first)
+
+    @property
+    def keys(self) -> Keys:
+        """(n, 2) the keys."""
+        return as_keys(self.joined)
+
+    def groups(self, wanted: States, size: int, attempt: int) -> Iterator[list[Question]]:
+        """Make groups of the questions that are wanted.
+
+        Groups are cut from all questions, whatever was answered before: what is asked together does not depend on
+        where an earlier run ended.
+
+        Args:
+            wanted: (n,) true for questions that are to be asked.
+            size: questions of a whole group.
+            attempt: 1 for the first, 2 for the second.
+        """
+        rows = np.flatnonzero(wanted)
+        bounds = np.append(np.flatnonzero(np.diff(rows // size, prepend=-1)), len(rows)).data
+        for start, end in pairwise(bounds):
+            yield [self._question(row, attempt) for row in rows[start:end].tolist()]
+
+    def _question(self, row: int, attempt: int) -> Question:
+        sense = self.texts.sense
+        key = self.joined[row * KEY_BYTES : (row + 1) * KEY_BYTES]
+        return Question(key, self.part, sense[self.first[row]], sense[self.second[row]], attempt)

@@ -28,26 +28,26 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import inspect
 
 from shoe.core.errors import InputError, OptionError, near, quote
 from shoe.io.files import read_bytes
 from shoe.lexicon.expressions import POS
-from shoe.llm.costs import BOUNDS
-from shoe.rating.config import Ensemble, Limits, Price, RaterConfig, RatersFile
-from shoe.rating.kinds import REQUIRED, Setting, kind_of
+from shoe.llm.budget import BOUNDS
+from shoe.rating.config import NAME_RULE, Ensemble, RaterConfig, RatersFile
+from shoe.rating.kinds import kind_of
 
-MOST_PAIRS_PER_REQUEST = 100
-MOST_REPEATS = 100
 _TOO_MUCH = 1e100
 _MOST_LEVELS = 50
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,39}")
-_NAME_FORM = "1 to 40 letters, digits and _ . : -, a letter or digit first"
-_TAKEN = ("class_synset", "synset")
+_LONGEST = {"currency": 10, "name": 200, "kind": 200, "model": 200, "revision": 200, "file": 4096}
+_LONGEST_OTHER = 2000
 _KEY = re.compile(
     r"\b(sk|pk|rk|hf|gsk|xai|r8|nvapi|glpat|ghp|github_pat|pplx)[-_][A-Za-z0-9_-]{16,}|\bA(KI|Iz)[Aa][A-Za-z0-9_-]{16,}"
     r"|\bBearer\s+\S{8,}|://[^/\s@]*@|[?&](api[-_]?)?(key|token)=."
@@ -55,15 +55,9 @@ _KEY = re.compile(
 _RANDOM = re.compile(r"(?=\w*[a-z])(?=\w*[A-Z])(?=\w*[0-9]\w*[0-9])[A-Za-z0-9_]{32,}")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 _SECRET_FIELDS = re.compile(r"(api|access|auth)?[-_]?(key|token|secret|password|passwd|authorization|bearer)", re.I)
-_TYPES: dict[type, str] = {
-    str: "a text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-    dict: "a table",
-    list: "a list",
-    Path: "the name of a file",
-}
+_PATH = re.compile(r"^(?P<problem>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?$", re.DOTALL)
+_FIELD = re.compile(r"`(.*)`")
+_Kind = TypeVar("_Kind", bound=msgspec.Struct)
 
 
 def read_raters(path: str | Path) -> RatersFile:
@@ -84,196 +78,186 @@ def read_raters(path: str | Path) -> RatersFile:
         raise InputError(path, found="lists nested hundreds deep", expected="raters in TOML") from None
     except ValueError:  # of Python's, which turns no more than some thousand digits into a number
         raise InputError(path, found="a number of thousands of digits", expected="raters in TOML") from None
-    _refuse_keys(content, _Place(path, None, ""))
-    top = _Table(_Place(path, None, ""), content)
-    top.allow(("rater", "ensemble", "currency"))
-    raters = top.tables("rater")
+    _refuse_keys(content, path)
+    raters = content.pop("rater", [])
+    if not isinstance(raters, list) or not all(isinstance(one, dict) for one in raters):
+        raise InputError(path, field="rater", found=_shown(raters), expected="tables, each begun by [[rater]]")
+    top = _Table(path, None, content).converted(_Top)
     if not raters:
         raise InputError(path, found="no rater", expected="one or more tables [[rater]]")
     configs = tuple(_rater(path, number, table) for number, table in enumerate(raters, start=1))
     _check_columns(path, configs)
-    return RatersFile(raters=configs, ensemble=_ensemble(top), currency=top.text("currency", "USD", longest=10))
+    parts = tuple(part for part in POS if part in top.ensemble.prefilter)
+    return RatersFile(configs, msgspec.structs.replace(top.ensemble, prefilter=parts), top.currency)
 
 
-def columns_of(config: RaterConfig) -> list[str]:
-    """Return the names of a rater's columns in a map: its own, or one for each repeat."""
-    return [config.name] if config.repeats == 1 else [f"{config.name}-{n}" for n in range(1, config.repeats + 1)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where in the file something stands."""
-
-    path: Path
-    rater: str | None
-    prefix: str
-
-    def error(self, field: str, found: str, expected: str, hint: str | None = None) -> InputError:
-        name = (self.prefix + field).rstrip(".") or None
-        return InputError(self.path, record=self.rater, field=name, found=found, expected=expected, hint=hint)
+class _Top(msgspec.Struct, forbid_unknown_fields=True):
+    ensemble: Ensemble = Ensemble()
+    currency: str = "USD"
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """One table of the file, read field by field."""
+    """One table of the file, and whose it is."""
 
-    place: _Place
+    path: Path
+    rater: str | None
     content: Mapping[str, Any]
 
-    def allow(self, known: Sequence[str]) -> None:
-        for name in self.content:
-            if name not in known:
-                alike = near(name, known)
-                hint = f"did you mean {alike[0]}?" if alike else f"known: {', '.join(known)}"
-                raise self.place.error("", f"the field {quote(name)}", "one that shoe knows", hint)
+    def error(self, field: str | None, found: str, expected: str, hint: str | None = None) -> InputError:
+        return InputError(self.path, record=self.rater, field=field, found=found, expected=expected, hint=hint)
 
-    def value(self, name: str, type_: type, default: Any = REQUIRED) -> Any:
-        if name not in self.content:
-            if default is REQUIRED:
-                raise self.place.error(name, "nothing", _TYPES[type_])
-            return default
-        value = self.content[name]
-        wanted: dict[type, tuple[type, ...]] = {float: (int, float), Path: (str,)}
-        if not isinstance(value, wanted.get(type_, (type_,))) or (isinstance(value, bool) and type_ is not bool):
-            raise self.place.error(name, _shown(value), _TYPES[type_])
-        if isinstance(value, int | float) and not abs(value) < _TOO_MUCH:
-            raise self.place.error(name, _shown(value), f"a finite number below {_TOO_MUCH:g}")
-        return value
+    def unknown(self, name: str, field: str | None, known: list[str]) -> InputError:
+        similar = near(name, known)
+        hint = f"did you mean {similar[0]}?" if similar else f"known: {', '.join(known)}"
+        return self.error(field, f"the field {quote(name)}", "one that shoe knows", hint)
 
-    def text(self, name: str, default: Any = REQUIRED, longest: int = 200) -> str:
-        value: str = self.value(name, str, default)
-        if name in self.content and (not value.isprintable() or not value.strip() or len(value) > longest):
-            raise self.place.error(name, _shown(value), f"1 to {longest} printable characters")
-        return value
+    def converted(self, kind: type[_Kind]) -> _Kind:
+        """Make a struct of it."""
+        self._check_values(self.content)
+        try:
+            return msgspec.convert(self.content, kind, dec_hook=self._file)
+        except msgspec.ValidationError as error:
+            raise self._translated(str(error), kind) from None
 
-    def whole(self, name: str, default: int, least: int, most: int) -> int:
-        value: int = self.value(name, int, default)
-        if not least <= value <= most:
-            raise self.place.error(name, str(value), f"{least} to {most}")
-        return value
+    def _file(self, kind: type, value: Any) -> Path:
+        if not isinstance(value, str):
+            raise ValueError("no name of a file")
+        return self.path.parent / value
 
-    def positive(self, name: str, default: float | None, *, zero: bool = False) -> float | None:
-        value: float | None = self.value(name, float, default)
-        if value is not None and (value < 0 or (value == 0 and not zero)):
-            raise self.place.error(name, str(value), "0 or more" if zero else "more than 0")
-        return value
+    def _check_values(self, values: Mapping[str, Any], before: str = "") -> None:
+        """See that texts can be shown and numbers are finite; sampling parameters have rules of their own."""
+        for name, value in values.items():
+            longest = _LONGEST.get(name, _LONGEST_OTHER)
+            if isinstance(value, dict):
+                if name != "sampling":
+                    self._check_values(value, f"{before}{name}.")
+            elif isinstance(value, str):
+                if not value.isprintable() or not value.strip() or len(value) > longest:
+                    raise self.error(before + name, _shown(value), f"1 to {longest} printable characters")
+            elif isinstance(value, int | float) and not abs(value) < _TOO_MUCH:
+                raise self.error(before + name, _shown(value), f"a finite number below {_TOO_MUCH:g}")
 
-    def table(self, name: str) -> _Table:
-        return _Table(_Place(self.place.path, self.place.rater, f"{name}."), self.value(name, dict, {}))
+    def _translated(self, message: str, kind: type) -> InputError:
+        """Say in our words what msgspec found."""
+        found = _PATH.match(message)
+        assert found is not None  # noqa: S101 - it matches any text
+        path = re.sub(r"\[.*", "", found["path"] or "")  # of what is wrong in a list, the list is shown
+        info, value = inspect.type_info(kind), dict(self.content)
+        steps = path.split(".") if path else []
+        for step in steps:
+            info, value = _fields(info)[step].type, value[step]
+            info = _plain(info)
+        named = _FIELD.search(found["problem"])
+        if "unknown field" in found["problem"] and named:
+            return self.unknown(named[1], path or None, list(_fields(info)))
+        if "missing required" in found["problem"] and named:
+            return self.error(
+                ".".join([*steps, named[1]]), "nothing", _words(_plain(_fields(info)[named[1]].type), None)
+            )
+        hint = None
+        if isinstance(info, inspect.LiteralType):
+            similar = near(str(value), map(str, info.values))
+            hint = f"did you mean {similar[0]}?" if similar else None
+        return self.error(path or None, _shown(value), _words(info, value), hint)
 
-    def tables(self, name: str) -> list[Mapping[str, Any]]:
-        value = self.content.get(name, [])
-        if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
-            raise self.place.error(name, _shown(value), f"tables, each begun by [[{name}]]")
-        return value
+
+def _fields(info: inspect.Type) -> dict[str, inspect.Field]:
+    return {field.name: field for field in info.fields} if isinstance(info, inspect.StructType) else {}
 
 
-def _ensemble(top: _Table) -> Ensemble:
-    default, table = Ensemble(), top.table("ensemble")
-    table.allow([field.name for field in fields(Ensemble)])
-    parts: list[Any] = table.value("prefilter", list, list(default.prefilter))
-    if not all(isinstance(part, str) and part in POS for part in parts) or len(set(parts)) != len(parts):
-        raise table.place.error("prefilter", _shown(parts), 'a list of "verb" and "object"')
-    return Ensemble(
-        prefilter=tuple(part for part in POS if part in parts),
-        sample=table.whole("sample", default.sample, 0, 1_000_000),
-        seed=table.whole("seed", default.seed, 0, 2**63 - 1),
-    )
+def _plain(info: inspect.Type) -> inspect.Type:
+    """The type without what is told of it, and without the None that TOML cannot write."""
+    if isinstance(info, inspect.Metadata):
+        return _plain(info.type)
+    if isinstance(info, inspect.UnionType):
+        return next(one for one in info.types if not isinstance(one, inspect.NoneType))
+    return info
+
+
+def _words(info: inspect.Type, value: Any) -> str:
+    """What a field of some type may hold, as far as the value that it has is not even of that type."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    match info:
+        case inspect.IntType(ge=int() as least, le=int() as most) if is_number:
+            return f"{least} to {most}"
+        case inspect.IntType():
+            return "a whole number"
+        case inspect.FloatType(gt=least) if is_number and least is not None:
+            return f"more than {least:g}"
+        case inspect.FloatType(ge=least, le=most) if is_number and least is not None:
+            return f"{least:g} or more" if most is None else f"{least:g} to {most:g}"
+        case inspect.FloatType():
+            return "a number"
+        case inspect.StrType(pattern=str()) if isinstance(value, str):
+            return f"the name of a column: {NAME_RULE}"
+        case inspect.StrType():
+            return "a text"
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.LiteralType(values=values):
+            return ", ".join(map(str, values))
+        case inspect.TupleType(item_types=items):
+            return f"a list of {len(items)} numbers"
+        case inspect.VarTupleType(item_type=inspect.LiteralType(values=values)):
+            return "a list of " + " and ".join(f'"{one}"' for one in values)
+        case inspect.CustomType():
+            return "the name of a file"
+    return "a table"
 
 
 def _rater(path: Path, number: int, content: Mapping[str, Any]) -> RaterConfig:
     named = content.get("name")
-    record = f"rater {quote(named)}" if isinstance(named, str) else f"rater {number}"
-    table = _Table(_Place(path, record, ""), content)
+    table = _Table(path, f"rater {quote(named)}" if isinstance(named, str) else f"rater {number}", content)
+    for field in ("name", "kind"):
+        if not isinstance(content.get(field), str):
+            raise table.error(field, _shown(content[field]) if field in content else "nothing", "a text")
     try:
-        kind = kind_of(table.text("kind"))
+        kind = kind_of(content["kind"])
     except OptionError as error:
-        raise table.place.error("kind", quote(content["kind"]), "a kind of rater", str(error)) from None
-    common = [field.name for field in fields(RaterConfig) if field.name != "settings"]
-    own = [name for name in common if kind.prompted or name not in ("sampling", "pairs_per_request")]
-    table.allow([*own, *kind.settings])
-    name = table.text("name")
-    if not _NAME.fullmatch(name) or name in _TAKEN:
-        raise table.place.error("name", quote(name), f"the name of a column: {_NAME_FORM}")
-    return RaterConfig(
-        name=name,
-        kind=kind.name,
-        model=table.text("model", REQUIRED if kind.model is None else kind.model),
-        revision=table.text("revision", ""),
-        pairs_per_request=table.whole("pairs_per_request", 1, 1, MOST_PAIRS_PER_REQUEST),
-        repeats=table.whole("repeats", 1, 1, MOST_REPEATS),
-        sampling=_sampling(table.table("sampling")),
-        settings={setting: _setting(table, setting, what) for setting, what in kind.settings.items()},
-        price=_price(table.table("price")),
-        limits=_limits(table.table("limits")),
+        raise table.error("kind", quote(content["kind"]), "a kind of rater", str(error)) from None
+    for field in ("sampling", "pairs_per_request"):
+        if field in content and not kind.chats:
+            known = [name for name in kind.__struct_fields__ if name not in ("sampling", "pairs_per_request")]
+            raise table.unknown(field, None, known)
+    config = _Table(path, table.rater, {name: value for name, value in content.items() if name != "kind"}).converted(
+        kind
     )
-
-
-def _setting(table: _Table, name: str, setting: Setting) -> Any:
-    value = table.value(name, setting.type, setting.default)
-    if name not in table.content:
-        return value
-    if setting.choices and value not in setting.choices:
-        alike = near(str(value), map(str, setting.choices))
-        hint = f"did you mean {alike[0]}?" if alike else None
-        raise table.place.error(name, _shown(value), ", ".join(map(str, setting.choices)), hint)
-    if setting.type is Path:
-        return table.place.path.parent / table.text(name, longest=4096)
-    return table.text(name, longest=2000) if setting.type is str else value
-
-
-def _sampling(table: _Table) -> Mapping[str, Any]:
-    """Parameters for the endpoint as they are; only what JSON has."""
-    for name, value in table.content.items():
+    for name, value in config.sampling.items():
         if not _is_json(value, _MOST_LEVELS):
             expected = f"what JSON has (no date, no infinity, no more than 63 bits or {_MOST_LEVELS} levels)"
-            raise table.place.error(name, _shown(value), expected)
+            raise table.error(f"sampling.{name}", _shown(value), expected)
         if name in BOUNDS and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
-            raise table.place.error(name, _shown(value), "a whole number of tokens, 1 or more")
-    return table.content
+            raise table.error(f"sampling.{name}", _shown(value), "a whole number of tokens, 1 or more")
+    return config
 
 
-def _price(table: _Table) -> Price:
-    table.allow([field.name for field in fields(Price)])
-    return Price(
-        input=table.positive("input", 0.0, zero=True) or 0.0,
-        output=table.positive("output", 0.0, zero=True) or 0.0,
-        cached_input=table.positive("cached_input", None, zero=True),
-    )
-
-
-def _limits(table: _Table) -> Limits:
-    table.allow([field.name for field in fields(Limits)])
-    default = {field.name: field.default for field in fields(Limits) if field.default is not MISSING}
-    return Limits(
-        concurrency=table.whole("concurrency", default["concurrency"], 1, 10_000),
-        requests_per_minute=table.positive("requests_per_minute", None),
-        tokens_per_minute=table.positive("tokens_per_minute", None),
-        timeout=table.positive("timeout", default["timeout"]) or 0.0,
-        tries=table.whole("tries", default["tries"], 1, 100),
-    )
-
-
-def _check_columns(path: Path, configs: Sequence[RaterConfig]) -> None:
+def _check_columns(path: Path, configs: tuple[RaterConfig, ...]) -> None:
     seen: set[str] = set()
     for config in configs:
-        for column in columns_of(config):
+        for column in config.columns:
             if column in seen:
-                place = _Place(path, f"rater {quote(config.name)}", "")
-                raise place.error("name", f"a second column {quote(column)}", "each rater under a name of its own")
+                found = f"a second column {quote(column)}"
+                raise InputError(
+                    path,
+                    record=f"rater {quote(config.name)}",
+                    field="name",
+                    found=found,
+                    expected="each rater under a name of its own",
+                )
             seen.add(column)
 
 
-def _refuse_keys(value: Any, place: _Place, field: str = "") -> None:
+def _refuse_keys(value: Any, path: Path, field: str = "") -> None:
     """Refuse what looks like an endpoint's key, without showing it."""
     last = field.rpartition(".")[2]
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            _refuse_keys(name, place, field)
-            _refuse_keys(inner, place, f"{field}.{name}" if field else name)
+            _refuse_keys(name, path, field)
+            _refuse_keys(inner, path, f"{field}.{name}" if field else name)
     elif isinstance(value, list):
         for inner in value:
-            _refuse_keys(inner, place, field)
+            _refuse_keys(inner, path, field)
     elif isinstance(value, str):
         named = last == "api_key_env"
         if (
@@ -284,7 +268,7 @@ def _refuse_keys(value: Any, place: _Place, field: str = "") -> None:
         ):
             where = "a field" if _KEY.search(field) or _RANDOM.search(field) or not field else field
             expected = "api_key_env with the name of the environment variable that holds the key"
-            raise place.error(where, "what looks like a key (not shown)", expected)
+            raise InputError(path, field=where, found="what looks like a key (not shown)", expected=expected)
 
 
 def _is_json(value: Any, levels: int) -> bool:

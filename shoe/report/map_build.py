@@ -11,37 +11,37 @@ from shoe.lexicon.expressions import Part
 from shoe.llm.budget import Budget
 from shoe.rating.built import account, states_of, unanswered
 from shoe.rating.job import Outcome, Rated
-from shoe.rating.panel import Panel
 from shoe.rating.prefilter import PAPER
+from shoe.rating.session import Raters
 from shoe.report.map_tables import count, name, table
 
 _STATES = ("rated", "refused", "unparsable", "unrated", "not_asked")
 
 
-def states_table(panel: Panel, outcome: Outcome) -> Table:
+def states_table(raters: Raters, outcome: Outcome) -> Table:
     """A row for each column and part of speech: how many of its questions are in which state."""
     made = table("rater", "part", right=tuple(state.replace("_", " ") for state in _STATES))
-    for column, rater in enumerate(panel.columns):
+    for column, rater in enumerate(raters.columns):
         for part, rated in outcome.parts.items():
             states = states_of(rated, column)
             made.add_row(name(rater), part, *(count(states[state]) for state in _STATES))
     return made
 
 
-def work_table(panel: Panel, outcome: Outcome) -> Table:
+def work_table(raters: Raters, outcome: Outcome) -> Table:
     """A row for each rater: what it did in this run, and what that cost."""
-    currency = panel.raters.currency
+    currency = raters.file.currency
     made = table("rater", right=("answers", "requests", "retries", "failures", "tokens in", "out", f"cost {currency}"))
     for tally in outcome.tallies:
         counts = (tally.done, tally.requests, tally.retries, tally.failures.total())
         tokens = (tally.input_tokens, tally.output_tokens)
-        made.add_row(name(tally.rater), *map(count, counts + tokens), f"{tally.cost:,.4f}")
+        made.add_row(name(tally.name), *map(count, counts + tokens), f"{tally.cost:,.4f}")
     return made
 
 
-def disagreement_lines(panel: Panel, outcome: Outcome) -> Iterator[str]:
+def disagreement_lines(raters: Raters, outcome: Outcome) -> Iterator[str]:
     """Say how often the others disagreed with the first rater's zeros, beside the paper's figures."""
-    first = panel.seats[0].config.name
+    first = raters.sessions[0].config.name
     for part, rated in outcome.parts.items():
         if rated.sampled is None:
             continue
@@ -62,15 +62,15 @@ def failure_lines(outcome: Outcome) -> Iterator[str]:
     for tally in outcome.tallies:
         if tally.failures:
             kinds = ", ".join(f"{number:,} {kind}" for kind, number in tally.failures.most_common())
-            yield f"{tally.rater}: attempts that failed: {kinds}"
+            yield f"{tally.name}: attempts that failed: {kinds}"
 
 
-def outcome_json(panel: Panel, outcome: Outcome, budget: Budget, rules: Mapping[Part, str]) -> dict[str, Any]:
+def outcome_json(raters: Raters, outcome: Outcome, budget: Budget, rules: Mapping[Part, str]) -> dict[str, Any]:
     """All of it as JSON; what does not exist is absent."""
     stopped = {"stopped_by": budget.reason} if budget.reason else {}
-    raters = [
+    tallies = [
         {
-            "name": tally.rater,
+            "name": tally.name,
             "answers": tally.done,
             "requests": tally.requests,
             "retries": tally.retries,
@@ -82,11 +82,11 @@ def outcome_json(panel: Panel, outcome: Outcome, budget: Budget, rules: Mapping[
         for tally in outcome.tallies
     ]
     columns = [
-        {"name": rater, **{f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()}}
-        for column, rater in enumerate(panel.columns)
+        {"name": column_name, **{f"{part}s": states_of(rated, column) for part, rated in outcome.parts.items()}}
+        for column, column_name in enumerate(raters.columns)
     ]
-    run = {"requests": budget.requests, "cost": budget.spent, "currency": panel.raters.currency, "raters": raters}
-    return {**account(panel, outcome, rules), "columns": columns, "run": run | stopped}
+    run = {"requests": budget.requests, "cost": budget.spent, "currency": raters.file.currency, "raters": tallies}
+    return {**account(raters, outcome, rules), "columns": columns, "run": run | stopped}
 
 
 def left(outcome: Outcome) -> int:

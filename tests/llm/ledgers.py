@@ -1,4 +1,4 @@
-"""What the tests of ledgers share: a rater of the simplest kind, questions, and answers that are ratings by id."""
+"""What the tests of ledgers share: requests about numbers, answers that are states by key, and files of them."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,41 +6,36 @@ from typing import Any
 
 import numpy as np
 
-from shoe.lexicon.expressions import Part
-from shoe.llm.index import as_keys
 from shoe.llm.ledger import Ledger, answer_line
 from shoe.llm.ledger_writer import writing
-from shoe.rating.config import RaterConfig
-from shoe.rating.prompts import ids_of
-from shoe.rating.questions import Question, Sense
-from shoe.rating.states import States
+from shoe.llm.request import Request
+from shoe.llm.states import as_keys
 
-CONFIG = RaterConfig("w", "lexical", "Word Net!", settings={"measure": "wup", "thresholds": [0.1, 0.2, 0.3, 0.4]})
-SENSES = Sense("ride.v.01", ("ride",), "sit"), Sense("straddle.v.01", ("straddle",), "sit")
+IDENTITY = {"model": "a model"}
 
 
-def parse(part: Part, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-    states: list[int] = [raw["ratings"][name] for name in ids]
+def parse(entry: Mapping[str, Any]) -> list[int]:
+    states: list[int] = [entry["answer"]["said"][key] for key in entry["keys"]]
     return states
 
 
-def question(number: int) -> Question:
-    return Question(number.to_bytes(8, "big") * 2, "verb", *SENSES)
+def request(*numbers: int) -> Request:
+    key = b"".join(number.to_bytes(8, "big") * 2 for number in numbers)
+    return Request(key, {"messages": []}, {"about": "a test"})
 
 
 def line(numbers: Sequence[int], states: Sequence[int], padding: int = 0) -> bytes:
-    group = [question(number) for number in numbers]
-    ids = ids_of([one.key for one in group])
-    return answer_line(group, ids, "", {"ratings": dict(zip(ids, states, strict=True)), "padding": "x" * padding})
+    asked = request(*numbers)
+    said = {key.hex(): state for key, state in zip(asked.keys, states, strict=True)}
+    return answer_line(asked, {"said": said, "padding": "x" * padding})
 
 
 def states(ledger: Ledger, count: int) -> list[int]:
-    found: States = ledger.states(as_keys(b"".join(question(number).key for number in range(count))))
-    return [int(state) for state in found]
+    return [int(state) for state in ledger.states(as_keys(request(*range(count)).key))]
 
 
-def fresh(folder: Path, config: RaterConfig = CONFIG) -> Ledger:
-    return Ledger(folder, config, parse)
+def fresh(folder: Path, identity: Mapping[str, Any] = IDENTITY, name: str = "ledger.jsonl") -> Ledger:
+    return Ledger(folder / name, identity, parse)
 
 
 def read(folder: Path, count: int) -> list[int]:
@@ -60,7 +55,7 @@ def write(folder: Path, lines: Sequence[bytes]) -> Path:
 
 
 def random_lines(seed: int, count: int, questions: int) -> list[bytes]:
-    """Answers with everything in them: several pairs, refusals, second answers."""
+    """Answers with everything in them: several questions, refusals, second answers."""
     draw = np.random.default_rng(seed)
     made = []
     for _ in range(count):

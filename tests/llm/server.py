@@ -6,16 +6,11 @@ In a test: ``with Server(Plan(...)) as server``; by itself: ``python -m tests.ll
 import asyncio
 import json
 import sys
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
-import orjson
-from aiohttp import web
-from aiohttp.typedefs import Handler
-
+from tests.llm.http import Heard, Http, Reply, Says, says_json
 from tests.llm.server_batches import Batches
 from tests.llm.server_plan import NEVER_ARRIVES, NEVER_REACHED, Plan, Reader, completion
 
@@ -59,27 +54,26 @@ class Endpoint:
         self._tries: Counter[tuple[object, ...]] = Counter()
         self._in_a_row: Counter[tuple[object, ...]] = Counter()
 
-    def app(self) -> web.Application:
-        app = web.Application(client_max_size=2**30, middlewares=[self.authorized])
-        app.router.add_post("/v1/chat/completions", self.chat)
-        app.router.add_get("/stats", self.stats)
+    def add_to(self, http: Http) -> None:
+        http.add("POST", "/v1/chat/completions", self.authorized(self.chat))
+        http.add("GET", "/stats", self.stats)
         for path in ("chat/completions", "files"):
-            app.router.add_post(f"/elsewhere/{path}", self.elsewhere)
-        app.router.add_post("/page/chat/completions", self.page)
-        self.batches.add_to(app.router)
-        return app
+            http.add("POST", f"/elsewhere/{path}", self.elsewhere)
+        http.add("POST", "/page/chat/completions", self.page)
+        self.batches.add_to(http, self.authorized)
 
-    @web.middleware
-    async def authorized(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        given = request.headers.get("Authorization", "none")
-        self.counts["http"] += 1
-        if self.plan.key and request.path != "/stats" and given != f"Bearer {self.plan.key}":
-            self.counts["unauthorized"] += 1
-            return error(401, f"Incorrect API key provided: {given}", "invalid_api_key")
-        return await handler(request)
+    def authorized(self, reply: Reply) -> Reply:
+        async def checked(heard: Heard) -> Says | None:
+            given = heard.headers.get("authorization", "none")
+            if self.plan.key and given != f"Bearer {self.plan.key}":
+                self.counts["unauthorized"] += 1
+                return error(401, f"Incorrect API key provided: {given}", "invalid_api_key")
+            return await reply(heard)
 
-    async def stats(self, request: web.Request) -> web.Response:
-        return web.json_response(self.counted())
+        return checked
+
+    async def stats(self, heard: Heard) -> Says:
+        return says_json(self.counted())
 
     def counted(self) -> dict[str, Any]:
         return {
@@ -90,24 +84,24 @@ class Endpoint:
             "unreadable": self.generator.unreadable,
         }
 
-    async def elsewhere(self, request: web.Request) -> web.Response:
-        return web.Response(status=307, headers={"Location": "http://127.0.0.1:9/v1/chat/completions"})
+    async def elsewhere(self, heard: Heard) -> Says:
+        return Says(status=307, headers={"Location": "http://127.0.0.1:9/v1/chat/completions"})
 
-    async def page(self, request: web.Request) -> web.Response:
-        return web.Response(text="<!doctype html><p>Welcome", content_type="text/html")
+    async def page(self, heard: Heard) -> Says:
+        return Says(b"<!doctype html><p>Welcome", kind="text/html; charset=utf-8")
 
-    async def chat(self, request: web.Request) -> web.StreamResponse:
+    async def chat(self, heard: Heard) -> Says | None:
         self.counts["requests"] += 1
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
-            return await self._chat(request)
+            return await self._chat(heard)
         finally:
             self.in_flight -= 1
 
-    async def _chat(self, request: web.Request) -> web.StreamResponse:
+    async def _chat(self, heard: Heard) -> Says | None:
         plan = self.plan
-        body = orjson.loads(await request.read())
+        body = heard.json()
         if plan.models and body["model"] not in plan.models:
             return error(404, f"The model {body['model']} does not exist", "model_not_found")
         if not plan.structured and "response_format" in body:
@@ -120,15 +114,13 @@ class Endpoint:
         fault = self._fault(request_name)
         self.counts[fault or "well"] += 1
         if fault in NEVER_REACHED:
-            return await self._refuse(request, fault)
-        content = self._generated(request.headers.get("Idempotency-Key", ""), body)
+            return self._refused(fault)
+        content = self._generated(heard.headers.get("idempotency-key", ""), body)
         if plan.seconds or fault == "slow":
             await asyncio.sleep(plan.slow_seconds if fault == "slow" else plan.seconds)
         if fault == "empty":
-            return web.Response()
-        if fault == "cut":
-            return await self._cut(request, content)
-        return web.Response(body=content, content_type="application/json")
+            return Says()
+        return Says(content, sent=len(content) // 2 if fault == "cut" else None)
 
     def _fault(self, name: tuple[object, ...]) -> str | None:
         self._tries[name] += 1
@@ -148,82 +140,37 @@ class Endpoint:
             self._stored[once] = content
         return content
 
-    async def _refuse(self, request: web.Request, fault: str) -> web.Response:
+    def _refused(self, fault: str) -> Says | None:
         if fault == "dropped":
-            _hang_up(request)
-            return web.Response()
-        headers = {"Retry-After": self.plan.retry_after} if fault in ("429", "503") else {}
-        return error(int(fault), "Try again later", headers=headers)
-
-    async def _cut(self, request: web.Request, content: bytes) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Length": str(len(content))})
-        await response.prepare(request)
-        await response.write(content[: len(content) // 2])
-        _hang_up(request)
-        return response
+            return None
+        return error(
+            int(fault),
+            "Try again later",
+            headers={"Retry-After": self.plan.retry_after} if fault in ("429", "503") else {},
+        )
 
 
-def _hang_up(request: web.Request) -> None:
-    if request.transport is not None:
-        request.transport.close()
-
-
-def error(status: int, message: str, code: str = "", headers: Mapping[str, str] | None = None) -> web.Response:
+def error(status: int, message: str, code: str = "", headers: Mapping[str, str] | None = None) -> Says:
     """An error as OpenAI writes it."""
-    content = {"error": {"message": message, "type": "error", "code": code or None}}
-    return web.json_response(content, status=status, headers=headers)
+    return says_json({"error": {"message": message, "type": "error", "code": code or None}}, status, headers)
 
 
-class Server:
+class Server(Http):
     """The endpoint on a port of its own, in a thread of its own, as long as the block lasts."""
 
-    def __init__(self, plan: Plan | None = None) -> None:
-        self.endpoint = Endpoint(plan or Plan())
-        self._loop = asyncio.new_event_loop()
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self._ready.wait()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+    def __init__(self, plan: Plan | None = None, endpoint: Endpoint | None = None) -> None:
+        super().__init__()
+        self.endpoint = endpoint or Endpoint(plan or Plan())
+        self.endpoint.add_to(self)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._port}/v1"
+        return f"http://127.0.0.1:{self.port}/v1"
 
     def stats(self) -> dict[str, Any]:
         """All that was counted."""
-        counted: dict[str, Any] = asyncio.run_coroutine_threadsafe(self._counted(), self._loop).result()
+        counted: dict[str, Any] = self.call(lambda: json.loads(json.dumps(self.endpoint.counted())))
         return counted
-
-    async def _counted(self) -> dict[str, Any]:
-        return json.loads(json.dumps(self.endpoint.counted()))  # type: ignore[no-any-return]
-
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        runner = web.AppRunner(self.endpoint.app(), access_log=None, shutdown_timeout=0)
-        self._loop.run_until_complete(self._start(runner))
-        self._ready.set()
-        self._loop.run_forever()
-        self._loop.run_until_complete(runner.cleanup())
-        pending = asyncio.all_tasks(self._loop)
-        for task in pending:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
-        self._loop.close()
-
-    async def _start(self, runner: web.AppRunner) -> None:
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        self._port: int = runner.addresses[0][1]
 
 
 def main(arguments: Sequence[str]) -> None:

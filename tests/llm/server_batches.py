@@ -2,12 +2,12 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import orjson
-from aiohttp import web
 
+from tests.llm.http import Heard, Http, Reply, Says, says_json
 from tests.llm.server_plan import Plan, share
 
 ENDED = ("completed", "expired", "cancelled", "failed")
@@ -40,33 +40,32 @@ class Batches:
         self._batches: dict[str, dict[str, Any]] = {}
         self._tries: Counter[tuple[object, ...]] = Counter()
 
-    def add_to(self, router: web.UrlDispatcher) -> None:
-        router.add_post("/v1/files", self.upload)
-        router.add_get("/v1/files/{id}/content", self.content)
-        router.add_post("/v1/batches", self.create)
-        router.add_get("/v1/batches", self.listed)
-        router.add_get("/v1/batches/{id}", self.retrieve)
-        router.add_post("/v1/batches/{id}/cancel", self.cancel)
+    def add_to(self, http: Http, checked: Callable[[Reply], Reply]) -> None:
+        http.add("POST", "/v1/files", checked(self.upload))
+        http.add("GET", "/v1/files/{id}/content", checked(self.content))
+        http.add("POST", "/v1/batches", checked(self.create))
+        http.add("GET", "/v1/batches", checked(self.listed))
+        http.add("GET", "/v1/batches/{id}", checked(self.retrieve))
+        http.add("POST", "/v1/batches/{id}/cancel", checked(self.cancel))
 
-    async def upload(self, request: web.Request) -> web.StreamResponse:
+    async def upload(self, heard: Heard) -> Says | None:
         if fault := self._fault("upload"):
-            return await self._failed(request, fault)
-        form = await request.post()
-        part = form["file"]
-        assert isinstance(part, web.FileField)
-        assert form["purpose"] == "batch"
-        return web.json_response(self._keep(part.filename, part.file.read(), "batch"))
+            return self._failed(fault)
+        form = heard.form()
+        assert form["purpose"][1] == b"batch"
+        name, content = form["file"]
+        return says_json(self._keep(str(name), content, "batch"))
 
-    async def content(self, request: web.Request) -> web.StreamResponse:
+    async def content(self, heard: Heard) -> Says | None:
         if fault := self._fault("content"):
-            return await self._failed(request, fault)
-        return web.Response(body=self._files[request.match_info["id"]][1])
+            return self._failed(fault)
+        return Says(self._files[heard.match["id"]][1], kind="application/octet-stream")
 
-    async def create(self, request: web.Request) -> web.StreamResponse:
+    async def create(self, heard: Heard) -> Says | None:
         fault = self._fault("create")
         if fault == "batch 500":
-            return await self._failed(request, fault)
-        asked = await request.json()
+            return self._failed(fault)
+        asked = heard.json()
         assert (asked["endpoint"], asked["completion_window"]) == ("/v1/chat/completions", "24h")
         self.counts["batches"] += 1
         batch = {
@@ -85,32 +84,32 @@ class Batches:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         if fault:
-            return await self._failed(request, fault)
+            return self._failed(fault)
         await asyncio.sleep(self.plan.hold_create)
-        return web.json_response(batch)
+        return says_json(batch)
 
-    async def listed(self, request: web.Request) -> web.Response:
+    async def listed(self, heard: Heard) -> Says:
         if not self.plan.lists_batches:
-            return web.Response(status=404)
+            return Says(status=404)
         newest_first = [*reversed(self._batches.values())]
-        after = request.query.get("after")
+        after = heard.query.get("after")
         if after:
             newest_first = newest_first[1 + [batch["id"] for batch in newest_first].index(after) :]
-        page = newest_first[: int(request.query.get("limit", 20))]
-        return web.json_response({"object": "list", "data": page, "has_more": len(page) < len(newest_first)})
+        page = newest_first[: int(heard.query.get("limit", 20))]
+        return says_json({"object": "list", "data": page, "has_more": len(page) < len(newest_first)})
 
-    async def retrieve(self, request: web.Request) -> web.StreamResponse:
+    async def retrieve(self, heard: Heard) -> Says | None:
         if fault := self._fault("retrieve"):
-            return await self._failed(request, fault)
-        if request.match_info["id"] not in self._batches:
-            return web.json_response({"error": {"message": "no such batch"}}, status=404)
-        return web.json_response(self._batches[request.match_info["id"]])
+            return self._failed(fault)
+        if heard.match["id"] not in self._batches:
+            return says_json({"error": {"message": "no such batch"}}, 404)
+        return says_json(self._batches[heard.match["id"]])
 
-    async def cancel(self, request: web.Request) -> web.Response:
-        batch = self._batches[request.match_info["id"]]
+    async def cancel(self, heard: Heard) -> Says:
+        batch = self._batches[heard.match["id"]]
         if batch["status"] not in ENDED:
             batch["status"] = "cancelling"
-        return web.json_response(batch)
+        return says_json(batch)
 
     async def _run(self, batch: dict[str, Any]) -> None:
         lines = self._files[batch["input_file_id"]][1].splitlines()
@@ -126,6 +125,8 @@ class Batches:
             return
         batch["status"] = "in_progress"
         batch["request_counts"]["total"] = len(lines)
+        while len(self._batches) < self.plan.first_waits_for:
+            await asyncio.sleep(0.01)
         await asyncio.sleep(self.plan.batch_seconds)
         number = int(batch["id"].rpartition("-")[2])
         end = {"cancelling": "cancelled"}.get(batch["status"], "completed")
@@ -174,10 +175,8 @@ class Batches:
         self._tries[(route,)] += 1
         return self.plan.fault(("batch 500", "batch dropped"), route, self._tries[(route,)])
 
-    async def _failed(self, request: web.Request, fault: str) -> web.Response:
-        if fault == "batch dropped" and request.transport is not None:
-            request.transport.close()
-        return web.json_response({"error": {"message": "Try again later"}}, status=500)
+    def _failed(self, fault: str) -> Says | None:
+        return None if fault == "batch dropped" else says_json({"error": {"message": "Try again later"}}, 500)
 
 
 def _line(request: Mapping[str, Any], status: int, body: Any) -> bytes:

@@ -43,6 +43,7 @@ class Plan:
         expiring: how many batches expire, the first ones, with half of their answers.
         most_lines: of a batch.
         hold_create: seconds before the answer to the creation of a batch, which has happened by then.
+        first_waits_for: how many batches there must be before one comes to its end.
         most_batches: under way at once, beyond which one fails for want of room.
         lists_batches: whether batches can be listed.
     """
@@ -64,6 +65,7 @@ class Plan:
     expiring: int = 0
     most_lines: int = 50_000
     hold_create: float = 0.0
+    first_waits_for: int = 0
     most_batches: int = 1000
     lists_batches: bool = True
 

@@ -1,35 +1,24 @@
 """Endpoints that do not answer as the Batch API does: one line, or what can be had."""
 
-from collections.abc import Awaitable, Callable
-
 import pytest
-from aiohttp import web
-from aiohttp.typedefs import Handler
 
 from shoe.core.errors import ShoeError
-from shoe.rating.config import Limits
+from shoe.llm.limits import Limits
+from tests.llm.http import Heard, Http, Reply, Says
 from tests.llm.server import Endpoint, Server
 from tests.llm.server_plan import Plan
 from tests.rating.asking import Memory, in_groups, questions, rater
 
-Reply = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
 
 def says(body: str, *, html: bool = False, status: int = 200) -> Reply:
-    async def reply(request: web.Request) -> web.StreamResponse:
-        await request.read()
-        return web.Response(text=body, content_type="text/html" if html else "application/json", status=status)
+    async def reply(heard: Heard) -> Says:
+        return Says(body.encode(), status, kind="text/html" if html else "application/json")
 
     return reply
 
 
-async def breaks_off(request: web.Request) -> web.StreamResponse:
-    response = web.StreamResponse(headers={"Content-Length": "100000"})
-    await response.prepare(request)
-    await response.write(b'{"custom_id":')
-    assert request.transport is not None
-    request.transport.close()
-    return response
+async def breaks_off(heard: Heard) -> Says:
+    return Says(b'{"custom_id":' + bytes(100_000), sent=13)
 
 
 UPLOADED, BEGUN = says('{"id": "file-1"}'), says('{"id": "b", "status": "in_progress"}')
@@ -45,26 +34,25 @@ class Odd(Endpoint):
         self.heard: list[str] = []
         self._replies = upload, begin, look, content
 
-    def app(self) -> web.Application:
-        app = web.Application(middlewares=[self.listens])
-        upload, begin, look, content = self._replies
-        app.router.add_post("/v1/files", upload)
-        app.router.add_get("/v1/files/{id}/content", content)
-        app.router.add_post("/v1/batches", begin)
-        app.router.add_get("/v1/batches/{id}", look)
-        app.router.add_get("/v1/batches", says("<p>", html=True))
-        return app
+    def add_to(self, http: Http) -> None:
+        upload, begin, look, content = map(self.listening, self._replies)
+        http.add("POST", "/v1/files", upload)
+        http.add("GET", "/v1/files/{id}/content", content)
+        http.add("POST", "/v1/batches", begin)
+        http.add("GET", "/v1/batches/{id}", look)
+        http.add("GET", "/v1/batches", self.listening(says("<p>", html=True)))
 
-    @web.middleware
-    async def listens(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        self.heard += request.headers.values()
-        return await handler(request)
+    def listening(self, reply: Reply) -> Reply:
+        async def heard(one: Heard) -> Says | None:
+            self.heard += one.headers.values()
+            return await reply(one)
+
+        return heard
 
 
 def rated(upload: Reply = UPLOADED, begin: Reply = BEGUN, look: Reply = OVER, content: Reply = NOTHING) -> Memory:
-    server, memory = Server(), Memory()
-    server.endpoint = Odd(upload, begin, look, content)
-    with server:
+    memory = Memory()
+    with Server(endpoint=Odd(upload, begin, look, content)) as server:
         _, backend = rater(server.url, "openai-batch", limits=Limits(tries=2))
         backend.rate(in_groups(questions(2)), memory)
     return memory
@@ -104,9 +92,8 @@ def test_no_other_endpoint_hears_what_is_for_the_official_one(monkeypatch: pytes
         monkeypatch.setenv(f"OPENAI_{name}", "sk-secret")
     monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Gateway: sk-secret\nAuthorization: Bearer sk-secret")
     monkeypatch.setenv("SOME_KEY", "sk-of-this-endpoint")
-    server = Server()
-    server.endpoint = odd = Odd(UPLOADED, BEGUN, OVER, NOTHING)
-    with server:
+    odd = Odd(UPLOADED, BEGUN, OVER, NOTHING)
+    with Server(endpoint=odd) as server:
         _, backend = rater(server.url, "openai-batch", limits=Limits(tries=1), api_key_env="SOME_KEY")
         backend.rate(in_groups(questions(1)), Memory())
     assert "sk-secret" not in " ".join(odd.heard)

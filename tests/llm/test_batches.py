@@ -7,7 +7,7 @@ from shoe.llm.batches import result_of
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import NoResponseFormatError, Transient
 
-PLACE = Endpoint("r", "https://host/v1", "SOME_KEY", "sk-secret", None)
+PLACE = Endpoint("rater 'r'", "https://host/v1", "SOME_KEY", "sk-secret")
 DEEP = b'{"custom_id": "c", "response": {"status_code": 200, "body": {"a": ' + b"[" * 300 + b"]" * 300 + b"}}}\n"
 
 

@@ -19,10 +19,10 @@ from shoe.llm.errors import (
     retry_after,
     words_of,
 )
+from shoe.llm.states import State
 from shoe.rating.answers import read_chat
-from shoe.rating.states import State
 
-PLACE = Endpoint("r", "https://host/v1", "SOME_KEY", "sk-secret", None)
+PLACE = Endpoint("rater 'r'", "https://host/v1", "SOME_KEY", "sk-secret")
 NONE: Mapping[str, str] = {}
 DEEP = b'{"error": {"message": ' + b"[" * 300 + b"]" * 300 + b'}, "choices": [1]}'
 """What JSON readers take, and a line of the ledger cannot hold."""
@@ -53,7 +53,7 @@ def test_a_body_is_an_answer_even_if_malformed_and_never_holds_the_key(body: byt
 
 
 def test_what_is_too_short_for_a_key_is_left_where_it_stands() -> None:
-    place = Endpoint("r", "http://localhost/v1", "SOME_KEY", "none", None)
+    place = Endpoint("rater 'r'", "http://localhost/v1", "SOME_KEY", "none")
     assert answer(place, "m", 200, NONE, b'{"choices": "none"}') == {"choices": "none"}
 
 
@@ -106,7 +106,7 @@ def test_what_will_not_pass_is_one_line_without_the_key(status: int, body: bytes
 
 
 def test_a_missing_key_is_named_as_such() -> None:
-    place = Endpoint("r", "https://host/v1", "", "", None)
+    place = Endpoint("rater 'r'", "https://host/v1", "", "")
     assert "set api_key_env" in str(http_error(place, "gpt", 401, NONE, b""))
 
 

@@ -4,7 +4,6 @@ import resource
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,30 +16,28 @@ from hypothesis import strategies as st
 
 from shoe.core.errors import InputError
 from shoe.llm import ledger as ledger_module
-from shoe.llm.index import Index, as_keys
-from shoe.llm.ledger import CACHE, Ledger, event_line, failure_line, header
+from shoe.llm.ledger import CACHE, Ledger, answers, event_line, failure_line, header
 from shoe.llm.ledger_writer import Writer, writing
-from shoe.rating.states import State
-from tests.llm.ledgers import CONFIG, fresh, line, parse, question, random_lines, read, states, write
+from shoe.llm.states import Index, State, as_keys
+from tests.llm.ledgers import IDENTITY, fresh, line, parse, random_lines, read, request, states, write
 
 REFUSED, ONCE, UNPARSABLE, UNRATED = State.REFUSED, State.UNPARSED_ONCE, State.UNPARSABLE, State.UNRATED
 TOGETHER = State.REFUSED_TOGETHER
 
 
 def test_what_is_kept_is_found_again_and_told_in_full(tmp_path: Path) -> None:
-    path = write(tmp_path, [line([0], [3]), failure_line([question(1)], "429", "slow down"), line([2, 1], [0, 4])])
+    path = write(tmp_path, [line([0], [3]), failure_line(request(1), "429", "slow down"), line([2, 1], [0, 4])])
     assert read(tmp_path, 4) == [3, 4, 0, UNRATED]
     first, *lines = path.read_bytes().splitlines()
-    assert orjson.loads(first)["rater"]["model"] == "Word Net!"
-    assert path.name.startswith("lexical-word-net-")
+    assert orjson.loads(first)["rater"] == IDENTITY
     kept = orjson.loads(lines[0])
-    assert kept["pairs"] == [["ride.v.01", "straddle.v.01"]]
-    assert kept["keys"] == [question(0).key.hex()]
-    assert orjson.loads(lines[1]) == {"keys": [question(1).key.hex()], "failure": "429", "detail": "slow down"}
+    assert (kept["about"], kept["keys"]) == ("a test", [request(0).key.hex()])
+    assert [orjson.loads(one) for one in (lines[0], lines[2])] == [*answers(path)]
+    assert orjson.loads(lines[1]) == {"keys": [request(1).key.hex()], "failure": "429", "detail": "slow down"}
 
 
 @pytest.mark.parametrize(
-    ("answers", "state"),
+    ("heard", "state"),
     [
         ([], UNRATED),
         ([2], 2),
@@ -61,26 +58,21 @@ def test_what_is_kept_is_found_again_and_told_in_full(tmp_path: Path) -> None:
         ([ONCE, TOGETHER], REFUSED),
     ],
 )
-def test_the_state_follows_from_the_answers_in_their_order(tmp_path: Path, answers: list[int], state: int) -> None:
-    write(tmp_path, [line([0], [answer]) for answer in answers])
+def test_the_state_follows_from_the_answers_in_their_order(tmp_path: Path, heard: list[int], state: int) -> None:
+    write(tmp_path, [line([0], [answer]) for answer in heard])
     assert read(tmp_path, 1) == [state]
     one_by_one = fresh(tmp_path / "other")
-    for answer in answers:
+    for answer in heard:
         write(tmp_path / "other", [line([0], [answer])])
         one_by_one.refresh()
         states(one_by_one, 1)
     assert states(one_by_one, 1) == [state]
 
 
-def test_raters_that_answer_differently_have_files_of_their_own(tmp_path: Path) -> None:
-    assert fresh(tmp_path).path != fresh(tmp_path, replace(CONFIG, revision="2")).path
-    assert fresh(tmp_path).path == fresh(tmp_path, replace(CONFIG, name="other", repeats=3)).path
-
-
-def test_a_file_of_another_rater_is_refused(tmp_path: Path) -> None:
-    mine, other = fresh(tmp_path), fresh(tmp_path, replace(CONFIG, revision="2"))
+def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
+    mine, other = fresh(tmp_path), fresh(tmp_path, {"model": "another"})
     mine.path.write_bytes(header(other.identity))
-    with pytest.raises(InputError, match=r"line 1: found .* expected the ledger of Word Net!"):
+    with pytest.raises(InputError, match=r"line 1: found .* expected the ledger of a model"):
         mine.refresh()
     with pytest.raises(InputError, match="line 1"):
         write(tmp_path, [])
@@ -97,7 +89,7 @@ def test_events_are_remembered_in_order(tmp_path: Path) -> None:
 def test_a_line_torn_at_any_byte_is_passed_over_and_cut_off(tmp_path: Path) -> None:
     path = write(tmp_path, [line([0], [3]), line([1, 2], [0, 4])])
     whole = path.read_bytes()
-    ends = [0, *(place + 1 for place, byte in enumerate(whole) if byte == ord("\n"))]
+    ends = [0, *(index + 1 for index, byte in enumerate(whole) if byte == ord("\n"))]
     for size in range(len(whole) + 1):
         path.write_bytes(whole[:size])
         kept = max(end for end in ends if end <= size)
@@ -113,12 +105,11 @@ def test_a_line_torn_at_any_byte_is_passed_over_and_cut_off(tmp_path: Path) -> N
     "damage",
     [
         b"\x00" * 20,
-        b'{"keys":["00"],"ids":["1"],"part":"verb","answer":{"ratings":{"1":3}}}',
+        b'{"keys":["00"],"answer":{"said":{"00":3}}}',
         b'{"answer":3}',
-        b'{"keys":["%b"],"ids":["1"],"part":"verb","answer":{"ratings":{"2":3}}}' % (b"0" * 32),
-        b'{"keys":["%b"],"ids":["1"],"part":"verb","answer":{"ratings":{"1":9}}}' % (b"0" * 32),
-        b'{"keys":["%b"],"ids":["1","2"],"part":"verb","answer":{"ratings":{"1":3,"2":1}}}' % (b"0" * 32),
-        b'{"keys":["%b"],"ids":["1"],"part":"verb","answer":{"ratings":{"1":3}}' % (b"0" * 32),
+        b'{"keys":["%b"],"answer":{"said":{"2":3}}}' % (b"0" * 32),
+        b'{"keys":["%b"],"answer":{"said":{"%b":-3}}}' % (b"0" * 32, b"0" * 32),
+        b'{"keys":["%b"],"answer":{"said":{"%b":3}}' % (b"0" * 32, b"0" * 32),
         b'{"some":"thing"}',
         b"[]",
         b"3",
@@ -138,7 +129,7 @@ def test_damage_before_the_end_is_one_line_and_nothing_is_deleted(
     with pytest.raises(InputError) as caught:
         read(tmp_path, 2)
     assert str(caught.value).startswith(f"{path}: line 3: found ")
-    assert "remove the line to have its pairs asked again" in str(caught.value)
+    assert "remove the line to have its questions asked again" in str(caught.value)
     assert path.read_bytes() == before
 
 
@@ -179,14 +170,13 @@ def test_reading_in_pieces_with_or_without_cache_is_reading_at_once(
 
 def slow_states(lines: list[bytes], count: int) -> list[int]:
     """The rule in its plainest form."""
-    heard: dict[str, list[int]] = {question(number).key.hex(): [] for number in range(count)}
+    heard: dict[str, list[int]] = {request(number).key.hex(): [] for number in range(count)}
     for one in lines:
-        entry = orjson.loads(one)
-        for key, name in zip(entry["keys"], entry["ids"], strict=True):
-            heard[key].append(entry["answer"]["ratings"][name])
+        for key, state in orjson.loads(one)["answer"]["said"].items():
+            heard[key].append(state)
     found = []
-    for answers in heard.values():
-        first, second = [*answers, None, None][:2]
+    for states_ in heard.values():
+        first, second = [*states_, None, None][:2]
         if first is None:
             found.append(int(UNRATED))
         elif first != ONCE or second is None:
@@ -196,16 +186,16 @@ def slow_states(lines: list[bytes], count: int) -> list[int]:
     return found
 
 
-def counting(folder: Path, config: Any = CONFIG) -> tuple[list[int], int]:
+def counting(folder: Path, parser: bytes = b"") -> tuple[list[int], int]:
     """The states, and how many answers were parsed for them."""
     parsed = 0
 
-    def count(*arguments: Any) -> list[int]:
+    def count(entry: Any) -> list[int]:
         nonlocal parsed
         parsed += 1
-        return parse(*arguments)
+        return parse(entry)
 
-    ledger = Ledger(folder, config, count)
+    ledger = Ledger(folder / "ledger.jsonl", IDENTITY, count, parser)
     ledger.refresh()
     return states(ledger, 50), parsed
 
@@ -233,13 +223,12 @@ def test_the_cache_spares_parsing_and_its_loss_or_damage_changes_nothing(
     assert counting(tmp_path)[0] == slow_states(lines, 50) != expected
 
 
-def test_another_parser_or_setting_reads_everything_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_parser_reads_everything_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ledger_module, "BLOCK", 500)
     write(tmp_path, random_lines(1, 100, 50))
     assert counting(tmp_path)[1] == 100
     assert counting(tmp_path)[1] < 5
-    monkeypatch.setattr(ledger_module, "_sources", lambda: b"another")
-    assert counting(tmp_path)[1] == 100
+    assert counting(tmp_path, b"another")[1] == 100
 
 
 def test_any_number_of_questions_is_looked_up(tmp_path: Path) -> None:
@@ -361,8 +350,8 @@ def test_a_second_writer_waits_says_so_and_finds_the_answers(tmp_path: Path) -> 
     assert said == [f"{ledger.path.name}: another process or rater is writing it; waiting, to find its answers there"]
 
 
-def test_raters_of_their_own_do_not_wait(tmp_path: Path) -> None:
-    other = fresh(tmp_path, replace(CONFIG, revision="2"))
+def test_ledgers_of_their_own_do_not_wait(tmp_path: Path) -> None:
+    other = fresh(tmp_path, {"model": "another"}, "other.jsonl")
     with child(HOLD, str(tmp_path)) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.llm.limits import Bucket, Gate, duration
-from shoe.rating.config import Limits
+from shoe.llm.limits import Bucket, Gate, Limits, duration
 
 
 def run(what: Callable[[Gate], Awaitable[None]], limits: Limits | None = None) -> None:

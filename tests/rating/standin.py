@@ -12,34 +12,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from operator import setitem
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 from zlib import crc32
 
 import orjson
 
-from shoe.lexicon.expressions import Part
+from shoe.llm.request import Recorder
+from shoe.llm.states import State
 from shoe.rating import kinds
 from shoe.rating.answers import read_chat
-from shoe.rating.config import RaterConfig
-from shoe.rating.kinds import Setting
+from shoe.rating.config import RaterConfig, setting
 from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend, Group, Recorder
-from shoe.rating.states import State
+from shoe.rating.questions import Backend, Group
 
-SETTINGS: Mapping[str, Setting] = {
-    "seed": Setting(int, 0, "of its opinions"),
-    "log": Setting(Path, None, "where it writes what it was asked", changes_answers=False),
-    "delay": Setting(float, 0.0, "seconds for an answer", changes_answers=False),
-    "threads": Setting(int, 3, "requests at a time", changes_answers=False),
-    "down": Setting(Path, None, "while this file is there, no attempt succeeds", changes_answers=False),
-}
 KIND = "standin"
 
 
 def know_this_kind(put: Callable[[Any, str, Any], None] = setitem) -> None:
     """Make shoe know the kind; a test gives its ``monkeypatch.setitem``, so that it is forgotten afterwards."""
-    put(kinds.KINDS, KIND, KIND)
-    put(sys.modules, f"{kinds.__name__}.{KIND}", sys.modules[__name__])
+    put(kinds.KINDS, KIND, f"{__name__}:StandIn")
 
 
 def fate(seed: int, first: str, second: str) -> list[int | str]:
@@ -63,33 +54,45 @@ def state(seed: int, first: str, second: str) -> int:
     return last if isinstance(last, int) else int(ends[last])
 
 
-def backend(config: RaterConfig, prompts: Prompts) -> Backend:
-    return _StandIn(config, prompts)
+class StandIn(RaterConfig, frozen=True, kw_only=True):
+    """made up for tests."""
+
+    kind: ClassVar[str] = KIND
+    chats: ClassVar[bool] = True
+
+    seed: Annotated[int, setting("of its opinions")] = 0
+    log: Annotated[Path | None, setting("where it writes what it was asked", key=False)] = None
+    delay: Annotated[float, setting("seconds for an answer", key=False)] = 0.0
+    threads: Annotated[int, setting("requests at a time", key=False)] = 3
+    down: Annotated[Path | None, setting("while this file is there, no attempt succeeds", key=False)] = None
+
+    def backend(self, prompts: Prompts) -> Backend:
+        return _StandIn(self, prompts)
 
 
 class _StandIn:
-    def __init__(self, config: RaterConfig, prompts: Prompts) -> None:
+    def __init__(self, config: StandIn, prompts: Prompts) -> None:
         self._config = config
         self._prompts = prompts
         self._several = config.pairs_per_request > 1
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
-        with ThreadPoolExecutor(self._config.settings["threads"]) as pool:
+        with ThreadPoolExecutor(self._config.threads) as pool:
             while not recorder.stopping:
-                some = [group for _, group in zip(range(self._config.settings["threads"]), groups, strict=False)]
+                some = [group for _, group in zip(range(self._config.threads), groups, strict=False)]
                 if not some:
                     return
                 for done in [pool.submit(self._ask, group, recorder) for group in some]:
                     done.result()
 
     def _ask(self, group: Group, recorder: Recorder) -> None:
-        fates = [fate(self._config.settings["seed"], q.first.name, q.second.name) for q in group]
-        rendered = self._prompts.render(group, several=self._several)
+        fates = [fate(self._config.seed, q.first.name, q.second.name) for q in group.questions]
+        rendered = self._prompts.render(group.questions, several=self._several)
         for attempt in range(2):
             if not recorder.may_ask(group):
                 return
             self._log("asked", group)
-            time.sleep(self._config.settings["delay"])
+            time.sleep(self._config.delay)
             if self._is_down() or (attempt == 0 and ["fails"] in [one[:1] for one in fates]):
                 recorder.failure(group, "500", "as it was to be")
             else:
@@ -98,11 +101,13 @@ class _StandIn:
                 return
 
     def _is_down(self) -> bool:
-        down = self._config.settings["down"]
+        down = self._config.down
         return down is not None and down.exists()
 
     def _raw(self, group: Group, fates: Sequence[list[int | str]], ids: Sequence[str]) -> dict[str, Any]:
-        late = [question.asking == 2 or one[0] == "fails" for question, one in zip(group, fates, strict=True)]
+        late = [
+            question.attempt == 2 or one[0] == "fails" for question, one in zip(group.questions, fates, strict=True)
+        ]
         said = [one[-1] if is_late else one[0] for one, is_late in zip(fates, late, strict=True)]
         message: dict[str, Any] = {"content": "no idea"}
         if said == ["refused"]:
@@ -110,17 +115,17 @@ class _StandIn:
         elif any(isinstance(one, int) for one in said):
             ratings = {name: one for name, one in zip(ids, said, strict=True) if isinstance(one, int)}
             message = {"content": orjson.dumps({"ratings": ratings}).decode()}
-        usage = {"prompt_tokens": 100 * len(group), "completion_tokens": 10 * len(group)}
+        usage = {"prompt_tokens": 100 * len(ids), "completion_tokens": 10 * len(ids)}
         return {"choices": [{"message": message}], "usage": usage}
 
     def _log(self, what: str, group: Group) -> None:
-        if (log := self._config.settings["log"]) is not None:
-            lines = "".join(f"{what} {question.key.hex()} {question.asking}\n" for question in group)
+        if (log := self._config.log) is not None:
+            lines = "".join(f"{what} {question.key.hex()} {question.attempt}\n" for question in group.questions)
             handle = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
             os.write(handle, lines.encode())
             os.close(handle)
 
-    def parse(self, part: Part, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
+    def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         return read_chat(raw, ids)
 
 

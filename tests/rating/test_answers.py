@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoe.llm.states import State
 from shoe.rating.answers import read_chat, read_text
-from shoe.rating.states import State
 
 ONE = ["417"]
 THREE = ["417", "233", "540"]

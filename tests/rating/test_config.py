@@ -5,11 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.errors import ShoeError
-from shoe.rating.config import Ensemble, Limits, Price, RaterConfig
-from shoe.rating.raters_toml import columns_of, read_raters
+from shoe.llm.budget import Price
+from shoe.llm.limits import Limits
+from shoe.rating.config import Ensemble
+from shoe.rating.kinds.lexical import Lexical
+from shoe.rating.kinds.openai import OpenAIBatch
+from shoe.rating.kinds.table import Table
+from shoe.rating.raters_toml import read_raters
 
 PLAIN = '[[rater]]\nname = "wup"\nkind = "lexical"\nmeasure = "wup"\n'
 ASKED = '[[rater]]\nname = "a"\nkind = "openai"\nmodel = "m"\n'
+
+BATCH = ASKED.replace("openai", "openai-batch")
+LOCAL = ASKED.replace("openai", "transformers")
 
 
 def written(folder: Path, text: str) -> Path:
@@ -34,10 +42,12 @@ def test_all_fields_are_read(tmp_path: Path) -> None:
     assert file.currency == "EUR"
     assert file.ensemble == Ensemble(prefilter=("verb", "object"), sample=7, seed=3)
     lexical, table = file.raters
-    assert (lexical.name, lexical.kind, lexical.settings["measure"]) == ("wup", "lexical", "wup")
+    assert isinstance(lexical, Lexical)
+    assert isinstance(table, Table)
+    assert (lexical.name, lexical.kind, lexical.measure) == ("wup", "lexical", "wup")
     assert lexical.price == Price()
     assert lexical.limits == Limits()
-    assert table.settings["file"] == tmp_path / "people.csv"
+    assert table.file == tmp_path / "people.csv"
     assert (table.model, table.revision, table.repeats) == ("5 annotators", "r1", 2)
     assert table.price == Price(1, 2.5, 0)
     assert table.limits == Limits(3, 60, 1e6, 2, 1)
@@ -49,8 +59,8 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
 
 
 def test_repeats_are_columns_of_their_own() -> None:
-    assert columns_of(RaterConfig("a", "lexical", "m")) == ["a"]
-    assert columns_of(RaterConfig("a", "lexical", "m", repeats=3)) == ["a-1", "a-2", "a-3"]
+    assert OpenAIBatch(name="a", model="m").columns == ["a"]
+    assert OpenAIBatch(name="a", model="m", repeats=3).columns == ["a-1", "a-2", "a-3"]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +78,17 @@ def test_repeats_are_columns_of_their_own() -> None:
         ('[[rater]]\nname = "synset"\nkind = "lexical"', "name: found 'synset'"),
         (PLAIN + "measur = 1", "the field 'measur', expected one that shoe knows (did you mean measure?)"),
         (PLAIN.replace('"wup"\n', '"wub"\n').replace("name = 'wub'", ""), "measure: found 'wub', expected path, wup"),
+        (PLAIN + "thresholds = [1, 2, 3]", "thresholds: found a list of 3, expected a list of 4 numbers"),
+        (PLAIN + "thresholds = [1, 2, 3, true]", "thresholds: found a list of 4, expected a list of 4 numbers"),
         (PLAIN + "sampling = {temperature = 0}", "the field 'sampling'"),
+        (BATCH + "requests_per_batch = 0", "requests_per_batch: found 0, expected 1 to 50000"),
+        (BATCH + "requests_per_batch = 50_001", "requests_per_batch: found 50001, expected 1 to 50000"),
+        (BATCH + "batches = 0", "batches: found 0, expected 1 to 1000"),
+        (BATCH + "structured = 1", "structured: found 1, expected true or false"),
+        (LOCAL + "batch_size = 0", "batch_size: found 0, expected 1 to 1000000"),
+        (LOCAL + "least_mass = 1.5", "least_mass: found 1.5, expected 0 to 1"),
+        (LOCAL + "pairs_per_request = 2", "the field 'pairs_per_request'"),
+        (LOCAL + "sampling = {temperature = 0}", "the field 'sampling'"),
         (PLAIN + "pairs_per_request = 3", "the field 'pairs_per_request'"),
         (PLAIN + "repeats = 0", "repeats: found 0, expected 1 to 100"),
         (PLAIN + "repeats = true", "repeats: found True, expected a whole number"),

@@ -1,23 +1,27 @@
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from io import StringIO
 from math import ceil
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import asdict, replace
 from rich.console import Console
 
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
+from shoe.llm.budget import Price
+from shoe.llm.limits import Limits
 from shoe.rating.assumed import ANSWER_TOKENS, BATCH_HOURS, ENOUGH, NOT_ZERO, SECONDS, TOKENS_PER_CHAR, Range
-from shoe.rating.config import Ensemble, Limits, Price, RaterConfig, RatersFile
+from shoe.rating.config import Ensemble, RaterConfig, RatersFile
 from shoe.rating.estimate import Estimate, Progress, RaterEstimate, estimate
-from shoe.rating.pairs import Plan
-from shoe.rating.planning import plan_pairs
+from shoe.rating.kinds.lexical import Lexical
+from shoe.rating.kinds.openai import OpenAI, OpenAIBatch
+from shoe.rating.kinds.transformers import Transformers
+from shoe.rating.planning import Plan, plan_pairs
 from shoe.rating.prompts import Prompts
-from shoe.rating.questions import KEY_BYTES, Question, Sense
+from shoe.rating.questions import Question, SenseText
 from shoe.report.estimate import estimate_json, estimate_table
 
 VERBS = [lexicon().name(synset) for synset in range(lexicon().nouns, lexicon().nouns + 120)]
@@ -26,13 +30,15 @@ PLANS: dict[Part, Plan] = {
     "object": plan_pairs("object", [("horse.n.01", "pony.n.05"), ("pony.n.05", "horse.n.01")]),
 }
 PROMPTS = Prompts.read()
-FIRST = RaterConfig("first", "openai", "a-model", price=Price(2.0, 8.0))
+FIRST = OpenAI(name="first", model="a-model", price=Price(2.0, 8.0))
 SECOND = replace(FIRST, name="second")
+BATCH = OpenAIBatch(**asdict(SECOND))
+WUP = Lexical(name="wup", measure="wup")
 
 
-def described(names: Sequence[str]) -> list[Sense]:
+def described(names: Sequence[str]) -> list[SenseText]:
     """Words and a gloss of one length: every question's prompt is as long as every other's."""
-    return [Sense(name, ("a word",), "what it means") for name in names]
+    return [SenseText(name, ("a word",), "what it means") for name in names]
 
 
 def estimated(*raters: RaterConfig, ensemble: Ensemble = Ensemble(), **progress: Progress) -> Estimate:  # noqa: B008
@@ -45,7 +51,7 @@ def only(*raters: RaterConfig, **progress: Progress) -> RaterEstimate:
 
 def characters(part: Part, pairs: int = 1) -> int:
     one, other = described(["", ""])
-    group = [Question(bytes(KEY_BYTES), part, one, other)] * pairs
+    group = [Question(bytes(16), part, one, other)] * pairs
     rendered = PROMPTS.render(group, several=pairs > 1)
     return len(rendered.system) + len(rendered.user)
 
@@ -150,8 +156,8 @@ def test_a_measured_time_takes_the_place_of_the_assumed() -> None:
 
 
 def test_hours_of_a_batch_are_what_is_promised_and_of_a_local_model_unknown_before_it_ran() -> None:
-    assert only(replace(FIRST, kind="openai-batch")).hours == BATCH_HOURS
-    local = RaterConfig("local", "transformers", "a-model")
+    assert only(BATCH).hours == BATCH_HOURS
+    local = Transformers(name="local", model="a-model")
     assert only(local).hours is None
     measured = only(local, local=Progress(seconds=0.1)).hours
     assert measured is not None
@@ -159,10 +165,10 @@ def test_hours_of_a_batch_are_what_is_promised_and_of_a_local_model_unknown_befo
 
 
 def test_a_rater_without_prompts_costs_nothing() -> None:
-    found = only(RaterConfig("wup", "lexical", "wup"))
+    found = only(WUP)
     assert found.pairs == Range.exactly(total())
     assert (found.requests, found.input_tokens, found.cost, found.hours) == (None, None, None, None)
-    assert estimated(RaterConfig("wup", "lexical", "wup")).assumptions == ()
+    assert estimated(WUP).assumptions == ()
 
 
 def test_a_bound_on_the_answer_is_the_most_that_is_written() -> None:
@@ -175,7 +181,7 @@ def test_a_bound_on_the_answer_is_the_most_that_is_written() -> None:
 
 
 def test_the_whole_run_is_the_sum_of_its_raters() -> None:
-    found = estimated(FIRST, SECOND, RaterConfig("wup", "lexical", "wup"))
+    found = estimated(FIRST, SECOND, WUP)
     costs = [rater.cost for rater in found.raters if rater.cost]
     assert found.cost.likely == pytest.approx(sum(cost.likely for cost in costs))
     assert found.cost.high == pytest.approx(sum(cost.high for cost in costs))
@@ -207,7 +213,7 @@ def shown(found: Estimate, width: int) -> str:
 
 @pytest.mark.parametrize("width", [80, 160])
 def test_the_table_cuts_nothing_off(width: int) -> None:
-    found = estimated(FIRST, replace(SECOND, kind="openai-batch"), RaterConfig("wup", "lexical", "wup"))
+    found = estimated(FIRST, BATCH, WUP)
     text = shown(found, width)
     assert "…" not in text
     assert f"{len(PLANS['verb']):,} to be asked" in " ".join(text.split())
@@ -222,7 +228,7 @@ def test_a_name_of_40_characters_leaves_the_figures_whole() -> None:
 
 
 def test_json_has_every_range_and_leaves_out_what_does_not_exist() -> None:
-    found = estimate_json(estimated(FIRST, RaterConfig("wup", "lexical", "wup")))
+    found = estimate_json(estimated(FIRST, WUP))
     assert json.loads(json.dumps(found)) == found
     first, lexical = found["raters"]
     assert set(first["cost"]) == {"low", "likely", "high"}

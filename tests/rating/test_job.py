@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from threading import Thread
@@ -10,24 +9,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from shoe.core.errors import OptionError, ShoeError
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
-from shoe.llm.budget import Budget
-from shoe.llm.measured import measured_progress
+from shoe.llm.budget import Budget, Price
+from shoe.llm.states import State
 from shoe.rating.built import check_place, states_of, write_built
-from shoe.rating.config import Ensemble, Price, RaterConfig, RatersFile
+from shoe.rating.config import Ensemble, RatersFile
 from shoe.rating.estimate import Progress
 from shoe.rating.job import Outcome, known, rate, rate_pairs
-from shoe.rating.pairs import Plan
-from shoe.rating.panel import Panel
-from shoe.rating.planning import plan_pairs
+from shoe.rating.measured import measured_progress
+from shoe.rating.planning import Plan, plan_pairs
 from shoe.rating.prefilter import Disagreement, goes_on, sample_of
 from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Question
-from shoe.rating.senses import describe
-from shoe.rating.states import State
+from shoe.rating.questions import Question, describe
+from shoe.rating.session import Raters
 from shoe.similarity import SimilarityMap
 from tests.rating import standin
 
@@ -53,19 +51,17 @@ def plans() -> dict[Part, Plan]:
     return {part: plan_pairs(part, pairs) for part, pairs in PAIRS.items()}
 
 
-def rater(seed: int, name: str = "", **more: Any) -> RaterConfig:
-    settings = {field: setting.default for field, setting in standin.SETTINGS.items()}
-    settings |= {field: more.pop(field) for field in list(more) if field in settings}
-    return RaterConfig(name or f"r{seed}", standin.KIND, "m", settings=settings | {"seed": seed}, **more)
+def rater(seed: int, name: str = "", **more: Any) -> standin.StandIn:
+    return standin.StandIn(name=name or f"r{seed}", model="m", seed=seed, **more)
 
 
-def panel(folder: Path, *raters: RaterConfig, **ensemble: Any) -> Panel:
+def all_ready(folder: Path, *raters: standin.StandIn, **ensemble: Any) -> Raters:
     configs = raters or (rater(1), rater(2), rater(3))
-    return Panel(RatersFile(configs, Ensemble(**({"sample": 5} | ensemble))), Prompts.read(), folder)
+    return Raters(RatersFile(configs, Ensemble(**({"sample": 5} | ensemble))), Prompts.read(), folder)
 
 
-def built(folder: Path, panel_: Panel, outcome: Outcome) -> dict[str, bytes]:
-    write_built(folder, "hico-det", panel_, outcome, RULES)
+def built(folder: Path, raters: Raters, outcome: Outcome) -> dict[str, bytes]:
+    write_built(folder, "hico-det", raters, outcome, RULES)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -76,8 +72,8 @@ def by_name(outcome: Outcome, part: Part, column: int) -> dict[tuple[str, str], 
 
 
 def test_every_pair_ends_in_the_state_that_its_answers_give_it(tmp_path: Path) -> None:
-    seats = panel(tmp_path)
-    outcome = rate(seats, plans(), Budget())
+    raters = all_ready(tmp_path)
+    outcome = rate(raters, plans(), Budget())
     zeros = {pair for pair, state in by_name(outcome, "verb", 0).items() if state == 0}
     for part in ("verb", "object"):
         for column, seed in enumerate((1, 2, 3)):
@@ -91,7 +87,7 @@ def test_every_pair_ends_in_the_state_that_its_answers_give_it(tmp_path: Path) -
 
 
 def test_zeros_go_no_further_but_for_a_sample(tmp_path: Path) -> None:
-    outcome = rate(panel(tmp_path), plans(), Budget())
+    outcome = rate(all_ready(tmp_path), plans(), Budget())
     verbs, first = outcome.parts["verb"], outcome.parts["verb"].states[:, 0]
     assert verbs.sampled is not None
     assert len(verbs.sampled) == 5
@@ -110,9 +106,9 @@ def test_zeros_go_no_further_but_for_a_sample(tmp_path: Path) -> None:
 
 
 def test_without_prefilter_or_with_one_rater_all_see_all(tmp_path: Path) -> None:
-    everything = rate(panel(tmp_path, prefilter=()), plans(), Budget())
+    everything = rate(all_ready(tmp_path, prefilter=()), plans(), Budget())
     assert all(rated.asked.all() and rated.sampled is None for rated in everything.parts.values())
-    alone = rate(panel(tmp_path, rater(1)), plans(), Budget())
+    alone = rate(all_ready(tmp_path, rater(1)), plans(), Budget())
     assert all(rated.asked.all() and rated.sampled is None for rated in alone.parts.values())
 
 
@@ -155,7 +151,7 @@ def test_the_sample_depends_on_the_seed_and_the_pairs_alone() -> None:
 
 
 def test_the_map_is_the_same_whatever_came_in_between(tmp_path: Path) -> None:
-    clean = panel(tmp_path / "clean")
+    clean = all_ready(tmp_path / "clean")
     expected = built(tmp_path / "a" / "map", clean, rate(clean, plans(), Budget()))
     draw = np.random.default_rng(3)
     for number in range(3):
@@ -165,13 +161,13 @@ def test_the_map_is_the_same_whatever_came_in_between(tmp_path: Path) -> None:
             if turn % 3 == 1:
                 down.write_text("")
             threads = int(draw.integers(1, 9))
-            seats = panel(ledger, *(rater(seed, threads=threads, down=down) for seed in (1, 2, 3)))
+            raters = all_ready(ledger, *(rater(seed, threads=threads, down=down) for seed in (1, 2, 3)))
             budget = Budget(max_requests=int(draw.integers(0, 60)))
-            outcome = rate(seats, plans(), budget)
+            outcome = rate(raters, plans(), budget)
             if budget.reason is None and turn % 3 != 1:
                 break
-            built(tmp_path / f"b{number}" / "map", seats, outcome)
-        assert built(tmp_path / f"b{number}" / "map", seats, outcome) == expected
+            built(tmp_path / f"b{number}" / "map", raters, outcome)
+        assert built(tmp_path / f"b{number}" / "map", raters, outcome) == expected
         assert turn > 2
 
 
@@ -182,17 +178,17 @@ def asked(log: Path, what: str = "asked") -> Counter[str]:
 
 def test_nothing_is_answered_twice_and_a_second_run_asks_nothing(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    seats = panel(tmp_path / "ledger", *(rater(seed, log=log) for seed in (1, 2, 3)))
-    first = rate(seats, plans(), Budget())
+    raters = all_ready(tmp_path / "ledger", *(rater(seed, log=log) for seed in (1, 2, 3)))
+    first = rate(raters, plans(), Budget())
     once = asked(log, "answered")
     assert set(once.values()) == {1}
     assert {asking for entry in once for asking in entry[-1]} == {"1", "2"}
-    tallies = {tally.rater: tally for tally in first.tallies}
+    tallies = {tally.name: tally for tally in first.tallies}
     assert sum(tally.done for tally in tallies.values()) == len(once)
     assert sum(tally.requests for tally in tallies.values()) == asked(log).total()
     assert sum(tally.retries for tally in tallies.values()) == asked(log).total() - len(once)
     budget = Budget()
-    again = rate(panel(tmp_path / "ledger", *(rater(seed, log=log) for seed in (1, 2, 3))), plans(), budget)
+    again = rate(all_ready(tmp_path / "ledger", *(rater(seed, log=log) for seed in (1, 2, 3))), plans(), budget)
     assert asked(log, "answered") == once
     assert budget.requests == 0
     assert all((again.parts[part].states == first.parts[part].states).all() for part in first.parts)
@@ -202,8 +198,8 @@ def test_two_jobs_on_one_ledger_do_not_double_work(tmp_path: Path) -> None:
     log, outcomes = tmp_path / "log", []
 
     def work() -> None:
-        seats = panel(tmp_path / "ledger", *(rater(seed, log=log, delay=0.002) for seed in (1, 2, 3)))
-        outcomes.append(rate(seats, plans(), Budget()))
+        raters = all_ready(tmp_path / "ledger", *(rater(seed, log=log, delay=0.002) for seed in (1, 2, 3)))
+        outcomes.append(rate(raters, plans(), Budget()))
 
     threads = [Thread(target=work) for _ in range(3)]
     for thread in threads:
@@ -216,9 +212,9 @@ def test_two_jobs_on_one_ledger_do_not_double_work(tmp_path: Path) -> None:
 
 
 def test_groups_are_cut_from_all_questions_whatever_was_answered(tmp_path: Path) -> None:
-    def grouped(folder: Path, **budget: Any) -> tuple[Panel, Outcome]:
-        seats = panel(folder, rater(1, pairs_per_request=7), rater(2, pairs_per_request=7))
-        return seats, rate(seats, plans(), Budget(**budget))
+    def grouped(folder: Path, **budget: Any) -> tuple[Raters, Outcome]:
+        raters = all_ready(folder, rater(1, pairs_per_request=7), rater(2, pairs_per_request=7))
+        return raters, rate(raters, plans(), Budget(**budget))
 
     expected = built(tmp_path / "a" / "map", *grouped(tmp_path / "one"))
     for count in (1, 3, 5, 2):
@@ -228,12 +224,12 @@ def test_groups_are_cut_from_all_questions_whatever_was_answered(tmp_path: Path)
 
 def test_repeats_are_columns_and_questions_of_their_own(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    seats = panel(tmp_path / "ledger", rater(1, repeats=3, log=log), rater(2))
-    assert seats.columns == ["r1-1", "r1-2", "r1-3", "r2"]
-    outcome = rate(seats, plans(), Budget())
+    raters = all_ready(tmp_path / "ledger", rater(1, repeats=3, log=log), rater(2))
+    assert raters.columns == ["r1-1", "r1-2", "r1-3", "r2"]
+    outcome = rate(raters, plans(), Budget())
     assert (outcome.parts["verb"].states[:, [0]] == outcome.parts["verb"].states[:, :3]).all()
     assert len({entry.split()[0] for entry in asked(log)}) == 3 * sum(len(plan) for plan in plans().values())
-    write_built(tmp_path / "map", "hico-det", seats, outcome, RULES)
+    write_built(tmp_path / "map", "hico-det", raters, outcome, RULES)
     raters = SimilarityMap.load(tmp_path / "map").about["raters"]
     assert [(one["name"], one.get("repeat")) for one in raters] == [("r1-1", 1), ("r1-2", 2), ("r1-3", 3), ("r2", None)]
 
@@ -242,7 +238,7 @@ def test_the_budget_in_requests_is_kept_and_the_rest_comes_later(tmp_path: Path)
     log, total = tmp_path / "log", 0
     while True:
         budget = Budget(max_requests=25)
-        rate(panel(tmp_path / "ledger", *(rater(seed, log=log, threads=7) for seed in (1, 2, 3))), plans(), budget)
+        rate(all_ready(tmp_path / "ledger", *(rater(seed, log=log, threads=7) for seed in (1, 2, 3))), plans(), budget)
         total += 25
         assert asked(log).total() <= total
         if budget.reason is None:
@@ -257,7 +253,7 @@ def test_the_budget_in_money_is_never_overshot_and_nearly_used(tmp_path: Path) -
     price = Price(input=300, output=300)
     budget = Budget(max_cost=3.0)
     dear = [replace(rater(seed, threads=5, sampling={"max_tokens": 20}), price=price) for seed in (1, 2)]
-    outcome = rate(panel(tmp_path, *dear), plans(), budget)
+    outcome = rate(all_ready(tmp_path, *dear), plans(), budget)
     assert budget.reason == "cost"
     assert 2.5 < budget.spent <= 3.0
     assert budget.spent == pytest.approx(sum(tally.cost for tally in outcome.tallies))
@@ -269,28 +265,28 @@ def test_the_budget_in_money_is_never_overshot_and_nearly_used(tmp_path: Path) -
 
 def test_a_rater_that_costs_nothing_is_not_stopped_by_a_budget_in_money(tmp_path: Path) -> None:
     budget = Budget(max_cost=0)
-    rate(panel(tmp_path), plans(), budget)
+    rate(all_ready(tmp_path), plans(), budget)
     assert budget.reason is None
 
 
 def test_what_is_known_is_told_without_asking(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    seats = panel(tmp_path / "ledger", *(rater(seed, log=log) for seed in (1, 2, 3)))
-    nothing = known(seats, plans())
+    raters = all_ready(tmp_path / "ledger", *(rater(seed, log=log) for seed in (1, 2, 3)))
+    nothing = known(raters, plans())
     assert (nothing.parts["verb"].states == State.UNRATED).all()
     assert nothing.parts["verb"].asked[:, 0].all()
     assert not (tmp_path / "ledger").exists()
-    outcome = rate(seats, plans(), Budget())
+    outcome = rate(raters, plans(), Budget())
     count = asked(log).total()
-    again = known(panel(tmp_path / "ledger", *(rater(seed) for seed in (1, 2, 3))), plans())
+    again = known(all_ready(tmp_path / "ledger", *(rater(seed) for seed in (1, 2, 3))), plans())
     assert (again.parts["verb"].states == outcome.parts["verb"].states).all()
     assert asked(log).total() == count
 
 
 def test_some_pairs_are_rated_by_name(tmp_path: Path) -> None:
     wanted: Mapping[Part, list[tuple[str, str]]] = {"verb": [*PAIRS["verb"][:20], ("ride.v.01",) * 2], "object": []}
-    seats, budget = panel(tmp_path), Budget()
-    found = rate_pairs(seats, wanted, budget)
+    raters, budget = all_ready(tmp_path), Budget()
+    found = rate_pairs(raters, wanted, budget)
     assert set(found["verb"]) == set(PAIRS["verb"][:20])
     assert found["object"] == {}
     for pair, ratings in found["verb"].items():
@@ -299,7 +295,7 @@ def test_some_pairs_are_rated_by_name(tmp_path: Path) -> None:
         assert ratings == [state if state >= 0 else None for state in shown]
     assert budget.requests > 20
     more = Budget()
-    assert rate_pairs(seats, wanted, more) == found
+    assert rate_pairs(raters, wanted, more) == found
     assert more.requests == 0
 
 
@@ -308,32 +304,35 @@ def test_a_rater_that_cannot_go_on_ends_the_run_with_its_line(tmp_path: Path, mo
         def rate(self, groups: Any, recorder: Any) -> None:
             raise ShoeError("rater 'r2': wrong key")
 
-        def parse(self, part: Any, ids: Any, raw: Any) -> list[int]:
+        def parse(self, ids: Any, raw: Any) -> list[int]:
             return []
 
-    seats = panel(tmp_path, prefilter=())
-    monkeypatch.setattr(seats.seats[1], "_backend", Broken())
+    broken = Broken()
+    monkeypatch.setattr(standin.StandIn, "backend", lambda config, prompts: broken)
+    raters = all_ready(tmp_path, prefilter=())
     budget = Budget()
     with pytest.raises(ShoeError, match="rater 'r2': wrong key"):
-        rate(seats, plans(), budget)
+        rate(raters, plans(), budget)
     assert budget.reason == "failed"
 
 
 def test_one_rater_under_two_names_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="'b' is 'a' under another name"):
-        panel(tmp_path, rater(1, "a"), rater(1, "b"))
+        all_ready(tmp_path, rater(1, "a"), rater(1, "b"))
 
 
 def test_an_empty_plan_is_an_empty_map(tmp_path: Path) -> None:
     empty: dict[Part, Plan] = {part: plan_pairs(part, []) for part in PAIRS}
-    seats = panel(tmp_path / "ledger")
-    built(tmp_path / "map", seats, rate(seats, empty, Budget()))
+    raters = all_ready(tmp_path / "ledger")
+    built(tmp_path / "map", raters, rate(raters, empty, Budget()))
     assert len(SimilarityMap.load(tmp_path / "map").tables["verb"]) == 0
 
 
 def test_the_map_says_how_it_came_about(tmp_path: Path) -> None:
-    seats = panel(tmp_path / "ledger", rater(1, pairs_per_request=2, revision="v1", sampling={"seed": 1}), rater(2))
-    built(tmp_path / "map", seats, rate(seats, plans(), Budget()))
+    raters = all_ready(
+        tmp_path / "ledger", rater(1, pairs_per_request=2, revision="v1", sampling={"seed": 1}), rater(2)
+    )
+    built(tmp_path / "map", raters, rate(raters, plans(), Budget()))
     about = SimilarityMap.load(tmp_path / "map").about
     first = about["raters"][0]
     assert first["kind"] == standin.KIND
@@ -351,19 +350,19 @@ def test_the_map_says_how_it_came_about(tmp_path: Path) -> None:
 
 
 def test_a_map_so_far_says_that_it_is_not_whole(tmp_path: Path) -> None:
-    seats = panel(tmp_path / "ledger")
-    built(tmp_path / "map", seats, rate(seats, plans(), Budget(max_requests=10)))
+    raters = all_ready(tmp_path / "ledger")
+    built(tmp_path / "map", raters, rate(raters, plans(), Budget(max_requests=10)))
     about = SimilarityMap.load(tmp_path / "map").about
     assert about["built"]["complete"] is False
     assert about["built"]["plan"]["verbs"]["unanswered"] > 0
 
 
 def test_only_a_map_of_this_job_is_replaced(tmp_path: Path) -> None:
-    seats = panel(tmp_path / "ledger")
+    raters = all_ready(tmp_path / "ledger")
     for name in ("new", "empty"):
         check_place(tmp_path / name)
         (tmp_path / name).mkdir(exist_ok=True)
-    built(tmp_path / "map", seats, known(seats, plans()))
+    built(tmp_path / "map", raters, known(raters, plans()))
     check_place(tmp_path / "map")
     (tmp_path / "file").write_text("")
     (tmp_path / "other").mkdir()
@@ -374,12 +373,12 @@ def test_only_a_map_of_this_job_is_replaced(tmp_path: Path) -> None:
 
 
 def test_an_estimate_learns_from_the_answers(tmp_path: Path) -> None:
-    seats = panel(tmp_path, rater(1), rater(2, pairs_per_request=3))
-    assert measured_progress(seats, known(seats, plans()))["r1"] == Progress(
+    raters = all_ready(tmp_path, rater(1), rater(2, pairs_per_request=3))
+    assert measured_progress(raters, known(raters, plans()))["r1"] == Progress(
         {"verb": 0, "object": 0}, {"verb": 0, "object": 0}
     )
-    outcome = rate(seats, plans(), Budget())
-    learnt = measured_progress(seats, outcome)
+    outcome = rate(raters, plans(), Budget())
+    learnt = measured_progress(raters, outcome)
     assert learnt["r1"].answered == {part: len(plan) for part, plan in plans().items()}
     assert learnt["r1"].zeros["verb"] == outcome.parts["verb"].zeros
     assert learnt["r1"].answer_tokens == learnt["r2"].answer_tokens == 10

@@ -1,5 +1,5 @@
+import dataclasses
 from collections.abc import Callable
-from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -8,23 +8,27 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from shoe.rating.config import Limits, Price, RaterConfig
-from shoe.rating.keys import encoded, identity_of, key_maker
-from shoe.rating.kinds import kind_of
-from shoe.rating.questions import Sense
+from shoe.llm.budget import Price
+from shoe.llm.limits import Limits
+from shoe.rating.config import RaterConfig, identity_of, own_settings, reading_of
+from shoe.rating.kinds import KINDS, kind_of
+from shoe.rating.kinds.openai import OpenAI, OpenAIBatch
+from shoe.rating.kinds.table import Table
+from shoe.rating.questions import SenseText, key_maker
 
-RIDE = Sense("ride.v.01", ("ride", "sit"), "sit and travel on the back of an animal")
-STRADDLE = Sense("straddle.v.01", ("straddle",), "sit or stand astride of")
-SETTINGS = {name: setting.default for name, setting in kind_of("openai").settings.items()}
-CONFIG = RaterConfig(
-    name="qwen",
-    kind="openai",
-    model="qwen3-32b",
-    revision="r1",
-    sampling={"temperature": 0, "max_tokens": 20},
-    settings=SETTINGS | {"base_url": "http://localhost:1/v1", "structured": True, "api_key_env": "KEY"},
-)
+RIDE = SenseText("ride.v.01", ("ride", "sit"), "sit and travel on the back of an animal")
+STRADDLE = SenseText("straddle.v.01", ("straddle",), "sit or stand astride of")
+ASKED: dict[str, Any] = {
+    "name": "qwen",
+    "model": "qwen3-32b",
+    "revision": "r1",
+    "sampling": {"temperature": 0, "max_tokens": 20},
+    "base_url": "http://localhost:1/v1",
+    "api_key_env": "KEY",
+}
+CONFIG = OpenAI(**ASKED)
 
 
 def key(
@@ -33,22 +37,22 @@ def key(
     prompt: str = "0123456789abcdef",
     part: Any = "verb",
     repeat: int = 1,
-    first: Sense = RIDE,
-    second: Sense = STRADDLE,
+    first: SenseText = RIDE,
+    second: SenseText = STRADDLE,
 ) -> bytes:
-    return key_maker(identity_of(config), prompt, part, repeat)(encoded(first), encoded(second))
+    return key_maker(identity_of(config), prompt, part, repeat)(first.encoded(), second.encoded())
 
 
-def with_setting(**settings: Any) -> RaterConfig:
-    return replace(CONFIG, settings={**CONFIG.settings, **settings})
+def sense(of: SenseText, **changed: Any) -> SenseText:
+    return dataclasses.replace(of, **changed)
 
 
 CHANGES: dict[str, Callable[[], bytes]] = {
-    "kind": lambda: key(replace(CONFIG, kind="openai-batch")),
+    "kind": lambda: key(OpenAIBatch(**ASKED)),
     "model": lambda: key(replace(CONFIG, model="qwen3-8b")),
     "revision": lambda: key(replace(CONFIG, revision="r2")),
-    "endpoint": lambda: key(with_setting(base_url="http://localhost:2/v1")),
-    "structured output": lambda: key(with_setting(structured=False)),
+    "endpoint": lambda: key(replace(CONFIG, base_url="http://localhost:2/v1")),
+    "structured output": lambda: key(replace(CONFIG, structured=False)),
     "sampling": lambda: key(replace(CONFIG, sampling={"temperature": 1, "max_tokens": 20})),
     "sampling, one more": lambda: key(replace(CONFIG, sampling={**CONFIG.sampling, "seed": 1})),
     "sampling, one less": lambda: key(replace(CONFIG, sampling={"temperature": 0})),
@@ -56,13 +60,13 @@ CHANGES: dict[str, Callable[[], bytes]] = {
     "prompt": lambda: key(prompt="0123456789abcdee"),
     "part": lambda: key(part="object"),
     "repeat": lambda: key(repeat=2),
-    "first name": lambda: key(first=replace(RIDE, name="ride.v.02")),
-    "first lemmas": lambda: key(first=replace(RIDE, lemmas=("ride",))),
-    "first gloss": lambda: key(first=replace(RIDE, gloss="sit")),
-    "second name": lambda: key(second=replace(STRADDLE, name="straddle.v.02")),
-    "second lemmas": lambda: key(second=replace(STRADDLE, lemmas=("straddle", "ride"))),
-    "second gloss": lambda: key(second=replace(STRADDLE, gloss="sit")),
-    "lemmas joined": lambda: key(first=replace(RIDE, lemmas=("ride, sit",))),
+    "first name": lambda: key(first=sense(RIDE, name="ride.v.02")),
+    "first lemmas": lambda: key(first=sense(RIDE, lemmas=("ride",))),
+    "first gloss": lambda: key(first=sense(RIDE, gloss="sit")),
+    "second name": lambda: key(second=sense(STRADDLE, name="straddle.v.02")),
+    "second lemmas": lambda: key(second=sense(STRADDLE, lemmas=("straddle", "ride"))),
+    "second gloss": lambda: key(second=sense(STRADDLE, gloss="sit")),
+    "lemmas joined": lambda: key(first=sense(RIDE, lemmas=("ride, sit",))),
 }
 
 
@@ -81,33 +85,33 @@ def test_each_field_that_can_change_an_answer_changes_the_key(field: str) -> Non
         replace(CONFIG, limits=Limits(1, 2, 3, 4, 5)),
         replace(CONFIG, repeats=3),
         replace(CONFIG, sampling={"max_tokens": 20, "temperature": 0}),
-        with_setting(api_key_env="ANOTHER"),
+        replace(CONFIG, api_key_env="ANOTHER"),
     ],
 )
 def test_what_can_change_no_answer_does_not(config: RaterConfig) -> None:
     assert key(config) == key()
 
 
-@pytest.mark.parametrize("name", ["openai", "openai-batch", "transformers", "embedding", "lexical", "table"])
+@pytest.mark.parametrize("name", KINDS)
 def test_every_kind_says_of_each_setting_whether_it_takes_part(name: str, tmp_path: Path) -> None:
     (tmp_path / "file.csv").write_text("class_synset,synset,rating\n")
-    kind = kind_of(name)
-    settings = {field: setting.default for field, setting in kind.settings.items()}
-    settings |= {"file": tmp_path / "file.csv"} if name == "table" else {}
-    config = RaterConfig("r", name, "m", settings=settings)
-    before = key(config)
-    for field, setting in kind.settings.items():
+    needed: dict[str, Any] = {"table": {"file": tmp_path / "file.csv"}, "lexical": {"measure": "wup"}}.get(name, {})
+    config = kind_of(name)(name="r", model="m", **needed)
+    before, reading = key(config), reading_of(config)
+    for field, told in own_settings(type(config)).items():
         if field != "file":
-            changed = replace(config, settings=settings | {field: "something else"})
-            assert (key(changed) != before) == setting.changes_answers
-            assert not (setting.changes_answers and setting.reads_answers)
+            changed = replace(config, **{field: "something else"})
+            assert told.extra is not None
+            assert (key(changed) != before) == told.extra["key"]
+            assert (reading_of(changed) != reading) == told.extra["reads"]
+            assert not (told.extra["key"] and told.extra["reads"])
     assert "api_key_env" not in str(identity_of(config))
 
 
 def test_the_content_of_a_table_is_in_the_key_and_its_place_is_not(tmp_path: Path) -> None:
     def of(name: str, text: str) -> bytes:
         (tmp_path / name).write_text(text)
-        return key(RaterConfig("t", "table", "m", settings={"file": tmp_path / name, "column": "rating"}))
+        return key(Table(name="t", model="m", file=tmp_path / name))
 
     assert of("a.csv", "one") == of("b.csv", "one") != of("a.csv", "two")
 
@@ -124,10 +128,10 @@ def test_a_key_is_the_digest_of_one_json_text() -> None:
 
 
 SENSES = st.builds(
-    Sense, st.text(max_size=4), st.lists(st.text(max_size=3), max_size=3).map(tuple), st.text(max_size=4)
+    SenseText, st.text(max_size=4), st.lists(st.text(max_size=3), max_size=3).map(tuple), st.text(max_size=4)
 )
 
 
 @given(SENSES, SENSES, SENSES, SENSES)
-def test_different_pairs_have_different_keys(a: Sense, b: Sense, c: Sense, d: Sense) -> None:
+def test_different_pairs_have_different_keys(a: SenseText, b: SenseText, c: SenseText, d: SenseText) -> None:
     assert (key(first=a, second=b) == key(first=c, second=d)) == ((a, b) == (c, d))

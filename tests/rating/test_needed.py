@@ -5,7 +5,7 @@ from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
 from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.store import lexicon
-from shoe.rating.needed import needed_senses
+from shoe.rating.planning import needed_senses
 
 
 def predicted(*triplets: tuple[str, str]) -> Interactions:

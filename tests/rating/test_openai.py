@@ -8,15 +8,16 @@ from typing import Any
 
 import orjson
 import pytest
-from aiohttp import web
 
 from shoe.core.errors import OptionError, ShoeError
 from shoe.llm.client import GIVEN_UP_IN_A_ROW
 from shoe.llm.endpoint import address
-from shoe.rating.config import Limits
-from shoe.rating.keys import identity_of
+from shoe.llm.limits import Limits
+from shoe.llm.request import Request
+from shoe.llm.states import State
+from shoe.rating.config import identity_of
 from shoe.rating.questions import Group
-from shoe.rating.states import State
+from tests.llm.http import Heard, Says
 from tests.llm.server import Endpoint, Server, error
 from tests.llm.server_plan import Plan, share
 from tests.rating.asking import Memory, in_groups, questions, rater, ratings
@@ -36,7 +37,7 @@ def asked(
     with Server(plan) as server:
         config, backend = rater(server.url, **options)
         backend.rate(in_groups(questions(count), config.pairs_per_request), memory)
-        return ratings(config, backend, memory), server.stats(), memory
+        return ratings(backend, memory), server.stats(), memory
 
 
 def all_at_once(counted: dict[str, Any]) -> Counter[int]:
@@ -54,16 +55,18 @@ def test_every_pair_is_asked_once() -> None:
 def test_faults_of_transport_change_nothing(pairs_per_request: int) -> None:
     clean, _, _ = asked(Plan(), 80, pairs_per_request=pairs_per_request)
     found, counted, memory = asked(
-        Plan(rates={name: 2 * rate for name, rate in FAULTS.items()} | FORMS, slow_seconds=0.6, seed=1),
+        Plan(rates={name: 2 * rate for name, rate in FAULTS.items()} | FORMS, slow_seconds=60, seed=1),
         80,
         pairs_per_request=pairs_per_request,
-        limits=Limits(timeout=0.3),
+        limits=Limits(timeout=1.0),
     )
     assert found == clean
     assert set(all_at_once(counted)) == {1}
-    assert len(memory.failures) == sum(counted.get(name, 0) for name in FAULTS) > 0
+    late = [kind == "timeout" for kind, _ in memory.failures]
+    assert sum(late) >= counted.get("slow", 0), "a loaded machine may be late by itself"
+    assert len(late) - sum(late) == sum(counted.get(name, 0) for name in FAULTS if name != "slow") > 0
     assert memory.requests == counted["requests"] == len(memory.answers) + len(memory.failures)
-    assert counted["replays"] == sum(counted.get(name, 0) for name in ("cut", "slow", "empty"))
+    assert counted["replays"] >= sum(counted.get(name, 0) for name in ("cut", "slow", "empty"))
 
 
 @pytest.mark.parametrize("pairs_per_request", [1, 7])
@@ -239,29 +242,27 @@ class Picky(Endpoint):
     def rejects(self, body: dict[str, Any]) -> bool:
         return share(body["messages"][-1]["content"]) >= self._share_taken
 
-    async def chat(self, request: web.Request) -> web.StreamResponse:
-        if self.rejects(orjson.loads(await request.read())):
+    async def chat(self, heard: Heard) -> Says | None:
+        if self.rejects(heard.json()):
             self.counts["rejected"] += 1
             return error(400, "This input is not for us")
-        return await super().chat(request)
+        return await super().chat(heard)
 
 
 def test_a_request_that_is_never_taken_does_not_end_the_run_of_the_others() -> None:
-    memory, server = Memory(), Server()
-    server.endpoint = picky = Picky(0.8)
-    with server:
-        config, backend = rater(server.url)
+    memory, picky = Memory(), Picky(0.8)
+    with Server(endpoint=picky) as server:
+        _, backend = rater(server.url)
         backend.rate(in_groups(questions(200)), memory)
         rejected = picky.counts["rejected"]
     assert 0 < rejected < 100
-    assert len(ratings(config, backend, memory)) == 200 - rejected
+    assert len(ratings(backend, memory)) == 200 - rejected
     assert [kind for kind, _ in memory.failures] == ["400"] * rejected
 
 
 def test_requests_of_which_none_is_taken_stop_the_run_soon() -> None:
-    memory, server = Memory(), Server()
-    server.endpoint = Picky(0.0)
-    with server:
+    memory = Memory()
+    with Server(endpoint=Picky(0.0)) as server:
         _, backend = rater(server.url)
         with pytest.raises(ShoeError, match="HTTP 400: This input is not for us"):
             backend.rate(in_groups(questions(200)), memory)
@@ -362,8 +363,8 @@ def test_a_stop_ends_long_waits() -> None:
 
 def test_what_a_recorder_raises_ends_the_run_after_the_rest_was_kept() -> None:
     class Full(Memory):
-        def answer(self, group: Group, raw: Any) -> None:
-            super().answer(group, raw)
+        def answer(self, request: Request, raw: Any) -> None:
+            super().answer(request, raw)
             if len(self.answers) == 10:
                 raise ShoeError("no space left on the disk")
 
@@ -393,13 +394,13 @@ def test_other_repeats_are_other_requests() -> None:
         assert all_at_once(server.stats()) == {2: 30}
 
 
-def test_a_second_asking_is_another_request_that_says_what_form_is_expected() -> None:
+def test_a_second_attempt_is_another_request_that_says_what_form_is_expected() -> None:
     with Server() as server:
         seen = _Bodies(server)
         _, backend = rater(server.url)
         first = questions(1)
-        for asking in (1, 2):
-            backend.rate(in_groups([replace(question, asking=asking) for question in first]), Memory())
+        for attempt in (1, 2):
+            backend.rate(in_groups([replace(question, attempt=attempt) for question in first]), Memory())
         assert all_at_once(server.stats()) == {2: 1}
     before, after = (body["messages"][-1]["content"] for body in seen.bodies)
     assert after.startswith(before)
@@ -414,13 +415,5 @@ def test_an_address_is_the_same_with_and_without_a_slash_at_its_end() -> None:
 def test_a_key_is_no_part_of_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOE_TEST_KEY", " sk-right\n")
     place = address("r", "http://host/v1", "SHOE_TEST_KEY").open()
-    assert place.headers()["Authorization"] == "Bearer sk-right"
+    assert place.key == "sk-right"
     assert "sk-right" not in repr(place) + str(place)
-
-
-def test_a_proxy_is_used_if_the_computer_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("https_proxy", "http://proxy:3128")
-    monkeypatch.setenv("no_proxy", "inside.example,127.0.0.1")
-    assert address("r", "https://outside.example/v1", "").open().proxy == "http://proxy:3128"
-    assert address("r", "https://inside.example/v1", "").open().proxy is None
-    assert address("r", "http://127.0.0.1/v1", "").open().proxy is None

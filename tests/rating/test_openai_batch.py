@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from shoe.core.errors import InputError, OptionError, ShoeError
-from shoe.rating.config import Limits, RaterConfig
-from shoe.rating.questions import Backend, Group
-from shoe.rating.states import State
+from shoe.core.errors import InputError, ShoeError
+from shoe.llm.limits import Limits
+from shoe.llm.request import Request
+from shoe.llm.states import State
+from shoe.rating.questions import Backend
 from tests.llm.server import Server
 from tests.llm.server_plan import Plan
 from tests.rating.asking import Memory, in_groups, questions, rater, ratings
@@ -46,22 +47,20 @@ class Dies(Memory):
 class Tight(Memory):
     """A recorder of a job that ends when its budget has no room for a request."""
 
-    def may_ask(self, group: Group) -> bool:
-        self.stopping = not super().may_ask(group)
+    def may_ask(self, request: Request) -> bool:
+        self.stopping = not super().may_ask(request)
         return not self.stopping
 
 
-def rated(
-    server: Server, memory: Memory, count: int = COUNT, **options: Any
-) -> tuple[dict[bytes, int], RaterConfig, Backend]:
+def rated(server: Server, memory: Memory, count: int = COUNT, **options: Any) -> tuple[dict[bytes, int], Backend]:
     config, backend = rater(server.url, "openai-batch", **options)
     pending = [question for question in questions(count) if question.key not in answered(memory)]
     backend.rate(in_groups(pending, config.pairs_per_request), memory)
-    return ratings(config, backend, memory), config, backend
+    return ratings(backend, memory), backend
 
 
 def answered(memory: Memory) -> set[bytes]:
-    return {question.key for group, _ in memory.answers for question in group}
+    return {key for request, _ in memory.answers for key in request.keys}
 
 
 def times(server: Server) -> set[int]:
@@ -161,6 +160,24 @@ def test_a_batch_for_which_there_is_no_room_waits(clean: dict[bytes, int]) -> No
         assert times(server) == {1}
 
 
+def test_a_batch_without_room_beside_one_that_has_ended_before_it_is_looked_at_is_sent_again(
+    clean: dict[bytes, int],
+) -> None:
+    """The first is under way when the second fails for want of room, and over when either is looked at."""
+    memory = Memory()
+    with Server(Plan(most_batches=1, first_waits_for=2, hold_create=0.3)) as server:
+        options = {"requests_per_batch": 45, "batches": 2, "limits": Limits(tries=1)}
+        assert rated(server, memory, **options)[0] == clean
+        assert times(server) == {1}
+        assert server.stats()["batches"] == 3
+    assert [kind for kind, _ in memory.failures] == ["failed"] * 45
+
+
+def test_a_batch_without_room_that_was_alone_ends_the_run() -> None:
+    with Server(Plan(most_batches=0)) as server, pytest.raises(ShoeError, match="too many tokens are waiting"):
+        rated(server, Memory())
+
+
 def test_an_answer_to_more_than_is_asked_for_is_not_taken_apart() -> None:
     """Ids are those of all pairs of a request: some of them by themselves could be told from others by other ids."""
     first = Dies(3, before=False)
@@ -169,10 +186,10 @@ def test_an_answer_to_more_than_is_asked_for_is_not_taken_apart() -> None:
             rated(server, first, 8, pairs_per_request=4)
         second = Memory()
         second.events = list(first.events)
-        config, backend = rater(server.url, "openai-batch", pairs_per_request=4)
+        _, backend = rater(server.url, "openai-batch", pairs_per_request=4)
         backend.rate(in_groups(questions(6), 4), second)
-        assert ratings(config, backend, second).keys() == {question.key for question in questions(6)}
-        assert [len(group) for group, _ in second.answers] == [4, 2]
+        assert ratings(backend, second).keys() == {question.key for question in questions(6)}
+        assert [len(request.keys) for request, _ in second.answers] == [4, 2]
 
 
 def test_answers_without_a_rating_are_kept() -> None:
@@ -240,18 +257,18 @@ def test_a_batch_is_joined_though_the_plan_has_changed_meanwhile(clean: dict[byt
         assert times(server) == {1}
 
 
-def test_a_second_asking_is_not_given_the_first_ones_answer() -> None:
+def test_a_second_attempt_is_not_given_the_first_ones_answer() -> None:
     first = Dies(4, before=True)
     with Server(Plan(rates={"chatter": 0.5})) as server:
         with pytest.raises(Killed):
             rated(server, first)
-        config, backend = rater(server.url, "openai-batch")
-        unread = {key for key, state in ratings(config, backend, first).items() if state == State.UNPARSED_ONCE}
+        _, backend = rater(server.url, "openai-batch")
+        unread = {key for key, state in ratings(backend, first).items() if state == State.UNPARSED_ONCE}
         second = Memory()
         second.events = list(first.events)
-        again = [replace(question, asking=2) for question in questions(COUNT) if question.key in unread]
+        again = [replace(question, attempt=2) for question in questions(COUNT) if question.key in unread]
         backend.rate(in_groups(again), second)
-        found = ratings(config, backend, second)
+        found = ratings(backend, second)
     assert found.keys() == unread
     assert min(found.values()) >= 0
 
@@ -335,9 +352,3 @@ def test_a_budget_bounds_the_batch() -> None:
     with Server() as server:
         assert len(rated(server, memory)[0]) == 25
         assert server.stats()["batches"] == 1
-
-
-@pytest.mark.parametrize("setting", [{"requests_per_batch": 0}, {"requests_per_batch": 50_001}, {"batches": 0}])
-def test_settings_out_of_range(setting: dict[str, Any]) -> None:
-    with pytest.raises(OptionError, match=next(iter(setting))):
-        rater("http://127.0.0.1:9/v1", "openai-batch", **setting)

@@ -14,11 +14,8 @@ from shoe.lexicon.names import ids_of, names_of
 from shoe.lexicon.store import lexicon
 from shoe.predictions import read_predictions
 from shoe.protocols.options import SemanticOptions
-from shoe.rating.neighbourhood import STEPS
-from shoe.rating.pairs import Plan
-from shoe.rating.planning import VERB_RULE, object_rule, plan_dataset, plan_needed, plan_pairs
-from shoe.rating.vocabulary import BODILY, MIXED
-from shoe.rating.vocabulary import STEPS as VERB_STEPS
+from shoe.rating.neighbourhood import BODILY, MIXED, STEPS, VERB_STEPS
+from shoe.rating.planning import VERB_RULE, Plan, object_rule, plan_dataset, plan_needed, plan_pairs
 from shoe.similarity import Similarity, SimilarityMap, similarity_table
 from tests.rating.test_needed import predicted
 

@@ -7,17 +7,17 @@ from hypothesis import strategies as st
 from shoe.core.errors import ShoeError
 from shoe.core.shipped import shipped
 from shoe.lexicon.expressions import POS
-from shoe.rating.prompts import Interaction, Prompts, ids_of
-from shoe.rating.questions import Question, Sense
+from shoe.rating.prompts import Interaction, Prompts
+from shoe.rating.questions import Question, SenseText, ids_of
 
-RIDE = Sense("ride.v.01", ("ride", "sit"), "sit and travel on the back of an animal")
-STRADDLE = Sense("straddle.v.01", ("straddle",), "sit or stand astride of; $5 {or} $id")
-BICYCLE = Sense("bicycle.n.01", ("bicycle", "bike"), "a wheeled vehicle that has two wheels")
-HORSE = Sense("horse.n.01", ("horse", "Equus caballus"), "solid-hoofed herbivorous quadruped")
+RIDE = SenseText("ride.v.01", ("ride", "sit"), "sit and travel on the back of an animal")
+STRADDLE = SenseText("straddle.v.01", ("straddle",), "sit or stand astride of; $5 {or} $id")
+BICYCLE = SenseText("bicycle.n.01", ("bicycle", "bike"), "a wheeled vehicle that has two wheels")
+HORSE = SenseText("horse.n.01", ("horse", "Equus caballus"), "solid-hoofed herbivorous quadruped")
 PROMPTS = Prompts.read()
 
 
-def question(number: int, first: Sense = RIDE, second: Sense = STRADDLE) -> Question:
+def question(number: int, first: SenseText = RIDE, second: SenseText = STRADDLE) -> Question:
     return Question(f"{number:02d}".encode() * 8, "verb" if ".v." in first.name else "object", first, second)
 
 
@@ -28,7 +28,7 @@ def shipped_copy(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("pair", [(RIDE, STRADDLE), (BICYCLE, HORSE)])
-def test_one_pair_is_asked_for_with_both_words_and_glosses_and_no_id(pair: tuple[Sense, Sense]) -> None:
+def test_one_pair_is_asked_for_with_both_words_and_glosses_and_no_id(pair: tuple[SenseText, SenseText]) -> None:
     rendered = PROMPTS.render([question(1, *pair)], several=False)
     for sense in pair:
         assert ", ".join(sense.lemmas) in rendered.user

@@ -3,7 +3,7 @@ import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.lexicon.store import lexicon
-from shoe.rating.vocabulary import BODILY, MIXED, verb_vocabulary
+from shoe.rating.neighbourhood import BODILY, MIXED, verb_vocabulary
 
 
 def synsets(*names: str) -> np.typing.NDArray[np.int32]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from shoe.llm.budget import Budget
     from shoe.rating.estimate import Estimate
     from shoe.rating.job import Outcome
-    from shoe.rating.pairs import Plan
-    from shoe.rating.panel import Panel
+    from shoe.rating.planning import Plan
+    from shoe.rating.session import Raters
 
 LEDGER = "shoe-ledger"
 
@@ -53,7 +53,7 @@ def build(
         None
     ),
 ) -> None:
-    """Have raters say how alike pairs of senses are, and write their ratings as a map that shoe score uses.
+    """Have raters say how similar pairs of senses are, and write their ratings as a map that shoe score uses.
 
     Example: shoe map build my-map --raters raters.toml --dry-run
 
@@ -71,26 +71,26 @@ def build(
     from shoe.llm.budget import Budget
     from shoe.rating.built import check_place
     from shoe.rating.job import known
-    from shoe.rating.panel import Panel
     from shoe.rating.prompts import Prompts
     from shoe.rating.raters_toml import read_raters
+    from shoe.rating.session import Raters
 
     gc.enable()  # this command runs for days
     benchmark(dataset)
     check_place(out)
-    panel = Panel(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER)
+    session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER)
     plans, rules = _plans(dataset, predictions or [], parts, steps, object_words)
     if not any(map(len, plans.values())):
         _say("there is no pair to rate: no word of the predictions has a sense in WordNet")
-    before = known(panel, plans)
+    before = known(session, plans)
     if dry_run:
-        _show_estimate(_estimate(panel, plans, before), json)
+        _show_estimate(_estimate(session, plans, before), json)
         return
     budget = Budget(max_cost, max_requests)
-    _say_what_no_budget_bounds(panel, budget)
+    _say_what_no_budget_bounds(session, budget)
     if not yes:
-        _confirm(panel, plans, before, budget)
-    _run(out, dataset, panel, plans, rules, budget, json)
+        _confirm(session, plans, before, budget)
+    _run(out, dataset, session, plans, rules, budget, json)
 
 
 def _plans(
@@ -125,12 +125,12 @@ def _plans(
     return {part: plan for part, plan in plans.items() if part in wanted}, rules
 
 
-def _estimate(panel: Panel, plans: Mapping[Part, Plan], before: Outcome) -> Estimate:
-    from shoe.llm.measured import measured_progress
+def _estimate(raters: Raters, plans: Mapping[Part, Plan], before: Outcome) -> Estimate:
     from shoe.rating.estimate import estimate
-    from shoe.rating.senses import describe
+    from shoe.rating.measured import measured_progress
+    from shoe.rating.questions import describe
 
-    return estimate(plans, panel.raters, panel.prompts, describe, measured_progress(panel, before))
+    return estimate(plans, raters.file, raters.prompts, describe, measured_progress(raters, before))
 
 
 def _show_estimate(estimate: Estimate, json: str | None) -> None:
@@ -142,7 +142,7 @@ def _show_estimate(estimate: Estimate, json: str | None) -> None:
         console().print(estimate_table(estimate))
 
 
-def _confirm(panel: Panel, plans: Mapping[Part, Plan], before: Outcome, budget: Budget) -> None:
+def _confirm(raters: Raters, plans: Mapping[Part, Plan], before: Outcome, budget: Budget) -> None:
     """Ask before money is spent."""
     from rich.console import Console
 
@@ -151,11 +151,11 @@ def _confirm(panel: Panel, plans: Mapping[Part, Plan], before: Outcome, budget: 
     from shoe.rating.built import is_complete
     from shoe.report.estimate import estimate_table
 
-    charged = [name for name, url in _without_price(panel) if url == OFFICIAL]
-    priced = [seat.config.price for seat in panel.seats]
-    if is_complete(before) or not (charged or any(p.input or p.output or p.cached_input for p in priced)):
+    charged = [name for name, url in _without_price(raters) if url == OFFICIAL]
+    priced = [session.config.price for session in raters.sessions]
+    if is_complete(before) or not (charged or not all(price.is_free for price in priced)):
         return
-    estimate = _estimate(panel, plans, before)
+    estimate = _estimate(raters, plans, before)
     if not (charged or estimate.cost.high):
         return
     about = f"about {estimate.cost.likely:,.2f} {estimate.currency}"
@@ -173,27 +173,28 @@ def _confirm(panel: Panel, plans: Mapping[Part, Plan], before: Outcome, budget: 
         raise typer.Exit(0)
 
 
-def _say_what_no_budget_bounds(panel: Panel, budget: Budget) -> None:
+def _say_what_no_budget_bounds(raters: Raters, budget: Budget) -> None:
     if budget.max_cost is None:
         return
-    if free := [name for name, _ in _without_price(panel)]:
+    if free := [name for name, _ in _without_price(raters)]:
         _say(f"--max-cost does not bound {', '.join(free)}: raters.toml has no price there")
 
 
-def _without_price(panel: Panel) -> list[tuple[str, str]]:
+def _without_price(raters: Raters) -> list[tuple[str, str]]:
     """Names and addresses of raters behind a network whose answers count as free."""
-    configs = (seat.config for seat in panel.seats)
+    from shoe.rating.kinds.openai import OpenAI
+
     return [
-        (config.name, config.settings["base_url"].rstrip("/"))
-        for config in configs
-        if "base_url" in config.settings and not (config.price.input or config.price.output)
+        (config.name, config.base_url.rstrip("/"))
+        for config in raters.file.raters
+        if isinstance(config, OpenAI) and not (config.price.input or config.price.output)
     ]
 
 
 def _run(
     out: Path,
     dataset: str,
-    panel: Panel,
+    raters: Raters,
     plans: Mapping[Part, Plan],
     rules: Mapping[Part, str],
     budget: Budget,
@@ -206,34 +207,34 @@ def _run(
     from shoe.rating.job import rate
     from shoe.report.map_build import outcome_json
 
-    with Progress(panel.raters.currency) as progress:
+    with Progress(raters.file.currency) as progress:
         try:
-            outcome = rate(panel, plans, budget, progress)
+            outcome = rate(raters, plans, budget, progress)
         except KeyboardInterrupt:
             progress.__exit__(None, None, None)
             os._exit(130)  # the second time: nothing is awaited, threads of libraries included
     if budget.reason == "interrupted":
         _say("interrupted: all answers are kept, no map is written; the same command goes on from here")
         raise KeyboardInterrupt
-    write_built(out, dataset, panel, outcome, rules)
-    _write(outcome_json(panel, outcome, budget, rules), json)
+    write_built(out, dataset, raters, outcome, rules)
+    _write(outcome_json(raters, outcome, budget, rules), json)
     if json != "-":
-        _show_outcome(panel, outcome)
+        _show_outcome(raters, outcome)
     _say(f"{out}: written{'' if is_complete(outcome) else ', as far as answers go'}")
     _say_how_to_go_on(outcome, budget)
 
 
-def _show_outcome(panel: Panel, outcome: Outcome) -> None:
+def _show_outcome(raters: Raters, outcome: Outcome) -> None:
     from shoe.report.map_build import disagreement_lines, failure_lines, states_table, work_table
     from shoe.report.map_tables import say
     from shoe.report.terminal import console
 
     to = console()
-    to.print(states_table(panel, outcome))
-    for line in disagreement_lines(panel, outcome):
+    to.print(states_table(raters, outcome))
+    for line in disagreement_lines(raters, outcome):
         say(to, line)
     if any(tally.requests or tally.done for tally in outcome.tallies):
-        to.print(work_table(panel, outcome))
+        to.print(work_table(raters, outcome))
     for line in failure_lines(outcome):
         say(to, line)
 

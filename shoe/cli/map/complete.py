@@ -1,4 +1,4 @@
-"""``shoe map complete``: rate only what a score hangs on."""
+"""``shoe map complete``: rate only what a score depends on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shoe.llm.progress import Display
     from shoe.maps.complete import Completion, Rate
     from shoe.maps.draft import Pairs
-    from shoe.rating.panel import Panel
+    from shoe.rating.session import Raters
     from shoe.scoring.score import Report
     from shoe.similarity import Rater, SimilarityMap
 
@@ -40,7 +40,7 @@ def complete(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend what it takes.")] = False,
     json: Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")] = None,
 ) -> None:
-    """Have those pairs rated that the SHOE-mAP of some predictions hangs on, most influential first, and no others.
+    """Have those pairs rated that the SHOE-mAP of some predictions depends on, most influential first, and no others.
 
     Example: shoe map complete hico-det --for predictions.json -g instances_test2015.json --raters raters.toml
     --budget 5
@@ -59,9 +59,9 @@ def complete(
     from shoe.core.errors import OptionError
     from shoe.llm.budget import Budget
     from shoe.maps.draft import begun
-    from shoe.rating.panel import Panel
     from shoe.rating.prompts import Prompts
     from shoe.rating.raters_toml import read_raters
+    from shoe.rating.session import Raters
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
 
@@ -69,15 +69,14 @@ def complete(
     start = SimilarityMap.load(map, ENSEMBLE)
     folder = out or Path(f"{start.name}-completed")
     begin = begun(start, folder)
-    panel = Panel(read_raters(raters), Prompts.read(None), ledger or folder.absolute().parent / "shoe-ledger")
-    prices = [seat.config.price for seat in panel.seats]
-    if budget is None and not yes and any(price.input or price.output or price.cached_input for price in prices):
+    session = Raters(read_raters(raters), Prompts.read(None), ledger or folder.absolute().parent / "shoe-ledger")
+    if budget is None and not yes and not all(config.price.is_free for config in session.file.raters):
         raise OptionError(f"{raters}: found prices, expected --budget, or --yes to spend what it takes")
     report = evaluated(predictions, ground_truth, map, start.dataset)
     assert report is not None, "both files are given"  # noqa: S101 - for the type checker
     limit = Budget(max_cost=budget)
-    completion = _run(begin, report, panel, limit, folder, tolerance, _purpose(predictions, ground_truth))
-    _tell(completion, report, panel, folder, tolerance, json)
+    completion = _run(begin, report, session, limit, folder, tolerance, _purpose(predictions, ground_truth))
+    _tell(completion, report, session, folder, tolerance, json)
     if limit.reason == "interrupted":
         raise KeyboardInterrupt
 
@@ -85,7 +84,7 @@ def complete(
 def _run(
     similarity: SimilarityMap,
     report: Report,
-    panel: Panel,
+    raters: Raters,
     budget: Budget,
     out: Path,
     tolerance: float,
@@ -99,14 +98,14 @@ def _run(
     from shoe.maps.complete import complete as complete_map
     from shoe.report.map_complete import round_line
 
-    currency = panel.raters.currency
+    currency = raters.file.currency
     with Progress(currency) as progress:
         try:
             return complete_map(
                 similarity,
                 report.task,
-                _asking(panel, budget, progress),
-                list(_raters(panel)),
+                _asking(raters, budget, progress),
+                list(_raters(raters)),
                 out,
                 tolerance=tolerance,
                 purpose=purpose,
@@ -119,17 +118,17 @@ def _run(
             os._exit(130)  # the second time: nothing is awaited, threads of libraries included
 
 
-def _asking(panel: Panel, budget: Budget, display: Display) -> Rate:
+def _asking(raters: Raters, budget: Budget, display: Display) -> Rate:
     """Ask all raters; the first one's zeros go no further, as in a build, and none of them is sampled."""
     import numpy as np
 
     from shoe.lexicon.store import lexicon
+    from shoe.llm.states import pending
     from shoe.rating.job import rate
     from shoe.rating.planning import plan_pairs
-    from shoe.rating.states import pending
 
     def ask(wanted: Mapping[Part, Sequence[tuple[str, str]]]) -> dict[Part, Pairs]:
-        outcome = rate(panel, {p: plan_pairs(p, pairs) for p, pairs in wanted.items()}, budget, display, sample=0)
+        outcome = rate(raters, {p: plan_pairs(p, pairs) for p, pairs in wanted.items()}, budget, display, sample=0)
         name = lexicon().name
         answers: dict[Part, Pairs] = {}
         for part, rated in outcome.parts.items():
@@ -149,16 +148,16 @@ def _asking(panel: Panel, budget: Budget, display: Display) -> Rate:
     return ask
 
 
-def _raters(panel: Panel) -> Iterator[Rater]:
+def _raters(raters: Raters) -> Iterator[Rater]:
     """The columns that the raters fill, and how they are asked."""
     from shoe.lexicon.expressions import POS
     from shoe.similarity import Rater
 
-    for seat in panel.seats:
-        prompts = {f"{part}s": digest for part in POS if (digest := seat.prompt_digest(part))}
-        details = {"kind": seat.config.kind, **({"prompts": prompts} if prompts else {})}
-        for column in seat.columns:
-            yield Rater(column, seat.config.model, details=details)
+    for session in raters.sessions:
+        prompts = {f"{part}s": digest for part in POS if (digest := session.prompt_digest(part))}
+        details = {"kind": session.config.kind, **({"prompts": prompts} if prompts else {})}
+        for column in session.config.columns:
+            yield Rater(column, session.config.model, details=details)
 
 
 def _purpose(predictions: Path, ground_truth: Path) -> dict[str, str]:
@@ -172,7 +171,9 @@ def _purpose(predictions: Path, ground_truth: Path) -> dict[str, str]:
     return {**{what: path.name for what, path in files.items()}, **digests, "protocol": "shoe"}
 
 
-def _tell(completion: Completion, report: Report, panel: Panel, out: Path, tolerance: float, json: str | None) -> None:
+def _tell(
+    completion: Completion, report: Report, raters: Raters, out: Path, tolerance: float, json: str | None
+) -> None:
     """Put out what came of it."""
     from shoe.cli.output import write_json
     from shoe.rating.planning import plan_dataset, plan_needed
@@ -189,7 +190,7 @@ def _tell(completion: Completion, report: Report, panel: Panel, out: Path, toler
     if json == "-":
         return
     to = console()
-    to.print(rounds_table(completion, panel.raters.currency))
+    to.print(rounds_table(completion, raters.file.currency))
     for line in closing_lines(completion, sizes, tolerance):
         say(to, line)
     if about:

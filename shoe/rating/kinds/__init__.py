@@ -1,82 +1,33 @@
-"""One file for each kind of rater: what its settings are, and how it answers questions.
+"""Kinds of raters, one file each or for a few: what settings they have, and how they answer questions.
 
-A kind's module imports nothing heavy when it is loaded (its extras are imported where they are used) and has
-
-- ``SETTINGS``: {name: :class:`Setting`}, the fields of its own in raters.toml;
-- ``backend(config, prompts)``: returns the :class:`~shoe.rating.questions.Backend`;
-
-and where the default does not fit:
-
-- ``MODEL``: what stands for the model if raters.toml names none (default: None, it has to);
-- ``PROMPTED``: whether it answers prompts (default: True). One that does not takes no ``sampling`` and no
-  ``pairs_per_request``: it gets its questions in groups of any size;
-- ``identity(config)``: a JSON object of what else can change its answers (the hash of a file's content).
+A kind is a subclass of :class:`~shoe.rating.config.RaterConfig`. Its docstring begins with one line that says who
+rates, its fields are what raters.toml may say, and ``backend`` makes it work. Its file imports nothing heavy when it is
+loaded: extras are imported where they are used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
+
+import msgspec
 
 from shoe.core.errors import unknown_name
-
-if TYPE_CHECKING:
-    from shoe.rating.config import RaterConfig
-    from shoe.rating.prompts import Prompts
-    from shoe.rating.questions import Backend
-
-REQUIRED: Any = object()
-"""Default of a setting that has none."""
-
-
-class Setting(NamedTuple):
-    """One field of raters.toml that a kind has for itself.
-
-    Attributes:
-        type: str, int, float (takes whole numbers too), bool, dict (a TOML table), list, or Path (from raters.toml's
-            folder if relative).
-        default: its value if absent, or ``REQUIRED``.
-        meaning: one line.
-        changes_answers: whether it takes part in the key under which answers are kept.
-        choices: the values that it can have; any of its type if empty.
-        reads_answers: whether it says how answers become ratings: two such raters can share their answers.
-    """
-
-    type: type
-    default: Any
-    meaning: str
-    changes_answers: bool = True
-    choices: tuple[Any, ...] = ()
-    reads_answers: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What a kind's module says of itself; see the module's text. ``about`` is its first line."""
-
-    name: str
-    about: str
-    settings: Mapping[str, Setting]
-    backend: Callable[[RaterConfig, Prompts], Backend]
-    model: str | None
-    prompted: bool
-    identity: Callable[[RaterConfig], Mapping[str, Any]]
-
+from shoe.rating.config import RaterConfig, own_settings
 
 KINDS = {
-    "openai": "openai",
-    "openai-batch": "openai_batch",
-    "transformers": "transformers",
-    "embedding": "embedding",
-    "lexical": "lexical",
-    "table": "table",
+    "openai": "shoe.rating.kinds.openai:OpenAI",
+    "openai-batch": "shoe.rating.kinds.openai:OpenAIBatch",
+    "transformers": "shoe.rating.kinds.transformers:Transformers",
+    "embedding": "shoe.rating.kinds.embedding:Embedding",
+    "lexical": "shoe.rating.kinds.lexical:Lexical",
+    "table": "shoe.rating.kinds.table:Table",
 }
-"""Kinds of raters, and the files beside this one that hold them."""
+"""Kinds of raters by their names in raters.toml, and where they are."""
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str) -> type[RaterConfig]:
     """Load a kind of rater by its name in raters.toml.
 
     Raises:
@@ -84,13 +35,35 @@ def kind_of(name: str) -> Kind:
     """
     if name not in KINDS:
         raise unknown_name("kind of rater", name, KINDS)
-    module = import_module(f"{__name__}.{KINDS[name]}")
-    return Kind(
-        name=name,
-        about=str(module.__doc__).split("\n")[0].removeprefix(f"Kind ``{name}``: ").rstrip("."),
-        settings=module.SETTINGS,
-        backend=module.backend,
-        model=getattr(module, "MODEL", None),
-        prompted=getattr(module, "PROMPTED", True),
-        identity=getattr(module, "identity", lambda config: {}),
-    )
+    module, _, kind = KINDS[name].partition(":")
+    found: type[RaterConfig] = getattr(import_module(module), kind)
+    return found
+
+
+def about(name: str) -> str:
+    """Say in one line who rates."""
+    return str(kind_of(name).__doc__).split("\n")[0].rstrip(".")
+
+
+class Setting(NamedTuple):
+    """One field of raters.toml that kinds have for themselves; ``default`` in words: "needed" where there is none."""
+
+    name: str
+    kinds: tuple[str, ...]
+    default: str
+    meaning: str
+
+
+def settings() -> Iterator[Setting]:
+    """List the settings of all kinds; one that several kinds share comes once."""
+    users: dict[tuple[str, str], Setting] = {}
+    for kind in KINDS:
+        fields = {field.name: field for field in msgspec.structs.fields(kind_of(kind))}
+        for name, told in own_settings(kind_of(kind)).items():
+            value = fields[name].default
+            value = list(value) if isinstance(value, tuple) else value
+            default = "needed" if value is msgspec.NODEFAULT else str(value) and f"`{value}`"
+            meaning = str((told.extra_json_schema or {}).get("description", ""))
+            before = users.get((name, default), Setting(name, (), default, meaning))
+            users[name, default] = before._replace(kinds=(*before.kinds, kind))
+    yield from users.values()

@@ -8,32 +8,17 @@ by four thresholds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from shoe.core.arrays import Floats
-from shoe.core.errors import OptionError, quote
-from shoe.lexicon.expressions import Part
-from shoe.rating import local
-from shoe.rating.config import RaterConfig
-from shoe.rating.kinds import Setting
-from shoe.rating.prompts import Prompts, ids_of
-from shoe.rating.questions import Backend, Group, Recorder, Sense
-from shoe.similarity.ensemble import HIGHEST
+from shoe.llm.request import Recorder
+from shoe.rating.config import setting
+from shoe.rating.kinds import local
+from shoe.rating.prompts import Prompts
+from shoe.rating.questions import Backend, Group, SenseText
 
-MODEL = "sentence-transformers/all-MiniLM-L6-v2"
-PROMPTED = False
-SETTINGS: Mapping[str, Setting] = {
-    **local.SETTINGS,
-    "thresholds": Setting(
-        list,
-        [0.41, 0.50, 0.58, 0.74],
-        "the cosines from which a pair is rated 1, 2, 3 and 4; see the file",
-        changes_answers=False,
-        reads_answers=True,
-    ),
-}
 # The default thresholds (scripts/fit-thresholds) give the 78,518 pairs of the shipped map hico-det, under
 # all-MiniLM-L6-v2, as many of each rating (78.7, 13.4, 5.3, 2.5 and 0.2 %) as that map's mean ratings have. They are
 # fitted to nothing but these five shares, on pairs that were chosen with the same encoder: so the shares agree by
@@ -45,39 +30,46 @@ _TEXT = "lemmas: gloss, version 1"
 _DIGITS = 4
 
 
-def backend(config: RaterConfig, prompts: Prompts) -> Backend:
-    """Make the rater; it asks with no prompt.
+class Embedding(local.LocalModel, frozen=True, kw_only=True):
+    """how near two senses' texts lie to each other, as a baseline beside what LLMs say."""
 
-    Raises:
-        OptionError: for settings that it cannot work with.
-    """
-    thresholds = config.settings["thresholds"]
-    numbers = [t for t in thresholds if isinstance(t, int | float) and not isinstance(t, bool)]
-    if len(thresholds) != HIGHEST or len(numbers) != HIGHEST or numbers != sorted(numbers):
-        where = f"rater {quote(config.name)}: thresholds"
-        raise OptionError(f"{where} are {quote(thresholds)}, expected {HIGHEST} rising numbers")
-    return _Embedding(local.checked(config), np.array(numbers, np.float64))
+    kind: ClassVar[str] = "embedding"
+    prompted: ClassVar[bool] = False
+
+    model: str = "sentence-transformers/all-MiniLM-L6-v2"
+    thresholds: Annotated[
+        local.Thresholds,
+        setting("the cosines from which a pair is rated 1, 2, 3 and 4; see the file", key=False, reads=True),
+    ] = (0.41, 0.50, 0.58, 0.74)
+
+    def backend(self, prompts: Prompts) -> Backend:
+        """Make the rater; it asks with no prompt.
+
+        Raises:
+            OptionError: for settings that it cannot work with.
+        """
+        local.check_once(self)
+        local.check_rising(self, self.thresholds)
+        return _Cosines(self)
+
+    def identity(self) -> dict[str, str]:
+        """Say which model it is, and what of a sense it reads."""
+        return {**super().identity(), "text": _TEXT}
 
 
-def identity(config: RaterConfig) -> dict[str, str]:
-    """Say which model it is, and what of a sense it reads."""
-    return {**local.identity(config), "text": _TEXT}
-
-
-class _Embedding:
-    def __init__(self, config: RaterConfig, thresholds: Floats) -> None:
+class _Cosines:
+    def __init__(self, config: Embedding) -> None:
         self._config = config
-        self._thresholds = thresholds
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         """Encode each sense once, however many pairs it is in, and multiply."""
         encoder = Encoder(self._config)
-        row: dict[Sense, int] = {}
+        row: dict[SenseText, int] = {}
         vectors = np.zeros((0, 0))
         for group in groups:
             if recorder.stopping or not recorder.may_ask(group):
                 return
-            pairs = [(question.first, question.second) for question in group]
+            pairs = [(question.first, question.second) for question in group.questions]
             new = list(dict.fromkeys(sense for pair in pairs for sense in pair if sense not in row))
             if new:
                 row.update(zip(new, range(len(row), len(row) + len(new)), strict=True))
@@ -85,17 +77,16 @@ class _Embedding:
                 vectors = np.concatenate([vectors, encoded]) if len(vectors) else encoded
             first, second = np.array([[row[sense] for sense in pair] for pair in pairs]).T
             cosines = np.einsum("ij,ij->i", vectors[first], vectors[second]).round(_DIGITS) + 0.0  # no -0
-            ids = ids_of([question.key for question in group])
-            recorder.answer(group, {"cosines": dict(zip(ids, cosines.tolist(), strict=True))})
+            recorder.answer(group, {"cosines": dict(zip(group.ids, cosines.tolist(), strict=True))})
 
-    def parse(self, part: Part, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
+    def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         """Read the ratings of a group by the thresholds that are set now."""
         cosines = [raw["cosines"][name] for name in ids]
-        ratings: list[int] = np.searchsorted(self._thresholds, cosines, side="right").tolist()
+        ratings: list[int] = np.searchsorted(self._config.thresholds, cosines, side="right").tolist()
         return ratings
 
 
-def text_of(sense: Sense) -> str:
+def text_of(sense: SenseText) -> str:
     """Return what of a sense is encoded: its lemmas and its gloss."""
     return f"{', '.join(sense.lemmas)}: {sense.gloss}"
 
@@ -103,7 +94,7 @@ def text_of(sense: Sense) -> str:
 class Encoder:
     """A sentence encoder of transformers' form: mean pooling, unit length."""
 
-    def __init__(self, config: RaterConfig) -> None:
+    def __init__(self, config: Embedding) -> None:
         """Load the model.
 
         Raises:
@@ -112,11 +103,11 @@ class Encoder:
         """
         self._torch, transformers = local.libraries(config)
         self._device = local.device_of(config, self._torch)
-        self._size = config.settings["batch_size"]
+        self._size = config.batch_size
         with local.loading(config):
             found = local.source(config)
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(**found)
-            dtype = getattr(self._torch, config.settings["dtype"])
+            dtype = getattr(self._torch, config.dtype)
             model = transformers.AutoModel.from_pretrained(**found, dtype=dtype)
             self._model = model.to(self._device).eval()
 

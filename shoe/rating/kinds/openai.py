@@ -1,4 +1,4 @@
-"""Kind ``openai``: any endpoint that speaks OpenAI's chat completions, many requests at a time.
+"""Kinds ``openai`` and ``openai-batch``: any endpoint that speaks OpenAI's chat completions.
 
 One pair a request is the paper's way; ``pairs_per_request`` puts several into one. Where the endpoint knows
 ``response_format``, answers are JSON by force; where it answers 400 or 422 that it does not, the rest of the run goes
@@ -7,57 +7,105 @@ on in plain text, which is read all the same.
 Every request has an ``Idempotency-Key`` made of its questions. An endpoint that honours it gives an answer once
 however often the process is killed. One that does not may be asked again for what was in flight at a kill: that is at
 most ``limits.concurrency`` requests, and nothing whose answer had arrived.
+
+Batches have the same requests. They are uploaded ``requests_per_batch`` at a time, at most ``batches`` are under way at
+once, and what a batch does not answer is put into a later one. When the process ends, batches go on at the endpoint,
+and the next run fetches their answers: a batch is remembered before it is begun and marked with a digest of its
+requests, by which it is found again even if its beginning was the last thing that happened.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
-from shoe.lexicon.expressions import Part
-from shoe.llm.chat import SECOND_TIME, Chat
+from shoe.core.errors import OptionError, quote
+from shoe.llm.batch import BatchPass
+from shoe.llm.chat import OURS, Chat
 from shoe.llm.client import Pass
 from shoe.llm.endpoint import OFFICIAL, OFFICIAL_KEY, address, without_slash
+from shoe.llm.request import Recorder
 from shoe.rating.answers import read_chat
-from shoe.rating.config import RaterConfig
-from shoe.rating.kinds import Setting
-from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend, Group, Recorder
+from shoe.rating.config import RaterConfig, setting
+from shoe.rating.prompts import SECOND_TIME, Prompts
+from shoe.rating.questions import Backend, Group
 
-SETTINGS: Mapping[str, Setting] = {
-    "base_url": Setting(str, OFFICIAL, "the endpoint's address, up to what comes before /chat/completions"),
-    "api_key_env": Setting(
+_RATING = {"type": "integer", "enum": [0, 1, 2, 3, 4]}
+
+
+class OpenAI(RaterConfig, frozen=True, kw_only=True):
+    """any endpoint that speaks OpenAI's chat completions, many requests at a time."""
+
+    kind: ClassVar[str] = "openai"
+    chats: ClassVar[bool] = True
+
+    base_url: Annotated[str, setting("the endpoint's address, up to what comes before /chat/completions")] = OFFICIAL
+    api_key_env: Annotated[
         str,
-        "",
-        f"environment variable with its key; {OFFICIAL_KEY} for the official endpoint, none for others",
-        changes_answers=False,
-    ),
-    "structured": Setting(bool, True, "ask for JSON by response_format, as long as the endpoint knows it"),
-}
+        setting(
+            f"environment variable with its key; {OFFICIAL_KEY} for the official endpoint, none for others", key=False
+        ),
+    ] = ""
+    structured: Annotated[bool, setting("ask for JSON by response_format, as long as the endpoint knows it")] = True
+
+    def backend(self, prompts: Prompts) -> Backend:
+        """Make the rater. The key is read when it first asks.
+
+        Raises:
+            OptionError: for settings that cannot be.
+        """
+        return _ChatEndpoint(self)
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the endpoint's address as it is used, and what is said when a pair is asked a second time."""
+        return {"base_url": without_slash(self.base_url), "second_time": SECOND_TIME}
 
 
-def identity(config: RaterConfig) -> Mapping[str, Any]:
-    """The endpoint's address as it is used, and what is said when a pair is asked a second time."""
-    return {"base_url": without_slash(config.settings["base_url"]), "second_time": SECOND_TIME}
+class OpenAIBatch(OpenAI, frozen=True, kw_only=True):
+    """OpenAI's Batch API, the same answers within a day at half the price."""
 
+    kind: ClassVar[str] = "openai-batch"
 
-def backend(config: RaterConfig, prompts: Prompts) -> Backend:
-    """Make the rater. The key is read when it first asks.
-
-    Raises:
-        OptionError: for settings that cannot be.
-    """
-    return _ChatEndpoint(config, prompts)
+    requests_per_batch: Annotated[
+        int,
+        setting(
+            "most requests in one batch; fewer where the endpoint bounds waiting tokens", key=False, ge=1, le=50_000
+        ),
+    ] = 50_000
+    batches: Annotated[int, setting("most batches under way at once", key=False, ge=1, le=1000)] = 4
 
 
 class _ChatEndpoint:
-    def __init__(self, config: RaterConfig, prompts: Prompts) -> None:
-        self._address = address(config.name, config.settings["base_url"], config.settings["api_key_env"])
-        self._chat = Chat(config, prompts)
+    def __init__(self, config: OpenAI) -> None:
+        self._address = address(f"rater {quote(config.name)}", config.base_url, config.api_key_env)
+        for name in OURS:
+            if name in config.sampling:
+                raise OptionError(f"rater {quote(config.name)}: sampling: found {name}, expected to leave it to shoe")
+        response_format = _response_format(several=config.pairs_per_request > 1) if config.structured else None
+        self._chat = Chat(config.model, config.sampling, response_format)
         self._config = config
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
-        Pass(self._address.open(), self._config, self._chat, recorder).run(groups)
+        place, config = self._address.open(), self._config
+        if isinstance(config, OpenAIBatch):
+            sizes = {"requests_per_batch": config.requests_per_batch, "batches": config.batches}
+            BatchPass(place, self._chat, config.limits, recorder, **sizes).run(groups)
+        else:
+            Pass(place, self._chat, config.limits, recorder).run(groups)
 
-    def parse(self, part: Part, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
+    def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         return read_chat(raw, ids)
+
+
+def _response_format(*, several: bool) -> dict[str, Any]:
+    """A JSON schema for answers."""
+    if several:
+        pair = _object({"id": {"type": "string"}, "rating": _RATING})
+        schema = _object({"ratings": {"type": "array", "items": pair}})
+    else:
+        schema = _object({"rating": _RATING})
+    return {"type": "json_schema", "json_schema": {"name": "ratings", "strict": True, "schema": schema}}
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

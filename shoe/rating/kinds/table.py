@@ -11,26 +11,19 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 from shoe.core.errors import InputError, near, quote
 from shoe.io.delimited import delimited_rows
 from shoe.io.files import read_bytes
-from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
+from shoe.llm.request import Recorder
 from shoe.rating.answers import read_by_id
-from shoe.rating.config import RaterConfig
-from shoe.rating.kinds import REQUIRED, Setting
-from shoe.rating.prompts import Prompts, ids_of
-from shoe.rating.questions import Backend, Group, Recorder
+from shoe.rating.config import RaterConfig, setting
+from shoe.rating.kinds import local
+from shoe.rating.prompts import Prompts
+from shoe.rating.questions import Backend, Group
 from shoe.similarity.ensemble import HIGHEST
-
-SETTINGS: Mapping[str, Setting] = {
-    "file": Setting(Path, REQUIRED, "the table", changes_answers=False),
-    "column": Setting(str, "rating", "its column that holds this rater's ratings, 0 to 4 or nothing"),
-}
-MODEL = "ratings of a table"
-PROMPTED = False
 
 _NAMES = ("class_synset", "synset")
 _RATINGS = {str(rating): rating for rating in range(HIGHEST + 1)}
@@ -38,23 +31,29 @@ _RATINGS = {str(rating): rating for rating in range(HIGHEST + 1)}
 Ratings = Mapping[tuple[str, str], int]
 
 
-def identity(config: RaterConfig) -> Mapping[str, Any]:
-    """Say which content the file has, wherever it is."""
-    return {"content": hashlib.sha256(read_bytes(config.settings["file"])).hexdigest()}
+class Table(RaterConfig, frozen=True, kw_only=True):
+    """ratings that people or other tools gave, from a file."""
 
+    kind: ClassVar[str] = "table"
+    prompted: ClassVar[bool] = False
 
-def backend(config: RaterConfig, prompts: Prompts) -> Backend:
-    """Make the rater; it asks with no prompt.
+    model: str = "ratings of a table"
+    file: Annotated[Path, setting("the table", key=False)]
+    column: Annotated[str, setting("its column that holds this rater's ratings, 0 to 4 or nothing")] = "rating"
 
-    Raises:
-        InputError: naming the line and the column that break the table's form.
-    """
-    if config.repeats != 1:
-        record = f"rater {quote(config.name)}"
-        raise InputError(
-            config.settings["file"], record=record, field="repeats", found=str(config.repeats), expected="1"
-        )
-    return _Table(read_ratings(config.settings["file"], config.settings["column"]))
+    def backend(self, prompts: Prompts) -> Backend:
+        """Make the rater; it asks with no prompt.
+
+        Raises:
+            OptionError: for repeats of what is the same each time.
+            InputError: naming the line and the column that break the table's format.
+        """
+        local.check_once(self)
+        return _Rows(read_ratings(self.file, self.column))
+
+    def identity(self) -> Mapping[str, Any]:
+        """Say which content the file has, wherever it is."""
+        return {"content": hashlib.sha256(read_bytes(self.file)).hexdigest()}
 
 
 def read_ratings(path: Path, column: str) -> Ratings:
@@ -67,25 +66,25 @@ def read_ratings(path: Path, column: str) -> Ratings:
         InputError: naming the line and the column that break the form.
     """
     names, *rows = delimited_rows(path)
-    places = [_place(path, names, wanted) for wanted in (*_NAMES, column)]
-    return _rated(path, rows, places, column)
+    indices = [_index(path, names, wanted) for wanted in (*_NAMES, column)]
+    return _rated(path, rows, indices, column)
 
 
-def _place(path: Path, names: Sequence[str], wanted: str) -> int:
+def _index(path: Path, names: Sequence[str], wanted: str) -> int:
     if names.count(wanted) == 1:
         return names.index(wanted)
-    alike = near(wanted, names)
-    hint = f"did you mean {quote(alike[0])}?" if alike and wanted not in _NAMES else None
+    similar = near(wanted, names)
+    hint = f"did you mean {quote(similar[0])}?" if similar and wanted not in _NAMES else None
     found = f"{names.count(wanted)} columns {quote(wanted)}"
     raise InputError(path, record="line 1", found=found, expected="one, in a heading", hint=hint)
 
 
-def _rated(path: Path, rows: Sequence[Sequence[str]], places: Sequence[int], column: str) -> Ratings:
+def _rated(path: Path, rows: Sequence[Sequence[str]], indices: Sequence[int], column: str) -> Ratings:
     proper: dict[str, str] = {}
     found: dict[tuple[str, str], int] = {}
     for number, row in enumerate(rows, start=2):
         record = f"line {number}"
-        first, second, rating = (row[place].strip() for place in places)
+        first, second, rating = (row[index].strip() for index in indices)
         for field, name in zip(_NAMES, (first, second), strict=True):
             if name not in proper:
                 synset = lexicon().synset(name)
@@ -107,22 +106,23 @@ def _rated(path: Path, rows: Sequence[Sequence[str]], places: Sequence[int], col
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _Rows:
     ratings: Ratings
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         for group in groups:
-            given = [(question, self._rating(question.first.name, question.second.name)) for question in group]
-            rated = [question for question, rating in given if rating is not None]
-            if rated:
+            given = [
+                (question, self._rating(question.first.name, question.second.name)) for question in group.questions
+            ]
+            ratings = [rating for _, rating in given if rating is not None]
+            if ratings:
+                rated = Group([question for question, rating in given if rating is not None])
                 if recorder.stopping or not recorder.may_ask(rated):
                     return
-                ids = ids_of([question.key for question in rated])
-                ratings = [rating for _, rating in given if rating is not None]
-                recorder.answer(rated, {"ratings": dict(zip(ids, ratings, strict=True))})
+                recorder.answer(rated, {"ratings": dict(zip(rated.ids, ratings, strict=True))})
 
     def _rating(self, first: str, second: str) -> int | None:
         return self.ratings.get((first, second), self.ratings.get((second, first)))
 
-    def parse(self, part: Part, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
+    def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         return read_by_id(raw, ids)

@@ -1,18 +1,18 @@
 """Kind ``transformers``: a causal language model on this machine, read without letting it write.
 
 Each prompt is put into the model's chat template and the answer is begun for it, up to where the rating stands
-(``{"rating": ``). The probabilities of the tokens 0 to 4 at that place say more than one sampled answer: the rating is
+(``{"rating": ``). The probabilities of the tokens 0 to 4 there say more than one sampled answer: the rating is
 their mean, sum(k p_k) / sum(p_k), rounded half up, or the most probable of them. How much of all probability is on
 these five tokens (the mass) says whether the model was about to give a rating at all; below ``least_mass`` there is
 none.
 
 A digit can be several tokens ("3" and " 3"): the probability of a rating is the sum over all tokens that are this digit
-when blanks are stripped off, at the place where the model's own tokenizer puts the digit. What may follow is not read:
+when blanks are stripped off, where the model's own tokenizer puts the digit. What may follow is not read:
 a model that would go on to "3.5" or "10" counts as 3 or 1.
 
 A pair's figures do not depend on the pairs that are read beside it, so that a run in pieces comes to what a run at once
-comes to: every batch of one length has the same shape (:func:`shoe.rating.local.batches`). Another ``batch_size`` or
-processor moves the last bits of floating-point sums; figures are rounded to four digits, which hides most of that. A
+comes to: every batch of one length has the same shape (:func:`shoe.rating.kinds.local.batches`). Another ``batch_size``
+or processor moves the last bits of floating-point sums; figures are rounded to four digits, which hides most of that. A
 lower ``dtype`` moves more, and is part of the key of an answer.
 """
 
@@ -20,73 +20,70 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from inspect import signature
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from shoe.core.arrays import Floats
 from shoe.core.errors import OptionError, quote
-from shoe.lexicon.expressions import Part
-from shoe.rating import local
-from shoe.rating.config import RaterConfig
-from shoe.rating.kinds import Setting
+from shoe.llm.request import Recorder
+from shoe.llm.states import State
+from shoe.rating.config import setting
+from shoe.rating.kinds import local
 from shoe.rating.prompts import Prompts, Rendered
-from shoe.rating.questions import Backend, Group, Recorder
-from shoe.rating.states import State
+from shoe.rating.questions import Backend, Group
 from shoe.similarity.ensemble import HIGHEST
 
-SETTINGS: Mapping[str, Setting] = {
-    **local.SETTINGS,
-    "gguf_file": Setting(str, "", "name of a GGUF file in the model's folder or repository, instead of other weights"),
-    "answer_start": Setting(str, '{"rating": ', "how an answer begins, up to the rating; as the prompts ask for it"),
-    "read": Setting(
-        str,
-        "expected",
-        "the rating: the mean over the probabilities of 0 to 4, rounded, or the most probable",
-        changes_answers=False,
-        choices=("expected", "argmax"),
-        reads_answers=True,
-    ),
-    "least_mass": Setting(
-        float, 0.01, "probability that 0 to 4 must have together for an answer to count", False, reads_answers=True
-    ),
-}
 _DIGITS = 4
 _UNIT = 10**_DIGITS
 _PROBE = "instructions"
 
 
-def backend(config: RaterConfig, prompts: Prompts) -> Backend:
-    """Make the rater; the model is loaded when it first rates.
+class Transformers(local.LocalModel, frozen=True, kw_only=True):
+    """a causal language model on this machine, read without letting it write."""
 
-    Raises:
-        OptionError: for settings that it cannot work with.
-    """
-    for name, found, expected in (
-        ("pairs_per_request", config.pairs_per_request, 1),
-        ("sampling", dict(config.sampling), {}),
-    ):
-        if found != expected:
-            why = "kind transformers reads one pair's probabilities and samples nothing"
-            raise OptionError(f"rater {quote(config.name)}: {name} is {quote(found)}, expected {expected}: {why}")
-    if not 0 <= config.settings["least_mass"] <= 1:
-        where = f"rater {quote(config.name)}: least_mass"
-        raise OptionError(f"{where} is {config.settings['least_mass']:g}, expected 0 to 1: it is a probability")
-    return _LocalModel(local.checked(config), prompts)
+    kind: ClassVar[str] = "transformers"
+
+    gguf_file: Annotated[
+        str, setting("name of a GGUF file in the model's folder or repository, instead of other weights")
+    ] = ""
+    answer_start: Annotated[str, setting("how an answer begins, up to the rating; as the prompts ask for it")] = (
+        '{"rating": '
+    )
+    read: Annotated[
+        Literal["expected", "argmax"],
+        setting(
+            "the rating: the mean over the probabilities of 0 to 4, rounded, or the most probable",
+            key=False,
+            reads=True,
+        ),
+    ] = "expected"
+    least_mass: Annotated[
+        float,
+        setting(
+            "probability that 0 to 4 must have together for an answer to count", key=False, reads=True, ge=0.0, le=1.0
+        ),
+    ] = 0.01
+
+    def backend(self, prompts: Prompts) -> Backend:
+        """Make the rater; the model is loaded when it first rates.
+
+        Raises:
+            OptionError: for settings that it cannot work with.
+        """
+        local.check_once(self)
+        return _Probabilities(self, prompts)
 
 
-identity = local.identity
-
-
-class _LocalModel:
-    def __init__(self, config: RaterConfig, prompts: Prompts) -> None:
+class _Probabilities:
+    def __init__(self, config: Transformers, prompts: Prompts) -> None:
         self._config = config
         self._prompts = prompts
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         """Read the model's probabilities, a batch of prompts of about one length at a time."""
         model = Reader(self._config)
-        prompts = ((group, model.tokens_of(self._prompts.render(group, several=False))) for group in groups)
+        prompts = ((group, model.tokens_of(self._prompts.render(group.questions, several=False))) for group in groups)
         for length, batch in local.batches(prompts, model.batch_size):
             if recorder.stopping:
                 return
@@ -99,13 +96,13 @@ class _LocalModel:
             if len(asked) < len(batch):
                 return
 
-    def parse(self, part: Part, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
+    def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         """Read the rating of the one pair that was asked."""
-        if raw["mass"] < self._config.settings["least_mass"]:
+        if raw["mass"] < self._config.least_mass:
             return [State.UNPARSED_ONCE]
         # In whole ten-thousandths: halves are halves, whatever floating point makes of them.
         shares = [round(share * _UNIT) for share in raw["probabilities"]]
-        if self._config.settings["read"] == "argmax":
+        if self._config.read == "argmax":
             return [shares.index(max(shares))]
         weighted = sum(rating * share for rating, share in enumerate(shares))
         return [(2 * weighted + sum(shares)) // (2 * sum(shares))]
@@ -123,7 +120,7 @@ def _raw(shares: Floats, mass: float, tokens: int) -> dict[str, Any]:
 class Reader:
     """A causal language model of transformers' form, with its tokenizer."""
 
-    def __init__(self, config: RaterConfig) -> None:
+    def __init__(self, config: Transformers) -> None:
         """Load the model.
 
         Raises:
@@ -134,20 +131,20 @@ class Reader:
         self._config = config
         self._name = local.described(config)
         self._device = local.device_of(config, self._torch)
-        self.batch_size: int = config.settings["batch_size"]
+        self.batch_size: int = config.batch_size
         found = local.source(config)
-        if config.settings["gguf_file"]:
-            found["gguf_file"] = config.settings["gguf_file"]
+        if config.gguf_file:
+            found["gguf_file"] = config.gguf_file
         with local.loading(config):
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(**found)
-            dtype = getattr(self._torch, config.settings["dtype"])
+            dtype = getattr(self._torch, config.dtype)
             model = transformers.AutoModelForCausalLM.from_pretrained(**found, dtype=dtype)
             self._model = model.to(self._device).eval()
         text_config = self._model.config.get_text_config()
         self._context: int | None = getattr(text_config, "max_position_embeddings", None)
         self._accepted = signature(self._model.forward).parameters
         self._folded = not _has_system_role(self._tokenizer)
-        self._start = config.settings["answer_start"]
+        self._start = config.answer_start
         self._ratings = self._rating_tokens(text_config.vocab_size)
 
     def tokens_of(self, prompt: Rendered) -> list[int]:
@@ -182,9 +179,7 @@ class Reader:
                 "make batch_size smaller, or dtype bfloat16"
             ) from None
         if not np.isfinite(shares).all():
-            raise OptionError(
-                f"{self._name} gives no finite figures in {self._config.settings['dtype']}: try another dtype"
-            )
+            raise OptionError(f"{self._name} gives no finite figures in {self._config.dtype}: try another dtype")
         return shares[: len(prompts)], mass[: len(prompts)]
 
     def _read(self, arrays: Mapping[str, local.Tokens]) -> tuple[Floats, Floats]:

@@ -12,32 +12,26 @@ import pytest
 
 from shoe.core.arrays import Floats
 from shoe.core.errors import ShoeError
-from shoe.rating.config import RaterConfig
-from shoe.rating.keys import identity_of
-from shoe.rating.kinds import kind_of
-from shoe.rating.kinds.embedding import Encoder, text_of
-from shoe.rating.prompts import ids_of
-from shoe.rating.questions import Question, Sense
+from shoe.rating.config import identity_of
+from shoe.rating.kinds.embedding import Embedding, Encoder, text_of
+from shoe.rating.questions import Question, SenseText
 from tests.rating.asking import PROMPTS, Memory, in_groups
 
-KIND = kind_of("embedding")
-SENSES = [Sense(f"act.v.{n:02d}", (f"act {n}",) * (1 + n % 7), "do thing; " * (n % 11)) for n in range(12)]
+SENSES = [SenseText(f"act.v.{n:02d}", (f"act {n}",) * (1 + n % 7), "do thing; " * (n % 11)) for n in range(12)]
 QUESTIONS = [Question(f"{n:016d}".encode(), "verb", a, b) for n, (a, b) in enumerate(combinations(SENSES, 2))]
 
 
-def config(model: Path | str = "a/model", **changed: Any) -> RaterConfig:
-    own = {name: changed.pop(name) for name in list(changed) if name in KIND.settings}
-    settings = {name: setting.default for name, setting in KIND.settings.items()} | {"device": "cpu"} | own
-    return RaterConfig("gloss", "embedding", str(model), settings=settings, **changed)
+def config(model: Path | str = "a/model", **changed: Any) -> Embedding:
+    return Embedding(**{"name": "gloss", "model": str(model), "device": "cpu"} | changed)
 
 
-def cosines(rater: RaterConfig, questions: list[Question] = QUESTIONS, size: int = 5) -> dict[bytes, float]:
-    backend, memory = KIND.backend(rater, PROMPTS), Memory()
+def cosines(rater: Embedding, questions: list[Question] = QUESTIONS, size: int = 5) -> dict[bytes, float]:
+    backend, memory = rater.backend(PROMPTS), Memory()
     backend.rate(in_groups(questions, size), memory)
     return {
-        question.key: raw["cosines"][name]
+        key: raw["cosines"][name]
         for group, raw in memory.answers
-        for question, name in zip(group, ids_of([question.key for question in group]), strict=True)
+        for key, name in zip(group.keys, group.about()["ids"], strict=True)
     }
 
 
@@ -51,32 +45,28 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_ratings_are_steps_of_the_cosine_whatever_the_order_of_ids() -> None:
     raw = {"cosines": {"101": -0.2, "102": 0.3999, "103": 0.4, "104": 0.5, "105": 0.75, "106": 1.0}}
-    backend = KIND.backend(config(thresholds=[0.4, 0.5, 0.6, 0.75]), PROMPTS)
-    assert backend.parse("verb", ["101", "102", "103", "104", "105", "106"], raw) == [0, 0, 1, 2, 4, 4]
-    assert backend.parse("verb", ["106", "101"], raw) == [4, 0]
+    backend = config(thresholds=(0.4, 0.5, 0.6, 0.75)).backend(PROMPTS)
+    assert backend.parse(["101", "102", "103", "104", "105", "106"], raw) == [0, 0, 1, 2, 4, 4]
+    assert backend.parse(["106", "101"], raw) == [4, 0]
 
 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"thresholds": [0.1, 0.2, 0.3]}, "thresholds are [0.1, 0.2, 0.3], expected 4 rising numbers"),
-        ({"thresholds": [0.4, 0.3, 0.6, 0.7]}, "expected 4 rising numbers"),
-        ({"thresholds": [0.1, "a", 0.6, 0.7]}, "expected 4 rising numbers"),
-        ({"thresholds": [False, 0.1, 0.6, 0.7]}, "expected 4 rising numbers"),
+        ({"thresholds": (0.4, 0.3, 0.6, 0.7)}, "thresholds are [0.4, 0.3, 0.6, 0.7], expected 4 rising numbers"),
         ({"repeats": 2}, "repeats is 2, expected 1"),
-        ({"batch_size": 0}, "batch_size is 0, expected 1 or more"),
     ],
 )
 def test_what_cannot_be_is_said_before_a_model_is_loaded(changed: dict[str, Any], said: str) -> None:
     with pytest.raises(ShoeError, match="rater 'gloss'") as caught:
-        KIND.backend(config(**changed), PROMPTS)
+        config(**changed).backend(PROMPTS)
     assert said in str(caught.value)
 
 
 def test_thresholds_are_no_part_of_the_key_and_the_text_is() -> None:
-    assert identity_of(config(thresholds=[0.1, 0.2, 0.3, 0.4])) == identity_of(config())
+    assert identity_of(config(thresholds=(0.1, 0.2, 0.3, 0.4))) == identity_of(config())
     assert "lemmas: gloss" in identity_of(config())["settings"]["text"]
-    assert text_of(Sense("ride.v.01", ("ride", "sit"), "be carried")) == "ride, sit: be carried"
+    assert text_of(SenseText("ride.v.01", ("ride", "sit"), "be carried")) == "ride, sit: be carried"
 
 
 @pytest.mark.parametrize("batch_size", [1, 4])
@@ -111,12 +101,12 @@ def test_each_sense_is_encoded_once(model: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_a_budget_ends_it(model: Path) -> None:
     spent = Memory(most_requests=4)
-    KIND.backend(config(model), PROMPTS).rate(in_groups(QUESTIONS), spent)
+    config(model).backend(PROMPTS).rate(in_groups(QUESTIONS), spent)
     assert len(spent.answers) == 4
 
 
 def test_a_text_longer_than_the_model_reads_is_cut(model: Path) -> None:
-    long, longer = (Sense(f"a.v.0{n}", ("a",), "do thing; " * 100 * n) for n in (2, 3))
+    long, longer = (SenseText(f"a.v.0{n}", ("a",), "do thing; " * 100 * n) for n in (2, 3))
     found = cosines(config(model), [Question(bytes(16), "verb", long, longer)])
     assert found[bytes(16)] == 1.0
 

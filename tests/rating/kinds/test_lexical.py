@@ -5,11 +5,9 @@ import pytest
 
 from shoe.core.errors import ShoeError
 from shoe.lexicon.expressions import Part
-from shoe.rating.config import RaterConfig
-from shoe.rating.kinds import kind_of
-from shoe.rating.prompts import Prompts, ids_of
-from shoe.rating.questions import Question, Sense
-from tests.rating.asking import Memory, in_groups
+from shoe.rating.kinds.lexical import Lexical
+from shoe.rating.questions import Question, SenseText
+from tests.rating.asking import PROMPTS, Memory, in_groups
 
 VERBS = ["ride.v.01", "straddle.v.01", "feed.v.01", "hold.v.02", "be.v.01"]
 OBJECTS = ["bicycle.n.01", "horse.n.01", "motorcycle.n.01", "animal.n.01", "water.n.01"]
@@ -19,26 +17,22 @@ def asked(part: Part) -> list[Question]:
     names = VERBS if part == "verb" else OBJECTS
     pairs = [(a, b) for a, b in product(sorted(names), repeat=2) if a < b]
     return [
-        Question(f"{number:016d}".encode(), part, Sense(a, (), ""), Sense(b, (), ""))
+        Question(f"{number:016d}".encode(), part, SenseText(a, (), ""), SenseText(b, (), ""))
         for number, (a, b) in enumerate(pairs)
     ]
 
 
-def config(measure: str = "wup", **settings: Any) -> RaterConfig:
-    kind = kind_of("lexical")
-    defaults = {name: setting.default for name, setting in kind.settings.items()}
-    return RaterConfig("w", "lexical", "WordNet 3.0", settings=defaults | {"measure": measure} | settings)
+def config(measure: Any = "wup", **settings: Any) -> Lexical:
+    return Lexical(name="w", measure=measure, **settings)
 
 
-def rated(rater: RaterConfig, part: Part, size: int = 4) -> dict[tuple[str, str], int]:
-    backend, memory = kind_of("lexical").backend(rater, Prompts.read()), Memory()
+def rated(rater: Lexical, part: Part, size: int = 4) -> dict[tuple[str, str], int]:
+    backend, memory = rater.backend(PROMPTS), Memory()
     backend.rate(in_groups(asked(part), size), memory)
     return {
-        (question.first.name, question.second.name): rating
+        pair: rating
         for group, raw in memory.answers
-        for question, rating in zip(
-            group, backend.parse(part, ids_of([question.key for question in group]), raw), strict=True
-        )
+        for pair, rating in zip(group.about()["pairs"], backend.parse(group.about()["ids"], raw), strict=True)
     }
 
 
@@ -52,21 +46,20 @@ def test_ratings_are_nltks_values_in_steps(measure: str, part: Part, reader: Any
 
 
 def test_thresholds_take_the_place_of_rounding() -> None:
-    assert set(rated(config(thresholds=[0, 0, 0, 0]), "verb").values()) == {4}
-    assert set(rated(config(thresholds=[2, 2, 2, 2]), "verb").values()) == {0}
-    assert rated(config("path", thresholds=[0.0, 0.2, 0.5, 1]), "object", size=1) == rated(
-        config("path", thresholds=[0.0, 0.2, 0.5, 1]), "object", size=100
+    assert set(rated(config(thresholds=(0, 0, 0, 0)), "verb").values()) == {4}
+    assert set(rated(config(thresholds=(2, 2, 2, 2)), "verb").values()) == {0}
+    assert rated(config("path", thresholds=(0.0, 0.2, 0.5, 1)), "object", size=1) == rated(
+        config("path", thresholds=(0.0, 0.2, 0.5, 1)), "object", size=100
     )
 
 
-@pytest.mark.parametrize("thresholds", [[], [1, 2, 3], [0.1, 0.3, 0.2, 0.4], [0.1, "a", 0.3, 0.4], [True, 1, 2, 3]])
-def test_other_thresholds_are_refused(thresholds: list[Any]) -> None:
+def test_thresholds_that_do_not_rise_are_refused() -> None:
     with pytest.raises(ShoeError, match="expected 4 rising numbers"):
-        kind_of("lexical").backend(config(thresholds=thresholds), Prompts.read())
+        config(thresholds=(0.1, 0.3, 0.2, 0.4)).backend(PROMPTS)
 
 
 def test_nothing_is_asked_past_a_budget_or_a_stop() -> None:
-    backend = kind_of("lexical").backend(config(), Prompts.read())
+    backend = config().backend(PROMPTS)
     for memory in (Memory(most_requests=1), Memory(stop_after=1)):
         backend.rate(in_groups(asked("verb"), 2), memory)
         assert len(memory.answers) == 1

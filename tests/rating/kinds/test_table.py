@@ -3,12 +3,9 @@ from pathlib import Path
 import pytest
 
 from shoe.core.errors import ShoeError
-from shoe.rating.config import RaterConfig
-from shoe.rating.kinds import kind_of
-from shoe.rating.kinds.table import read_ratings
-from shoe.rating.prompts import Prompts, ids_of
-from shoe.rating.questions import Question, Sense
-from tests.rating.asking import Memory
+from shoe.rating.kinds.table import Table, read_ratings
+from shoe.rating.questions import Question, SenseText
+from tests.rating.asking import PROMPTS, Memory, in_groups
 
 CSV = "class_synset,synset,people,rating\nride.v.01,straddle.v.01,3,1\nfeed.v.01,ride.v.01,0,\n"
 PAIRS = [("feed.v.01", "ride.v.01"), ("feed.v.01", "straddle.v.01"), ("ride.v.01", "straddle.v.01")]
@@ -20,22 +17,21 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def config(path: Path, column: str = "people") -> RaterConfig:
-    return RaterConfig("p", "table", "5 people", settings={"file": path, "column": column})
+def config(path: Path, column: str = "people") -> Table:
+    return Table(name="p", model="5 people", file=path, column=column)
 
 
-def rated(rater: RaterConfig) -> dict[tuple[str, str], int]:
-    group = [
-        Question(f"{n:016d}".encode(), "verb", Sense(a, (), ""), Sense(b, (), "")) for n, (a, b) in enumerate(PAIRS)
+def rated(rater: Table) -> dict[tuple[str, str], int]:
+    questions = [
+        Question(f"{n:016d}".encode(), "verb", SenseText(a, (), ""), SenseText(b, (), ""))
+        for n, (a, b) in enumerate(PAIRS)
     ]
-    backend, memory = kind_of("table").backend(rater, Prompts.read()), Memory()
-    backend.rate(iter([group]), memory)
+    backend, memory = rater.backend(PROMPTS), Memory()
+    backend.rate(in_groups(questions, len(questions)), memory)
     return {
-        (question.first.name, question.second.name): rating
-        for answered, raw in memory.answers
-        for question, rating in zip(
-            answered, backend.parse("verb", ids_of([question.key for question in answered]), raw), strict=True
-        )
+        pair: rating
+        for group, raw in memory.answers
+        for pair, rating in zip(group.about()["pairs"], backend.parse(group.about()["ids"], raw), strict=True)
     }
 
 
@@ -60,11 +56,11 @@ def test_any_name_of_a_synset_will_do(tmp_path: Path) -> None:
 
 
 def test_the_content_is_in_the_identity_and_the_place_is_not(tmp_path: Path) -> None:
-    identity, here = kind_of("table").identity, written(tmp_path, CSV)
+    here = written(tmp_path, CSV)
     there = tmp_path / "there"
     there.mkdir()
-    assert identity(config(here)) == identity(config(written(there, CSV)))
-    assert identity(config(here)) != identity(config(written(there, CSV + "\n")))
+    assert config(here).identity() == config(written(there, CSV)).identity()
+    assert config(here).identity() != config(written(there, CSV + "\n")).identity()
 
 
 @pytest.mark.parametrize(
@@ -89,6 +85,6 @@ def test_a_broken_table_is_one_line(tmp_path: Path, text: str, said: str) -> Non
 
 
 def test_a_table_answers_once(tmp_path: Path) -> None:
-    twice = RaterConfig("p", "table", "x", repeats=2, settings={"file": written(tmp_path, CSV), "column": "people"})
-    with pytest.raises(ShoeError, match="repeats: found 2, expected 1"):
-        kind_of("table").backend(twice, Prompts.read())
+    twice = Table(name="p", repeats=2, file=written(tmp_path, CSV), column="people")
+    with pytest.raises(ShoeError, match="repeats is 2, expected 1"):
+        twice.backend(PROMPTS)

@@ -1,4 +1,4 @@
-"""One pass of a rater over its groups by batches: begin, wait, fetch, keep, and ask again for what is missing."""
+"""One pass over some requests by batches: begin, wait, fetch, keep, and ask again for what is missing."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from shoe.llm.batches import Draft, Past, Result, Started, Supply, line, prepare
 from shoe.llm.chat import Chat
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import NoResponseFormatError, Transient, http_error
-from shoe.rating.config import RaterConfig
-from shoe.rating.questions import Group, Recorder
+from shoe.llm.limits import Limits
+from shoe.llm.request import Recorder, Request
 
 _log = logging.getLogger(__name__)
 MOST_BYTES = 200_000_000
@@ -28,30 +28,43 @@ _QUEUE_FULL = ("token_limit_exceeded", "request_limit_exceeded")
 
 
 class BatchPass:
-    """All batches of one rater in one run."""
+    """All batches to one model in one run."""
 
-    def __init__(self, place: Endpoint, config: RaterConfig, chat: Chat, recorder: Recorder) -> None:
+    def __init__(
+        self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder, *, requests_per_batch: int, batches: int
+    ) -> None:
+        """Take what is asked where.
+
+        Args:
+            place: the endpoint.
+            chat: what all requests have in common.
+            limits: of the endpoint: seconds and tries.
+            recorder: keeps all that happens.
+            requests_per_batch: most requests in one batch.
+            batches: most batches under way at once.
+        """
         self._place = place
-        self._config = config
         self._chat = chat
+        self._tries_allowed = limits.tries
+        self._most_requests = requests_per_batch
+        self._most_batches = batches
         self._recorder = recorder
-        self._structured: bool = config.settings["structured"]
-        limits = config.limits
-        self._api = BatchApi(place, config.model, limits.timeout, limits.tries, self._sleep, self._is_stopping)
+        self._structured = chat.response_format is not None
+        self._api = BatchApi(place, chat.model, limits, self._sleep, self._is_stopping)
         self._past = Past(recorder)
         self._running: list[Started] = []
         self._tries: Counter[str] = Counter()
-        self._said: dict[str, str] = {}
+        self._shown: dict[str, str] = {}
         self._budget_left = True
         self._queue_full = False
 
-    def run(self, groups: Iterator[Group]) -> None:
-        """Ask all groups; when the job is to stop, batches that are under way are left to go on.
+    def run(self, requests: Iterator[Request]) -> None:
+        """Make all requests; when the run is to stop, batches that are under way are left to go on.
 
         Raises:
-            ShoeError: when no further question makes sense.
+            ShoeError: when no further request makes sense.
         """
-        self._supply = Supply(groups)
+        self._supply = Supply(requests)
         try:
             with self._api, suppress(StoppedError):
                 self._resume()
@@ -65,10 +78,12 @@ class BatchPass:
     def _go_on(self) -> None:
         between = _FIRST_LOOK
         while not self._is_stopping():
-            while len(self._running) < self._config.settings["batches"] and self._begin():
+            while len(self._running) < self._most_batches and self._begin():
                 pass
             if not self._running:
                 return
+            for started in self._running if len(self._running) > 1 else ():
+                started.beside = True  # noted before they are looked at: a look may find that all of them have ended
             if any(self._look(started) for started in list(self._running)):
                 between = _FIRST_LOOK
             else:
@@ -99,25 +114,25 @@ class BatchPass:
         with Draft(self._api.folder / "requests.jsonl") as draft:
             self._fill(draft)
         # What was reserved until the budget had no room for more is sent: else no run of such a budget would send any.
-        if not draft.groups or (self._budget_left and self._is_stopping()):
+        if not draft.requests or (self._budget_left and self._is_stopping()):
             return False
         self._send(draft)
         return True
 
     def _fill(self, draft: Draft) -> None:
-        most = self._config.settings["requests_per_batch"]
-        while len(draft.groups) < most and self._budget_left and not self._queue_full and not self._is_stopping():
-            # What batches left over waits for the last of them, rather than to go in many small ones.
-            group = self._supply.take(again=not self._running)
-            if group is None:
+        most = self._most_requests
+        while len(draft.requests) < most and self._budget_left and not self._queue_full and not self._is_stopping():
+            # What batches did not answer waits for the last of them, rather than to go in many small ones.
+            request = self._supply.take(again=not self._running)
+            if request is None:
                 return
-            name, text = line(self._chat, group, self._structured)
+            name, text = line(self._chat, request, self._structured)
             if draft.size + len(text) > MOST_BYTES:
-                self._supply.put_back(group)
+                self._supply.put_back(request)
                 return
-            self._budget_left = self._recorder.may_ask(group)
+            self._budget_left = self._recorder.may_ask(request)
             if self._budget_left:
-                draft.add(name, group, text)
+                draft.add(name, request, text)
 
     def _send(self, draft: Draft) -> None:
         started = draft.started()
@@ -146,7 +161,7 @@ class BatchPass:
         self._past.end(started)
         self._leave(started)
         self._queue_full = False
-        excused = batch is not None and batch.status == "failed" and self._is_excused(batch)
+        excused = batch is not None and batch.status == "failed" and self._is_excused(started, batch)
         for name, why in missing.items():
             if asked := started.asked(name):
                 self._ask_later(name, asked, why, excused=excused or why == _NO_FORMAT)
@@ -166,7 +181,7 @@ class BatchPass:
                 reason if there is one.
 
         Returns:
-            An error that no further try would mend, if any request met one.
+            An error that no further try would help, if any request met one.
         """
         hopeless: ShoeError | None = None
         for name, result in self._results(batch):
@@ -174,8 +189,8 @@ class BatchPass:
                 continue
             if isinstance(result, dict):
                 del missing[name]
-                if group := started.group(name):
-                    self._recorder.answer(group, result)
+                if request := started.request(name):
+                    self._recorder.answer(request, result)
                 elif asked := started.asked(name):
                     self._supply.ask_again(asked)
             elif isinstance(result, NoResponseFormatError):
@@ -189,39 +204,40 @@ class BatchPass:
     def _results(self, batch: Seen) -> Iterator[tuple[str, Result]]:
         for file in batch.files:
             for text in self._api.lines(file):
-                yield result_of(self._place, self._config.model, text)
+                yield result_of(self._place, self._chat.model, text)
 
-    def _ask_later(self, name: str, group: Group, why: str, *, excused: bool) -> None:
-        """Put a group without an answer among those to be asked, but for one that had all its tries."""
-        self._recorder.failure(group, why)
+    def _ask_later(self, name: str, request: Request, why: str, *, excused: bool) -> None:
+        """Put a request without an answer among those to be made, but for one that had all its tries."""
+        self._recorder.failure(request, why)
         self._tries[name] += not excused
-        if self._tries[name] < self._config.limits.tries:
-            self._supply.ask_again(group)
+        if self._tries[name] < self._tries_allowed:
+            self._supply.ask_again(request)
 
-    def _is_excused(self, batch: Seen) -> bool:
+    def _is_excused(self, started: Started, batch: Seen) -> bool:
         """Whether a batch that was not even begun may be sent again, later or in another form.
 
         Raises:
             ShoeError: if not.
         """
         message = next((one.message for one in batch.problems if one.message), "no reason given")
-        if any(one.code in _QUEUE_FULL for one in batch.problems) and self._running:
-            self._queue_full = True
+        if any(one.code in _QUEUE_FULL for one in batch.problems) and started.beside:
+            # Others took the room; while none of them ends, there is none.
+            self._queue_full = bool(self._running)
             return True
-        failed = http_error(self._place, self._config.model, 400, {}, orjson.dumps({"error": {"message": message}}))
+        failed = http_error(self._place, self._chat.model, 400, {}, orjson.dumps({"error": {"message": message}}))
         if not isinstance(failed, NoResponseFormatError) or not self._structured:
-            said = self._place.shown(message)
-            raise ShoeError(f"{self._place}: batch {batch.id} failed: {said} (requests_per_batch sets its size)")
+            reason = self._place.shown(message)
+            raise ShoeError(f"{self._place}: batch {batch.id} failed: {reason} (requests_per_batch sets its size)")
         self._structured = False
         return True
 
     def _progress(self, batch: Seen) -> None:
         """Say how far a batch is, at each tenth of it."""
         state = f"{batch.status} {10 * batch.done // batch.total if batch.total else 0}"
-        if self._said.get(batch.id) != state:
-            self._said[batch.id] = state
-            said = self._place.shown(f"batch {batch.id}: {batch.status}, {batch.done} of {batch.total} requests")
-            _log.warning("%s: %s", self._place, said)
+        if self._shown.get(batch.id) != state:
+            self._shown[batch.id] = state
+            line_ = self._place.shown(f"batch {batch.id}: {batch.status}, {batch.done} of {batch.total} requests")
+            _log.warning("%s: %s", self._place, line_)
 
     def _say_what_goes_on(self) -> None:
         for started in self._running:

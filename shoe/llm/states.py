@@ -1,15 +1,40 @@
-"""What is known of every question that was ever asked: sorted arrays, 25 bytes for each."""
+"""What is known of every question that was ever asked: what its answers say, or why there is none."""
 
 from __future__ import annotations
+
+from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.rating.questions import KEY_BYTES
-from shoe.rating.states import State, States
+from shoe.core.arrays import Mask
+from shoe.llm.request import KEY_BYTES
 
 Keys = NDArray[np.uint64]
 """(n, 2) the two halves of keys."""
+States = NDArray[np.int8]
+"""(n,) what an answer says, 0 to 127, or a negative :class:`State`. What has no answer is never a 0."""
+
+
+class State(IntEnum):
+    """Why a question has no answer that says anything."""
+
+    UNRATED = -1
+    """Never asked, or no answer arrived: it is asked when the job runs again."""
+    REFUSED = -2
+    """The model declined to answer; final."""
+    UNPARSABLE = -3
+    """No answer could be read, the second one included; final."""
+    UNPARSED_ONCE = -4
+    """The first answer could not be read; the question is asked a second time."""
+    REFUSED_TOGETHER = -5
+    """The model declined to answer several questions, maybe for one of them; each is asked a second time, alone."""
+
+
+def pending(states: States) -> Mask:
+    """(n,) whether the question is still to be asked."""
+    found: Mask = np.isin(states, [State.UNRATED, State.UNPARSED_ONCE, State.REFUSED_TOGETHER])
+    return found
 
 
 def as_keys(joined: bytes) -> Keys:
@@ -19,9 +44,9 @@ def as_keys(joined: bytes) -> Keys:
 
 
 class Index:
-    """The state of each key, as its answers say in the order in which they came.
+    """The state of each key, 25 bytes for each, as its answers say in the order in which they came.
 
-    The first answer that held a rating, or a refusal of this question alone, counts. Two without make the question
+    The first answer that could be read, or a refusal of this question alone, counts. Two without make the question
     unparsable, or refused; what came later than that is never asked for, and does not count.
     """
 
@@ -33,7 +58,7 @@ class Index:
         self._longest = 0
 
     def add(self, keys: Keys, states: States) -> None:
-        """Add what n answers said, in order: ratings, or the states that :meth:`Backend.parse` knows."""
+        """Add what n answers said, in order: values, or the states that one answer can have."""
         self._added.append((keys, states))
 
     def states(self, keys: Keys) -> States:
@@ -45,14 +70,14 @@ class Index:
         # Looked up in order, neighbours lie together in memory: five times as fast.
         order = np.argsort(keys[:, 0])
         wanted = keys[order]
-        place = np.searchsorted(self._heads, wanted[:, 0])
+        index = np.searchsorted(self._heads, wanted[:, 0])
         states = found.copy()
         # Halves of two keys are equal once in millions of ledgers; what follows finds those, too.
         for _ in range(self._longest):
-            inside = np.minimum(place, len(self._keys) - 1)
+            inside = np.minimum(index, len(self._keys) - 1)
             hit = (self._keys[inside] == wanted).all(axis=1)
             states[hit] = self._states[inside[hit]]
-            place += 1
+            index += 1
         found[order] = states
         return found
 

@@ -8,29 +8,36 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.errors import MissingExtraError, OptionError, quote
-from shoe.rating.config import RaterConfig
-from shoe.rating.kinds import Setting
+from shoe.rating.config import RaterConfig, setting
 
 Tokens = NDArray[np.int64]
 Item = TypeVar("Item")
 
-SETTINGS = {
-    "device": Setting(str, "auto", "where it runs; auto: a GPU if there is one", False, ("auto", "cpu", "cuda")),
-    "dtype": Setting(
-        str,
-        "float32",
-        "precision of weights and sums; the others save memory",
-        choices=("float32", "bfloat16", "float16"),
-    ),
-    "batch_size": Setting(int, 16, "how many sequences it reads at once", False),
-}
-"""What the kinds that run a model here have in common."""
+Thresholds = tuple[float, float, float, float]
+
+
+class LocalModel(RaterConfig, frozen=True, kw_only=True):
+    """What the kinds that run a model here have in common."""
+
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"], setting("where it runs; auto: a GPU if there is one", key=False)
+    ] = "auto"
+    dtype: Annotated[
+        Literal["float32", "bfloat16", "float16"], setting("precision of weights and sums; the others save memory")
+    ] = "float32"
+    batch_size: Annotated[int, setting("how many sequences it reads at once", key=False, ge=1, le=1_000_000)] = 16
+
+    def identity(self) -> dict[str, str]:
+        """Say which model a folder holds; nothing for one of the hub, where ``revision`` does."""
+        folder = Path(self.model)
+        return {"files": fingerprint(folder)} if folder.is_dir() else {}
+
 
 LENGTH_STEP = 32
 """Tokens: sequences are padded to the next multiple."""
@@ -55,36 +62,41 @@ def libraries(config: RaterConfig) -> tuple[Any, Any]:
     return torch, transformers
 
 
-def checked(config: RaterConfig) -> RaterConfig:
-    """Return a configuration that such a kind can work with.
+def check_once(config: RaterConfig) -> None:
+    """See that what gives the same answer each time is asked once.
 
     Raises:
-        OptionError: for a batch without a place, or repeats of what gives the same answer each time.
+        OptionError: if it is to be asked again.
     """
-    if config.settings["batch_size"] < 1:
-        raise OptionError(
-            f"rater {quote(config.name)}: batch_size is {config.settings['batch_size']}, expected 1 or more"
-        )
     if config.repeats != 1:
         raise OptionError(
             f"rater {quote(config.name)}: repeats is {config.repeats}, expected 1: kind {config.kind} answers a "
             "question the same each time"
         )
-    return config
 
 
-def device_of(config: RaterConfig, torch: Any) -> str:
+def check_rising(config: RaterConfig, thresholds: Thresholds) -> None:
+    """See that thresholds rise.
+
+    Raises:
+        OptionError: if they do not.
+    """
+    if list(thresholds) != sorted(thresholds):
+        where = f"rater {quote(config.name)}: thresholds"
+        raise OptionError(f"{where} are {quote(list(thresholds))}, expected {len(thresholds)} rising numbers")
+
+
+def device_of(config: LocalModel, torch: Any) -> str:
     """Say where a model is to run: "cpu" or "cuda".
 
     Raises:
         OptionError: for "cuda" where there is none.
     """
-    device = str(config.settings["device"])
-    if device == "auto":
+    if config.device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cuda" and not torch.cuda.is_available():
+    if config.device == "cuda" and not torch.cuda.is_available():
         raise OptionError(f"rater {quote(config.name)}: device is cuda, and torch finds no such device here")
-    return device
+    return config.device
 
 
 def fingerprint(folder: Path) -> str:
@@ -101,12 +113,6 @@ def fingerprint(folder: Path) -> str:
             stream.seek(max(size - _MEGABYTE, 0))
             digest.update(stream.read())
     return digest.hexdigest()[:16]
-
-
-def identity(config: RaterConfig) -> dict[str, str]:
-    """What says which model a folder holds; nothing for one of the hub, where ``revision`` does."""
-    folder = Path(config.model)
-    return {"files": fingerprint(folder)} if folder.is_dir() else {}
 
 
 def source(config: RaterConfig) -> dict[str, Any]:
@@ -128,13 +134,13 @@ def loading(config: RaterConfig) -> Iterator[None]:
     """Turn what transformers raises about a model into one line.
 
     Raises:
-        OptionError: with the first line of what it said.
+        OptionError: with the first line of it.
     """
     try:
         yield
     except (ImportError, OSError, RuntimeError, ValueError) as error:
-        said = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise OptionError(f"{described(config)} cannot be loaded: {said}") from None
+        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        raise OptionError(f"{described(config)} cannot be loaded: {reason}") from None
 
 
 def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[tuple[int, list[tuple[Item, Any]]]]:
@@ -165,7 +171,7 @@ def padded(sequences: Sequence[Sequence[int]], size: int, length: int, padding: 
     """Put sequences into arrays of one shape.
 
     Args:
-        sequences: 1 to ``size`` sequences of tokens; rows that are left over repeat the first.
+        sequences: 1 to ``size`` sequences of tokens; further rows repeat the first.
         size: rows.
         length: columns.
         padding: the token to fill up with.
@@ -178,8 +184,8 @@ def padded(sequences: Sequence[Sequence[int]], size: int, length: int, padding: 
     mask = np.zeros((size, length), np.int64)
     for row in range(size):
         tokens = sequences[row if row < len(sequences) else 0]
-        place = slice(length - len(tokens), length) if side == "left" else slice(0, len(tokens))
-        ids[row, place], mask[row, place] = tokens, 1
+        columns = slice(length - len(tokens), length) if side == "left" else slice(0, len(tokens))
+        ids[row, columns], mask[row, columns] = tokens, 1
     return {
         "input_ids": ids,
         "attention_mask": mask,

@@ -1,0 +1,114 @@
+"""What is asked of an endpoint, and where its answers go. Nothing here knows what a question is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+KEY_BYTES = 16
+_CHARACTERS_OF_IMAGE = 12_000
+"""An image counts as so many characters of text where tokens are estimated."""
+
+
+class Request:
+    """One request to an endpoint, about one question or several.
+
+    A subclass may make payload and account only when they are needed, so that a million waiting requests cost no
+    memory, and may be made of several questions (:meth:`parts`, :meth:`joined`).
+
+    Attributes:
+        key: 16 bytes that stand for everything that can change the answer; of a request about several questions, their
+            keys one after the other.
+        attempt: 1, or 2 where the answer to the first attempt could not be used.
+    """
+
+    __slots__ = ("_about", "_payload", "attempt", "key")
+
+    def __init__(
+        self, key: bytes, payload: Mapping[str, Any], about: Mapping[str, Any] | None = None, attempt: int = 1
+    ) -> None:
+        """Take what is asked.
+
+        Args:
+            key: see the class.
+            payload: JSON of the request but for what the rest of a run's requests have, too: ``{"messages": [...]}``.
+            about: JSON that is kept beside the answer, for whoever reads it.
+            attempt: see the class.
+        """
+        self.key = key
+        self.attempt = attempt
+        self._payload = payload
+        self._about = about or {}
+
+    @property
+    def keys(self) -> list[bytes]:
+        """The keys of its questions."""
+        return [self.key[start : start + KEY_BYTES] for start in range(0, len(self.key), KEY_BYTES)]
+
+    def payload(self) -> Mapping[str, Any]:
+        """Return the JSON that asks."""
+        return self._payload
+
+    def about(self) -> Mapping[str, Any]:
+        """Return the JSON that is kept beside the answer."""
+        return self._about
+
+    def characters(self) -> int:
+        """Return how many characters the request's texts have, or a few more."""
+        return _characters(self.payload())
+
+    def parts(self) -> Sequence[Request]:
+        """Return a request for each of its questions alone."""
+        return [self]
+
+    def joined(self, others: Sequence[Request]) -> Request:
+        """Return one request for its questions and those of others of its kind, in this order."""
+        if others:
+            raise TypeError("requests of this kind cannot be joined")
+        return self
+
+
+class Recorder(Protocol):
+    """Where all that happens is put, as it happens; safe to call from several threads."""
+
+    def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
+        """Keep one raw answer, JSON as it came, before anything reads it: it outlives this process from here on.
+
+        Raises:
+            InputError: if the ledger cannot be written.
+        """
+        ...
+
+    def failure(self, request: Request, kind: str, detail: str = "") -> None:
+        """Keep one attempt that brought no answer: "429", "timeout", "dropped", ...; it counts in requests and cost."""
+        ...
+
+    def may_ask(self, request: Request) -> bool:
+        """Reserve one request in the budget; False when the budget has no room for it: ask nothing more then."""
+        ...
+
+    def remember(self, event: Mapping[str, Any]) -> None:
+        """Keep something that is no answer and must outlive the process, durably: the id of a started batch."""
+        ...
+
+    def remembered(self) -> list[Mapping[str, Any]]:
+        """Return all events, oldest first, those of earlier runs included."""
+        ...
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the run is to end: finish what is in flight, start nothing."""
+        ...
+
+
+def _characters(value: Any) -> int:
+    match value:
+        case str():
+            return len(value)
+        case list():
+            return sum(map(_characters, value))
+        case {"type": "image_url"}:
+            return _CHARACTERS_OF_IMAGE
+        case dict():
+            return sum(map(_characters, value.values()))
+    return 0

@@ -1,0 +1,186 @@
+"""The raters of raters.toml, each with its ledger, ready to be asked."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoe.core.arrays import Indices
+from shoe.core.errors import OptionError, quote
+from shoe.lexicon.expressions import Part
+from shoe.llm.budget import Budget
+from shoe.llm.ledger import Ledger, canonical
+from shoe.llm.ledger_writer import writing
+from shoe.llm.recorder import LedgerRecorder, Tally
+from shoe.llm.states import State, States, pending
+from shoe.rating.config import RaterConfig, RatersFile, identity_of, reading_of
+from shoe.rating.planning import Plan
+from shoe.rating.prompts import Prompts
+from shoe.rating.questions import Group, Questions, SenseTexts
+
+LOCAL_GROUP = 1024
+"""Questions of a group for raters that answer no prompts."""
+
+
+class RaterSession:
+    """One rater at work.
+
+    Attributes:
+        config: of the rater.
+        ledger: of its answers; two rounds of one rater never run at the same time.
+    """
+
+    def __init__(self, config: RaterConfig, prompts: Prompts, folder: Path) -> None:
+        """Make a rater ready.
+
+        Raises:
+            ShoeError: for settings that its kind cannot work with.
+        """
+        self.config = config
+        self._prompts = prompts if config.prompted else None
+        self._backend = backend = config.backend(prompts)
+        self._size = config.pairs_per_request if config.prompted else LOCAL_GROUP
+        identity = identity_of(config)
+        slug = re.sub("[^a-z0-9]+", "-", f"{config.kind} {config.model}".lower()).strip("-")[:60]
+        digest = hashlib.blake2b(canonical(identity), digest_size=4).hexdigest()
+        self.ledger = Ledger(
+            folder / f"{slug}-{digest}.jsonl",
+            identity,
+            lambda entry: backend.parse(entry["ids"], entry["answer"]),
+            _sources() + canonical(reading_of(config)),
+        )
+
+    def prompt_digest(self, part: Part) -> str:
+        """Digest of the text that asks it; empty if none does."""
+        return self._prompts.of(part).digest if self._prompts else ""
+
+    def questions(self, plan: Plan, rows: Indices, texts: SenseTexts) -> list[Questions]:
+        """Make its questions for rows of a plan: once for each repeat."""
+        identity, digest = self.ledger.identity, self.prompt_digest(plan.part)
+        return [
+            Questions.of(plan, rows, texts, identity=identity, prompt=digest, repeat=repeat)
+            for repeat in range(1, self.config.repeats + 1)
+        ]
+
+    def known(self, asked: Sequence[Questions]) -> list[States]:
+        """Say what its ledger holds of questions, asking nobody.
+
+        Raises:
+            InputError: if the ledger is damaged.
+        """
+        self.ledger.refresh()
+        return [self.ledger.states(some.keys) for some in asked]
+
+    def rate(
+        self, asked: Sequence[Questions], budget: Budget, tally: Tally, say: Callable[[str], None]
+    ) -> list[States]:
+        """Ask what is not known yet, and return what is known then.
+
+        Args:
+            asked: all questions.
+            budget: of the run.
+            tally: of the rater in the run.
+            say: takes a line for the user.
+
+        Returns:
+            Per item of ``asked`` (n,) states.
+
+        Raises:
+            ShoeError: when no further question makes sense, or the ledger cannot be read or written.
+        """
+        states = self.known(asked)
+        if budget.stopping or not any(pending(state).any() for state in states):
+            tally.known += sum(map(len, asked))
+            return states
+        tally.waiting = True
+        with writing(self.ledger.path, self.ledger.identity, lambda: budget.stopping, say) as writer:
+            tally.waiting = False
+            if writer is None:
+                return states
+            states = self.known(asked)
+            tally.known += sum(int(np.count_nonzero(~pending(state))) for state in states)
+            config = self.config
+            recorder = LedgerRecorder(
+                self.ledger,
+                writer,
+                budget,
+                tally,
+                price=config.price,
+                sampling=config.sampling,
+                asks=config.prompted,
+            )
+            for attempt, wanted, size in (
+                (1, State.UNRATED, self._size),
+                (2, State.UNPARSED_ONCE, self._size),
+                (2, State.REFUSED_TOGETHER, 1),
+            ):
+                masks = [state == wanted for state in states]
+                count = sum(int(np.count_nonzero(mask)) for mask in masks)
+                if count and not budget.stopping:
+                    tally.total += count
+                    self._backend.rate(self._groups(asked, masks, size, attempt), recorder)
+                    writer.flush()
+                    self.ledger.refresh(writer.synced)
+                    states = [self.ledger.states(some.keys) for some in asked]
+        return states
+
+    def _groups(self, asked: Sequence[Questions], masks: Sequence[Any], size: int, attempt: int) -> Iterator[Group]:
+        several = self.config.pairs_per_request > 1
+        for some, mask in zip(asked, masks, strict=True):
+            for group in some.groups(mask, size, attempt):
+                yield Group(group, self._prompts, several=several)
+
+
+class Raters:
+    """All raters, in the order of raters.toml.
+
+    Attributes:
+        file: as read.
+        prompts: what they are asked.
+        sessions: one for each.
+    """
+
+    def __init__(self, file: RatersFile, prompts: Prompts, folder: Path) -> None:
+        """Make all raters ready.
+
+        Args:
+            file: as read from raters.toml.
+            prompts: what they are asked.
+            folder: of the ledgers; made when the first answer comes.
+
+        Raises:
+            ShoeError: for settings that a kind cannot work with.
+            OptionError: for two raters that would give the same answers.
+        """
+        self.file = file
+        self.prompts = prompts
+        self.sessions = [RaterSession(config, prompts, folder) for config in file.raters]
+        seen: dict[bytes, str] = {}
+        for session in self.sessions:
+            name = session.config.name
+            other = seen.setdefault(canonical([session.ledger.identity, reading_of(session.config)]), name)
+            if other != name:
+                raise OptionError(
+                    f"rater {quote(name)} is {quote(other)} under another name, and would have the same "
+                    "answers: use repeats to ask one rater again"
+                )
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of a map that they fill."""
+        return [column for session in self.sessions for column in session.config.columns]
+
+
+@cache
+def _sources() -> bytes:
+    """A hash of the code that reads answers: after any change of it they are read anew."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.digest()
