@@ -31,7 +31,7 @@ class Heard:
     def form(self) -> dict[str, tuple[str | None, bytes]]:
         """File name and content of each part of a multipart form."""
         head = f"Content-Type: {self.headers['content-type']}\r\n\r\n".encode()
-        parts: Any = BytesParser(policy=HTTP).parsebytes(head + self.body).iter_parts()  # type: ignore[attr-defined]
+        parts: Any = BytesParser(policy=HTTP).parsebytes(head + self.body).iter_parts()
         return {
             part.get_param("name", header="content-disposition"): (part.get_filename(), part.get_payload(decode=True))
             for part in parts

@@ -95,8 +95,8 @@ def test_what_can_change_no_answer_does_not(config: RaterConfig) -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_says_of_each_setting_whether_it_takes_part(name: str, tmp_path: Path) -> None:
     (tmp_path / "file.csv").write_text("class_synset,synset,rating\n")
-    needed: dict[str, Any] = {"table": {"file": tmp_path / "file.csv"}, "lexical": {"measure": "wup"}}.get(name, {})
-    config = kind_of(name)(name="r", model="m", **needed)
+    needed: dict[str, dict[str, Any]] = {"table": {"file": tmp_path / "file.csv"}, "lexical": {"measure": "wup"}}
+    config = kind_of(name)(name="r", model="m", **needed.get(name, {}))
     before, reading = key(config), reading_of(config)
     for field, told in own_settings(type(config)).items():
         if field != "file":

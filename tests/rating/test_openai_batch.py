@@ -166,8 +166,7 @@ def test_a_batch_without_room_beside_one_that_has_ended_before_it_is_looked_at_i
     """The first is under way when the second fails for want of room, and over when either is looked at."""
     memory = Memory()
     with Server(Plan(most_batches=1, first_waits_for=2, hold_create=0.3)) as server:
-        options = {"requests_per_batch": 45, "batches": 2, "limits": Limits(tries=1)}
-        assert rated(server, memory, **options)[0] == clean
+        assert rated(server, memory, requests_per_batch=45, batches=2, limits=Limits(tries=1))[0] == clean
         assert times(server) == {1}
         assert server.stats()["batches"] == 3
     assert [kind for kind, _ in memory.failures] == ["failed"] * 45

@@ -1,0 +1,83 @@
+"""Any payload to any model: nothing in llm/ knows what is asked, or reads what is answered."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoe.llm.budget import Budget, Price
+from shoe.llm.chat import Chat
+from shoe.llm.client import Pass
+from shoe.llm.endpoint import address
+from shoe.llm.ledger import Ledger, answers
+from shoe.llm.ledger_writer import writing
+from shoe.llm.limits import Limits
+from shoe.llm.recorder import LedgerRecorder, Tally
+from shoe.llm.request import Request
+from shoe.llm.states import State, as_keys
+from tests.llm.http import Heard, Says, says_json
+from tests.llm.server import Endpoint, Server
+from tests.llm.server_plan import Plan
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+
+
+class Painter(Endpoint):
+    """Says what it was sent."""
+
+    async def chat(self, heard: Heard) -> Says | None:
+        self.counts["requests"] += 1
+        body = heard.json()
+        text, picture = body["messages"][0]["content"]
+        assert picture == PICTURE
+        assert body["temperature"] == 0
+        message = {"role": "assistant", "content": f"{text['text']}: a man rides a horse"}
+        usage = {"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010}
+        return says_json({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
+
+
+def request(number: int) -> Request:
+    content = [{"type": "text", "text": f"picture {number}"}, PICTURE]
+    payload = {"messages": [{"role": "user", "content": content}]}
+    return Request(number.to_bytes(16, "big"), payload, {"image": f"{number}.jpg"})
+
+
+def parse(entry: Any) -> list[int]:
+    """Whether there is an answer at all: what it says is for others to read."""
+    return [1 if entry["answer"]["choices"][0]["message"]["content"] else State.UNPARSED_ONCE]
+
+
+def ask(folder: Path, server: Server, numbers: range, budget: Budget) -> tuple[Ledger, Tally]:
+    ledger, tally = Ledger(folder / "painter.jsonl", {"model": "painter"}, parse), Tally("painter")
+    chat = Chat("painter", {"temperature": 0, "max_tokens": 50}, None)
+    place = address("the painter", server.url, "").open()
+    ledger.refresh()
+    known = ledger.states(as_keys(b"".join(request(number).key for number in numbers)))
+    wanted = [request(number) for number, state in zip(numbers, known, strict=True) if state == State.UNRATED]
+    with writing(ledger.path, ledger.identity, lambda: budget.stopping, print) as writer:
+        assert writer is not None
+        price = Price(1.0, 1.0)
+        recorder = LedgerRecorder(ledger, writer, budget, tally, price=price, sampling=chat.sampling)
+        Pass(place, chat, Limits(), recorder).run(iter(wanted))
+    ledger.refresh()
+    return ledger, tally
+
+
+def test_pictures_are_asked_about_once_within_a_budget_and_answers_kept_as_they_came(tmp_path: Path) -> None:
+    painter = Painter(Plan())
+    with Server(endpoint=painter) as server:
+        budget = Budget(max_requests=15)
+        ledger, tally = ask(tmp_path, server, range(40), budget)
+        assert (budget.reason, tally.done, painter.counts["requests"]) == ("requests", 15, 15)
+        assert tally.cost == pytest.approx(15 * 1010 / 1e6)
+        ledger, tally = ask(tmp_path, server, range(40), Budget())
+        assert (tally.done, painter.counts["requests"]) == (25, 40)
+    kept = {entry["image"]: entry["answer"]["choices"][0]["message"]["content"] for entry in answers(ledger.path)}
+    assert kept == {f"{n}.jpg": f"picture {n}: a man rides a horse" for n in range(40)}
+    assert (ledger.states(as_keys(b"".join(request(number).key for number in range(41))))[-2:] == [1, -1]).all()
+
+
+def test_a_picture_counts_as_its_tokens_not_as_its_bytes() -> None:
+    large = {**PICTURE, "image_url": {"url": "data:" + "A" * 5_000_000}}
+    asked = Request(bytes(16), {"messages": [{"role": "user", "content": [{"type": "text", "text": "what?"}, large]}]})
+    assert len("what?") < asked.characters() < 50_000
