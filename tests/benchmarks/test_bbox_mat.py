@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -12,6 +12,7 @@ from shoe.benchmarks import read_ground_truth
 from shoe.core.errors import InputError
 from tests.benchmarks.forms import as_bbox, structs, write_mat
 from tests.benchmarks.samples import INSTANCES, parsed
+from tests.examples import examples
 
 BOX = {"x1": 1, "x2": 30, "y1": 2, "y2": 40}
 OTHER = {"x1": 5, "x2": 70, "y1": 6, "y2": 80}
@@ -156,7 +157,7 @@ def test_a_file_of_other_variables_is_refused(tmp_path: Path) -> None:
         read_ground_truth(write_mat(tmp_path / "anno.mat", bbox_test=structs([{"name": "a"}])))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@examples(5)
 @given(data=st.data())
 def test_damaged_bytes_are_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
     content = bytearray(_small_file())

@@ -6,13 +6,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shoe.benchmarks import read_ground_truth
 from shoe.core.errors import ShoeError
 from tests.benchmarks.samples import INSTANCES, PPDM, PPDM_MIXED
 from tests.damage import damaged_bytes, damaged_json
+from tests.examples import examples
 
 CASES = [
     (INSTANCES, damaged_json),
@@ -24,7 +25,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("sample", "damaged"), CASES)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@examples(2)
 @given(seed=st.integers(0, 2**32))
 @example(seed=0)
 def test_damaged_json_is_read_or_refused(
@@ -40,7 +41,7 @@ def test_a_seed_names_one_damage_whatever_came_before() -> None:
     assert [damaged_json(data, seed) for seed in range(1000)] == [damaged_json(data, seed) for seed in range(1000)]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@examples(2)
 @given(seed=st.integers(0, 2**32))
 def test_damaged_gzip_is_read_or_refused(tmp_path: Path, seed: int) -> None:
     (tmp_path / "damaged.json.gz").write_bytes(damaged_bytes(gzip.compress(PPDM.read_bytes()), seed))

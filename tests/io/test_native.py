@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.coordinates import Coordinates
@@ -16,10 +16,7 @@ from shoe.core.interactions import Interactions, concatenate
 from shoe.io.native import read_native, write_native
 from tests.tables import one_triplet, tables
 
-shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
-
-@shared_folder
 @given(tables())
 def test_a_table_comes_back_to_the_bit(tmp_path: Path, table: Interactions) -> None:
     write_native(table, tmp_path / "table.npz")
@@ -114,7 +111,6 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         read_native(tmp_path / "other.npz")
 
 
-@shared_folder
 @given(st.data())
 def test_damaged_bytes_are_read_rightly_or_refused(tmp_path: Path, data: st.DataObject) -> None:
     buffer = io.BytesIO()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.errors import InputError
@@ -147,7 +147,6 @@ def test_a_ledger_that_shrinks_under_its_reader_is_refused(tmp_path: Path) -> No
     pauses=st.lists(st.integers(0, 40), max_size=5),
     block=st.sampled_from([1, 300, 2000, 1 << 20]),
 )
-@settings(max_examples=25)
 def test_reading_in_pieces_with_or_without_cache_is_reading_at_once(
     seed: int, pauses: list[int], block: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

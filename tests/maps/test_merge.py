@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.errors import InputError, OptionError
@@ -73,7 +73,6 @@ def test_tables_are_raters_too(tmp_path: Path, two: tuple[str, str]) -> None:
     assert found.about["merged"][1]["table"] == "people.csv"
 
 
-@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_neither_order_nor_steps_matter(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("maps")

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.coordinates import Coordinates
@@ -72,7 +72,6 @@ def test_constant_scores_average_over_the_place_of_the_hit() -> None:
     assert tied == pytest.approx(((1 + 1 / 2 + 1 / 3) / 3, 1, 1 / 3), abs=1e-7)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from((0.0, 0.5, 1.0)), st.sampled_from((0.0, 0.5, 1.0))), max_size=5),
     st.integers(1, 4),
@@ -122,7 +121,6 @@ def test_one_pixel_box_in_every_space() -> None:
 # Tables
 
 
-@settings(deadline=None)
 @given(scenes(), st.randoms(use_true_random=False))
 def test_scenes_survive_the_tables(found: list[ImageScene], random: Random) -> None:
     order = list(range(len(found)))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.coordinates import Coordinates
@@ -223,7 +223,6 @@ def test_nothing_to_measure_is_none() -> None:
 # Properties
 
 
-@settings(deadline=None)
 @given(scenes(max_predictions=5))
 def test_giving_predictions_twice_never_raises_a_score(found: list[ImageScene]) -> None:
     with within_reach():
@@ -233,7 +232,6 @@ def test_giving_predictions_twice_never_raises_a_score(found: list[ImageScene]) 
     assert (twice["mf1"] or 0) <= (once["mf1"] or 0) + 1e-12
 
 
-@settings(deadline=None)
 @given(scenes())
 def test_truth_scores_itself_perfectly(found: list[ImageScene]) -> None:
     for scene in found:
@@ -246,7 +244,6 @@ def test_truth_scores_itself_perfectly(found: list[ImageScene]) -> None:
         assert figures["mf1"] == about(1)
 
 
-@settings(deadline=None)
 @given(scenes(), st.sampled_from(("greedy-gt", "best-first", "confidence")))
 def test_hungarian_matches_the_most_pairs(found: list[ImageScene], assign: str) -> None:
     best = semantic(found, CLASSES, VERB, OBJECT, {"assign": "hungarian", "ties": "input"})
@@ -256,7 +253,6 @@ def test_hungarian_matches_the_most_pairs(found: list[ImageScene], assign: str) 
         assert best["sigma_total"] >= other["sigma_total"]
 
 
-@settings(deadline=None)
 @given(scenes(max_predictions=5))
 def test_expectation_lies_between_the_bounds_and_so_does_the_order_of_the_file(found: list[ImageScene]) -> None:
     with within_reach():

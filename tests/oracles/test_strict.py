@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from shoe.core.coordinates import Coordinates
 from tests.oracles.boxes import Box
@@ -191,7 +191,6 @@ def test_coordinates_differ_by_one_pixel() -> None:
     assert perfect == {"hico-det", "hico-det-known-object", "ppdm", "upt"}
 
 
-@settings(deadline=None)
 @given(scenes(labels=False))
 def test_truth_without_duplicates_scores_itself_perfectly(found: list[ImageScene]) -> None:
     for scene in found:

@@ -92,6 +92,7 @@ def test_one_row_of_one_cell_is_read(tmp_path: Path) -> None:
     assert notes.boxes == "pixels-0"
 
 
+@pytest.mark.slow
 def test_as_many_columns_as_the_test_set_has_are_the_test_set(tmp_path: Path) -> None:
     official = official_images()
     path = mat(tmp_path / "x.mat", (600, len(official)), {600 * 7: [ROW]})

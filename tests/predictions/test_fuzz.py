@@ -5,11 +5,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.errors import ShoeError
 from shoe.predictions import read_predictions
+from tests.examples import examples
 from tests.predictions import samples
 from tests.predictions.damage import damaged, options, predictions
 
@@ -41,7 +42,7 @@ documents = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400, deadline=None)
+@examples(10)
 @given(document=documents, form=st.sampled_from([None, "qpic", "gen-vlkt", "ppdm", "hoidet", "thid", "mllms", "vlm"]))
 def test_any_document_is_read_or_refused(tmp_path: Path, document: object, form: str | None) -> None:
     path = tmp_path / "document.pkl"

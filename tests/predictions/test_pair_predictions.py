@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark
@@ -22,6 +22,7 @@ from shoe.predictions import read_predictions
 from shoe.predictions.pair_predictions import Pairs, read_pairs
 from shoe.predictions.qpic import read_action_scores
 from tests.damage import damaged_bytes, damaged_json
+from tests.examples import examples
 from tests.predictions import samples
 
 CLASSES = benchmark("hico-det").classes
@@ -240,7 +241,7 @@ odd_pairs = st.lists(st.fixed_dictionaries(dict.fromkeys(KEYS[2:5], leaves), opt
 odd_records = st.lists(st.fixed_dictionaries({"filename": leaves, "box_pairs": odd_pairs | anything}), max_size=3)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@examples(5)
 @given(document=odd_records | anything)
 def test_any_document_is_read_or_refused(tmp_path: Path, document: object) -> None:
     path = tmp_path / "document.pkl"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark
@@ -22,7 +22,6 @@ from tests.tables import tables
 CLASSES = benchmark("hico-det").classes
 WORDS = ["csv", "jsonl", "parquet", "vlm"]
 NUMBERS = ["qpic", "mllms"]
-same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 
 
 def again(table: Interactions, folder: Path, form: str, **options: Any) -> Interactions:
@@ -54,7 +53,6 @@ def in_classes(table: Interactions, seed: int) -> Interactions:
 
 
 @pytest.mark.parametrize("form", WORDS)
-@same_folder
 @given(table=tables())
 def test_words_come_back_exactly(tmp_path: Path, form: str, table: Interactions) -> None:
     table = with_names(table, ["a b.png", 'c"d.jpg', "HICO_test2015_00000002.jpg", "é,\n.jpg", "e"])
@@ -72,7 +70,6 @@ def test_words_come_back_exactly(tmp_path: Path, form: str, table: Interactions)
 
 
 @pytest.mark.parametrize("form", NUMBERS)
-@same_folder
 @given(table=tables(), seed=st.integers(0, 2**32))
 def test_classes_come_back_exactly(tmp_path: Path, form: str, table: Interactions, seed: int) -> None:
     names = [f"HICO_test2015_{i:08d}.jpg" for i in (3, 1, 7, 2, 9)]
@@ -83,12 +80,12 @@ def test_classes_come_back_exactly(tmp_path: Path, form: str, table: Interaction
     assert read.equals(replace(table, sizes=read.sizes))
 
 
-@same_folder
 @given(table=tables())
 def test_the_native_form_holds_everything(tmp_path: Path, table: Interactions) -> None:
     assert again(table, tmp_path, NATIVE).equals(table)
 
 
+@pytest.mark.slow
 def test_official_cells_are_read_by_others(tmp_path: Path) -> None:
     from scipy.io import loadmat
 

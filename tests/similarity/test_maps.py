@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.errors import InputError, OptionError
@@ -79,7 +79,6 @@ def test_the_ensemble_is_the_users_or_the_maps(tmp_path: Path) -> None:
         SimilarityMap.load(tmp_path, "meen")
 
 
-@settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_round_trip(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     names = st.integers(lexicon().nouns, len(lexicon()) - 1).map(lexicon().name)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -240,7 +240,6 @@ class Toy(Similarity):
         return found
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 1000),
     words=st.lists(
