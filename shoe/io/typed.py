@@ -122,5 +122,6 @@ def _opened(node: Any, key: str = "", index: str = "") -> tuple[Any, dict[str, s
 
 def _expected(node: Any) -> str:
     if isinstance(node, inspect.StructType):
-        return f"an object with {', '.join(quote(f.encode_name) for f in node.fields if f.required)}"
+        required = ", ".join(quote(f.encode_name) for f in node.fields if f.required)
+        return f"an object with {required}" if required else "an object"
     return _EXPECTED.get(type(node), "a value of another kind")

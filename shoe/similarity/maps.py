@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -17,10 +16,12 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
+from msgspec import Meta
 
 from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import InputError, quote, unknown_name
 from shoe.core.shipped import shipped
+from shoe.io.typed import explained
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import ids_of
 from shoe.lexicon.store import lexicon
@@ -174,48 +175,36 @@ def is_map(name_or_folder: str | Path) -> bool:
     return name_or_folder in shipped_maps() or os.path.isfile(Path(name_or_folder) / ABOUT)
 
 
-_Text = Annotated[str, msgspec.Meta(min_length=1)]
+def _meant(expected: str, **limits: int) -> Meta:
+    return Meta(**limits, extra={"expected": expected})
+
+
+_RATERS = "one or more raters, each with a name of its own and a model"
+_Name = Annotated[str, _meant("a name", min_length=1)]
 
 
 class _Table(msgspec.Struct, frozen=True):
-    sha256: str | None = None
+    sha256: Annotated[str | None, _meant("the SHA-256 of the table")] = None
 
 
 class _RaterEntry(msgspec.Struct, frozen=True):
-    name: _Text
-    model: _Text
+    name: _Name
+    model: Annotated[str, _meant("who or what is behind the rater", min_length=1)]
     note: str = ""
 
 
 class _Header(msgspec.Struct, frozen=True):
     """What every map.json says; ``format`` is for people."""
 
-    version: Literal[1]
-    name: _Text
-    dataset: _Text
-    scale: tuple[Literal[0], Literal[4]]
-    ensemble: _Text
-    raters: Annotated[list[_RaterEntry], msgspec.Meta(min_length=1)]
+    version: Annotated[Literal[1], _meant(f"{VERSION}, the version that this shoe reads")]
+    name: _Name
+    dataset: Annotated[str, _meant("a dataset's name", min_length=1)]
+    scale: Annotated[tuple[Literal[0], Literal[4]], _meant(f"[0, {HIGHEST}]")]
+    ensemble: Annotated[str, _meant("an ensemble's name", min_length=1)]
+    raters: Annotated[list[_RaterEntry], Meta(min_length=1, extra={"expected": _RATERS, "item": "rater"})]
     verbs: _Table
     objects: _Table
     format: Any = ""
-
-
-_EXPECTED = {
-    "version": f"{VERSION}, the version that this shoe reads",
-    "name": "a name",
-    "dataset": "a dataset's name",
-    "scale": f"[0, {HIGHEST}]",
-    "ensemble": "an ensemble's name",
-    "raters": "one or more raters, each with a name of its own and a model",
-    "model": "who or what is behind the rater",
-    "note": "text",
-    "verbs": "an object that describes verbs.tsv",
-    "objects": "an object that describes objects.tsv",
-    "sha256": "the SHA-256 of the table",
-}
-_STEP = re.compile(r"\w+")
-_AT = re.compile(r"(?:field `(?P<missing>\w+)`)?(?: - at `\$(?P<place>.*)`)?$")
 
 
 def _read_about(path: Path) -> tuple[_Header, dict[str, Any]]:
@@ -231,30 +220,17 @@ def _read_about(path: Path) -> tuple[_Header, dict[str, Any]]:
     try:
         header = msgspec.convert(about, _Header)
     except msgspec.ValidationError as error:
-        at = _AT.search(str(error))
-        steps = _STEP.findall((at and at["place"]) or "") + ([at["missing"]] if at and at["missing"] else [])
-        raise _unexpected(path, about, steps) from None
-    texts = [[name] for name in ("name", "dataset", "ensemble")]
-    texts += [["raters", str(place), name] for place in range(len(header.raters)) for name in ("name", "model")]
-    for steps in texts:
-        if not _at(about, steps).isprintable():
-            raise _unexpected(path, about, steps)
-    if len({rater.name for rater in header.raters}) < len(header.raters):
-        raise _unexpected(path, about, ["raters"])
+        raise explained(path, error, about, _Header, lambda number, _: f"rater {number + 1}") from None
+    texts = [("name", header.name), ("dataset", header.dataset), ("ensemble", header.ensemble)]
+    texts += [("raters", text) for rater in header.raters for text in (rater.name, rater.model)]
+    for field_, text in texts:
+        if not text.isprintable():
+            raise InputError(path, field=field_, found=quote(text), expected="a name that can be printed")
+    names = [rater.name for rater in header.raters]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(path, field="raters", found=f"{quote(name)} twice", expected="a name of its own for each")
     return header, about
-
-
-def _unexpected(path: Path, about: dict[str, Any], steps: list[str]) -> InputError:
-    """Say what stands at a place in map.json instead of what should."""
-    named = next(step for step in reversed(steps) if not step.isdigit())
-    where = re.sub(r"\.(\d+)", r"[\1]", ".".join(steps))
-    return InputError(path, field=where, found=quote(_at(about, steps)), expected=_EXPECTED[named])
-
-
-def _at(value: Any, steps: Sequence[str]) -> Any:
-    for step in steps:
-        value = value[int(step)] if isinstance(value, list) else value.get(step, "nothing")
-    return value
 
 
 def _rater(entry: dict[str, Any]) -> Rater:

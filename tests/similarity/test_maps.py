@@ -188,18 +188,18 @@ def test_a_table_that_is_none(tmp_path: Path, text: bytes) -> None:
     ("field", "value", "message"),
     [
         ("version", 2, "version: found 2, expected 1"),
-        ("scale", [1, 5], r"scale\[0\]: found 1, expected \[0, 4\]"),
+        ("scale", [1, 5], r"scale: found \[1, 5\], expected \[0, 4\]"),
         ("name", "", "name: found ''"),
         ("name", "a\nb", "name: found 'a.*nb', expected a name"),
         ("dataset", 7, "dataset: found 7"),
         ("raters", [], "raters: found"),
         ("raters", [{"name": "one", "model": "m"}] * 2, "raters: found"),
-        ("raters", [{"name": "one"}], r"raters\[0\].model: found 'nothing', expected who or what is behind"),
-        ("raters", [{"name": "one", "model": 7}], r"raters\[0\].model: found 7, expected who or what is behind"),
+        ("raters", [{"name": "one"}], "rater 1: model: found only 'name', expected this key"),
+        ("raters", [{"name": "one", "model": 7}], "rater 1: model: found 7, expected who or what is behind"),
         ("raters", "one", "raters: found 'one', expected one or more raters"),
-        ("verbs", {"sha256": 7}, r"verbs\.sha256: found 7, expected the SHA-256"),
+        ("verbs", {"sha256": 7}, "sha256: found 7, expected the SHA-256"),
         ("verbs", None, "verbs: found None, expected an object"),
-        ("raters", [{"name": "o\tne", "model": "m"}, {"name": "two", "model": "m"}], r"raters\[0\].name: found"),
+        ("raters", [{"name": "o\tne", "model": "m"}, {"name": "two", "model": "m"}], "raters: found"),
     ],
 )
 def test_broken_map_json(tmp_path: Path, field: str, value: Any, message: str) -> None:
