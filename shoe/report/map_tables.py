@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
+import msgspec
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -58,7 +58,7 @@ def heading(similarity: SimilarityMap) -> str:
 
 def as_json(content: dict[str, Any]) -> bytes:
     """Indented JSON, one newline at its end."""
-    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
 
 
 def present(values: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
+from shoe.lexicon.phrases import Reading, parse_phrase
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
@@ -58,6 +59,38 @@ class Explanation:
     basis: Basis
     sense: str
     candidates: tuple[CandidateSense, ...]
+
+
+def explanations(
+    similarity: Similarity, classes: HoiClasses, a: str, b: str, part: str | None = None
+) -> tuple[list[Explanation], bool]:
+    """Explain the values of what a user means by a class and by a prediction.
+
+    Args:
+        similarity: a map, or a WordNet measure.
+        classes: of the dataset.
+        a: a class: a sense (ride.v.01), a class's word (ride), or an interaction (ride horse).
+        b: what was predicted: a word (straddling), or an interaction (straddle pony).
+        part: "verb" or "object", for a word that is both; then neither is an interaction.
+
+    Returns:
+        One for each class sense that ``a`` may be; or one of the verbs and one of the objects, and True, where both are
+        interactions.
+
+    Raises:
+        OptionError: if the dataset has no such class, or ``a`` needs ``part``.
+    """
+    of, predicted = (_interaction(text) if part is None else None for text in (a, b))
+    if of is None or predicted is None:
+        return [explain(similarity, sense, b) for sense in class_senses(classes, a, part)], False
+    senses = interaction_senses(classes, of.verb, of.object)
+    words = (predicted.verb, predicted.object)
+    return [explain(similarity, sense, word) for sense, word in zip(senses, words, strict=True)], True
+
+
+def _interaction(text: str) -> Reading | None:
+    """Verb and object of a text; None where it is no interaction."""
+    return next(iter(parse_phrase(text).readings), None) if " " in text.strip() else None
 
 
 def explain(similarity: Similarity, of: ClassSense, word: str) -> Explanation:

@@ -82,7 +82,7 @@ def test_two_interactions(options: list[str], value: float) -> None:
 def test_no_interaction_and_words_without_a_sense() -> None:
     text = run("no_interaction", "ride")
     assert "verb no_interaction and ride: 0.000 (zero)" in text
-    assert "alike to itself alone, by rule" in text
+    assert "similar to itself alone, by rule" in text
     assert "the word has no sense in WordNet" in run("ride.v.01", "xqzt")
 
 

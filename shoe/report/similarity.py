@@ -1,0 +1,85 @@
+"""Why a class and a word have the value that they have, in the terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shoe.core.errors import printable
+from shoe.similarity import Similarity, SimilarityMap
+from shoe.similarity.explain import CandidateSense, Explanation
+
+
+def similarity_dict(
+    similarity: Similarity, explanations: Sequence[Explanation], interaction: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Collect explanations in the documented keys."""
+    about = {"name": similarity.name, "digest": similarity.digest}
+    if isinstance(similarity, SimilarityMap):
+        about["ensemble"] = similarity.ensemble
+    parts = [_explanation_dict(explanation) for explanation in explanations]
+    return {"similarity": about, "parts": parts, **({} if interaction is None else {"interaction": interaction})}
+
+
+def similarity_lines(found: dict[str, Any]) -> list[str]:
+    """Lay what :func:`similarity_dict` collected out for reading."""
+    about = found["similarity"]
+    raters = f", {about['ensemble']} of the raters that rated a pair" if "ensemble" in about else ""
+    lines = [f"{about['name']} ({about['digest']}){raters}"]
+    for part in found["parts"]:
+        by = f", by {part['sense']}" if "sense" in part else ""
+        of = part["class_word"]
+        if part["class_synset"] not in ("", of):
+            of += f" ({part['class_synset']})"
+        lines += ["", f"{part['part']} {of} and {printable(part['word'])}: {part['value']:.3f} ({part['basis']}{by})"]
+        lines += _candidate_lines(part)
+    if "interaction" in found:
+        how = found["interaction"]
+        weight = "" if how["combine"] == "minimum" else f", weight of the verb {how['weight']:g}"
+        lines += ["", f"interaction: {how['value']:.3f} ({how['combine']}{weight})"]
+    return lines
+
+
+def _explanation_dict(explanation: Explanation) -> dict[str, Any]:
+    return {
+        "part": explanation.of.part,
+        "class_word": explanation.of.word,
+        "class_synset": explanation.of.synset,
+        "word": explanation.word,
+        "value": explanation.value,
+        "basis": explanation.basis.name.lower().replace("_", " "),
+        **({"sense": explanation.sense} if explanation.sense else {}),
+        "candidates": [_candidate_dict(candidate) for candidate in explanation.candidates],
+    }
+
+
+def _candidate_dict(candidate: CandidateSense) -> dict[str, Any]:
+    ratings = {rater: rating for rater, rating in candidate.ratings.items() if rating is not None}
+    return {
+        "synset": candidate.synset,
+        "lemma": candidate.lemma,
+        "reason": candidate.reason,
+        **({} if candidate.value is None else {"value": candidate.value}),
+        **({"ratings": ratings} if ratings else {}),
+    }
+
+
+def _candidate_lines(part: dict[str, Any]) -> list[str]:
+    candidates = part["candidates"]
+    if not part["class_synset"]:
+        return ["  similar to itself alone, by rule"]
+    if not candidates:
+        return ["  the word has no sense in WordNet"]
+    raters = list(dict.fromkeys(rater for candidate in candidates for rater in candidate.get("ratings", {})))
+    rows = [["", "sense", "value", *raters, "found by"]]
+    for candidate in candidates:
+        mark = "*" if candidate["synset"] == part.get("sense") else ""
+        value = f"{candidate['value']:.3f}" if "value" in candidate else "unrated"
+        ratings = [str(candidate.get("ratings", {}).get(rater, "-")) for rater in raters]
+        rows.append([mark, candidate["synset"], value, *ratings, printable(candidate["reason"])])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    unrated = sum("value" not in candidate for candidate in candidates)
+    if unrated:
+        lines.append(f"  {unrated} of {len(candidates)} senses were never rated with this class")
+    return lines
