@@ -42,7 +42,7 @@ PURPOSE = {"predictions": "vlm.jsonl"}
 def task() -> Task:
     """Every fourth image of the sample: enough for several rounds."""
     truth = read_ground_truth(TRUTH)
-    kept = truth.interactions.select_images(np.arange(0, len(truth.interactions.images), 4))
+    kept = truth.interactions.select_images(np.arange(0, len(truth.interactions.images), 10))
     predictions = read_predictions(PREDICTIONS["free text"])
     shown = np.isin(predictions.images, kept.images)
     return Task(predictions.select_images(shown), replace(truth, interactions=kept))
