@@ -72,19 +72,18 @@ def explained(
     where = [] if record is None else [record]
     try:
         for key, index in _STEP.findall(message.rpartition(" - at `")[2] if " - at `" in message else ""):
-            node, words = _opened(node, key, index)
-            if "expected" in words and not isinstance(node, inspect.ListType):
+            inner, words = _opened(node, key, index)
+            if "expected" in words and not isinstance(inner, inspect.ListType):
                 break
             if key:
-                field, value, node = key, value[key], next(f.type for f in node.fields if f.encode_name == key)
+                field, value, node = key, value[key], next(f.type for f in inner.fields if f.encode_name == key)
             elif index == "...":
                 key = next(key for key, item in value.items() if type(item) not in (int, float) or not isfinite(item))
-                field, value, node = f"{field}: {key}", value[key], node.value_type
+                field, value, node = f"{field}: {key}", value[key], inner.value_type
+            elif "item" not in words and field:
+                field, value, node = f"{field}: item {index}", value[int(index)], inner.item_type
             else:
-                value, node = value[int(index)], node.item_type
-                if "item" not in words and field:
-                    field = f"{field}: item {index}"
-                    continue
+                value, node = value[int(index)], inner.item_type
                 where.append(f"{words.get('item', 'item')} {index}" if where else place(int(index), value))
                 field = None if isinstance(_opened(node)[0], inspect.StructType) else field
         else:

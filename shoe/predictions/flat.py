@@ -92,7 +92,7 @@ def read_csv(source: Source) -> Rows:
 def read_flat_lines(source: Source) -> Rows:
     """Read JSON Lines or a JSON list of objects; errors as :func:`read_csv`."""
     keys = chain.from_iterable(record for record in source.records if isinstance(record, dict))
-    wanted = dict.fromkeys(COLUMNS) | _wanted(source, list(dict.fromkeys(keys)))
+    wanted = {name: name for name in COLUMNS} | _wanted(source, list(dict.fromkeys(keys)))
     kinds: dict[str, Any] = dict.fromkeys(_CORNERS, Number) | {"image": ImageName, "verb": str, "object": str}
     needed = [(name, kinds[name]) for name in COLUMNS]
     optional = [(name, Number | None, None) for name in wanted if name in _OPTIONAL]

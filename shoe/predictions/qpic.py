@@ -96,7 +96,7 @@ class _ActionImage(Struct, gc=False):
 def is_qpic(source: Source) -> bool:
     """Tell whether a document is QPIC's, CDN's or Diag-HOI's; one without any box or image is taken for it."""
     if not source.head:
-        return source.document == []
+        return bool(source.document == [])
     return _HOIS in _first(source) and not is_ppdm(source) and not is_gen_vlkt(source)
 
 

@@ -243,7 +243,7 @@ def in_all_or_none(
         InputError: naming the first row that differs from the first one.
     """
     try:
-        return np.fromiter(values, np.float64, len(values))  # type: ignore[arg-type]
+        return np.fromiter(values, np.float64, len(values))
     except TypeError:
         is_given(source, field, values, place)
         return None
