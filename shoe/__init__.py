@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from shoe.version import __version__
 
 if TYPE_CHECKING:
-    from shoe.benchmarks import read_ground_truth
-    from shoe.benchmarks.truth import GroundTruth
+    from shoe.benchmarks import benchmark
+    from shoe.benchmarks.base import Benchmark
+    from shoe.benchmarks.truth import GroundTruth, read_ground_truth
     from shoe.core.coordinates import Coordinates
     from shoe.core.errors import InputError, MissingExtraError, OptionError, ShoeError
     from shoe.core.interactions import Interactions, concatenate
