@@ -14,8 +14,7 @@ from bench_verify import Check, agree
 
 from shoe.benchmarks import read_ground_truth
 from shoe.diagnosis.deltas import Means
-from shoe.diagnosis.diagnose import diagnose
-from shoe.diagnosis.diagnosis import Diagnosis
+from shoe.diagnosis.diagnose import Diagnosis, diagnose
 from shoe.io.native import read_native
 from tests.diagnosis.test_against_oracle import by_numbers
 from tests.oracles.diagnosis import diagnosed

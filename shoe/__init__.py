@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from shoe.core.coordinates import Coordinates
     from shoe.core.errors import InputError, MissingExtraError, OptionError, ShoeError
     from shoe.core.interactions import Interactions, concatenate
-    from shoe.diagnosis.diagnose import diagnose
-    from shoe.diagnosis.diagnosis import Diagnosis
+    from shoe.diagnosis.diagnose import Diagnosis, diagnose
     from shoe.lexicon.phrases import parse_phrase
     from shoe.predictions import read_predictions, write_predictions
     from shoe.protocols.signature import Signature
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from shoe.similarity import load_similarity
 
 _HOMES = {
-    "Diagnosis": "shoe.diagnosis.diagnosis",
+    "Diagnosis": "shoe.diagnosis.diagnose",
     "Coordinates": "shoe.core.coordinates",
     "Benchmark": "shoe.benchmarks.base",
     "GroundTruth": "shoe.benchmarks.truth",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -79,7 +79,7 @@ class Benchmark:
         about: one line a protocol.
         default_protocols: the protocols that are scored where none is named.
         load_published: published sizes by split.
-        flow: rules of its own by which the diagnosis decides on an error type; see :mod:`shoe.diagnosis.flow`.
+        flow: rules of its own by which the diagnosis decides on an error type; see :mod:`shoe.diagnosis.types`.
     """
 
     name: str
@@ -98,7 +98,7 @@ class Benchmark:
     about: Mapping[str, str] = field(default_factory=dict)
     default_protocols: Sequence[str] = ("shoe",)
     load_published: Callable[[], Mapping[str, Published]] | None = None
-    flow: Any = None
+    flow: Sequence[tuple[Sequence[str], str]] | None = None
 
     @cached_property
     def classes(self) -> HoiClasses:

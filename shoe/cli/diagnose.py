@@ -45,7 +45,7 @@ def diagnose(
     """Diagnose predictions: which errors cost mAP, how well pairs are found and verbs named; several models at once.
 
     Each prediction is a true positive or has one error: human box, object box, both boxes, association, duplicate,
-    interaction; ground truth that nothing is about is missed. A delta is the mAP that mending one kind alone would add.
+    interaction; ground truth that nothing is about is missed. A delta is the mAP that fixing one kind alone would add.
 
     Example: shoe diagnose predictions.json --ground-truth instances_test2015.json --figures figures
 
@@ -56,27 +56,25 @@ def diagnose(
     delta_map_non_rare}]; pairs {recall, precision, per_image, human_recall, object_recall, truths, predictions, images,
     rare, non_rare {...}}; negative_ap, negative_ap_diag; interaction_map, interaction_map_rare,
     interaction_map_non_rare; semantic {signature, map, map_rare, map_non_rare; errors {...}; interaction, object_class
-    {count, types; nearness {same, more_general, more_specific, opposite, sibling, near, unrelated, unresolved {count,
-    share, similarity; commonest [{label, said, times}]}}}; wording {gain, equal_map, identity_map, map, matching,
-    charging, credit, verb_credit, object_credit, further, further_gain; confusions [{part, matches, gain, share; word
-    {label, label_sense, said, sense, similarity, nearness}; examples [{image, truth, prediction, true_human_box,
-    true_object_box, human_box, object_box, verb, object, similarity, score, iou, gain}]}]}, absent}; sweeps [{by,
-    points [{threshold, ...pairs, map, map_rare, map_non_rare}]}]; absent; notes. Fractions 0..1; what cannot be
-    measured is left out.
+    {count, types; relation {same, more_general, more_specific, opposite, sibling, similar, unrelated, unresolved
+    {count, share, similarity; commonest [{label, predicted, times}]}}}; vocabulary_gap {gain, exact_map, identity_map,
+    map, matching, false_positives, credit, verb_credit, object_credit, further, further_gain; confusions [{part,
+    matches, gain, share; word {label, label_sense, predicted, sense, similarity, relation}; examples [{image, truth,
+    prediction, true_human_box, true_object_box, human_box, object_box, verb, object, similarity, score, iou,
+    gain}]}]}, absent}; sweeps [{by, points [{threshold, ...pairs, map, map_rare, map_non_rare}]}]; absent; notes.
+    Fractions 0..1; what cannot be measured is left out.
     """
     from shoe.benchmarks import benchmark, read_ground_truth
     from shoe.benchmarks.classes import read_classes
     from shoe.cli.output import write_json
     from shoe.core.errors import InputError, OptionError
-    from shoe.diagnosis.diagnose import diagnose as diagnose_predictions
+    from shoe.diagnosis.diagnose import Diagnosis, PairDiagnosis, diagnose_pairs
+    from shoe.diagnosis.diagnose import diagnose as diagnose_triplets
     from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.box_check import examine_boxes
-    from shoe.predictions.formats import NATIVE
     from shoe.predictions.pair_predictions import holds_pairs, read_pairs
     from shoe.predictions.qpic import read_action_scores
     from shoe.report.diagnosis_json import as_json
-    from shoe.report.diagnosis_terminal import print_findings
-    from shoe.report.findings import findings, findings_of_pairs
+    from shoe.report.diagnosis_terminal import print_diagnoses
     from shoe.report.terminal import console
 
     if figures or images:
@@ -95,29 +93,27 @@ def diagnose(
     table = read_classes(classes, benchmark(dataset).classes) if classes else None
     truth = read_ground_truth(ground_truth, dataset, classes=table, split=split)
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
-    found = []
+    found: dict[str, Diagnosis | PairDiagnosis] = {}
     for name, path, pairs_path in zip(_names(predictions), predictions, of_pairs, strict=True):
         if holds_pairs(path):
             alone = read_pairs(path, boxes=boxes, dataset=dataset, sizes=sizes)
-            found.append(findings_of_pairs(name, alone, truth, no_interaction=no_interaction, sweep=sweep))
+            found[name] = diagnose_pairs(alone, truth, no_interaction=no_interaction)
             if images is not None:
                 print(f"{path}: no pictures: the file holds pairs, not triplets", file=sys.stderr)
             continue
         read, notes = read_predictions_with_notes(path, format=format, boxes=boxes, dataset=dataset, sizes=sizes)
-        diagnosis = diagnose_predictions(
-            read, truth, variant=variant, choice=choice, seed=seed, no_interaction=no_interaction, notes=notes
-        )
-        convention = notes.boxes if notes.format != NATIVE else "xyxy"
-        model = findings(
-            name,
-            diagnosis,
+        found[name] = diagnosis = diagnose_triplets(
+            read,
+            truth,
+            variant=variant,
+            choice=choice,
+            seed=seed,
+            no_interaction=no_interaction,
             similarity=None if similarity == "none" else similarity,
             pairs=read_pairs(pairs_path, dataset=dataset, sizes=sizes) if pairs_path else None,
             action_scores=read_action_scores(path, dataset=dataset),
-            sweep=sweep,
-            remarks=[*examine_boxes(read, truth.interactions, convention).lines(), *notes.lines()],
+            notes=notes,
         )
-        found.append(model)
         if images is not None:
             from shoe.plots.pictures import draw_pictures
             from shoe.plots.style import file_name
@@ -127,11 +123,11 @@ def diagnose(
     if figures is not None:
         from shoe.plots.figures import draw_figures
 
-        _say(figures, draw_figures(found, figures))
+        _say(figures, draw_figures(found, figures, sweeps=sweep))
     if json is not None:
-        write_json(as_json(found, truth), json)
+        write_json(as_json(found, truth, sweeps=sweep), json)
     if json != "-":
-        print_findings(found, truth, console())
+        print_diagnoses(found, truth, console(), sweeps=sweep)
 
 
 def _say(folder: Path, written: list[Path]) -> None:

@@ -63,3 +63,19 @@ def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, revers
     row = np.arange(len(group))
     order = np.lexsort((-row if reverse_ties else row, -score, group))
     return np.sort(order[index_in_group(sizes) < most])
+
+
+def runs(sorted_groups: NDArray[np.integer]) -> tuple[Indices, Indices]:
+    """First element and length of each run of equal values."""
+    start = np.flatnonzero(first_of_each(sorted_groups))
+    return start, np.diff(start, append=len(sorted_groups))
+
+
+def first_largest(sorted_groups: NDArray[np.integer], *values: NDArray[np.floating]) -> Indices:
+    """Index of the largest of each run of equal groups: by the first values, then by the next; the first of equals."""
+    left = np.arange(len(sorted_groups))
+    for value in values:
+        start, size = runs(sorted_groups[left])
+        if len(start):
+            left = left[value[left] == np.repeat(np.maximum.reduceat(value[left], start), size)]
+    return left[first_of_each(sorted_groups[left])]

@@ -10,8 +10,7 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Indices
 from shoe.core.ragged import expand
-from shoe.diagnosis.fixes import State
-from shoe.diagnosis.order import Order
+from shoe.diagnosis.oracles import State
 from shoe.diagnosis.scope import Scope
 from shoe.protocols.options import StrictOptions
 from shoe.scoring.average_precision import average_precision
@@ -36,7 +35,6 @@ class Ranking:
 
     Attributes:
         scope, options: what is ranked, and how classes are averaged.
-        order: all predictions by descending score, whatever their class.
         ranked: (r,) the predictions that are of a class.
         keys: (r,) class and rank of each as one number, ascending.
         starts: (K + 1,) where each class begins.
@@ -44,31 +42,30 @@ class Ranking:
 
     scope: Scope
     options: StrictOptions
-    order: Order
     ranked: Indices
     keys: Indices
     starts: Indices
 
     @classmethod
-    def of(cls, scope: Scope, options: StrictOptions, order: Order) -> Ranking:
+    def of(cls, scope: Scope, options: StrictOptions) -> Ranking:
         """Rank the predictions of a scope."""
-        by_score = order.by_rank[scope.hoi[order.by_rank] >= 0]
+        by_score = scope.by_rank[scope.hoi[scope.by_rank] >= 0]
         ranked = by_score[np.argsort(scope.hoi[by_score].astype(np.uint16), kind="stable")]
         hoi = scope.hoi[ranked].astype(np.int64)
-        keys = hoi * len(order.rank) + order.rank[ranked]
+        keys = hoi * len(scope.rank) + scope.rank[ranked]
         starts = np.searchsorted(hoi, np.arange(len(scope.task.truth.classes) + 1))
-        return cls(scope, options, order, ranked, keys, starts)
+        return cls(scope, options, ranked, keys, starts)
 
     def means(self, state: State) -> Means:
         """Score a state (protocols.md 8.5; IJCV paper 2.3)."""
         scope, options, classes = self.scope, self.options, self.scope.task.truth.classes
         false = state.kept.copy()
-        false[state.owners] = False
+        false[state.true_positives] = False
         false_before = np.concatenate([[0], np.cumsum(false[self.ranked], dtype=np.int32)])
         false_per_class = np.diff(false_before[self.starts])
 
         found = np.flatnonzero(state.found_by >= 0)
-        rank = self.order.rank
+        rank = self.scope.rank
         keys = np.sort(scope.truth_hoi[found] * np.int64(len(rank)) + rank[state.found_by[found]])
         hoi = keys // max(len(rank), 1)
         true_per_class = np.bincount(hoi, minlength=len(classes))

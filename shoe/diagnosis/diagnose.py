@@ -1,36 +1,235 @@
-"""Diagnose predictions: which errors they make, and what mending each kind gains."""
+"""Diagnose predictions: all that ``shoe diagnose`` says, each part computed when it is first asked for."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Indices, Mask
+from shoe.core.arrays import Floats
 from shoe.core.errors import OptionError, unknown_name
 from shoe.core.interactions import Interactions
-from shoe.diagnosis.claims import BEST, Choose, by_map, own_picks, seeded, shared_map
-from shoe.diagnosis.deltas import Ranking
-from shoe.diagnosis.diagnosis import NAMES, Diagnosis, Step
-from shoe.diagnosis.fixes import FIXES, GROUPED, MISSED_GT, Case, State, untouched
-from shoe.diagnosis.flow import NO_PART, ErrorType, TruthStatus
-from shoe.diagnosis.order import Order
-from shoe.diagnosis.overlaps import Overlaps, overlaps
+from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.examples import ErrorExample, examples
+from shoe.diagnosis.interactions import InteractionMap, NegativeAp, interaction_map, negative_ap
+from shoe.diagnosis.localisation import Localised, PairFigures, PairRules, localise, pair_figures, part_of
 from shoe.diagnosis.scope import Scope
-from shoe.diagnosis.variants import VARIANTS, Variant
-from shoe.diagnosis.walk import Walk, walk
+from shoe.diagnosis.semantics import SemanticDiagnosis
+from shoe.diagnosis.sweeps import Sweep, nms_sweep, score_sweep
+from shoe.diagnosis.variants import VARIANTS
 from shoe.matching.task import Task
+from shoe.predictions.box_check import examine_boxes
 from shoe.predictions.notes import ReadNotes
-from shoe.protocols.options import changed
+from shoe.predictions.pair_predictions import Pairs, pairs_of, triplet_scores
+from shoe.protocols.named import DIAG, SEMANTIC
+from shoe.protocols.options import SemanticOptions, changed
+from shoe.protocols.signature import Signature, sign
 from shoe.scoring.score import coordinate_names
+from shoe.similarity import Similarity, load_similarity
 
 CHOICES = ("seeded", "best")
 NO_INTERACTION_CHOICES = ("exclude", "keep")
 _SEEDS = 1 << 32
+
+_ONE_SCORE = "a triplet's score is that of its detection and its interaction together; this figure needs"
+_NEEDS = {
+    "negative_ap": f"{_ONE_SCORE} action_score in each triplet, or a file of pairs with hoi_score_inter or verb_scores",
+    "interaction_map": f"{_ONE_SCORE} action_score in each triplet, or a file of pairs with verb_scores",
+}
+_PAIRS_NEED = {
+    "negative_ap": "the pairs have neither hoi_score_inter nor verb_scores",
+    "interaction_map": "pairs alone do not say which triplets a model gives, and in which order",
+}
+_CUT = (
+    "pairs are those of the triplets: pairs that lost all their triplets to a limit per image count neither against "
+    "precision nor as known to do nothing"
+)
+_BEST_OF_TRIPLETS = (
+    "a pair's interaction score is the highest of its triplets, which is that of all verbs if the file keeps the best "
+    "triplets of an image, and too low if it leaves out verbs by another rule"
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairDiagnosis:
+    """What predicted pairs say, before interactions are classified (IJCV paper 4); each part computed when asked for.
+
+    Attributes:
+        localised: the pairs over the ground truth.
+        facts: what else is in the signature: how pairs were read.
+    """
+
+    localised: Localised
+    facts: dict[str, str]
+
+    @property
+    def table(self) -> Interactions:
+        """What was diagnosed: a row per pair."""
+        return self.localised.pairs.table
+
+    @property
+    def scope(self) -> Scope:
+        """The pairs and ground truths that have a part."""
+        return self.localised.scope
+
+    @property
+    def signature(self) -> Signature:
+        """How the figures came about."""
+        truth = self.scope.task.truth
+        options = changed(DIAG, [f"strict.no-interaction={self.localised.no_interaction}"])
+        return sign(truth.facts() | self.facts | {"diagnosis": "pairs"}, options, protocols=truth.benchmark.protocols)
+
+    @cached_property
+    def pairs(self) -> PairFigures:
+        """Pair localisation: which pairs are found, whatever their interaction."""
+        return pair_figures(self.localised)
+
+    @cached_property
+    def pairs_rare(self) -> PairFigures:
+        """The same for the pairs of rare classes; all predictions stay."""
+        return pair_figures(part_of(self.localised, self.scope.task.truth.classes.rare))
+
+    @cached_property
+    def pairs_non_rare(self) -> PairFigures:
+        """The same for the pairs of the other classes."""
+        return pair_figures(part_of(self.localised, ~self.scope.task.truth.classes.rare))
+
+    @cached_property
+    def negative_ap(self) -> NegativeAp | None:
+        """How well pairs that do nothing are known; None without scores of interaction."""
+        return None if self.localised.pairs.interaction is None else negative_ap(self.localised)
+
+    @property
+    def interaction_map(self) -> InteractionMap | None:
+        """None: pairs alone make no triplets."""
+        return None
+
+    @property
+    def semantic(self) -> SemanticDiagnosis | None:
+        """None: pairs alone have no verbs."""
+        return None
+
+    @property
+    def absent(self) -> dict[str, str]:
+        """For each part that cannot be measured, why."""
+        no_errors = {"errors": "the file holds pairs, not triplets"}
+        return no_errors | _absent(self.negative_ap, self.interaction_map, _PAIRS_NEED)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the figures has to know, one line each."""
+        return ()
+
+    @cached_property
+    def sweeps(self) -> tuple[Sweep, ...]:
+        """Curves: what is left of the figures when pairs are thinned out, by overlap or by score."""
+        return _sweeps(self.localised, None)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Diagnosis(ErrorAnalysis):
+    """All that a diagnosis of triplets says; each part is computed when it is first asked for.
+
+    The error analysis (``types``, ``counts``, ``means``, ``deltas``, ``progression``, ...) is ``ErrorAnalysis``.
+
+    Attributes:
+        similarity: the map by which words are read for their meaning; None where they are not.
+        options: the semantic protocol.
+        pair_file: the model's pairs from a file of their own; None where they are those of the triplets.
+        rules: how pairs are counted.
+        action_scores: (n,) interaction scores of the triplets; None where they are not known.
+        read: how the predictions were read.
+    """
+
+    similarity: Similarity | None = None
+    options: SemanticOptions = SEMANTIC["shoe"]
+    pair_file: Pairs | None = None
+    rules: PairRules = field(default_factory=PairRules)
+    action_scores: Floats | None = None
+    read: ReadNotes | None = None
+
+    @property
+    def table(self) -> Interactions:
+        """What was diagnosed: a row per triplet."""
+        return self.task.predictions
+
+    @cached_property
+    def predicted_pairs(self) -> Pairs:
+        """The model's pairs."""
+        return self.pair_file or pairs_of(self.table, self.action_scores)
+
+    @cached_property
+    def of_pairs(self) -> PairDiagnosis:
+        """What the pairs say."""
+        no_interaction = self.variant.strict.no_interaction
+        localised = localise(self.predicted_pairs, self.task.truth, self.rules, no_interaction)
+        return PairDiagnosis(localised=localised, facts=self.facts)
+
+    @property
+    def pairs(self) -> PairFigures:
+        """Pair localisation: which pairs are found, whatever their interaction (IJCV paper 4.1)."""
+        return self.of_pairs.pairs
+
+    @property
+    def pairs_rare(self) -> PairFigures:
+        """The same for the pairs of rare classes; all predictions stay."""
+        return self.of_pairs.pairs_rare
+
+    @property
+    def pairs_non_rare(self) -> PairFigures:
+        """The same for the pairs of the other classes."""
+        return self.of_pairs.pairs_non_rare
+
+    @property
+    def negative_ap(self) -> NegativeAp | None:
+        """How well pairs that do nothing are known (IJCV paper 4.2.1); None without scores of interaction."""
+        return self.of_pairs.negative_ap
+
+    @cached_property
+    def interaction_map(self) -> InteractionMap | None:
+        """How well the interactions of localised pairs are known (IJCV paper 4.2.2); None without their scores."""
+        scores, pairs = self.action_scores, self.pair_file
+        if scores is None and pairs is not None and pairs.verb_scores is not None:
+            scores = triplet_scores(pairs, self.table)
+        return None if scores is None else interaction_map(self, scores)
+
+    @property
+    def absent(self) -> dict[str, str]:
+        """For each part that cannot be measured, why."""
+        needs = _NEEDS if self.pair_file is None else _NEEDS | {"negative_ap": _PAIRS_NEED["negative_ap"]}
+        return _absent(self.negative_ap, self.interaction_map, needs)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the figures has to know, one line each."""
+        # A native table's numbers are what its coordinates say; no convention was applied to them.
+        convention = self.read.boxes if self.read and self.read.format != "native" else "xyxy"
+        lines = examine_boxes(self.table, self.task.truth.interactions, convention).lines()
+        lines += self.read.lines() if self.read else []
+        if self.pair_file is None:
+            lines += [_CUT] if self.action_scores is None else [_CUT, _BEST_OF_TRIPLETS]
+        return tuple(lines)
+
+    @cached_property
+    def semantic(self) -> SemanticDiagnosis | None:
+        """Semantic relations of wrong words, deltas of SHOE-mAP and the vocabulary gap; None without a similarity."""
+        return None if self.similarity is None else SemanticDiagnosis(self, self.similarity, self.options)
+
+    @cached_property
+    def sweeps(self) -> tuple[Sweep, ...]:
+        """Curves: what is left of the figures when pairs are thinned out, by overlap or by score (IJCV paper 5.3)."""
+        return _sweeps(self.of_pairs.localised, self)
+
+    def examples(self, error: str, most: int = 6) -> list[ErrorExample]:
+        """Cases of an error type: the best-scored ones, of as many images and kinds as there are.
+
+        Args:
+            error: name of one of the seven types, as "human_box".
+            most: how many.
+        """
+        return examples(self, error, most)
 
 
 def diagnose(
@@ -41,150 +240,121 @@ def diagnose(
     choice: str = "seeded",
     seed: int = 0,
     no_interaction: str = "exclude",
+    similarity: str | Path | None = None,
+    protocol: str = "shoe",
+    pairs: Pairs | None = None,
+    action_scores: Floats | None = None,
+    rules: PairRules | None = None,
     notes: ReadNotes | None = None,
 ) -> Diagnosis:
-    """Sort the errors of predictions by type and measure what mending each type gains (IJCV paper 3; protocols.md 8).
-
-    Where a fix may lower mAP: never in ``paper``. In ``released``, because of its averaging (protocols.md 8.5): a class
-    that was tried in vain is left out until a fix gives it its first true positive, or takes its last prediction (then
-    it counts 0); and a class without predictions enters the means of rare and non-rare with its first fix.
+    """Diagnose predictions: all that ``shoe diagnose`` says of them (IJCV paper; docs/protocols.md 8).
 
     Args:
-        predictions: what a model said; words may be any.
-        truth: what is so.
-        variant: ``paper``, or ``released`` for what the toolbox does (see ``shoe.diagnosis.variants``).
+        predictions: n triplets of a model; words may be any.
+        truth: the ground truth.
+        variant: ``paper``, or ``released`` for what the papers' toolbox does (see ``shoe.diagnosis.variants``).
         choice: which of several possible fixes an error gets, in ``paper``: a random one (``seeded``) or the ``best``.
         seed: 0 to 2**32 - 1, for ``seeded``.
         no_interaction: whether the classes that say a person does nothing take part: ``exclude`` or ``keep`` (IJCV
             paper 2.4 and 6.6).
+        similarity: name of a shipped map or baseline, or a map's folder, for the semantic part; without it there is
+            none.
+        protocol: the semantic protocol, ``shoe`` or ``shoe-literal``.
+        pairs: the model's pairs before classification (``read_pairs``); those of the triplets if absent.
+        action_scores: (n,) interaction scores of the triplets (``read_action_scores``); those of ``pairs`` if absent.
+        rules: how pairs are counted; as the papers' toolbox does if absent.
         notes: how the predictions were read (``read_predictions_with_notes``), for the signature.
 
+    Returns:
+        A diagnosis, whose parts are computed when they are first asked for.
+
     Raises:
-        OptionError: for an unknown variant or choice, or a seed out of range.
-        InputError: when predictions and ground truth have no image in common.
+        OptionError: for an unknown variant, choice, protocol or map, or a seed out of range.
+        InputError: when predictions and ground truth have no image in common; and, from the parts that need them, when
+            scores or pairs are not those of the triplets.
+
+    Example:
+        >>> import shoe
+        >>> from shoe.demo import PREDICTIONS, TRUTH
+        >>> truth = shoe.read_ground_truth(TRUTH)
+        >>> found = shoe.diagnose(shoe.read_predictions(PREDICTIONS["free text"]), truth, similarity="hico-det")
+        >>> found.worst, found.counts["object_box"], f"{found.deltas['object_box'].map:.4f}"
+        ('object_box', 140, '0.2073')
+        >>> found.pairs.truths, found.pairs.predictions
+        (552, 372)
+        >>> found.semantic.interaction.words[0]
+        WrongWord(label='ride', predicted='racing', times=3)
+        >>> found.examples("interaction", most=1)[0].predicted.verb
+        'getting off'
     """
-    rules = _rules(variant, choice, seed, no_interaction)
+    for name, value, values in (
+        ("variant", variant, VARIANTS),
+        ("choice", choice, CHOICES),
+        ("choice for no_interaction", no_interaction, NO_INTERACTION_CHOICES),
+        ("semantic protocol", protocol, SEMANTIC),
+    ):
+        if value not in values:
+            raise unknown_name(name, value, values)
+    if not 0 <= seed < _SEEDS:
+        raise OptionError(f"seed: found {seed}, expected 0 to {_SEEDS - 1}")
     task = Task(predictions, truth)
     task.check_images()
     facts = {"coordinates": coordinate_names(predictions)}
     if notes is not None:
         facts |= {"boxes": notes.boxes, "scores": notes.scores}
-    return diagnose_task(task, rules, choice, seed, facts)
-
-
-def diagnose_task(task: Task, variant: Variant, choice: str, seed: int, facts: dict[str, str]) -> Diagnosis:
-    """Diagnose under any variant; see :func:`diagnose`."""
-    options = variant.strict
-    scope = Scope.of(task, options.no_interaction)
-    pairs = overlaps(scope, options.coordinates, options.rule)
-    order = Order.of(task.predictions.score[scope.prediction])
-    found = walk(scope, pairs, order)
-    choose = None if variant.shared_map else BEST if choice == "best" else seeded(scope, seed)
-    mended = _mended(scope, pairs, order, found, choose)
-
-    ranking = Ranking.of(scope, options, order)
-    means = ranking.means(untouched(found.found_by, len(found.types)))
-    scored = {name: ranking.means(state) for name, state in mended.alone.items()}
-    # The first step is the first oracle alone.
-    steps = [means, scored[FIXES[0].name], *(ranking.means(state) for state in mended.sequence[1:])]
-
-    target = found.target.copy()
-    for oracle in FIXES:
-        for prediction, truth in mended.alone[oracle.name].aims:
-            target[prediction] = truth
-    fixed_by = mended.sequence[-1].found_by
-    status = np.select(
-        [found.found_by >= 0, mended.missed], [TruthStatus.FOUND, TruthStatus.MISSED], TruthStatus.COVERED
-    )
-    n, t = len(task.predictions), len(task.truth.interactions)
+    chosen = VARIANTS[variant]
+    chosen = replace(chosen, strict=changed(chosen.strict, [f"strict.no-interaction={no_interaction}"]))
+    options = changed(SEMANTIC[protocol], [f"no-interaction={no_interaction}"])
     return Diagnosis(
         task=task,
-        variant=variant,
+        variant=chosen,
         choice=choice,
         seed=seed,
         facts=facts,
-        types=_spread(found.types, scope.prediction, n).astype(np.int8),
-        target=_spread(_rows(target, scope.truth), scope.prediction, n),
-        truth_status=_spread(status, scope.truth, t).astype(np.int8),
-        found_by=_spread(_rows(found.found_by, scope.prediction), scope.truth, t),
-        fixed_by=_spread(_rows(fixed_by, scope.prediction), scope.truth, t),
-        counts=_counts(found.types, found.found_by, mended.missed),
-        means=means,
-        deltas={name: scored[name].minus(means) for name in NAMES},
-        progression=tuple(
-            Step(oracle.name, after, after.minus(earlier))
-            for oracle, (earlier, after) in zip((*FIXES, MISSED_GT), pairwise(steps), strict=True)
-        ),
-        scope=scope,
-        states=mended.alone,
+        similarity=None if similarity is None else load_similarity(similarity, options.ensemble),
+        options=options,
+        pair_file=pairs,
+        rules=rules or PairRules(),
+        action_scores=action_scores,
+        read=notes,
     )
 
 
-class _Mended(NamedTuple):
-    """Each oracle alone; all of them one after the other; and which truths are missed."""
+def diagnose_pairs(
+    pairs: Pairs, truth: GroundTruth, *, no_interaction: str = "exclude", rules: PairRules | None = None
+) -> PairDiagnosis:
+    """Diagnose what a file of pairs alone can say: pair localisation, and negative AP where pairs are scored.
 
-    alone: dict[str, State]
-    sequence: list[State]
-    missed: Mask
+    Args:
+        pairs: from ``read_pairs``.
+        truth: the ground truth.
+        no_interaction: ``exclude`` or ``keep``.
+        rules: how pairs are counted; as the papers' toolbox does if absent.
 
-
-def _mended(scope: Scope, pairs: Overlaps, order: Order, found: Walk, choose: Choose | None) -> _Mended:
-    """Apply all oracles, by the toolbox's map where errors cannot choose."""
-    owner = None
-    if choose is None:
-        owner = shared_map(scope, pairs, found.types, order, found.found_by)
-        claims = by_map(owner, found.types)
-    else:
-        claims = own_picks(scope, pairs, found.types, order, choose)
-    case = Case(found.types, order, claims)
-    before = untouched(found.found_by, len(found.types))
-    alone = {oracle.name: oracle.apply(before, case) for oracle in (*FIXES, *GROUPED)}
-    sequence = [alone[FIXES[0].name]]
-    for oracle in (*FIXES[1:], MISSED_GT):
-        sequence.append(oracle.apply(sequence[-1], case))
-
-    if owner is None:
-        missed = dropped = sequence[-1].found_by < 0
-    else:
-        missed = (found.found_by < 0) & (owner < 0)
-        # The toolbox's oracle does not look at images without predictions.
-        dropped = missed & (np.bincount(scope.image, minlength=scope.images) > 0)[scope.truth_image]
-    alone[MISSED_GT.name] = replace(before, counted=~dropped)
-    return _Mended(alone, sequence, missed)
-
-
-def _rules(variant: str, choice: str, seed: int, no_interaction: str) -> Variant:
-    if variant not in VARIANTS:
-        raise unknown_name("variant", variant, VARIANTS)
-    if choice not in CHOICES:
-        raise unknown_name("choice", choice, CHOICES)
-    if not 0 <= seed < _SEEDS:
-        raise OptionError(f"seed: found {seed}, expected 0 to {_SEEDS - 1}")
+    Raises:
+        OptionError: for an unknown choice.
+        InputError: when pairs and ground truth have no image in common.
+    """
     if no_interaction not in NO_INTERACTION_CHOICES:
         raise unknown_name("choice for no_interaction", no_interaction, NO_INTERACTION_CHOICES)
-    chosen = VARIANTS[variant]
-    return replace(chosen, strict=changed(chosen.strict, [f"strict.no-interaction={no_interaction}"]))
+    facts = {"coordinates": coordinate_names(pairs.table), "boxes": pairs.notes.boxes if pairs.notes else ""}
+    return PairDiagnosis(localised=localise(pairs, truth, rules, no_interaction), facts=facts)
 
 
-def _counts(types: NDArray[np.int8], found_by: Indices, missed: Mask) -> dict[str, int]:
-    of_type = np.bincount(types, minlength=len(ErrorType)).tolist()
-    counts = {type_.label: of_type[type_] for type_ in ErrorType}
-    return {
-        ErrorType.TRUE_POSITIVE.label: counts[ErrorType.TRUE_POSITIVE.label],
-        **{oracle.name: counts[oracle.name] for oracle in FIXES},
-        MISSED_GT.name: int(missed.sum()),
-        "false_positive": len(types) - counts[ErrorType.TRUE_POSITIVE.label],
-        "false_negative": int((found_by < 0).sum()),
-    }
+def _absent(negative: NegativeAp | None, named: InteractionMap | None, needs: Mapping[str, str]) -> dict[str, str]:
+    """Why figures of interaction classification are missing: no scores, or nothing to measure."""
+    absent = {}
+    if negative is None or negative.all_points is None:
+        absent["negative_ap"] = needs["negative_ap"] if negative is None else "no predicted pair does nothing"
+    if named is None or named.map is None:
+        nothing = "no ground truth has a pair that some prediction has"
+        absent["interaction_map"] = needs["interaction_map"] if named is None else nothing
+    return absent
 
 
-def _rows(places: Indices, rows: Indices) -> Indices:
-    """Places in the scope to rows of a table; -1 stays."""
-    return np.append(rows, NO_PART)[places]
-
-
-def _spread(values: NDArray[np.integer], rows: Indices, size: int) -> Indices:
-    """Values of the rows in scope to all rows of a table; -1 for those that have no part."""
-    spread = np.full(size, NO_PART, np.int64)
-    spread[rows] = values
-    return spread
+def _sweeps(localised: Localised, analysis: ErrorAnalysis | None) -> tuple[Sweep, ...]:
+    """The curves that the pairs allow."""
+    made = [nms_sweep(localised, analysis=analysis)]
+    if localised.pairs.triplets is not None or localised.pairs.detected:
+        made.append(score_sweep(localised, analysis=analysis))
+    return tuple(made)

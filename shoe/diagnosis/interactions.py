@@ -13,10 +13,10 @@ import numpy as np
 from shoe.benchmarks.checks import triplet_name
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import InputError
-from shoe.diagnosis.diagnosis import Diagnosis
-from shoe.diagnosis.flow import ErrorType
-from shoe.diagnosis.overlaps import overlaps
-from shoe.diagnosis.pairs import Localised
+from shoe.core.interactions import Interactions
+from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.localisation import Localised
+from shoe.diagnosis.types import ErrorType
 from shoe.protocols.options import Interpolation, StrictOptions, Ties
 from shoe.scoring.average_precision import average_precision
 from shoe.scoring.ranking import ClassScores, class_scores, mean_over
@@ -94,40 +94,41 @@ def negative_ap(localised: Localised) -> NegativeAp:
     return NegativeAp(float(area), float(np.append(envelope, 0.0)[reached].mean()), len(rows), len(rank))
 
 
-def interaction_map(diagnosis: Diagnosis, scores: Floats) -> InteractionMap:
+def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
     """Average precision of verbs, not classes, on localised pairs, ranked by scores of interaction alone.
 
     Predictions on no true pair leave, and so do ground truths whose pair no prediction has. Who is a true positive and
     who a duplicate is decided by the whole scores, as in the diagnosis; equal interaction scores keep that order. How a
-    curve becomes a number, and whether a verb that was tried in vain counts, is the variant's; ``released`` also keeps
+    curve becomes a number, and whether a verb without a true positive counts, is the variant's; ``released`` also keeps
     the ground truths of images without predictions (IJCV paper 4.2.2, protocols.md 8.9).
 
     Args:
-        diagnosis: of n triplets.
+        analysis: of n triplets.
         scores: (n,) score of interaction of each; NaN where there is none, which only predictions that leave may have.
 
     Raises:
         InputError: if there are not n scores, or naming the first prediction that lacks one.
     """
-    scope, options, task = diagnosis.scope, diagnosis.variant.strict, diagnosis.task
+    scope, options, task = analysis.scope, analysis.variant.strict, analysis.task
     if len(scores) != len(task.predictions):
-        found, expected = f"{len(scores):,} values", f"{len(task.predictions):,}, one a triplet"
+        found, expected = f"{len(scores):,} values", f"{len(task.predictions):,}, one per triplet"
         raise InputError("interaction scores", found=found, expected=expected)
-    classes = task.truth.classes
-    counted = _in_localised_pair(diagnosis)
-    if diagnosis.variant.name == "released":
+    classes, overlaps = task.truth.classes, analysis.overlaps
+    counted = np.zeros(len(scope.truth), bool)
+    counted[overlaps.truth[overlaps.pair]] = True
+    if analysis.variant.name == "released":
         counted |= (np.bincount(scope.image, minlength=scope.images) == 0)[scope.truth_image]
     verbs = np.bincount(scope.truth_verb[counted], minlength=len(classes.verbs))
     hois = np.bincount(scope.truth_hoi[counted], minlength=len(classes))
 
-    in_question = np.isin(diagnosis.types[scope.prediction], _ON_TRUE_PAIRS) & np.append(verbs > 0, False)[scope.verb]
+    types = analysis.assigned.types
+    in_question = np.isin(types, _ON_TRUE_PAIRS) & np.append(verbs > 0, False)[scope.verb]
     entries = np.flatnonzero(in_question)
-    whole = task.predictions.score[scope.prediction[entries]]
-    entries = entries[np.lexsort((-whole, scope.image[entries]))]
+    entries = entries[np.lexsort((-scope.score[entries], scope.image[entries]))]
     rows = scope.prediction[entries]
-    _check_scores(diagnosis, rows[np.isnan(scores[rows])])
+    _check_scores(task.predictions, rows[np.isnan(scores[rows])])
 
-    hits = diagnosis.types[rows] == ErrorType.TRUE_POSITIVE
+    hits = types[entries] == ErrorType.TRUE_POSITIVE
     by_verb, in_mean = _by_category(scope.verb[entries], scores[rows], hits, verbs, options)
     known = scope.hoi[entries] >= 0
     by_hoi, in_means = _by_category(scope.hoi[entries][known], scores[rows][known], hits[known], hois, options)
@@ -154,19 +155,9 @@ def _by_category(
     return scores, in_mean
 
 
-def _in_localised_pair(diagnosis: Diagnosis) -> Mask:
-    """(t,) ground truths whose two boxes some prediction has, by the variant's rule."""
-    options = diagnosis.variant.strict
-    hits = overlaps(diagnosis.scope, options.coordinates, options.rule)
-    localised = np.zeros(len(diagnosis.scope.truth), bool)
-    localised[hits.truth[hits.pair]] = True
-    return localised
-
-
-def _check_scores(diagnosis: Diagnosis, lacking: Indices) -> None:
+def _check_scores(table: Interactions, lacking: Indices) -> None:
     if len(lacking):
-        table = diagnosis.task.predictions
-        place = triplet_name((table.images, table.image.astype(np.int64)), int(lacking[0]))
+        record = triplet_name((table.images, table.image.astype(np.int64)), int(lacking[0]))
         found = f"no score of interaction, as in {len(lacking):,} triplets"
         expected = "one for each: pairs with exactly its boxes, its object and its verb"
-        raise InputError("interaction scores", record=place, found=found, expected=expected)
+        raise InputError("interaction scores", record=record, found=found, expected=expected)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.core.arrays import Indices, Ints
+from shoe.core.arrays import Floats, Indices, Ints
 from shoe.matching.task import Task
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Scope:
     """t ground truths and p predictions, both grouped by image in the truth's order of images.
 
-    Everywhere in this package "a truth" and "a prediction" is a place in these columns; ``truth`` and ``prediction``
+    Everywhere in this package "a truth" and "a prediction" is an index into these columns; ``truth`` and ``prediction``
     lead back to the rows of the tables.
 
     Attributes:
@@ -43,6 +44,40 @@ class Scope:
     def images(self) -> int:
         """Number of the truth's images, those out of scope included."""
         return len(self.task.truth.interactions.images)
+
+    @cached_property
+    def score(self) -> Floats:
+        """(p,) confidence of each prediction."""
+        return self.task.predictions.score[self.prediction]
+
+    @cached_property
+    def by_rank(self) -> Indices:
+        """(p,) the predictions by descending score; of equals the first comes first."""
+        return np.argsort(-self.score, kind="stable")
+
+    @cached_property
+    def rank(self) -> Indices:
+        """(p,) index of each prediction in that order."""
+        rank = np.empty(len(self.by_rank), np.int64)
+        rank[self.by_rank] = np.arange(len(rank))
+        return rank
+
+    def best_of(self, prediction: Indices, truth: Indices, present: Indices | None = None) -> Indices:
+        """Find the best-scored prediction of each truth.
+
+        Args:
+            prediction: (c,) candidates.
+            truth: (c,) the truth that each is a candidate for.
+            present: (t,) a further candidate of each truth; -1 for none.
+
+        Returns:
+            (t,) the best of all; -1 where there is none.
+        """
+        nobody = len(self.rank)
+        rank = np.full(len(self.truth), nobody) if present is None else np.append(self.rank, nobody)[present]
+        np.minimum.at(rank, truth, self.rank[prediction])
+        best: Indices = np.append(self.by_rank, -1)[rank]
+        return best
 
     @classmethod
     def of(cls, task: Task, no_interaction: str) -> Scope:

@@ -15,12 +15,11 @@ from shoe.benchmarks.checks import triplet_name
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
-from shoe.diagnosis.deltas import Means, Ranking
-from shoe.diagnosis.diagnosis import Diagnosis
-from shoe.diagnosis.fixes import untouched
-from shoe.diagnosis.flow import NO_PART, ErrorType
-from shoe.diagnosis.order import Order
-from shoe.diagnosis.pairs import Localised, PairFigures, pair_figures
+from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.deltas import Means
+from shoe.diagnosis.localisation import Localised, PairFigures, pair_figures
+from shoe.diagnosis.oracles import before_fixes
+from shoe.diagnosis.types import ErrorType
 from shoe.matching.nms import Suppression
 from shoe.predictions.pair_predictions import Pairs, find_pairs
 
@@ -37,7 +36,7 @@ class SweepPoint:
     Attributes:
         threshold: which one.
         pairs: of the pairs that are left.
-        means: mAP of the triplets that are left, under the variant of the diagnosis; None without one.
+        means: mAP of the triplets that are left, under the variant of the analysis; None without one.
     """
 
     threshold: float
@@ -60,7 +59,7 @@ class Sweep:
 
 
 def nms_sweep(
-    localised: Localised, thresholds: Sequence[float] = NMS_THRESHOLDS, diagnosis: Diagnosis | None = None
+    localised: Localised, thresholds: Sequence[float] = NMS_THRESHOLDS, analysis: ErrorAnalysis | None = None
 ) -> Sweep:
     """Suppress pairs that lie on better ones, at several overlaps.
 
@@ -72,7 +71,7 @@ def nms_sweep(
     Args:
         localised: pairs over the ground truth.
         thresholds: overlaps up to which a pair stays, 0 to 1.
-        diagnosis: of triplets of the same model, for their mAP.
+        analysis: of triplets of the same model, for their mAP.
 
     Raises:
         OptionError: for a threshold out of range.
@@ -85,11 +84,11 @@ def nms_sweep(
     def suppressed(table: Interactions) -> Callable[[float], Mask]:
         return Suppression(table, np.arange(len(table)), lowest).kept
 
-    return _sweep("nms", localised, thresholds, diagnosis, suppressed)
+    return _sweep("nms", localised, thresholds, analysis, suppressed)
 
 
 def score_sweep(
-    localised: Localised, thresholds: Sequence[float] = SCORE_THRESHOLDS, diagnosis: Diagnosis | None = None
+    localised: Localised, thresholds: Sequence[float] = SCORE_THRESHOLDS, analysis: ErrorAnalysis | None = None
 ) -> Sweep:
     """Keep what a detector is sure enough of, at several thresholds.
 
@@ -99,24 +98,24 @@ def score_sweep(
     Args:
         localised: pairs over the ground truth; those of a file with scores of detection.
         thresholds: scores from which on a pair stays.
-        diagnosis: of triplets of the same model, for their mAP.
+        analysis: of triplets of the same model, for their mAP.
 
     Raises:
         InputError: for pairs of a file without scores of detection, or a triplet whose pair is not among the pairs.
     """
     pairs = localised.pairs
     if pairs.triplets is not None:
-        return _sweep("score", localised, thresholds, diagnosis, lambda table: _from(table.score))
+        return _sweep("score", localised, thresholds, analysis, lambda table: _from(table.score))
     if not pairs.detected:
         found, expected = "pairs without scores of detection", "h_score and o_score of each pair"
         raise InputError("pairs", found=found, expected=expected)
 
     def of_detection(table: Interactions) -> Callable[[float], Mask]:
-        if table is pairs.table or diagnosis is None:
+        if table is pairs.table or analysis is None:
             return _from(table.score)
-        return _from(_detection_of(pairs, table, diagnosis.scope.prediction))
+        return _from(_detection_of(pairs, table, analysis.scope.prediction))
 
-    return _sweep("detection", localised, thresholds, diagnosis, of_detection)
+    return _sweep("detection", localised, thresholds, analysis, of_detection)
 
 
 def _from(score: Floats) -> Callable[[float], Mask]:
@@ -128,9 +127,9 @@ def _detection_of(pairs: Pairs, triplets: Interactions, rows: Indices) -> Floats
     pair = find_pairs(pairs, triplets)
     lost = rows[pair[rows] < 0]
     if len(lost):
-        place = triplet_name((triplets.images, triplets.image.astype(np.int64)), int(lost[0]))
+        record = triplet_name((triplets.images, triplets.image.astype(np.int64)), int(lost[0]))
         found, expected = "no pair with exactly its boxes and object", "all pairs of the triplets"
-        raise InputError("pairs", record=place, found=found, expected=expected)
+        raise InputError("pairs", record=record, found=found, expected=expected)
     return np.append(pairs.table.score, np.nan)[pair]
 
 
@@ -139,53 +138,48 @@ Thinned = Callable[[Interactions], Callable[[float], Mask]]
 
 
 def _sweep(
-    by: str, localised: Localised, thresholds: Sequence[float], diagnosis: Diagnosis | None, thinned: Thinned
+    by: str, localised: Localised, thresholds: Sequence[float], analysis: ErrorAnalysis | None, thinned: Thinned
 ) -> Sweep:
     pairs = localised.pairs
     table = pairs.table if pairs.triplets is None else pairs.triplets
     kept = thinned(table)
-    kept_triplets, scored = kept, None
-    if diagnosis is not None:
-        scored = _Scored(diagnosis)
-        if diagnosis.task.predictions is not table:
-            kept_triplets = thinned(diagnosis.task.predictions)
+    kept_triplets, means_of = kept, None
+    if analysis is not None:
+        means_of = _means_of_some(analysis)
+        if analysis.task.predictions is not table:
+            kept_triplets = thinned(analysis.task.predictions)
     points = []
     for threshold in thresholds:
         mask = kept(threshold)
-        figures = pair_figures(localised, _places(pairs, mask))
+        figures = pair_figures(localised, _first_rows(pairs, mask))
         means = None
-        if scored is not None:
-            means = scored.means(mask if kept_triplets is kept else kept_triplets(threshold))
+        if means_of is not None:
+            means = means_of(mask if kept_triplets is kept else kept_triplets(threshold))
         points.append(SweepPoint(threshold, figures, means))
     return Sweep(by, tuple(points))
 
 
-def _places(pairs: Pairs, kept: Mask) -> Indices:
+def _first_rows(pairs: Pairs, kept: Mask) -> Indices:
     """(pairs,) first row that is left of each, of triplets where pairs come from them; -1 where none is."""
     rows = np.flatnonzero(kept)
-    place = np.full(len(pairs.table), -1, np.int64)
+    first = np.full(len(pairs.table), -1, np.int64)
     if pairs.of_triplet is None:
-        place[rows] = rows
+        first[rows] = rows
     else:
-        place[pairs.of_triplet[rows[::-1]]] = rows[::-1]  # what is written last stays
-    return place
+        first[pairs.of_triplet[rows[::-1]]] = rows[::-1]  # what is written last stays
+    return first
 
 
-class _Scored:
-    """MAP of some of a diagnosis's predictions: what each is about does not hang on the others."""
+def _means_of_some(analysis: ErrorAnalysis) -> Callable[[Mask], Means]:
+    """Prepare to score some rows of the predictions: what each is about does not depend on the others."""
+    scope, types = analysis.scope, analysis.assigned.types
+    right = np.flatnonzero((types == ErrorType.TRUE_POSITIVE) | (types == ErrorType.DUPLICATE))
+    truth = analysis.assigned.target[right]
 
-    def __init__(self, diagnosis: Diagnosis) -> None:
-        self.scope = scope = diagnosis.scope
-        types = diagnosis.types[scope.prediction]
-        self.right = np.flatnonzero((types == ErrorType.TRUE_POSITIVE) | (types == ErrorType.DUPLICATE))
-        self.truth = np.searchsorted(scope.truth, diagnosis.target[scope.prediction[self.right]])
-        self.order = Order.of(diagnosis.task.predictions.score[scope.prediction])
-        self.ranking = Ranking.of(scope, diagnosis.variant.strict, self.order)
+    def means(kept_rows: Mask) -> Means:
+        kept = kept_rows[scope.prediction]
+        left = kept[right]
+        found_by = scope.best_of(right[left], truth[left])
+        return analysis.ranking.means(replace(before_fixes(found_by, len(kept)), kept=kept))
 
-    def means(self, kept_rows: Mask) -> Means:
-        """Score the rows of the predictions that are left."""
-        kept = kept_rows[self.scope.prediction]
-        left = kept[self.right]
-        nobody = np.full(len(self.scope.truth), NO_PART, np.int64)
-        found_by = self.order.best_of(self.right[left], self.truth[left], nobody)
-        return self.ranking.means(replace(untouched(found_by, len(kept)), kept=kept))
+    return means

@@ -10,7 +10,7 @@ from the code are listed in protocols.md 8.6; item by item, what the variants do
 4. Possible targets: ``paper`` the ground truths that share what was right; for an association error those of them with
    the fewest changes, each only once (S1 3.2.1). ``released``: any that shares the human box, or, where that is correct
    nowhere, the object box.
-5. In both every error of the mended type is gone afterwards: it has become a true positive or is removed. In ``paper``
+5. In both every error of the fixed type is gone afterwards: it has become a true positive or is removed. In ``paper``
    it is removed as the lower-scored duplicate of the true positive of its target, or because it has no target.
 6. ``paper``: an oracle looks at the errors of its type alone. ``released``: the map gives each ground truth at most one
    prediction, of any type; where that is of another type, an error of the type at hand is removed, not fixed.
@@ -29,7 +29,7 @@ Beyond that list:
 - Words that are no class get a type, as the flow asks of every prediction, but are in no ranking, in both: the toolbox
   refuses such files (8.1).
 - Missed ground truth: ``paper`` what is without a true positive after all fixes (S1 3.2.3); ``released`` what has
-  neither a true positive nor a place in the map, and its oracle sees only images with predictions (8.5). The last step
+  neither a true positive nor an entry in the map, and its oracle sees only images with predictions (8.5). The last step
   of the progression drops all that is without a true positive, in both, or it would not end at 100.
 - Without no_interaction, in both: such ground truths leave with their boxes, images that lose all leave, and so do
   predictions of the verb no_interaction (8.1).
@@ -39,7 +39,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
+from shoe.protocols.named import DIAG
 from shoe.protocols.options import Interpolation, StrictOptions
 
 
@@ -58,10 +58,9 @@ class Variant:
     shared_map: bool
 
 
-_BY_CODE = STRICT["diag"]
-_BY_TEXT = replace(_BY_CODE, threshold_at=">", ap=Interpolation.ALL_POINTS, zero_tp="zero", unpredicted="zero")
+_BY_TEXT = replace(DIAG, threshold_at=">", ap=Interpolation.ALL_POINTS, zero_tp="zero", unpredicted="zero")
 VARIANTS = {
     variant.name: variant
-    for variant in (Variant("paper", _BY_TEXT, shared_map=False), Variant("released", _BY_CODE, shared_map=True))
+    for variant in (Variant("paper", _BY_TEXT, shared_map=False), Variant("released", DIAG, shared_map=True))
 }
 """By name."""

@@ -1,4 +1,4 @@
-"""Which words are said in the place of which: heat maps whose every cell can be read."""
+"""Which words are predicted for which: heat maps whose every cell can be read."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _LIGHT_TEXT = 0.65
 
 
 class Cell(NamedTuple):
-    """One confusion: the word that is true, the one that was said, and how much that matters (above 0)."""
+    """One confusion: the word that is true, the one that was predicted, and how much that matters (above 0)."""
 
     truth: str
-    said: str
+    predicted: str
     value: float
 
 
 def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str]) -> Figure:
-    """Draw confusions: a row a true word, a column a word that was said, both by what they sum up to.
+    """Draw confusions: a row a true word, a column a predicted word, both by what they sum up to.
 
     Args:
         cells: all confusions; those of the words with the largest are drawn.
@@ -43,16 +43,18 @@ def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str
         show: a number in a few characters.
     """
     rows, columns = _words(cells)
-    values = {(cell.truth, cell.said): cell.value for cell in cells if cell.truth in rows and cell.said in columns}
+    values = {
+        (cell.truth, cell.predicted): cell.value for cell in cells if cell.truth in rows and cell.predicted in columns
+    }
     names = [label(word, _LONGEST, lines=1) for word in rows], [label(word, _LONGEST, lines=1) for word in columns]
-    aside = [0.35 + max(width_of(name) for name in side) for side in names]
+    aside = [0.35 + max(map(width_of, words)) for words in names]
     width = max(4.0, aside[0] + _CELL * len(columns) + 0.6)
     heading = label(title, width - 0.2, bold=True)
     figure = new_figure(0.4 + 0.14 * heading.count("\n") + _CELL * len(rows) + 0.75 * aside[1], width)
     axes = figure.subplots()
     top, bottom = max(values.values()), min(values.values())
-    for (truth, said), value in values.items():
-        x, y = columns.index(said), rows.index(truth)
+    for (truth, predicted), value in values.items():
+        x, y = columns.index(predicted), rows.index(truth)
         depth = log(value / bottom) / log(top / bottom) if top > bottom else 1.0
         depth = _FAINTEST + (1 - _FAINTEST) * depth
         axes.add_patch(_square(x, y, depth))
@@ -68,7 +70,7 @@ def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str
     axes.set_yticks([k + 0.5 for k in range(-1, len(rows))], minor=True)
     axes.grid(which="minor", color="#EBEBEB", linewidth=0.5)
     axes.tick_params(which="minor", length=0)
-    axes.set_xlabel("said", color=GREY)
+    axes.set_xlabel("predicted", color=GREY)
     axes.set_ylabel("true", color=GREY)
     figure.suptitle(heading, x=0.01, ha="left", fontsize=8, fontweight="bold")
     return figure
@@ -78,14 +80,14 @@ def _words(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
     """The words of the largest confusions, as many as there is room for; those with the largest sums first."""
     chosen: tuple[set[str], set[str]] = set(), set()
     for cell in sorted(cells, key=lambda each: (-each.value, each)):
-        pair = cell.truth, cell.said
-        if all(len(side | {word}) <= _MOST for side, word in zip(chosen, pair, strict=True)):
-            for side, word in zip(chosen, pair, strict=True):
-                side.add(word)
-    drawn = [cell for cell in cells if cell.truth in chosen[0] and cell.said in chosen[1]]
+        pair = cell.truth, cell.predicted
+        if all(len(words | {word}) <= _MOST for words, word in zip(chosen, pair, strict=True)):
+            for words, word in zip(chosen, pair, strict=True):
+                words.add(word)
+    drawn = [cell for cell in cells if cell.truth in chosen[0] and cell.predicted in chosen[1]]
     sums: tuple[dict[str, float], dict[str, float]] = {}, {}
     for cell in drawn:
-        for totals, word in zip(sums, (cell.truth, cell.said), strict=True):
+        for totals, word in zip(sums, (cell.truth, cell.predicted), strict=True):
             totals[word] = totals.get(word, 0.0) + cell.value
     rows, columns = (sorted(totals, key=lambda word: (-totals[word], word)) for totals in sums)
     return rows, columns

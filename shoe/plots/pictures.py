@@ -12,11 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from shoe.diagnosis.diagnosis import Diagnosis
+from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.examples import ErrorExample, Shown, examples
+from shoe.diagnosis.oracles import ERRORS
 from shoe.io.files import replacing
-from shoe.plots.examples import Example, Pair, examples
 from shoe.plots.style import BLUE, GREY, INK, ORANGE, in_font, make_folder
-from shoe.report.findings import ERRORS
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -34,11 +34,11 @@ _SMALL = 6000
 """Square pixels of a box that a word could hide."""
 
 
-def draw_pictures(diagnosis: Diagnosis, name: str, folder: Path, pictures: Path | None) -> list[Path]:
+def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path | None) -> list[Path]:
     """Write a grid for each error that there is, as PNG.
 
     Args:
-        diagnosis: of one model.
+        found: of one model.
         name: what the model is called.
         folder: where to.
         pictures: folder of the dataset's images; without it, or where one is missing, boxes stand on grey.
@@ -49,18 +49,18 @@ def draw_pictures(diagnosis: Diagnosis, name: str, folder: Path, pictures: Path 
     make_folder(folder)
     paths = []
     for error in ERRORS:
-        chosen = examples(diagnosis, error)
+        chosen = examples(found, error.name)
         if not chosen:
             continue
-        paths.append(folder / f"{error}.png")
-        count = f"{len(chosen)} of {diagnosis.counts[error]:,}"
-        image = grid(chosen, f"{ERRORS[error].label}: {ERRORS[error].meaning}", f"{count} · {name}", pictures)
+        paths.append(folder / f"{error.name}.png")
+        count = f"{len(chosen)} of {found.counts[error.name]:,}"
+        image = grid(chosen, f"{error.label}: {error.meaning}", f"{count} · {name}", pictures)
         with replacing(paths[-1]) as stream:
             image.save(stream, format="PNG")
     return paths
 
 
-def grid(cases: Sequence[Example], title: str, line: str, pictures: Path | None) -> Image:
+def grid(cases: Sequence[ErrorExample], title: str, line: str, pictures: Path | None) -> Image:
     """Draw cases side by side, under a title and a key to the lines."""
     from PIL import Image, ImageDraw
 
@@ -82,10 +82,10 @@ def grid(cases: Sequence[Example], title: str, line: str, pictures: Path | None)
     return image
 
 
-def _caption(case: Example) -> list[str]:
+def _caption(case: ErrorExample) -> list[str]:
     lines = []
-    if case.said is not None:
-        lines.append(f"said: {case.said.verb} {case.said.noun} ({case.score:.2f})")
+    if case.predicted is not None:
+        lines.append(f"predicted: {case.predicted.verb} {case.predicted.noun} ({case.score:.2f})")
     if case.truth is not None:
         found = "" if case.found is None else f", found at {case.found:.2f}"
         lines.append(f"{'truth' if case.about else 'nearest truth'}: {case.truth.verb} {case.truth.noun}{found}")
@@ -96,11 +96,11 @@ def _caption(case: Example) -> list[str]:
     return lines
 
 
-def _cell(case: Example, pictures: Path | None) -> Image:
+def _cell(case: ErrorExample, pictures: Path | None) -> Image:
     """The picture with both pairs on it."""
     from PIL import Image, ImageDraw
 
-    pairs = [(pair, colour) for pair, colour in ((case.truth, BLUE), (case.said, ORANGE)) if pair is not None]
+    pairs = [(pair, colour) for pair, colour in ((case.truth, BLUE), (case.predicted, ORANGE)) if pair is not None]
     picture, why = _picture(case.image, pictures)
     size = case.size if min(case.size) > 0 else picture.size if picture else _extent([pair for pair, _ in pairs])
     scale = min(_WIDTH / size[0], _HEIGHT / size[1])
@@ -121,7 +121,7 @@ def _cell(case: Example, pictures: Path | None) -> Image:
         left, bottom = corner[0], corner[1] + shown[1]
         taken.append(_tag(draw, Box(left, bottom - 18, left, bottom), why, GREY, taken, []))
     for boxes, pair, colour in placed:
-        word = "truth" if colour == BLUE else "said"
+        word = "truth" if colour == BLUE else "predicted"
         for box, text in zip(boxes, (f"{word}: human", f"{word}: {pair.noun}"), strict=True):
             taken.append(_tag(draw, box, text, colour, taken, small))
     return cell
@@ -142,7 +142,7 @@ class Box(NamedTuple):
         return max(width, 0) * max(height, 0)
 
 
-def _placed(pair: Pair, scale: float, corner: tuple[int, int]) -> tuple[Box, Box]:
+def _placed(pair: Shown, scale: float, corner: tuple[int, int]) -> tuple[Box, Box]:
     """A pair's boxes in the cell; what leaves it is cut off at its edge."""
 
     def moved(box: Sequence[float]) -> Box:
@@ -152,7 +152,7 @@ def _placed(pair: Pair, scale: float, corner: tuple[int, int]) -> tuple[Box, Box
     return moved(pair.human), moved(pair.object)
 
 
-def _extent(pairs: Sequence[Pair]) -> tuple[int, int]:
+def _extent(pairs: Sequence[Shown]) -> tuple[int, int]:
     """A size that all boxes fit into."""
     boxes = [box for pair in pairs for box in (pair.human, pair.object)]
     return max(1, *(int(box[2]) + 1 for box in boxes)), max(1, *(int(box[3]) + 1 for box in boxes))
@@ -243,7 +243,7 @@ def _key(draw: ImageDraw, right: float) -> float:
     for text, colour, dashed in (
         ("object", INK, True),
         ("human", INK, False),
-        ("prediction (said)", ORANGE, None),
+        ("prediction", ORANGE, None),
         ("ground truth", BLUE, None),
     ):
         x -= font.getlength(text)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from shoe.core.coordinates import CommonCoordinates
 from shoe.core.errors import OptionError, unknown_name
-from shoe.protocols.options import STRICT_PREFIX, SemanticOptions, StrictOptions, Ties, changed
+from shoe.core.iou import Overlap
+from shoe.protocols.options import STRICT_PREFIX, Interpolation, SemanticOptions, StrictOptions, Ties, changed
 
 SEMANTIC = {
     options.protocol: options
@@ -16,6 +18,18 @@ SEMANTIC = {
     )
 }
 """SHOE: the decided defaults of docs/protocols.md 10.5, and the pseudo-code to the letter."""
+
+DIAG = StrictOptions(
+    protocol="diag",
+    coordinates=CommonCoordinates.RAW,
+    overlap=Overlap.PIXELS_CROSSING,
+    ap=Interpolation.ELEVEN_ARANGE,
+    empty_images="ignore",
+    no_interaction="exclude",
+    zero_tp="skip",
+    unpredicted="full-only",
+)
+"""Diag-HOI's toolbox, for any benchmark: what a diagnosis scores by (docs/protocols.md 8.5)."""
 
 ABOUT = {
     "shoe": "SHOE with the decided defaults (10.5)",

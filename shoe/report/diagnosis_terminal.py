@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from rich.console import Console
 from rich.table import Table
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import printable
+from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.deltas import Means
-from shoe.diagnosis.pairs import PairFigures
+from shoe.diagnosis.diagnose import Diagnosis
+from shoe.diagnosis.localisation import PairFigures
+from shoe.diagnosis.oracles import ERRORS, GROUPS, NAMES
+from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.diagnosis.sweeps import Sweep
-from shoe.report.diagnosis_meaning import meaning_table, print_meaning
-from shoe.report.findings import ERRORS, GROUPS, Errors, Findings, Semantic
+from shoe.report.diagnosis_json import Models
+from shoe.report.diagnosis_semantics import print_semantics, semantic_table
 from shoe.report.remarks import percent
 from shoe.report.text import many, points, say, table, table_of_models, words
 
@@ -27,146 +31,155 @@ _NARROW = (
     *("human\nbox", "object\nbox", "both\nboxes", "assoc-\niation", "dupli-\ncate", "inter-\naction", "missed\nGT"),
     *("false\npos.", "false\nneg."),
 )
-"""Headings of ``ERRORS`` and ``GROUPS`` for tables that have a column each."""
-_SWEEPS = {
+"""Headings of ``NAMES`` for tables that have a column each."""
+SWEEPS = {
     "nms": "without pairs that overlap a better one by more than a threshold (NMS)",
     "detection": "without pairs whose detection scores less than a threshold",
     "score": "without triplets that score less than a threshold",
 }
 
 
-def print_findings(found: Sequence[Findings], truth: GroundTruth, to: Console) -> None:
-    """Print all that was found out about one model, or several models side by side."""
-    counted = f"{many(found[0].images, 'image')} and {many(found[0].truths, 'triplet')} that count"
+def print_diagnoses(models: Models, truth: GroundTruth, to: Console, *, sweeps: bool = False) -> None:
+    """Print all that was found out about one model, or several models side by side.
+
+    Args:
+        models: one or several.
+        truth: the ground truth of all.
+        to: where.
+        sweeps: whether to thin out pairs at several thresholds too.
+    """
+    first = next(iter(models.values()))
+    counted = f"{many(first.pairs.images, 'image')} and {many(len(first.scope.truth), 'triplet')} that count"
     say(to, f"{truth.classes.name} · {printable(truth.split)} · {counted}", "bold")
-    if len(found) == 1:
-        _print_one(found[0], to)
-    else:
-        _print_several(found, to)
-    for line in _remarks(found):
+    several = len(models) > 1
+    (_print_several if several else _print_one)(models, to)
+    if several and (semantics := {name: each.semantic for name, each in models.items() if each.semantic}):
+        _print_semantics_of_several(semantics, to)
+    for name, found in models.items():
+        for curve in found.sweeps if sweeps else ():
+            say(to, f"{name}: {SWEEPS[curve.by]}" if several else SWEEPS[curve.by])
+            to.print(_sweep_table(curve))
+    for line in _notes(models):
         say(to, line)
-    for model in found:
-        whose = f"{model.name}: " if len(found) > 1 else ""
-        say(to, f"signature  {whose}{model.signature.short()}")
-        if model.semantic is not None:
-            say(to, f"           {whose}{model.semantic.signature.short()}")
+    for name, found in models.items():
+        whose = f"{name}: " if several else ""
+        say(to, f"signature  {whose}{found.signature.short()}")
+        if found.semantic is not None:
+            say(to, f"           {whose}{found.semantic.signature.short()}")
     say(to, "           in full: --json -", "dim")
 
 
-def verdict(errors: Errors) -> str:
+def verdict(found: ErrorAnalysis) -> str:
     """Say which error costs most; nothing if none costs anything."""
-    if errors.worst is None:
-        return ""
-    label, meaning = ERRORS[errors.worst]
-    return f"costs most: {label} ({meaning}): {points(errors.deltas[errors.worst].map)} mAP if mended alone"
+    for error in ERRORS:
+        if error.name == found.worst:
+            gain = points(found.deltas[error.name].map)
+            return f"costs most: {error.label} ({error.meaning}): {gain} mAP if fixed alone"
+    return ""
 
 
-def _print_one(model: Findings, to: Console) -> None:
-    errors = model.errors
-    if errors is None:
-        say(to, f"{model.name} · {many(model.predictions, 'pair')}")
-    else:
-        right = errors.counts["true_positive"]
-        counted = right + errors.counts["false_positive"]
-        part = f"{counted:,} of " if counted != model.predictions else ""
-        total, hits = many(model.predictions, "prediction"), many(right, "true positive")
-        say(to, f"{model.name} · {part}{total} · {hits} · {_how(errors)}")
-        parts = zip(("mAP", "rare", "non-rare"), errors.means, strict=True)
+def _print_one(models: Models, to: Console) -> None:
+    ((name, found),) = models.items()
+    if isinstance(found, Diagnosis):
+        right = found.counts["true_positive"]
+        counted = right + found.counts["false_positive"]
+        part = f"{counted:,} of " if counted != len(found.table) else ""
+        total, hits = many(len(found.table), "prediction"), many(right, "true positive")
+        say(to, f"{name} · {part}{total} · {hits} · {_how(found)}")
+        parts = zip(("mAP", "rare", "non-rare"), found.means, strict=True)
         say(to, "   ".join(f"{part} {percent(value)}" for part, value in parts), "bold")
-        say(to, verdict(errors), "bold")
-        to.print(_error_table(errors, model.semantic, wide=to.width >= _WIDE))
-        to.print(_progression_table(errors))
-    to.print(_sub_task_table([model]))
-    if model.semantic is not None:
-        print_meaning(model.semantic, to)
-    for curve in model.sweeps:
-        say(to, _SWEEPS[curve.by])
-        to.print(_sweep_table(curve))
+        say(to, verdict(found), "bold")
+        to.print(_error_table(found, wide=to.width >= _WIDE))
+        to.print(_progression_table(found))
+    else:
+        say(to, f"{name} · {many(len(found.table), 'pair')}")
+    to.print(_sub_task_table(models))
+    if found.semantic is not None:
+        print_semantics(found.semantic, to)
 
 
-def _print_several(found: Sequence[Findings], to: Console) -> None:
-    digits = 2 if to.width >= _ROOMY else 1
-    models = [(model.name, model.errors) for model in found if model.errors]
-    if models:
-        say(to, f"mAP, and what mending one error alone would add to it ({_how(models[0][1])}); * costs most")
-        to.print(_deltas_table([(name, errors.means, errors.deltas) for name, errors in models], digits))
+def _print_several(models: Models, to: Console) -> None:
+    found = {name: each for name, each in models.items() if isinstance(each, Diagnosis)}
+    if found:
+        how = _how(next(iter(found.values())))
+        say(to, f"mAP, and what fixing one error alone would add to it ({how}); * costs most")
+        to.print(_deltas_table(found, to))
         say(to, "number of cases")
         made = table_of_models("model", *_NARROW)
-        for name, errors in models:
-            made.add_row(words(name), *(_short(errors.counts[error]) for error in (*ERRORS, *GROUPS)))
+        for name, each in found.items():
+            made.add_row(words(name), *(_short(each.counts[error]) for error in NAMES))
         to.print(made)
-    to.print(_sub_task_table(found))
-    meant = [(model.name, model.semantic) for model in found if model.semantic]
-    if meant:
-        say(to, "SHOE-mAP, and what the same oracles add to it; * costs most")
-        to.print(_deltas_table([(name, each.means, each.deltas) for name, each in meant], digits))
-        say(to, "SHOE-mAP: with equal words alone, what meaning adds, and wrong words that are near the right ones")
-        to.print(meaning_table(meant))
-    for model in found:
-        for curve in model.sweeps:
-            say(to, f"{model.name}: {_SWEEPS[curve.by]}")
-            to.print(_sweep_table(curve))
+    to.print(_sub_task_table(models))
 
 
-def _how(errors: Errors) -> str:
+def _print_semantics_of_several(models: Mapping[str, SemanticDiagnosis], to: Console) -> None:
+    say(to, "SHOE-mAP, and what the same oracles add to it; * costs most")
+    to.print(_deltas_table(models, to))
+    say(to, "SHOE-mAP: with exact matches of words, what meaning adds, and wrong words related to the right ones")
+    to.print(semantic_table(models))
+
+
+def _how(found: ErrorAnalysis) -> str:
     """The choices that the short signature does not show."""
-    if errors.variant == "released":
+    if found.variant.name == "released":
         return "as Diag-HOI's toolbox"
-    return f"as Diag-HOI's paper, {'best fixes' if errors.choice == 'best' else f'seed {errors.seed}'}"
+    return f"as Diag-HOI's paper, {'best fixes' if found.choice == 'best' else f'seed {found.seed}'}"
 
 
-def _error_table(errors: Errors, semantic: Semantic | None, *, wide: bool) -> Table:
+def _error_table(found: Diagnosis, *, wide: bool) -> Table:
     """Error types by what they cost, and the same errors in two groups."""
-    by_meaning = semantic.deltas if semantic is not None else {}
+    by_meaning = found.semantic.deltas if found.semantic is not None else {}
     made = table("error", "cases", "Δ mAP", "rare", "non-rare", *(["Δ SHOE"] if by_meaning else []))
     made.add_column("")
     if wide:
         made.add_column("what is wrong", no_wrap=True)
-    most = max(errors.deltas[name].map or 0.0 for name in ERRORS)
-    groups = sorted(GROUPS, key=lambda name: -(errors.deltas[name].map or 0.0))
-    for name in (*errors.ranked, *groups):
-        label, meaning = (ERRORS | GROUPS)[name]
-        delta = errors.deltas[name]
-        cells = [label, f"{errors.counts[name]:,}", *map(points, delta)]
-        cells += [points(by_meaning[name].map)] if by_meaning else []
-        cells += [_bar(delta.map, most) if name in ERRORS else "", *([meaning] if wide else [])]
-        made.add_row(*cells, end_section=name == errors.ranked[-1])
+    most = max(found.deltas[error.name].map or 0.0 for error in ERRORS)
+    for group in (ERRORS, GROUPS):
+        ranked = sorted(group, key=lambda error: -(found.deltas[error.name].map or 0.0))
+        for error in ranked:
+            delta = found.deltas[error.name]
+            cells = [error.label, f"{found.counts[error.name]:,}", *map(points, delta)]
+            cells += [points(by_meaning[error.name].map)] if by_meaning else []
+            cells += [_bar(delta.map, most) if group is ERRORS else "", *([error.meaning] if wide else [])]
+            made.add_row(*cells, end_section=group is ERRORS and error is ranked[-1])
     return made
 
 
-def _progression_table(errors: Errors) -> Table:
-    made = table("mended one after the other", "mAP", "rare", "non-rare", "gain")
-    made.add_row("none", *map(percent, errors.means), "")
-    for step in errors.progression:
-        made.add_row(f"+ {ERRORS[step.name].label}", *map(percent, step.means), points(step.delta.map))
+def _progression_table(found: Diagnosis) -> Table:
+    made = table("fixed one after the other", "mAP", "rare", "non-rare", "gain")
+    made.add_row("none", *map(percent, found.means), "")
+    for error, step in zip(ERRORS, found.progression, strict=True):
+        made.add_row(f"+ {error.label}", *map(percent, step.means), points(step.delta.map))
     return made
 
 
-def _deltas_table(models: Sequence[tuple[str, Means, Mapping[str, Means]]], digits: int) -> Table:
-    """One row a model: its mean, and what each oracle adds."""
+def _deltas_table(models: Mapping[str, Diagnosis] | Mapping[str, SemanticDiagnosis], to: Console) -> Table:
+    """One row per model: its mean, and what each oracle adds."""
+    digits = 2 if to.width >= _ROOMY else 1
     made = table_of_models("model", "mAP", *_NARROW)
-    for name, means, deltas in models:
-        gains = [deltas[error].map if error in deltas else None for error in (*ERRORS, *GROUPS)]
+    for name, found in models.items():
+        gains = [found.deltas[error].map if error in found.deltas else None for error in NAMES]
         cells = [points(gain, digits) for gain in gains]
         worst = max(range(len(ERRORS)), key=lambda k: gains[k] or 0.0)
         if (gains[worst] or 0.0) > 0:
             cells[worst] = f"[bold]{cells[worst]}*[/bold]"
-        made.add_row(words(name), percent(means.map), *cells)
+        made.add_row(words(name), percent(found.means.map), *cells)
     return made
 
 
-def _sub_task_table(found: Sequence[Findings]) -> Table:
+def _sub_task_table(models: Models) -> Table:
     """Pairs and interactions, as in the papers' Table 2; of one model also by rare and other classes, as in Table 5."""
-    headings = ("pairs an\nimage", "pair\nrecall", "pair\nprecision", "human\nrecall", "object\nrecall")
-    made = table_of_models("model" if len(found) > 1 else "classes", *headings, "negative\nAP", "interaction\nmAP")
-    for model in found:
-        named, negative = model.interaction_map, model.negative_ap
+    headings = ("pairs per\nimage", "pair\nrecall", "pair\nprecision", "human\nrecall", "object\nrecall")
+    several = len(models) > 1
+    made = table_of_models("model" if several else "classes", *headings, "negative\nAP", "interaction\nmAP")
+    for name, found in models.items():
+        named, negative = found.interaction_map, found.negative_ap
         parts = (named.map, named.map_rare, named.map_non_rare) if named else (None, None, None)
-        whole = _number(model.pairs.per_image), percent(negative.all_points if negative else None)
-        _add_sub_tasks(made, model.name if len(found) > 1 else "all", model.pairs, parts[0], *whole)
-        if len(found) == 1:
-            _add_sub_tasks(made, "rare", model.pairs_rare, parts[1])
-            _add_sub_tasks(made, "non-rare", model.pairs_non_rare, parts[2])
+        whole = _number(found.pairs.per_image), percent(negative.all_points if negative else None)
+        _add_sub_tasks(made, name if several else "all", found.pairs, parts[0], *whole)
+        if not several:
+            _add_sub_tasks(made, "rare", found.pairs_rare, parts[1])
+            _add_sub_tasks(made, "non-rare", found.pairs_non_rare, parts[2])
     return made
 
 
@@ -178,7 +191,7 @@ def _add_sub_tasks(
 
 
 def _sweep_table(curve: Sweep) -> Table:
-    made = table("threshold", "pairs an\nimage", "pair\nrecall", "pair\nprecision", "mAP", "rare", "non-rare")
+    made = table("threshold", "pairs per\nimage", "pair\nrecall", "pair\nprecision", "mAP", "rare", "non-rare")
     for point in curve.points:
         means = point.means or Means(None, None, None)
         shares = (point.pairs.recall, point.pairs.precision, *means)
@@ -186,15 +199,15 @@ def _sweep_table(curve: Sweep) -> Table:
     return made
 
 
-def _remarks(found: Sequence[Findings]) -> list[str]:
-    """Remarks, each once, with the models that it is about where it is not about all."""
-    models: dict[str, list[str]] = {}
-    for model in found:
-        absent = {**model.absent, **(model.semantic.absent if model.semantic else {})}
+def _notes(models: Models) -> list[str]:
+    """Notes, each once, with the models that it is about where it is not about all."""
+    names: dict[str, list[str]] = {}
+    for name, found in models.items():
+        absent = {**found.absent, **(found.semantic.absent if found.semantic else {})}
         lines = [f"{_PARTS.get(part, part)}: not measured: {why}" for part, why in absent.items()]
-        for line in (*lines, *model.remarks):
-            models.setdefault(line, []).append(model.name)
-    return [line if len(names) == len(found) else f"{', '.join(names)}: {line}" for line, names in models.items()]
+        for line in (*lines, *found.notes):
+            names.setdefault(line, []).append(name)
+    return [line if len(of) == len(models) else f"{', '.join(of)}: {line}" for line, of in names.items()]
 
 
 def _number(value: float | None) -> str:

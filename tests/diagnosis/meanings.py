@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from shoe.diagnosis.semantic import SemanticDiagnosis, diagnose_meaning
+from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.lexicon.expressions import Part
-from tests.diagnosis.pictures import diagnosed
+from tests.diagnosis.by_hand import diagnosed
 from tests.maps.samples import Pairs, written
 from tests.oracles.model import ImageScene
 
@@ -28,9 +28,11 @@ RATINGS: dict[Part, Pairs] = {
 
 
 def write_hand_map(folder: Path) -> Path:
-    written(folder, RATINGS)
+    written(folder, RATINGS, name="by-hand")
     return folder
 
 
-def read_for_meaning(folder: Path, *scenes: ImageScene, protocol: str = "shoe", **options: Any) -> SemanticDiagnosis:
-    return diagnose_meaning(diagnosed(*scenes, **options), similarity=folder, protocol=protocol)
+def read_for_meaning(similarity: Path | str, *scenes: ImageScene, **options: Any) -> SemanticDiagnosis:
+    found = diagnosed(*scenes, similarity=similarity, **options).semantic
+    assert found is not None
+    return found

@@ -11,9 +11,8 @@ from shoe.core.coordinates import Coordinates
 from shoe.core.interactions import Interactions
 from shoe.core.seeded import random_numbers
 from shoe.diagnosis.deltas import Means
-from shoe.diagnosis.diagnose import diagnose_task
-from shoe.diagnosis.diagnosis import Diagnosis
-from shoe.diagnosis.flow import ErrorType, TruthStatus
+from shoe.diagnosis.diagnose import Diagnosis
+from shoe.diagnosis.types import ErrorType, TruthStatus
 from shoe.diagnosis.variants import VARIANTS
 from shoe.matching.task import Task
 from tests.oracles.crowds import crowds
@@ -70,7 +69,8 @@ def diagnosis_of(task: Task, name: Variant, seed: int | None = None, keep: bool 
     """Diagnose a task as it is: ``diagnose`` would take words for labels that the oracle does not."""
     chosen = VARIANTS[name]
     strict = replace(chosen.strict, no_interaction="keep" if keep else "exclude")
-    return diagnose_task(task, replace(chosen, strict=strict), "best" if seed is None else "seeded", seed or 0, {})
+    chosen, choice = replace(chosen, strict=strict), "best" if seed is None else "seeded"
+    return Diagnosis(task=task, variant=chosen, choice=choice, seed=seed or 0)
 
 
 def by_numbers(table: Interactions, seed: int) -> Choose:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from shoe.diagnosis import nearness
+from shoe.diagnosis import relations
 from shoe.lexicon.store import lexicon
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "build-antonyms"
-SHIPPED = Path(nearness.__file__).parent / "data" / "antonyms.tsv"
+SHIPPED = Path(relations.__file__).parent / "data" / "antonyms.tsv"
 
 
 @pytest.fixture(scope="module")

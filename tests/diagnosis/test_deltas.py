@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
-from shoe.diagnosis.diagnosis import Diagnosis
-from shoe.diagnosis.fixes import State, untouched
+from shoe.diagnosis.diagnose import Diagnosis
+from shoe.diagnosis.oracles import State, before_fixes
 from shoe.scoring.strict import strict_score
-from tests.diagnosis.pictures import CLASSES, comparable, diagnosed
+from tests.diagnosis.by_hand import CLASSES, comparable, diagnosed
 from tests.oracles.average_precision import eleven_point
 from tests.oracles.model import ImageScene
 from tests.oracles.scenes import random_scenes
@@ -43,7 +43,7 @@ def test_before_any_fix_the_release_is_its_strict_protocol(found: list[ImageScen
 
 
 def check(found: Diagnosis) -> None:
-    start = untouched(found.states["duplicate"].found_by, len(found.scope.prediction))
+    start = before_fixes(found.assigned.found_by, len(found.scope.prediction))
     before = means_by_hand(found, start)
     assert all(close(*pair) for pair in zip(found.means, before, strict=True))
     for name, state in found.states.items():

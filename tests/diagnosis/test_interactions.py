@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 import shoe
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError
-from shoe.diagnosis.diagnose import diagnose
+from shoe.diagnosis.diagnose import Diagnosis, PairDiagnosis, diagnose, diagnose_pairs
 from shoe.diagnosis.interactions import InteractionMap, interaction_map, negative_ap
-from shoe.diagnosis.pairs import localise, pair_figures
-from shoe.diagnosis.sub_tasks import SubTasks, sub_tasks, sub_tasks_of_pairs
+from shoe.diagnosis.localisation import localise, pair_figures
 from shoe.matching.task import Task
 from shoe.predictions.pair_predictions import Pairs, pairs_of, read_pairs
 from tests.diagnosis.test_against_oracle import diagnosis_of, each_variant
-from tests.diagnosis.test_pairs import CLASSES, moved_copies, tables
+from tests.diagnosis.test_localisation import CLASSES, moved_copies, tables
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import Diagnosed, Variant, diagnosed
 from tests.oracles.diagnosis_map import variant_ap
@@ -205,14 +204,14 @@ def test_missing_scores_are_named() -> None:
     assert interaction_map(diagnosis, np.array([0.5, np.nan])).map == 1
     with pytest.raises(InputError, match=r"image '.*': triplet 0: found no score of interaction, as in 1 triplets"):
         interaction_map(diagnosis, np.array([np.nan, 0.5]))
-    with pytest.raises(InputError, match="found 1 values, expected 2, one a triplet"):
+    with pytest.raises(InputError, match="found 1 values, expected 2, one per triplet"):
         interaction_map(diagnosis, np.array([0.5]))
 
 
 # Both sub-tasks
 
 
-def figures(found: SubTasks) -> tuple[float | None, float | None, float | None]:
+def figures(found: Diagnosis | PairDiagnosis) -> tuple[float | None, float | None, float | None]:
     negative = None if found.negative_ap is None else found.negative_ap.all_points
     return found.pairs.recall, negative, None if found.interaction_map is None else found.interaction_map.map
 
@@ -220,18 +219,18 @@ def figures(found: SubTasks) -> tuple[float | None, float | None, float | None]:
 def test_what_each_file_supports(tmp_path: Path) -> None:
     far = Triplet(NOWHERE, NOWHERE_ELSE, "ride", "horse", 0.3)
     truth, predicted = tables([image([RIDE, Triplet(H2, O2, "hold", "horse")], [RIDE, far])])
-    diagnosis = diagnose(predicted, truth)
     name = truth.interactions.images[0]
 
-    plain = sub_tasks(diagnosis)
+    plain = diagnose(predicted, truth)
     assert figures(plain) == (1 / 2, None, None)
     assert set(plain.absent) == {"negative_ap", "interaction_map"}
     assert all("detection and its interaction together" in reason for reason in plain.absent.values())
-    assert len(plain.notes) == 1
+    assert sum("pairs are those of the triplets" in note for note in plain.notes) == 1
 
-    scored = sub_tasks(diagnosis, action_scores=np.array([0.75, 0.25]))
+    scores = np.array([0.75, 0.25])
+    scored = diagnose(predicted, truth, action_scores=scores)
     assert figures(scored) == (1 / 2, 1, 1)
-    assert (scored.absent, len(scored.notes)) == ({}, 2)
+    assert (scored.absent, len(scored.notes)) == ({}, len(plain.notes) + 1)
 
     def read(*pairs: Pair, **more: object) -> Pairs:
         records = [{"h_box": p.human_box, "o_box": p.object_box, "o_label": p.object, **more} for p in pairs]
@@ -240,19 +239,20 @@ def test_what_each_file_supports(tmp_path: Path) -> None:
 
     all_pairs = [Pair(t.human_box, t.object_box, "horse") for t in (RIDE, far, Triplet(H2, O2, "hold", "horse"))]
     bare = read(*all_pairs)
-    assert figures(sub_tasks(diagnosis, bare)) == (1, None, None)
-    assert sub_tasks(diagnosis, bare).absent["negative_ap"] == "the pairs have neither hoi_score_inter nor verb_scores"
-    assert figures(sub_tasks(diagnosis, bare, np.array([0.75, 0.25]))) == (1, None, 1)
-    assert figures(sub_tasks_of_pairs(bare, truth)) == (1, None, None)
+    assert figures(diagnose(predicted, truth, pairs=bare)) == (1, None, None)
+    absent = diagnose(predicted, truth, pairs=bare).absent
+    assert absent["negative_ap"] == "the pairs have neither hoi_score_inter nor verb_scores"
+    assert figures(diagnose(predicted, truth, pairs=bare, action_scores=scores)) == (1, None, 1)
+    assert figures(diagnose_pairs(bare, truth)) == (1, None, None)
 
     with_best = read(*all_pairs, hoi_score_inter=0.5)
-    assert figures(sub_tasks(diagnosis, with_best)) == (1, 1 / 2, None)
-    assert figures(sub_tasks_of_pairs(with_best, truth)) == (1, 1 / 2, None)
-    assert list(sub_tasks_of_pairs(with_best, truth).absent) == ["interaction_map"]
+    assert figures(diagnose(predicted, truth, pairs=with_best)) == (1, 1 / 2, None)
+    assert figures(diagnose_pairs(with_best, truth)) == (1, 1 / 2, None)
+    assert list(diagnose_pairs(with_best, truth).absent) == ["errors", "interaction_map"]
 
     with_verbs = read(*all_pairs, verb_scores={"ride": 0.5})
-    assert figures(sub_tasks(diagnosis, with_verbs)) == (1, 1 / 2, 1)
-    assert sub_tasks(diagnosis, with_verbs).absent == {}
+    assert figures(diagnose(predicted, truth, pairs=with_verbs)) == (1, 1 / 2, 1)
+    assert diagnose(predicted, truth, pairs=with_verbs).absent == {}
 
 
 def test_scores_that_pairs_need_are_asked_for() -> None:
@@ -274,7 +274,7 @@ def test_pairs_with_all_verbs_say_what_their_triplets_say(scenes: list[ImageScen
     label = task.verb_label[task.predictions.verb]
     scores = np.where(label >= 0, verb_scores[own.of_triplet, label], np.nan)
     diagnosis = diagnosis_of(task, "paper")
-    found = sub_tasks(diagnosis, pairs).interaction_map
+    found = replace(diagnosis, pair_file=pairs).interaction_map
     assert found is not None
     np.testing.assert_array_equal(found.ap, interaction_map(diagnosis, scores).ap)
 
@@ -287,8 +287,7 @@ def test_on_real_truth(shared_data: Path, name: Variant) -> None:
     predictions = moved_copies(truth.interactions, 4)
     rng = np.random.default_rng(2)
     scores = rng.random(len(predictions)).round(2)
-    diagnosis = diagnosis_of(Task(predictions, truth), name)
-    found = sub_tasks(diagnosis, action_scores=scores)
+    found = replace(diagnosis_of(Task(predictions, truth), name), action_scores=scores)
     assert found.interaction_map is not None
     assert found.negative_ap is not None
 

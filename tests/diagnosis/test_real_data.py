@@ -36,7 +36,7 @@ def test_truth_predicts_itself(
 
 
 @both_variants
-def test_each_error_that_was_put_in_is_found_and_mended(truth: GroundTruth, variant: str) -> None:
+def test_each_error_that_was_put_in_is_found_and_fixed(truth: GroundTruth, variant: str) -> None:
     """Every fourth human and every fifth object stands aside; every seventh verb is another."""
     table = truth.interactions
     row = np.arange(len(table))

@@ -16,13 +16,13 @@ from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.diagnose import diagnose
-from shoe.diagnosis.pairs import PairRules, localise, pair_figures
+from shoe.diagnosis.localisation import PairRules, localise, pair_figures
 from shoe.diagnosis.sweeps import NMS_THRESHOLDS, SCORE_THRESHOLDS, Sweep, nms_sweep, score_sweep
 from shoe.matching.nms import pair_nms
 from shoe.predictions.pair_predictions import Pairs, pairs_of
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.test_against_oracle import assert_same, diagnosis_of, each_variant
-from tests.diagnosis.test_pairs import CLASSES, RULES, moved_copies, tables
+from tests.diagnosis.test_localisation import CLASSES, RULES, moved_copies, tables
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import Variant, diagnosed
 from tests.oracles.diagnosis_map import oracle_map

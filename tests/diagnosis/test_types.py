@@ -5,7 +5,7 @@ import pytest
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.diagnosis.diagnose import diagnose
-from tests.diagnosis.pictures import AWAY, CLASSES, O1, O2, P1, P2, diagnosed, image, types
+from tests.diagnosis.by_hand import AWAY, CLASSES, O1, O2, P1, P2, diagnosed, image, types
 from tests.oracles.boxes import Box
 from tests.oracles.model import Triplet, to_tables
 

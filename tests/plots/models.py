@@ -1,19 +1,18 @@
-"""Models to draw: findings of the packaged sample, and as many others like them as a test wants."""
+"""Models to draw: diagnoses of the packaged sample, and as many others like them as a test wants."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from copy import copy
 from functools import cache
+from typing import Any, TypeVar
 
 import numpy as np
 
-from shoe.benchmarks import read_ground_truth
+from shoe.benchmarks.truth import read_ground_truth
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.diagnosis.deltas import Means
-from shoe.diagnosis.diagnose import diagnose
-from shoe.diagnosis.diagnosis import Diagnosis
+from shoe.diagnosis.diagnose import Diagnosis, diagnose
 from shoe.predictions import read_predictions
-from shoe.report.findings import Errors, Findings, findings
 
 NAMES = (
     "cdn_r50",
@@ -25,32 +24,33 @@ NAMES = (
     "W" * 300,
     "",
 )
+"""The worst that models may be called: formulas, marks that turn text round, wide letters, no letters at all."""
+
+Part = TypeVar("Part")
 
 
 @cache
 def diagnosed(name: str) -> Diagnosis:
-    return diagnose(read_predictions(PREDICTIONS[name]), read_ground_truth(TRUTH))
+    return diagnose(read_predictions(PREDICTIONS[name]), read_ground_truth(TRUTH), similarity="hico-det")
 
 
-@cache
-def found(name: str) -> Findings:
-    return findings(name, diagnosed(name), sweep=True)
+def altered(found: Part, **parts: Any) -> Part:
+    """A diagnosis that says something else in some of its parts."""
+    made = copy(found)
+    made.__dict__.update(parts)
+    return made
 
 
-def some(number: int, worst: float = 1.0) -> list[Findings]:
+def some(number: int, worst: float = 1.0) -> dict[str, Diagnosis]:
     """Different models with names of any kind; ``worst`` stretches what errors cost, and may turn it round."""
     rng = np.random.default_rng(number)
-    models = []
+    models = {}
     for k in range(number):
-        model = found(list(PREDICTIONS)[k % len(PREDICTIONS)])
-        assert model.errors is not None
+        model = diagnosed(list(PREDICTIONS)[k % len(PREDICTIONS)])
+        model.sweeps  # noqa: B018 - measured once, for all that are like it
         deltas = {
             error: Means(*(None if value is None else worst * value * rng.uniform(0.3, 1.7) for value in delta))
-            for error, delta in model.errors.deltas.items()
+            for error, delta in model.deltas.items()
         }
-        models.append(replace(model, name=NAMES[k], errors=replace(model.errors, deltas=deltas)))
+        models[NAMES[k]] = altered(model, deltas=deltas)
     return models
-
-
-def errors_of(models: list[Findings]) -> list[tuple[str, Errors]]:
-    return [(model.name, model.errors) for model in models if model.errors]

@@ -228,7 +228,7 @@ def test_what_becomes_of_the_ground_truth(reference: Reference, diagnosis: shoe.
 def test_how_many_ground_truths_may_be_fixed_by_an_error(
     reference: Reference, diagnosis: shoe.Diagnosis, type_: str
 ) -> None:
-    ((predictions, _),) = diagnosis.states[ERRORS[type_]].aims
+    ((predictions, _),) = diagnosis.states[ERRORS[type_]].fixes
     assert len(predictions) == reference.figures_at("diag_hoi best_matching_error_types")[type_]
 
 
@@ -315,9 +315,9 @@ def true_positives(result: Any, truth: shoe.GroundTruth) -> int:
 
 
 def tables_after(diagnosis: shoe.Diagnosis, error: str | None = None) -> tuple[shoe.Interactions, shoe.GroundTruth]:
-    """Predictions and ground truth that take part, once the errors of one type are mended.
+    """Predictions and ground truth that take part, once the errors of one type are fixed.
 
-    A mended prediction has the words of its ground truth, and the very numbers of its boxes: Diag-HOI moves none.
+    A fixed prediction has the words of its ground truth, and the very numbers of its boxes: Diag-HOI moves none.
     """
     scope, predictions, truth = diagnosis.scope, diagnosis.task.predictions, diagnosis.task.truth
     if error is None:
@@ -327,11 +327,11 @@ def tables_after(diagnosis: shoe.Diagnosis, error: str | None = None) -> tuple[s
     state = diagnosis.states[error]
     found = np.flatnonzero(state.found_by >= 0)
     row, target = scope.prediction[state.found_by[found]], scope.truth[found]
-    mended = diagnosis.found_by[target] != row
+    fixed = diagnosis.found_by[target] != row
     columns: dict[str, Any] = {}
     for name in ("human_boxes", "object_boxes", "verb", "object"):
         columns[name] = getattr(predictions, name).copy()
-        columns[name][row[mended]] = getattr(truth.interactions, name)[target[mended]]
+        columns[name][row[fixed]] = getattr(truth.interactions, name)[target[fixed]]
     left = replace(predictions, **columns).select(np.sort(scope.prediction[state.kept]))
     counted = truth.interactions.select(np.sort(scope.truth[state.counted]))
     return left, replace(truth, interactions=counted)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from shoe.core.coordinates import CommonCoordinates
 from shoe.core.iou import Overlap
+from shoe.protocols.named import DIAG
 from shoe.protocols.options import Interpolation, StrictOptions, Ties
 
 _OFFICIAL = StrictOptions(protocol="hico-det")
@@ -36,15 +37,7 @@ PROTOCOLS = {
             no_interaction="exclude",
             truthless="zero",
         ),
-        replace(
-            _PYTHON_FAMILY,
-            protocol="diag",
-            cap=None,
-            empty_images="ignore",
-            no_interaction="exclude",
-            zero_tp="skip",
-            unpredicted="full-only",
-        ),
+        DIAG,
     )
 }
 """By name."""

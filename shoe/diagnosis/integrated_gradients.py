@@ -1,22 +1,18 @@
-"""Which match explains how much of the SHOE-mAP that a map adds to equal words: integrated gradients.
+"""Which match explains how much of the SHOE-mAP that a map adds to exact matches of words: integrated gradients.
 
-All similarities grow together, in a straight line, from those of equal words to the map's, and each match is given what
-its own growth adds to the area under its class's curve on the way (Aumann and Shapley's rule of sharing a cost). So the
-shares of all add up to the whole, matches that play the same part have the same share, and one whose similarity does
-not grow has none. Scores stay, and with them the order of a class's entries.
+All similarities grow together, in a straight line, from those of exact matches to the map's, and each match is given
+what its own growth adds to the area under its class's curve on the way (Aumann and Shapley's rule of sharing a cost).
+So the shares of all add up to the whole, matches that play the same part have the same share, and one whose similarity
+does not grow has none. Scores stay, and with them the order of a class's entries.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices
 from shoe.core.seeded import random_numbers
-from shoe.matching.task import Task
 from shoe.scoring.average_precision import EPSILON
-from shoe.scoring.meaning import Meaning
 from shoe.scoring.scorer import Matches, Scorer
 
 _STEPS = 4
@@ -26,25 +22,7 @@ _NUMBERS = 1 << 19
 """Numbers in a work array at most, where orders of ties are drawn: 4 MB."""
 
 
-def equal_words(task: Task, meaning: Meaning) -> Meaning:
-    """The same words, of which only those that are a label's own are alike."""
-    classes = task.truth.classes
-    values = []
-    for row, label, of_word in (
-        (meaning.verb_row, classes.verb, task.verb_label),
-        (meaning.object_row, classes.object, task.object_label),
-    ):
-        of_row = np.zeros(row.max() + 1, np.int64)
-        of_row[row] = label
-        values.append((of_row[:, None] == of_word).astype(np.float64))
-    return replace(
-        meaning,
-        verbs=replace(meaning.verbs, values=values[0]),
-        objects=replace(meaning.objects, values=values[1]),
-    )
-
-
-def attributed(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
+def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
     """What each match adds to SHOE-mAP between two sets of similarities.
 
     Args:
@@ -74,7 +52,7 @@ def attributed(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
 
 
 def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, number: int) -> Floats:
-    """(orders, m) places of a class's matches among its entries; several where scores tie and orders are drawn."""
+    """(orders, m) ranks of a class's matches among its entries; several where scores tie and orders are drawn."""
     rows = np.concatenate([matches.prediction[truth], false])
     score = scorer.task.predictions.score[rows]
     ascending = np.sort(score)
@@ -86,8 +64,8 @@ def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, num
         return certain
     if scorer.options.ties == "input":
         image = np.concatenate([scorer.truth_image[truth], scorer.task.image[false]])
-        place = np.concatenate([truth, len(scorer.hoi) + false])
-        order = np.lexsort((place, image, above))[None, :]
+        row = np.concatenate([truth, len(scorer.hoi) + false])
+        order = np.lexsort((row, image, above))[None, :]
     else:
         half = min(_ORDERS, max(8, _NUMBERS // (_STEPS * len(rows)))) // 2
         drawn = random_numbers(number, (half, len(rows))) / 2.0**64
@@ -102,7 +80,7 @@ def gradients(rank: Floats, start: Floats, end: Floats, truths: int) -> Floats:
     """How the area under a curve answers to each credit, averaged over orders and over a straight way.
 
     Args:
-        rank: (orders, m) 1-based places of a class's matches in its ranking.
+        rank: (orders, m) 1-based ranks of a class's matches in its ranking.
         start: (m,) their credits where the way starts.
         end: (m,) where it ends.
         truths: ground truths of the class.
@@ -111,19 +89,19 @@ def gradients(rank: Floats, start: Floats, end: Floats, truths: int) -> Floats:
         (m,) mean derivatives of AP (``Interpolation.ALL_POINTS``).
     """
     order = np.argsort(rank, axis=1)
-    places = np.take_along_axis(rank, order, axis=1) + EPSILON
+    ranks = np.take_along_axis(rank, order, axis=1) + EPSILON
     steps = (np.arange(_STEPS) + 0.5)[:, None] / _STEPS
     credit = (start + steps * (end - start))[:, order]
-    precision = np.cumsum(credit, axis=2) / places
+    precision = np.cumsum(credit, axis=2) / ranks
     m = rank.shape[1]
     backwards = precision[:, :, ::-1]
     envelope = np.maximum.accumulate(backwards, axis=2)
-    # The entry, at this place or after it, whose precision is the envelope's.
+    # The entry, at this rank or after it, whose precision is the envelope's.
     peak = np.maximum.accumulate(np.where(backwards == envelope, np.arange(m), 0), axis=2)
     peak, envelope = m - 1 - peak[:, :, ::-1], envelope[:, :, ::-1]
     # A credit counts in the recall that it adds, and in the precision of every entry whose peak it stands before.
-    places = np.broadcast_to(places, peak.shape)
-    weight = credit / np.take_along_axis(places, peak, axis=2)
+    ranks = np.broadcast_to(ranks, peak.shape)
+    weight = credit / np.take_along_axis(ranks, peak, axis=2)
     row = np.arange(peak.shape[0] * peak.shape[1])[:, None] * m
     onto = np.bincount((peak.reshape(-1, m) + row).ravel(), weight.ravel(), minlength=peak.size).reshape(peak.shape)
     before = np.cumsum(onto[:, :, ::-1], axis=2)[:, :, ::-1]

@@ -4,21 +4,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given, settings
 
 from shoe.benchmarks import read_ground_truth
 from shoe.core.errors import OptionError
+from shoe.diagnosis.after_fixes import Tables
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import diagnose
-from shoe.diagnosis.diagnosis import NAMES
-from shoe.diagnosis.mended import Tables
-from shoe.diagnosis.semantic import diagnose_meaning
-from shoe.diagnosis.semantic_record import semantic_dict
+from shoe.diagnosis.oracles import NAMES
 from shoe.scoring.score import score
+from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, comparable, diagnosed, image
 from tests.diagnosis.meanings import read_for_meaning, write_hand_map
-from tests.diagnosis.pictures import AWAY, O1, O2, P1, P2, comparable, diagnosed, image
 from tests.oracles.model import ImageScene, Triplet
 
 RIDE = Triplet(P1, O1, "ride", "horse")
@@ -44,7 +41,7 @@ def near(value: float | None) -> Any:
 
 
 def test_another_word_costs_what_it_lacks(rated: Path) -> None:
-    """Sigma is 3/4, so AP is 9/16; that the prediction is false to equal words costs meaning nothing."""
+    """Sigma is 3/4, so AP is 9/16; that the prediction is false to exact matches costs meaning nothing."""
     scene = image([RIDE], [replace(RIDE, verb="gallop", score=0.9)])
     assert costs(rated, scene) == {
         "map": 9 / 16,
@@ -74,7 +71,7 @@ def test_a_misplaced_box_costs_all(rated: Path, prediction: Triplet, fixed_by: s
     assert {name for name, gain in found.items() if gain == near(1)} == ({fixed_by} if fixed_by else set())
 
 
-def test_a_duplicate_is_charged_by_meaning_too(rated: Path) -> None:
+def test_a_duplicate_is_a_false_positive_by_meaning_too(rated: Path) -> None:
     """The second, in the same place, is matched with nothing: it stands before the second truth's match."""
     other = Triplet(P2, O2, "ride", "horse", 0.5)
     scene = image([RIDE, replace(other, score=1.0)], [replace(RIDE, score=0.9), replace(RIDE, score=0.8), other])
@@ -97,7 +94,7 @@ def test_a_truth_that_only_meaning_finds_may_be_dropped_as_missed(rated: Path) -
 
 
 def test_a_fix_does_not_take_hold_where_another_says_the_same_with_more_confidence(rated: Path) -> None:
-    """The more confident "grip" is matched with or without the fixed prediction, which is left over then."""
+    """The more confident "grip" is matched with or without the fixed prediction, which is unmatched then."""
     hold = replace(RIDE, verb="hold")
     scene = image([hold], [replace(hold, verb="grip", score=0.9), replace(hold, human_box=AWAY, score=0.8)])
     assert costs(rated, scene) == {"map": 1.0, "false_positive": -1.0, "false_negative": None}
@@ -118,15 +115,14 @@ def test_means_of_rare_and_non_rare_classes(rated: Path) -> None:
 def test_before_any_fix_it_is_what_scoring_the_same_tables_gives(
     variant: str, no_interaction: str, found: list[ImageScene]
 ) -> None:
-    diagnosis = diagnosed(*found, variant=variant, no_interaction=no_interaction)
-    result = diagnose_meaning(diagnosis)
-    task = Tables.of(diagnosis).task
+    result = read_for_meaning("hico-det", *found, variant=variant, no_interaction=no_interaction)
+    task = Tables.of(result.analysis).task
     scored = score(
         task.predictions, task.truth, protocols=["shoe"], options=[f"no-interaction={no_interaction}"]
     ).semantic
     assert scored is not None
     assert result.means.map == (None if scored.map is None else pytest.approx(scored.map))
-    assert ("map" in result.absent) == (result.wording is None) == (result.deltas == {}) == (scored.map is None)
+    assert ("map" in result.absent) == (result.vocabulary_gap is None) == (result.deltas == {}) == (scored.map is None)
 
 
 @settings(max_examples=30)
@@ -138,27 +134,25 @@ def test_truth_predicts_itself(found: list[ImageScene]) -> None:
         wide = [t for t in scene.truth if all(b[0] < b[2] and b[1] < b[3] for b in (t.human_box, t.object_box))]
         scene.truth = list(dict.fromkeys(wide))
         scene.predictions, scene.prediction_frame = scene.truth, scene.truth_frame
-    result = diagnose_meaning(diagnosed(*found))
+    result = read_for_meaning("hico-det", *found)
     assert result.means.map in (None, near(1))
     assert all(gain in (None, near(0)) for delta in result.deltas.values() for gain in delta)
     assert len(result.interaction.prediction) == len(result.object_class.prediction) == 0
-    if result.wording is not None:
-        assert (result.wording.equal_map, result.wording.confusions) == (near(1), ())
+    if result.vocabulary_gap is not None:
+        assert (result.vocabulary_gap.exact_map, result.vocabulary_gap.confusions) == (near(1), ())
 
 
 def test_absent_where_scores_are_no_confidences(rated: Path) -> None:
     found = read_for_meaning(rated, image([RIDE], [replace(RIDE, verb="gallop", score=-2.5)]))
     assert found.absent == {"map": "a score of -2.5: SHOE needs scores in 0..1"}
-    assert (found.means, found.deltas, found.wording) == (Means(None, None, None), {}, None)
+    assert (found.means, found.deltas, found.vocabulary_gap) == (Means(None, None, None), {}, None)
     assert len(found.interaction.prediction) == 1
-    assert "map" not in semantic_dict(found)
 
 
 def test_absent_without_ground_truth(rated: Path) -> None:
     for scenes in ([], [image([], [])], [image([], [RIDE])]):
         found = read_for_meaning(rated, *scenes)
         assert found.absent == {"map": "no ground truth"}
-        assert list(semantic_dict(found)) == ["signature", "errors", "interaction", "object_class", "absent"]
 
 
 def test_no_predictions(rated: Path) -> None:
@@ -166,11 +160,12 @@ def test_no_predictions(rated: Path) -> None:
 
 
 def test_unknown_names_are_refused() -> None:
-    found = diagnosed(image([RIDE], []))
-    with pytest.raises(OptionError, match=r"unknown semantic protocol 'sho' \(did you mean shoe\?\)"):
-        diagnose_meaning(found, protocol="sho")
-    with pytest.raises(OptionError, match="unknown similarity 'hico'"):
-        diagnose_meaning(found, similarity="hico")
+    for options, message in (
+        ({"protocol": "sho"}, r"unknown semantic protocol 'sho' \(did you mean shoe\?\)"),
+        ({"similarity": "hico"}, "unknown similarity 'hico'"),
+    ):
+        with pytest.raises(OptionError, match=message):
+            diagnosed(image([RIDE], []), **options)
 
 
 def test_the_signature_names_the_map_the_protocol_and_the_diagnosis(rated: Path) -> None:
@@ -179,36 +174,11 @@ def test_the_signature_names_the_map_the_protocol_and_the_diagnosis(rated: Path)
         str(read_for_meaning(rated, scene, **options).signature)
         for options in ({}, {"protocol": "shoe-literal"}, {"variant": "released"}, {"seed": 1}, {"choice": "best"})
     }
-    found |= {str(diagnose_meaning(diagnosed(scene, no_interaction=n)).signature) for n in ("keep", "exclude")}
+    found |= {str(read_for_meaning("hico-det", scene, no_interaction=n).signature) for n in ("keep", "exclude")}
     assert len(found) == 7
     items = dict(read_for_meaning(rated, scene).signature.items)
     assert (items["map"], items["diagnosis"], items["seed"]) == ("by-hand", "paper", "0")
     assert (items["protocol"], items["no-interaction"]) == ("shoe", "exclude")
-
-
-def test_the_record_is_json_with_the_documented_keys(rated: Path) -> None:
-    found = read_for_meaning(rated, image([RIDE], [replace(RIDE, verb="gallop", score=0.9)]))
-    record = orjson.loads(orjson.dumps(semantic_dict(found)))
-    assert list(record) == ["signature", "map", "map_non_rare", "errors", "interaction", "object_class", "wording"]
-    assert list(record["errors"]) == list(NAMES)
-    assert record["errors"]["false_negative"] == {}
-    assert list(record["errors"]["interaction"]) == ["delta_map", "delta_map_non_rare"]
-    assert record["interaction"] == {
-        "count": 1,
-        "types": {"interaction": 1},
-        "nearness": {
-            "more_specific": {
-                "count": 1,
-                "share": 1.0,
-                "similarity": 0.5,
-                "commonest": [{"label": "ride", "said": "gallop", "times": 1}],
-            }
-        },
-    }
-    assert record["object_class"] == {"count": 0, "types": {}, "nearness": {}}
-    (confusion,) = record["wording"]["confusions"]
-    assert confusion["word"]["said"] == "gallop"
-    assert confusion["examples"][0]["human_box"] == list(P1)
 
 
 @pytest.mark.real_data
@@ -219,21 +189,21 @@ def test_the_whole_test_set_in_other_words(shared_data: Path) -> None:
     hold, motorcycle = table.verbs.index("hold"), table.objects.index("motorcycle")
     verbs, objects = list(table.verbs), list(table.objects)
     verbs[hold], objects[motorcycle] = "gripping", "motorbike"
-    said = replace(table, verbs=tuple(verbs), objects=tuple(objects))
-    diagnosis = diagnose(said, truth, choice="best")
-    found = diagnose_meaning(diagnosis)
+    reworded = replace(table, verbs=tuple(verbs), objects=tuple(objects))
+    found = diagnose(reworded, truth, choice="best", similarity="hico-det").semantic
+    assert found is not None
 
     held, driven = table.verb == hold, table.object == motorcycle
     idle = truth.classes.no_interaction[truth.hoi]
     assert len(found.interaction.prediction) == (held & ~driven).sum()
     assert len(found.object_class.prediction) == (driven & ~idle).sum()
-    assert [kind.nearness for kind in found.object_class.kinds] == ["same"]
-    explained = found.wording
+    assert [each.relation for each in found.object_class.by_relation] == ["same"]
+    explained = found.vocabulary_gap
     assert explained is not None
-    assert explained.identity_map > explained.equal_map
+    assert explained.identity_map > explained.exact_map
     by_part = {confusion.part: confusion for confusion in explained.confusions}
     assert {word.word.label for word in explained.confusions} == {"hold", "motorcycle"}
-    assert (by_part["object"].word.said, by_part["object"].word.nearness) == ("motorbike", "same")
-    assert (by_part["verb"].word.said, by_part["verb"].word.sense) == ("gripping", "grip.v.01")
+    assert (by_part["object"].word.predicted, by_part["object"].word.relation) == ("motorbike", "same")
+    assert (by_part["verb"].word.predicted, by_part["verb"].word.sense) == ("gripping", "grip.v.01")
     assert sum(confusion.share for confusion in explained.confusions) == pytest.approx(1)
     assert (found.means.map or 0) + (found.deltas["interaction"].map or 0) == pytest.approx(1, abs=0.01)

@@ -7,23 +7,23 @@ from dataclasses import replace
 
 import pytest
 
-from shoe.diagnosis.flow import ErrorType
-from shoe.plots.examples import Example, Pair, examples
-from shoe.report.findings import ERRORS
-from tests.diagnosis.pictures import AWAY, O1, O2, P1, P2, diagnosed, image
+from shoe.diagnosis.examples import ErrorExample, Shown, examples
+from shoe.diagnosis.oracles import ERRORS
+from shoe.diagnosis.types import ErrorType
+from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, diagnosed, image
 from tests.oracles.model import ImageScene, Triplet
 from tests.plots.models import diagnosed as demo
 
 RIDE, HOLD = Triplet(P1, O1, "ride", "horse"), Triplet(P2, O2, "hold", "horse")
 
 
-def scene(number: int, *said: tuple[str, float]) -> ImageScene:
-    """An image in which someone rides a horse; what is said of the pair, and how surely."""
-    return image([RIDE], [replace(RIDE, verb=verb, score=score) for verb, score in said], f"{number}.jpg")
+def scene(number: int, *words: tuple[str, float]) -> ImageScene:
+    """An image in which someone rides a horse; what is predicted for the pair, and how surely."""
+    return image([RIDE], [replace(RIDE, verb=verb, score=score) for verb, score in words], f"{number}.jpg")
 
 
-def said(found: list[Example]) -> list[tuple[str, str, float]]:
-    return [(case.image, case.said.verb, case.score) for case in found if case.said and case.score]
+def shown(found: list[ErrorExample]) -> list[tuple[str, str, float]]:
+    return [(case.image, case.predicted.verb, case.score) for case in found if case.predicted and case.score]
 
 
 def test_one_an_image_the_best_scored_first_and_every_kind_before_a_second_of_one() -> None:
@@ -34,8 +34,8 @@ def test_one_an_image_the_best_scored_first_and_every_kind_before_a_second_of_on
         scene(4, ("hold", 0.5), ("ride", 0.1)),
     )
     everything = [("2.jpg", "hold", 0.95), ("3.jpg", "feed", 0.3), ("1.jpg", "hold", 0.9), ("4.jpg", "hold", 0.5)]
-    assert said(examples(result, "interaction")) == everything
-    assert said(examples(result, "interaction", most=2)) == everything[:2]
+    assert shown(examples(result, "interaction")) == everything
+    assert shown(examples(result, "interaction", most=2)) == everything[:2]
     assert examples(result, "duplicate") == []
 
 
@@ -49,16 +49,16 @@ def test_equal_scores_take_turns_by_the_seed_and_the_same_seed_chooses_the_same(
     assert images(3) == images(3)
 
 
-def test_a_case_says_what_was_said_what_is_true_and_how_they_overlap() -> None:
+def test_a_case_says_what_was_predicted_what_is_true_and_how_they_overlap() -> None:
     (case,) = examples(diagnosed(scene(1, ("hold", 0.5), ("ride", 0.25))), "interaction")
     # Boxes by hand name their first and last pixels; pictures have edges.
     edges = (99.0, -1.0, 119.0, 19.0), (99.0, 99.0, 119.0, 119.0)
-    assert case == Example(
+    assert case == ErrorExample(
         image="1.jpg",
         size=case.size,
-        said=Pair(*(case.said.human, case.said.object) if case.said else edges, "hold", "horse"),
+        predicted=Shown(*(case.predicted.human, case.predicted.object) if case.predicted else edges, "hold", "horse"),
         score=0.5,
-        truth=Pair(*edges, "ride", "horse"),
+        truth=Shown(*edges, "ride", "horse"),
         about=True,
         found=0.25,
         overlap=(1.0, 1.0),
@@ -77,12 +77,12 @@ def test_a_case_about_nothing_shows_the_nearest_truth() -> None:
 
 def test_missed_truth_has_no_prediction() -> None:
     (case,) = examples(diagnosed(image([RIDE], [])), "missed_gt")
-    assert (case.said, case.score, case.overlap, case.found) == (None, None, None, None)
+    assert (case.predicted, case.score, case.overlap, case.found) == (None, None, None, None)
     assert case.truth is not None
     assert case.truth.verb == "ride"
 
 
-@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("error", [error.name for error in ERRORS])
 @pytest.mark.parametrize("model", ["detector", "free text"])
 def test_of_real_scenes_each_case_is_of_its_error(model: str, error: str) -> None:
     diagnosis = demo(model)
@@ -96,6 +96,6 @@ def test_of_real_scenes_each_case_is_of_its_error(model: str, error: str) -> Non
     wrong = diagnosis.types == ErrorType[error.upper()]
     assert bool(found) == wrong.any()
     for case in found:
-        assert case.said is not None
+        assert case.predicted is not None
         here = wrong & (table.image == table.images.index(case.image)) & (table.score == case.score)
-        assert case.said.verb in {table.verbs[v] for v in table.verb[here].tolist()}
+        assert case.predicted.verb in {table.verbs[v] for v in table.verb[here].tolist()}

@@ -1,7 +1,7 @@
-"""How near a wrong word is to the right one: the same meaning, a broader one, a sister, the opposite, or none of these.
+"""The semantic relation of a predicted word to the right one: the same meaning, a broader one, the opposite, ...
 
-The relations are WordNet's between two senses; the similarity has its say where it calls two words alike, or finds
-near what WordNet does not connect.
+The relations are WordNet's between two senses; the similarity decides where it says that two words mean the same, or
+finds similar what WordNet does not connect.
 """
 
 from __future__ import annotations
@@ -16,22 +16,25 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Mask
+from shoe.core.arrays import Indices, Ints, Mask
+from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.store import lexicon
+from shoe.matching.task import Task
+from shoe.scoring.meaning import Meaning
 from shoe.similarity.table import Basis, SimilarityTable
 
 Senses = NDArray[np.int32]
 
-NEAR_FROM = 0.5
-"""Similarity from which a word without a relation counts as near: half of the scale, "partly similar" to raters."""
+SIMILAR_FROM = 0.5
+"""Similarity from which a word without a relation counts as similar: half of the scale, "partly similar" to raters."""
 
 _OPPOSITES = Path(__file__).parent / "data" / "antonyms.tsv"
-_PLACES = 1 << 32
+_SENSES = 1 << 32
 
 
-class Nearness(IntEnum):
+class Relation(IntEnum):
     """What a predicted word is to a class's word; of several that hold, the first."""
 
     SAME = 0
@@ -44,10 +47,10 @@ class Nearness(IntEnum):
     """WordNet calls the two senses antonyms: "close" for open."""
     SIBLING = 4
     """Both senses have a direct hypernym in common: "truck" for car."""
-    NEAR = 5
+    SIMILAR = 5
     """None of these, but the similarity is at least 0.5."""
     UNRELATED = 6
-    """None of these. Also no_interaction and any other verb: they are unlike by rule."""
+    """None of these. Also no_interaction and any other verb, whose similarity is 0 by rule."""
     UNRESOLVED = 7
     """WordNet does not have the word."""
 
@@ -58,26 +61,67 @@ class Nearness(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WordNearness:
-    """C classes against W words.
+class PredictedWords:
+    """Predicted words of one part of speech beside the classes' senses; C distinct senses, W words, K classes.
 
     Attributes:
-        code: (C, W) int8 ``Nearness``.
-        sense: (C, W) int32 the word's sense that it holds for; -1 where no sense was looked at.
+        part: the part of speech, "verb" or "object".
+        labels: (C,) the classes' word.
+        synsets: (C,) its sense, "" for no_interaction.
+        row: (K,) which of them each class has.
+        words: (W,) the predicted words.
+        table: their similarities.
+        relation: (C, W) int8 ``Relation``.
+        sense: (C, W) the word's sense that it holds for; -1 where no sense was looked at.
     """
 
-    code: NDArray[np.int8]
+    part: Part
+    labels: tuple[str, ...]
+    synsets: tuple[str, ...]
+    row: Indices
+    words: tuple[str, ...]
+    table: SimilarityTable
+    relation: NDArray[np.int8]
     sense: Senses
 
+    def of(self, table: Interactions) -> Ints:
+        """(n,) which word each triplet of a table has, whose vocabularies begin like this one."""
+        return table.verb if self.part == "verb" else table.object
 
-def word_nearness(
+
+def predicted_words(task: Task, meaning: Meaning, object_words: str) -> tuple[PredictedWords, PredictedWords]:
+    """Put together what is known of verbs, and of objects.
+
+    Args:
+        task: predictions and ground truth.
+        meaning: of the same task, with the senses of the class table.
+        object_words: the option that the meaning was built with.
+    """
+    classes, predictions = task.truth.classes, task.predictions
+
+    def of(part: Part, table: SimilarityTable, row: Indices, label: Ints) -> PredictedWords:
+        labels: tuple[str, ...] = getattr(classes, f"{part}s")
+        synsets: tuple[str, ...] = getattr(classes, f"{part}_synsets")
+        words: tuple[str, ...] = getattr(predictions, f"{part}s")
+        first = np.unique(row, return_index=True)[1].tolist()
+        own = tuple(synsets[k] for k in first)
+        related = word_relations(table, part, own, words, object_words)
+        return PredictedWords(part, tuple(labels[label[k]] for k in first), own, row, words, table, *related)
+
+    return (
+        of("verb", meaning.verbs, meaning.verb_row, classes.verb),
+        of("object", meaning.objects, meaning.object_row, classes.object),
+    )
+
+
+def word_relations(
     table: SimilarityTable,
     part: Part,
     class_synsets: Sequence[str],
     words: Sequence[str],
     object_words: str = "phrase-first",
-) -> WordNearness:
-    """Say how near each word is to each class.
+) -> tuple[NDArray[np.int8], Senses]:
+    """Find the relation of each word to each class.
 
     A word means what its similarity rests on: the sense of the highest value for a class, be it 0. Only a word without
     any such sense, for which nobody rated one, gets the best relation that any of its senses has.
@@ -88,6 +132,9 @@ def word_nearness(
         class_synsets: C names of the classes' senses; "" for no_interaction, which has none.
         words: W predicted words.
         object_words: as for the table (:func:`shoe.lexicon.resolve.resolve`).
+
+    Returns:
+        (C, W) int8 ``Relation``, and (C, W) the word's sense that it holds for; -1 where no sense was looked at.
     """
     candidates = [resolve(word, part, cast(ObjectWords, object_words)).candidates for word in words]
     counts = np.array([len(senses) for senses in candidates], np.int64)
@@ -96,21 +143,21 @@ def word_nearness(
     classes = lexicon().ids_of(class_synsets)
     related = relations(classes, synsets)
 
-    code = np.full(table.values.shape, Nearness.UNRELATED, np.int8)
+    code = np.full(table.values.shape, Relation.UNRELATED, np.int8)
     sense = np.full(code.shape, -1, np.int32)
     known = np.flatnonzero(counts)
     if len(known):
-        # The place among all senses goes along with the relation, so that of equal relations the first sense wins.
-        keyed = related[:, np.searchsorted(synsets, of_word)] * np.int64(_PLACES) + np.arange(len(of_word))
+        # The index among all senses goes along with the relation, so that of equal relations the first sense wins.
+        keyed = related[:, np.searchsorted(synsets, of_word)] * np.int64(_SENSES) + np.arange(len(of_word))
         best = np.minimum.reduceat(keyed, (np.cumsum(counts) - counts)[known], axis=1)
-        code[:, known], sense[:, known] = best // _PLACES, of_word[best % _PLACES]
+        code[:, known], sense[:, known] = best // _SENSES, of_word[best % _SENSES]
         row, word = np.nonzero(table.sense >= 0)
         sense[row, word] = table.sense[row, word]
         code[row, word] = related[row, np.searchsorted(synsets, sense[row, word])]
-    code[table.values == 1] = Nearness.SAME
-    code[(code == Nearness.UNRELATED) & (table.values >= NEAR_FROM)] = Nearness.NEAR
-    code[table.basis == Basis.UNRESOLVED] = Nearness.UNRESOLVED
-    return WordNearness(code, sense)
+    code[table.values == 1] = Relation.SAME
+    code[(code == Relation.UNRELATED) & (table.values >= SIMILAR_FROM)] = Relation.SIMILAR
+    code[table.basis == Basis.UNRESOLVED] = Relation.UNRESOLVED
+    return code, sense
 
 
 def relations(classes: Senses, synsets: Senses) -> NDArray[np.int8]:
@@ -121,19 +168,19 @@ def relations(classes: Senses, synsets: Senses) -> NDArray[np.int8]:
         synsets: (S,) predicted senses.
 
     Returns:
-        (C, S) ``Nearness`` of each predicted sense to each class's; UNRELATED where WordNet does not connect them.
+        (C, S) ``Relation`` of each predicted sense to each class's; UNRELATED where WordNet does not connect them.
     """
-    found = np.full((len(classes), len(synsets)), Nearness.UNRELATED, np.int8)
+    found = np.full((len(classes), len(synsets)), Relation.UNRELATED, np.int8)
     parents, parent = _listed(_direct(s) for s in synsets.tolist())
     ancestors, ancestor = _listed(_above(s) for s in synsets.tolist())
     for row, sense in zip(found, classes.tolist(), strict=True):
         if sense < 0:
             continue
-        row[parents[_one_of(parent, _direct(sense))]] = Nearness.SIBLING
-        row[_one_of(synsets, _opposites().get(sense, frozenset()))] = Nearness.OPPOSITE
-        row[ancestors[ancestor == sense]] = Nearness.MORE_SPECIFIC
-        row[_one_of(synsets, _above(sense))] = Nearness.MORE_GENERAL
-        row[synsets == sense] = Nearness.SAME
+        row[parents[_one_of(parent, _direct(sense))]] = Relation.SIBLING
+        row[_one_of(synsets, _opposites().get(sense, frozenset()))] = Relation.OPPOSITE
+        row[ancestors[ancestor == sense]] = Relation.MORE_SPECIFIC
+        row[_one_of(synsets, _above(sense))] = Relation.MORE_GENERAL
+        row[synsets == sense] = Relation.SAME
     return found
 
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Indices, Ints
 from shoe.core.coordinates import CommonCoordinates, Coordinates, converted
 from shoe.core.interactions import Interactions
-from shoe.diagnosis.diagnosis import Diagnosis
-from shoe.diagnosis.fixes import State
+from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.oracles import State
 from shoe.matching.task import Task
 
 Column = TypeVar("Column", bound=NDArray[Any])
@@ -26,8 +26,8 @@ Column = TypeVar("Column", bound=NDArray[Any])
 class Tables:
     """The part of both tables that a diagnosis looks at; p predictions, t ground truths.
 
-    All boxes are continuous edges, so that a ground truth's can stand in a prediction's row whatever the frames of the
-    two files. The vocabularies of the predictions end with the labels of the dataset that they lack.
+    All boxes are continuous edges, so that a ground truth's can stand in a prediction's row whatever the coordinates of
+    the two files. The vocabularies of the predictions end with the labels of the dataset that they lack.
 
     Attributes:
         whole: the tables as they were read.
@@ -36,7 +36,7 @@ class Tables:
         truth: (t,) the same of each ground truth.
         row: (p,) the row, in ``task``, of each prediction of the diagnosis' scope. Ground truths are in its order.
         verb, object: word of each of the dataset's verbs and objects in the predictions' vocabularies.
-        found_by: (t,) place in the scope of the true positive before any fix; -1 where there is none.
+        found_by: (t,) index in the scope of the true positive before any fix; -1 where there is none.
     """
 
     whole: Task
@@ -49,28 +49,26 @@ class Tables:
     found_by: Indices
 
     @classmethod
-    def of(cls, diagnosis: Diagnosis) -> Tables:
-        """Take from the tables what has a part in a diagnosis."""
-        scope, classes = diagnosis.scope, diagnosis.task.truth.classes
+    def of(cls, analysis: ErrorAnalysis) -> Tables:
+        """Take from the tables what has a part in an analysis."""
+        scope, whole = analysis.scope, analysis.task
         order = np.argsort(scope.prediction, kind="stable")
         row = np.empty(len(order), np.int64)
         row[order] = np.arange(len(order))
-        predictions = _edges(diagnosis.task.predictions.select(scope.prediction[order]))
-        truths = _edges(diagnosis.task.truth.interactions.select(scope.truth))
-        verbs, verb = _extended(predictions.verbs, classes.verbs)
-        objects, object_ = _extended(predictions.objects, classes.objects)
+        predictions = _edges(whole.predictions.select(scope.prediction[order]))
+        truths = _edges(whole.truth.interactions.select(scope.truth))
+        verbs, verb = _extended(predictions.verbs, whole.truth.classes.verbs)
+        objects, object_ = _extended(predictions.objects, whole.truth.classes.objects)
         predictions = replace(predictions, verbs=verbs, objects=objects)
-        place = np.full(len(diagnosis.types) + 1, -1, np.int64)
-        place[scope.prediction] = np.arange(len(order))
         return cls(
-            whole=diagnosis.task,
-            task=Task(predictions, replace(diagnosis.task.truth, interactions=truths)),
+            whole=whole,
+            task=Task(predictions, replace(whole.truth, interactions=truths)),
             prediction=scope.prediction[order],
             truth=scope.truth,
             row=row,
             verb=verb,
             object=object_,
-            found_by=place[diagnosis.found_by[scope.truth]],
+            found_by=analysis.assigned.found_by,
         )
 
     def after(self, state: State) -> Task:
@@ -102,17 +100,17 @@ def _with(column: Column, rows: Indices, values: Column) -> Column:
 
 
 def _extended(words: tuple[str, ...], labels: tuple[str, ...]) -> tuple[tuple[str, ...], Ints]:
-    """A vocabulary with all labels of a dataset, and the place of each label in it."""
-    place = {word: number for number, word in enumerate(words)}
-    of_label = [place.setdefault(label, len(place)) for label in labels]
-    return tuple(place), np.array(of_label, np.int32)
+    """A vocabulary with all labels of a dataset, and the index of each label in it."""
+    index = {word: number for number, word in enumerate(words)}
+    of_label = [index.setdefault(label, len(index)) for label in labels]
+    return tuple(index), np.array(of_label, np.int32)
 
 
 def _edges(table: Interactions) -> Interactions:
-    frames = table.triplet_coordinates
+    of = table.triplet_coordinates
     return replace(
         table,
-        human_boxes=converted(table.human_boxes, frames, CommonCoordinates.EDGES),
-        object_boxes=converted(table.object_boxes, frames, CommonCoordinates.EDGES),
+        human_boxes=converted(table.human_boxes, of, CommonCoordinates.EDGES),
+        object_boxes=converted(table.object_boxes, of, CommonCoordinates.EDGES),
         coordinates=np.full_like(table.coordinates, Coordinates.CONTINUOUS),
     )

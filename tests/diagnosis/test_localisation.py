@@ -14,7 +14,7 @@ from shoe.core.arrays import Floats
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
-from shoe.diagnosis.pairs import CHOICES, PairFigures, PairRules, localise, pair_figures, part_of
+from shoe.diagnosis.localisation import CHOICES, PairFigures, PairRules, localise, pair_figures, part_of
 from shoe.predictions.pair_predictions import Pairs, pairs_of
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis_pairs import pair_localisation

@@ -7,12 +7,11 @@ threshold for pairs. Multiplicity is a choice (:class:`PairRules`; protocols.md 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.equal_rows import as_bits, first_equal
@@ -25,9 +24,7 @@ from shoe.matching.nms import greedily_kept
 from shoe.matching.overlaps import Boxes
 from shoe.matching.task import Task
 from shoe.predictions.pair_predictions import Pairs
-
-_BY_TOOLBOX = STRICT["diag"]
-_RULE = _BY_TOOLBOX.rule
+from shoe.protocols.named import DIAG
 
 CHOICES = {
     "pairs": ("index", "merged"),
@@ -96,6 +93,7 @@ class Localised:
     Attributes:
         pairs: what was predicted, on all images.
         rules: how pairs are counted.
+        no_interaction: whether pairs that only do nothing are looked for: ``exclude`` or ``keep``.
         scope: the pairs on images that count, and the triplets of the ground truth.
         overlaps: which of them share which box.
         true_pairs, true_humans, true_objects: (t,) triplets that stand for a pair, a person, an object of their own.
@@ -103,6 +101,7 @@ class Localised:
 
     pairs: Pairs
     rules: PairRules
+    no_interaction: str
     scope: Scope
     overlaps: Overlaps
     true_pairs: Mask
@@ -124,12 +123,13 @@ def localise(
     Raises:
         InputError: when pairs and ground truth have no image in common.
     """
-    rules = rules or PairRules()
     task = Task(pairs.table, truth)
     task.check_images()
     scope = Scope.of(task, no_interaction)
-    every = np.ones(len(scope.truth), bool)
-    return _standing_for(pairs, rules, scope, overlaps(scope, _BY_TOOLBOX.coordinates, _RULE), every)
+    nothing = np.zeros(len(scope.truth), bool)
+    hits = overlaps(scope, DIAG.coordinates, DIAG.rule)
+    bare = Localised(pairs, rules or PairRules(), no_interaction, scope, hits, nothing, nothing, nothing)
+    return part_of(bare, np.ones(len(truth.classes), bool))
 
 
 def part_of(localised: Localised, hoi: Mask) -> Localised:
@@ -140,28 +140,38 @@ def part_of(localised: Localised, hoi: Mask) -> Localised:
         hoi: (K,) which of the dataset's classes.
     """
     scope = localised.scope
-    return _standing_for(localised.pairs, localised.rules, scope, localised.overlaps, hoi[scope.truth_hoi])
+    counted = hoi[scope.truth_hoi]
+    rows = scope.truth[counted]
+    image, label = scope.truth_image[counted], scope.truth_object[counted]
+    boxes = Boxes(scope.task.truth.interactions, DIAG.coordinates)
+    humans, objects = boxes.human(rows), boxes.object(rows)
+    alone = _standing_alone if localised.rules.pairs == "index" else _kept_apart
+    true_pairs, true_humans, true_objects = np.zeros((3, len(counted)), bool)
+    true_pairs[counted] = alone(image, label, humans, objects)
+    true_humans[counted] = alone(image, np.zeros_like(label), humans)
+    true_objects[counted] = alone(image, label, objects)
+    return replace(localised, true_pairs=true_pairs, true_humans=true_humans, true_objects=true_objects)
 
 
-def pair_figures(localised: Localised, place: Indices | None = None) -> PairFigures:
+def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigures:
     """Measure pair localisation (IJCV paper 4.1, 6.7; protocols.md 8.7).
 
     Args:
         localised: pairs over the ground truth.
-        place: (n,) place of each row of the pairs in a file that has only some of them, -1 for those that are gone; all
+        index: (n,) index of each row of the pairs in a file that has only some of them, -1 for those that are gone; all
             of them in their order if absent.
     """
     scope, hits, rules = localised.scope, localised.overlaps, localised.rules
     row = scope.prediction
-    place = row if place is None else place[row]
-    left = place >= 0
+    index = row if index is None else index[row]
+    left = index >= 0
     there = left[hits.prediction]
 
     on = there & hits.human & hits.object & localised.true_pairs[hits.truth]
     prediction, truth = hits.prediction[on], hits.truth[on]
     nowhere = np.iinfo(np.int64).max
     first = np.full(len(scope.truth), nowhere)
-    np.minimum.at(first, truth, place[prediction])
+    np.minimum.at(first, truth, index[prediction])
     found = first[first < nowhere]
     firsts = int(first_of_each(np.sort(found)).sum())
     own = _largest_one_to_one(truth, prediction) if "one-to-one" in (rules.recall, rules.precision) else 0
@@ -181,20 +191,6 @@ def pair_figures(localised: Localised, place: Indices | None = None) -> PairFigu
     )
 
 
-def _standing_for(pairs: Pairs, rules: PairRules, scope: Scope, hits: Overlaps, counted: Mask) -> Localised:
-    """Find which triplets, of those that are counted, stand for a pair, a person, an object of their own."""
-    rows = scope.truth[counted]
-    image, label = scope.truth_image[counted], scope.truth_object[counted]
-    boxes = Boxes(scope.task.truth.interactions, _BY_TOOLBOX.coordinates)
-    humans, objects = boxes.human(rows), boxes.object(rows)
-    alone = _standing_alone if rules.pairs == "index" else _kept_apart
-    true_pairs, true_humans, true_objects = np.zeros((3, len(counted)), bool)
-    true_pairs[counted] = alone(image, label, humans, objects)
-    true_humans[counted] = alone(image, np.zeros_like(label), humans)
-    true_objects[counted] = alone(image, label, objects)
-    return Localised(pairs, rules, scope, hits, true_pairs, true_humans, true_objects)
-
-
 def _standing_alone(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
     """(t,) the first of triplets of one image that have the same label and boxes."""
     columns = [*as_bits(image), *as_bits(label), *(bits for each in boxes for bits in as_bits(each))]
@@ -211,7 +207,7 @@ def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> M
     same = label[later] == label[earlier]
     later, earlier = later[same], earlier[same]
     for each in boxes:
-        close = _RULE.holds(iou(each[later], each[earlier], _RULE.overlap))
+        close = DIAG.rule.holds(iou(each[later], each[earlier], DIAG.rule.overlap))
         later, earlier = later[close], earlier[close]
     return greedily_kept(later, earlier, place)
 

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shoe.diagnosis.attribution import attributed, equal_words, gradients
+from shoe.diagnosis.integrated_gradients import gradients, shares_of
+from shoe.diagnosis.vocabulary_gap import exact_matches
 from shoe.matching.task import Task
 from shoe.protocols.named import SEMANTIC
 from shoe.protocols.options import Interpolation
@@ -16,7 +17,7 @@ from shoe.scoring.average_precision import EPSILON, average_precision
 from shoe.scoring.score import build_meaning
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.similarity import load_similarity
-from tests.diagnosis.pictures import CLASSES, comparable
+from tests.diagnosis.by_hand import CLASSES, comparable
 from tests.oracles.model import ImageScene, to_tables
 
 Floats = NDArray[np.float64]
@@ -68,12 +69,12 @@ def test_the_way_of_two_matches_by_hand() -> None:
 
 
 def ranked(found: list[ImageScene], protocol: str) -> tuple[Scorer, Matches, Floats]:
-    """A scorer under the shipped map, its matches, and their similarities were only equal words alike."""
+    """A scorer under the shipped map, its matches, and their similarities if only exact matches of words counted."""
     truth, predictions = to_tables(found, CLASSES)
     task, options = Task(predictions, truth), SEMANTIC[protocol]
     scorer = Scorer(task, build_meaning(task, load_similarity("hico-det"), options), options)
     matches = scorer.match(scorer.map_rows)
-    equal, start = equal_words(task, scorer.meaning), np.zeros(len(matches.sigma))
+    equal, start = exact_matches(task, scorer.meaning), np.zeros(len(matches.sigma))
     hit = np.flatnonzero(matches.prediction >= 0)
     rows = matches.prediction[hit]
     start[hit] = equal.sigma(scorer.hoi[hit], predictions.verb[rows], predictions.object[rows])
@@ -86,7 +87,7 @@ def ranked(found: list[ImageScene], protocol: str) -> tuple[Scorer, Matches, Flo
 def test_gains_add_up_to_the_difference(protocol: str, found: list[ImageScene]) -> None:
     scorer, matches, start = ranked(found, protocol)
     assert (start <= matches.sigma).all()
-    gains = attributed(scorer, matches, start)
+    gains = shares_of(scorer, matches, start)
     assert (gains >= 0).all()
     assert (gains[matches.sigma == start] == 0).all()
     hits = matches.prediction[matches.prediction >= 0]
@@ -97,12 +98,12 @@ def test_gains_add_up_to_the_difference(protocol: str, found: list[ImageScene]) 
         assert gains.sum() == pytest.approx(high - low, rel=0.05, abs=1e-6)
 
 
-def test_only_a_label_and_its_inflections_are_equal_words() -> None:
+def test_only_a_label_and_its_inflections_are_exact_matches() -> None:
     truth, predictions = to_tables([], CLASSES)
     words = replace(predictions, verbs=("riding", "gallop"), objects=("horses", "pony", "person"))
     task = Task(words, truth)
     meaning = build_meaning(task, load_similarity("hico-det"), SEMANTIC["shoe"])
-    equal = equal_words(task, meaning)
+    equal = exact_matches(task, meaning)
     ride, horse = CLASSES.verbs.index("ride"), CLASSES.objects.index("horse")
     assert (equal.verbs.values[meaning.verb_row] == np.stack([CLASSES.verb == ride, CLASSES.verb < 0], axis=1)).all()
     nouns = [CLASSES.object == horse, CLASSES.object < 0, CLASSES.object == CLASSES.objects.index("person")]

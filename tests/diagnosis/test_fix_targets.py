@@ -1,17 +1,17 @@
-"""What errors become when they are mended."""
+"""What errors become when they are fixed."""
 
 import numpy as np
 import pytest
 
 from shoe.diagnosis.diagnose import diagnose
-from tests.diagnosis.pictures import AWAY, CLASSES, FAR_AWAY, O1, O2, P1, P2, P3, diagnosed, image, types
+from tests.diagnosis.by_hand import AWAY, CLASSES, FAR_AWAY, O1, O2, P1, P2, P3, diagnosed, image, types
 from tests.oracles.model import Triplet, to_tables
 
 THREE = [Triplet(P1, O1, verb, "horse") for verb in ("ride", "hold", "feed")]
 """One pair, three interactions."""
 
 
-def test_a_random_fix_hangs_on_the_seed_and_the_row() -> None:
+def test_a_random_fix_depends_on_the_seed_and_the_row() -> None:
     scene = image(THREE, [Triplet(P1, O1, "kiss", "horse", 0.5)])
     picks = [int(diagnosed(scene, seed=seed).target[0]) for seed in range(200)]
     assert picks[:8] == [int(diagnosed(scene, seed=seed).target[0]) for seed in range(8)]

@@ -1,4 +1,4 @@
-"""Which errors got a word wrong, and how near it is."""
+"""Which errors got a word wrong, and its relation to the right one."""
 
 from pathlib import Path
 
@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from shoe.diagnosis.flow import ErrorType
-from shoe.diagnosis.misses import Misses, Mistaken
-from shoe.diagnosis.nearness import Nearness
-from shoe.diagnosis.semantic import diagnose_meaning
+from shoe.diagnosis.relations import Relation
+from shoe.diagnosis.types import ErrorType
+from shoe.diagnosis.wrong_words import WrongWord, WrongWords
 from shoe.lexicon.store import lexicon
+from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, comparable, diagnosed, image, types
 from tests.diagnosis.meanings import read_for_meaning, write_hand_map
-from tests.diagnosis.pictures import AWAY, O1, O2, P1, P2, comparable, diagnosed, image, types
 from tests.oracles.boxes import Box
 from tests.oracles.model import ImageScene, Triplet
 
@@ -24,23 +23,23 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_hand_map(tmp_path_factory.mktemp("map"))
 
 
-def kinds(found: Misses) -> dict[str, int]:
-    return {kind.nearness: kind.count for kind in found.kinds}
+def relations(found: WrongWords) -> dict[str, int]:
+    return {each.relation: each.count for each in found.by_relation}
 
 
-def verb_miss(rated: Path, said: str, *right: str) -> Misses:
+def wrong_verb(rated: Path, predicted: str, *right: str) -> WrongWords:
     truth = [Triplet(P1, O1, verb, "horse") for verb in right]
-    found = read_for_meaning(rated, image(truth, [Triplet(P1, O1, said, "horse")]))
-    assert types(found.diagnosis) == ["interaction"]
+    found = read_for_meaning(rated, image(truth, [Triplet(P1, O1, predicted, "horse")]))
+    assert types(found.analysis) == ["interaction"]
     assert len(found.object_class.prediction) == 0
     return found.interaction
 
 
 @pytest.mark.parametrize(
-    ("said", "right", "nearness", "similarity"),
+    ("predicted", "right", "relation", "similarity"),
     [
         ("gripping", "hold", "same", 1.0),
-        ("gripping", "feed", "near", 0.5),
+        ("gripping", "feed", "similar", 0.5),
         ("galloping", "ride", "more_specific", 0.5),
         ("travelling", "ride", "more_general", 0.0),
         ("walking", "ride", "sibling", 0.0),
@@ -49,23 +48,27 @@ def verb_miss(rated: Path, said: str, *right: str) -> Misses:
         ("xyzzying", "hold", "unresolved", 0.0),
     ],
 )
-def test_a_wrong_verb_on_a_right_pair(rated: Path, said: str, right: str, nearness: str, similarity: float) -> None:
-    found = verb_miss(rated, said, right)
-    assert kinds(found) == {nearness: 1}
-    (kind,) = found.kinds
-    assert (kind.share, kind.similarity) == (1.0, similarity)
-    assert kind.commonest == found.words == (Mistaken(right, said, 1),)
+def test_a_wrong_verb_on_a_right_pair(
+    rated: Path, predicted: str, right: str, relation: str, similarity: float
+) -> None:
+    found = wrong_verb(rated, predicted, right)
+    assert relations(found) == {relation: 1}
+    (each,) = found.by_relation
+    assert (each.share, each.similarity) == (1.0, similarity)
+    assert each.commonest == found.words == (WrongWord(right, predicted, 1),)
     assert found.similarity.tolist() == [similarity]
     assert (found.part, found.types) == ("verb", {"interaction": 1})
 
 
-def test_of_several_verbs_of_a_pair_the_most_similar_counts_then_the_nearest_then_the_first(rated: Path) -> None:
-    galloping = verb_miss(rated, "galloping", "hold", "ride")
-    assert (galloping.truth.tolist(), kinds(galloping)) == ([1], {"more_specific": 1})
+def test_of_several_verbs_of_a_pair_the_most_similar_counts_then_the_closest_relation_then_the_first(
+    rated: Path,
+) -> None:
+    galloping = wrong_verb(rated, "galloping", "hold", "ride")
+    assert (galloping.truth.tolist(), relations(galloping)) == ([1], {"more_specific": 1})
     assert galloping.sense.tolist() == [lexicon().synset("gallop.v.01")]
-    releasing = verb_miss(rated, "releasing", "ride", "hold", "feed")
-    assert (releasing.truth.tolist(), kinds(releasing)) == ([1], {"opposite": 1})
-    straddling = verb_miss(rated, "straddling", "hop_on", "ride")
+    releasing = wrong_verb(rated, "releasing", "ride", "hold", "feed")
+    assert (releasing.truth.tolist(), relations(releasing)) == ([1], {"opposite": 1})
+    straddling = wrong_verb(rated, "straddling", "hop_on", "ride")
     assert straddling.truth.tolist() == [0]
 
 
@@ -78,7 +81,7 @@ def test_of_equal_verbs_the_one_in_the_better_place_counts(rated: Path) -> None:
 
 OBJECTS = [
     ("pony", "more_specific", 0.75),
-    ("toy", "near", 0.5),
+    ("toy", "similar", 0.5),
     ("zebra", "sibling", 0.0),
     ("animal", "more_general", 0.0),
     ("bicycle", "unrelated", 0.0),
@@ -87,23 +90,23 @@ OBJECTS = [
 
 
 @both_variants
-@pytest.mark.parametrize(("said", "nearness", "similarity"), OBJECTS)
+@pytest.mark.parametrize(("predicted", "relation", "similarity"), OBJECTS)
 @pytest.mark.parametrize("verb", ["ride", "kiss", "blorbing"])
 def test_a_wrong_object_in_the_right_place_whatever_the_verb(
-    rated: Path, variant: str, said: str, nearness: str, similarity: float, verb: str
+    rated: Path, variant: str, predicted: str, relation: str, similarity: float, verb: str
 ) -> None:
-    scene = image([Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, verb, said)])
+    scene = image([Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, verb, predicted)])
     found = read_for_meaning(rated, scene, variant=variant)
-    assert kinds(found.object_class) == {nearness: 1}
+    assert relations(found.object_class) == {relation: 1}
     assert found.object_class.similarity.tolist() == [similarity]
     assert found.object_class.types == {"object_box": 1}
-    assert kinds(found.interaction) == {}
+    assert relations(found.interaction) == {}
 
 
 def test_a_wrong_object_where_another_box_has_that_label_is_filed_as_association(rated: Path) -> None:
     truth = [Triplet(P1, O1, "ride", "horse"), Triplet(P2, O1, "ride", "bicycle")]
     found = read_for_meaning(rated, image(truth, [Triplet(P1, O1, "ride", "bicycle")]))
-    assert types(found.diagnosis) == ["association"]
+    assert types(found.analysis) == ["association"]
     assert found.object_class.types == {"association": 1}
     assert found.object_class.truth.tolist() == [0]
 
@@ -112,7 +115,7 @@ def test_a_wrong_object_where_another_box_has_that_label_is_filed_as_association
 def test_a_wrong_object_in_a_wrong_place_is_no_object_class_error(rated: Path, human: Box, thing: Box) -> None:
     truth = [Triplet(P1, O1, "ride", "horse"), Triplet(P2, O2, "ride", "horse")]
     found = read_for_meaning(rated, image(truth, [Triplet(human, thing, "ride", "pony")]))
-    assert kinds(found.object_class) == {}
+    assert relations(found.object_class) == {}
     assert found.object_class.words == ()
 
 
@@ -120,47 +123,48 @@ def test_the_place_is_judged_as_the_variant_does(rated: Path) -> None:
     """Exactly half of the box: enough for the toolbox, not for the papers."""
     half = (1, 1, 5, 10)
     scene = image([Triplet((1, 1, 10, 10), O1, "ride", "horse")], [Triplet(half, O1, "ride", "pony")])
-    counts = [kinds(read_for_meaning(rated, scene, variant=name).object_class) for name in ("paper", "released")]
+    counts = [relations(read_for_meaning(rated, scene, variant=name).object_class) for name in ("paper", "released")]
     assert counts == [{}, {"more_specific": 1}]
 
 
-def test_counts_add_up_over_words_and_kinds(rated: Path) -> None:
-    said = ["gallop", "gallop", "gallop", "walk", "kiss"]
+def test_counts_add_up_over_words_and_relations(rated: Path) -> None:
+    predicted = ["gallop", "gallop", "gallop", "walk", "kiss"]
     scenes = [
         image([Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, verb, "horse")], f"{number}.jpg")
-        for number, verb in enumerate(said)
+        for number, verb in enumerate(predicted)
     ]
     found = read_for_meaning(rated, *scenes).interaction
-    assert found.words == (Mistaken("ride", "gallop", 3), Mistaken("ride", "walk", 1), Mistaken("ride", "kiss", 1))
-    assert [(kind.nearness, kind.count, kind.share) for kind in found.kinds] == [
+    assert found.words == (WrongWord("ride", "gallop", 3), WrongWord("ride", "walk", 1), WrongWord("ride", "kiss", 1))
+    assert [(each.relation, each.count, each.share) for each in found.by_relation] == [
         ("more_specific", 3, 0.6),
         ("sibling", 1, 0.2),
         ("unrelated", 1, 0.2),
     ]
 
 
-def test_no_interaction_said_of_somebody_who_does_something_is_unrelated(rated: Path) -> None:
+def test_no_interaction_predicted_for_somebody_who_does_something_is_unrelated(rated: Path) -> None:
     scene = image([Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, "no_interaction", "horse")])
-    assert kinds(read_for_meaning(rated, scene).interaction) == {}
+    assert relations(read_for_meaning(rated, scene).interaction) == {}
     kept = read_for_meaning(rated, scene, no_interaction="keep")
-    assert kinds(kept.interaction) == {"unrelated": 1}
+    assert relations(kept.interaction) == {"unrelated": 1}
 
 
 @both_variants
 @settings(max_examples=40)
 @given(found=comparable())
 def test_every_interaction_error_is_held_against_a_truth_of_its_pair(variant: str, found: list[ImageScene]) -> None:
-    diagnosis = diagnosed(*found, variant=variant)
-    result = diagnose_meaning(diagnosis)
+    diagnosis = diagnosed(*found, variant=variant, similarity="hico-det")
+    result = diagnosis.semantic
+    assert result is not None
     task, verbs, objects = diagnosis.task, result.interaction, result.object_class
     assert verbs.prediction.tolist() == np.flatnonzero(diagnosis.types == ErrorType.INTERACTION).tolist()
     assert set(objects.types) <= {"object_box", "association"}
-    for misses, alike in ((verbs, True), (objects, False)):
-        assert sum(kind.count for kind in misses.kinds) == len(misses.prediction) == len(set(misses.prediction))
-        assert sum(word.times for word in misses.words) == len(misses.prediction)
-        assert (task.image[misses.prediction] == task.truth.interactions.image[misses.truth]).all()
-        labels = task.object_label[task.predictions.object[misses.prediction]]
-        assert ((labels == task.truth.interactions.object[misses.truth]) == alike).all()
-        assert (misses.similarity[misses.near == Nearness.SAME] == 1).all()
-        assert (misses.similarity[misses.near == Nearness.UNRELATED] < 0.5).all()
-        assert (misses.similarity[misses.near == Nearness.UNRESOLVED] == 0).all()
+    for wrong, alike in ((verbs, True), (objects, False)):
+        assert sum(each.count for each in wrong.by_relation) == len(wrong.prediction) == len(set(wrong.prediction))
+        assert sum(word.times for word in wrong.words) == len(wrong.prediction)
+        assert (task.image[wrong.prediction] == task.truth.interactions.image[wrong.truth]).all()
+        labels = task.object_label[task.predictions.object[wrong.prediction]]
+        assert ((labels == task.truth.interactions.object[wrong.truth]) == alike).all()
+        assert (wrong.similarity[wrong.relation == Relation.SAME] == 1).all()
+        assert (wrong.similarity[wrong.relation == Relation.UNRELATED] < 0.5).all()
+        assert (wrong.similarity[wrong.relation == Relation.UNRESOLVED] == 0).all()

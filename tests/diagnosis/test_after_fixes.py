@@ -5,12 +5,13 @@ import pytest
 from hypothesis import given, settings
 
 from shoe.core.coordinates import Coordinates
+from shoe.diagnosis.after_fixes import Tables
 from shoe.diagnosis.deltas import Means
-from shoe.diagnosis.diagnosis import NAMES, Diagnosis
-from shoe.diagnosis.mended import Tables
+from shoe.diagnosis.diagnose import Diagnosis
+from shoe.diagnosis.oracles import NAMES
 from shoe.matching.task import Task
 from shoe.scoring.strict import strict_score
-from tests.diagnosis.pictures import AWAY, O1, P1, comparable, diagnosed, image
+from tests.diagnosis.by_hand import AWAY, O1, P1, comparable, diagnosed, image
 from tests.diagnosis.test_worked_example import SCENES
 from tests.oracles.model import ImageScene, Triplet
 

@@ -1,5 +1,6 @@
-"""What words cost: figures by hand, and what must add up."""
+"""The vocabulary gap: figures by hand, and what must add up."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 from shoe.core.coordinates import Coordinates
-from shoe.diagnosis.confusions import Example, Word
-from shoe.diagnosis.semantic import diagnose_meaning
-from shoe.diagnosis.wording import Wording
+from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap, WordPair
+from tests.diagnosis.by_hand import AWAY, O1, P1, comparable, image
 from tests.diagnosis.meanings import read_for_meaning, write_hand_map
-from tests.diagnosis.pictures import AWAY, O1, P1, comparable, diagnosed, image
 from tests.oracles.model import ImageScene, Triplet
 
 TRUTH = [Triplet(P1, O1, "ride", "horse")]
@@ -26,14 +25,14 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_hand_map(tmp_path_factory.mktemp("map"))
 
 
-def wording(folder: Path, *scenes: ImageScene, protocol: str = "shoe") -> Wording:
-    found = read_for_meaning(folder, *scenes, protocol=protocol).wording
+def gap_of(folder: Path, *scenes: ImageScene, protocol: str = "shoe") -> VocabularyGap:
+    found = read_for_meaning(folder, *scenes, protocol=protocol).vocabulary_gap
     assert found is not None
     return found
 
 
-def steps(found: Wording) -> tuple[float, float, float]:
-    return found.matching, found.charging, found.credit
+def steps(found: VocabularyGap) -> tuple[float, float, float]:
+    return found.matching, found.false_positives, found.credit
 
 
 TWO_WORDS = [
@@ -48,9 +47,9 @@ def test_a_verb_and_an_object_by_hand(rated: Path) -> None:
     The map: 3/4 and 7/8. Precision at the second is 13/16, and so is recall: AP = (13/16)^2. On the way the second is
     always the peak, where both have the same slope; so they share the credit as they share the growth, 2 to 3.
     """
-    found = wording(rated, *TWO_WORDS)
+    found = gap_of(rated, *TWO_WORDS)
     gain = (13 / 16) ** 2 - 1 / 4
-    assert (found.equal_map, found.map) == (near(1 / 4), near((13 / 16) ** 2))
+    assert (found.exact_map, found.map) == (near(1 / 4), near((13 / 16) ** 2))
     assert found.identity_map == near(1 / 4)
     assert steps(found) == (near(0), near(0), near(gain))
     pony, gallop = found.confusions
@@ -60,8 +59,8 @@ def test_a_verb_and_an_object_by_hand(rated: Path) -> None:
         near(0.6),
         near(0.6 * gain),
     )
-    assert pony.word == Word("horse", "horse.n.01", "pony", "pony.n.05", 0.75, "more_specific")
-    assert gallop.word == Word("ride", "ride.v.01", "gallop", "gallop.v.01", 0.5, "more_specific")
+    assert pony.word == WordPair("horse", "horse.n.01", "pony", "pony.n.05", 0.75, "more_specific")
+    assert gallop.word == WordPair("ride", "ride.v.01", "gallop", "gallop.v.01", 0.5, "more_specific")
     assert (gallop.part, gallop.share) == ("verb", near(0.4))
     assert (found.verb_credit, found.object_credit) == (
         near(0.4 * gain),
@@ -74,9 +73,9 @@ def test_examples_lead_back_to_the_files(rated: Path) -> None:
     beside = (P1[0] + 3, P1[1], P1[2] + 3, P1[3])
     scene = image(TRUTH, [Triplet(AWAY, AWAY, "kiss", "kite"), Triplet(beside, O1, "gallop", "horse", 0.9)])
     scene.truth_frame, scene.prediction_frame = Coordinates.PIXELS_1, Coordinates.PIXELS_0
-    (confusion,) = wording(rated, scene).confusions
+    (confusion,) = gap_of(rated, scene).confusions
     (example,) = confusion.examples
-    assert example == Example(
+    assert example == ConfusionExample(
         image="a.jpg",
         truth=0,
         prediction=1,
@@ -84,8 +83,8 @@ def test_examples_lead_back_to_the_files(rated: Path) -> None:
         true_object_box=O1,
         human_box=beside,
         object_box=O1,
-        verb=Word("ride", "ride.v.01", "gallop", "gallop.v.01", 0.5, "more_specific"),
-        object=Word("horse", "horse.n.01", "horse", "horse.n.01", 1.0, "same"),
+        verb=WordPair("ride", "ride.v.01", "gallop", "gallop.v.01", 0.5, "more_specific"),
+        object=WordPair("horse", "horse.n.01", "horse", "horse.n.01", 1.0, "same"),
         similarity=0.75,
         score=0.9,
         # Frames lie a pixel apart in both directions, the human boxes three more in one: 16 x 19 of 20 x 20 are shared.
@@ -94,7 +93,7 @@ def test_examples_lead_back_to_the_files(rated: Path) -> None:
     )
 
 
-def test_words_that_are_understood_can_be_charged(rated: Path) -> None:
+def test_words_with_a_meaning_can_count_as_false_positives(rated: Path) -> None:
     """ "Galloping pony" elsewhere, the most confident: to equal words it is nothing, to the map it rides a horse.
 
     It pushes both matches down a rank. With equal words that takes the AP from 1/4 to 1/2 x 1/3.
@@ -102,10 +101,10 @@ def test_words_that_are_understood_can_be_charged(rated: Path) -> None:
     elsewhere = image([], [], "c.jpg")
     elsewhere.truth = [Triplet(P1, O1, "kiss", "horse")]
     elsewhere.predictions = [Triplet(AWAY, AWAY, "gallop", "pony", 1.0)]
-    found = wording(rated, *TWO_WORDS, elsewhere)
+    found = gap_of(rated, *TWO_WORDS, elsewhere)
     # Two classes: that of the kiss has no match and AP 0.
-    assert found.equal_map == near(1 / 8)
-    assert found.charging == near((1 / 6 - 1 / 4) / 2)
+    assert found.exact_map == near(1 / 8)
+    assert found.false_positives == near((1 / 6 - 1 / 4) / 2)
     assert found.map == near(13 / 8 / 3 * 13 / 16 / 2)
     assert sum(steps(found)) == pytest.approx(found.gain)
 
@@ -116,22 +115,22 @@ def test_the_map_may_match_others(rated: Path) -> None:
     Then "gallop horse" is left over above it: charged, it halves precision.
     """
     both = [Triplet(P1, O1, "gallop", "horse", 0.9), Triplet(P1, O1, "ride", "pony", 0.8)]
-    found = wording(rated, image(TRUTH, both))
-    assert found.equal_map == near(1 / 4)
+    found = gap_of(rated, image(TRUTH, both))
+    assert found.exact_map == near(1 / 4)
     assert steps(found) == (
         near(0),
         near(-1 / 8),
         near((7 / 8) ** 2 / 2 - 1 / 8),
     )
     (pony,) = found.confusions
-    assert (pony.word.said, pony.share, pony.matches) == ("pony", near(1), 1)
+    assert (pony.word.predicted, pony.share, pony.matches) == ("pony", near(1), 1)
 
 
 def test_words_of_the_same_sense_count_under_identity(rated: Path) -> None:
-    found = wording(rated, image([Triplet(P1, O1, "ride", "bicycle")], [Triplet(P1, O1, "ride", "bike", 0.9)]))
-    assert (found.equal_map, found.identity_map, found.map) == pytest.approx((1 / 4, 1, 1), abs=1e-7)
+    found = gap_of(rated, image([Triplet(P1, O1, "ride", "bicycle")], [Triplet(P1, O1, "ride", "bike", 0.9)]))
+    assert (found.exact_map, found.identity_map, found.map) == pytest.approx((1 / 4, 1, 1), abs=1e-7)
     (bike,) = found.confusions
-    assert bike.word == Word("bicycle", "bicycle.n.01", "bike", "bicycle.n.01", 1.0, "same")
+    assert bike.word == WordPair("bicycle", "bicycle.n.01", "bike", "bicycle.n.01", 1.0, "same")
 
 
 def test_one_confusion_gathers_its_matches_over_classes_and_shows_the_three_that_gain_most(rated: Path) -> None:
@@ -139,7 +138,7 @@ def test_one_confusion_gathers_its_matches_over_classes_and_shows_the_three_that
         image([Triplet(P1, O1, verb, "horse")], [Triplet(P1, O1, verb, "pony", score)], f"{verb}{score}.jpg")
         for verb, score in (("ride", 0.9), ("ride", 0.8), ("hold", 0.7), ("feed", 0.6), ("feed", 0.5))
     ]
-    (pony,) = wording(rated, *scenes).confusions
+    (pony,) = gap_of(rated, *scenes).confusions
     assert (pony.matches, pony.share) == (5, near(1))
     # Holding is alone in its class; the others share theirs.
     assert (len(pony.examples), pony.examples[0].image) == (3, "hold0.7.jpg")
@@ -149,7 +148,7 @@ def test_one_confusion_gathers_its_matches_over_classes_and_shows_the_three_that
 
 @pytest.mark.parametrize("predictions", [[], [Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, "xyz", "xyz")]])
 def test_where_words_cost_nothing_nothing_is_explained(rated: Path, predictions: list[Triplet]) -> None:
-    found = wording(rated, image(TRUTH, predictions))
+    found = gap_of(rated, image(TRUTH, predictions))
     assert (found.confusions, found.further, found.gain, *steps(found)) == ((), 0, 0, 0, 0, 0)
 
 
@@ -157,8 +156,8 @@ def test_where_words_cost_nothing_nothing_is_explained(rated: Path, predictions:
 @settings(max_examples=60)
 @given(found=comparable())
 def test_shares_sum_to_one_and_parts_to_the_gain(protocol: str, found: list[ImageScene]) -> None:
-    result = diagnose_meaning(diagnosed(*found), protocol=protocol, most=2)
-    explained = result.wording
+    result = replace(read_for_meaning("hico-det", *found, protocol=protocol), most=2)
+    explained = result.vocabulary_gap
     if explained is None:
         assert result.means.map is None
         return

@@ -13,14 +13,14 @@ from shoe.core.interactions import Interactions
 from shoe.core.iou import iou
 from shoe.core.ragged import first_of_each
 from shoe.core.seeded import random_numbers
-from shoe.diagnosis.diagnosis import Diagnosis
-from shoe.diagnosis.flow import ErrorType, TruthStatus
+from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.types import ErrorType, TruthStatus
 from shoe.matching.overlaps import Boxes
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A person, an object and what is said of them; boxes are edges in pixels of the annotated image."""
+class Shown:
+    """A person, an object and what the one does; boxes are edges in pixels of the annotated image."""
 
     human: tuple[float, ...]
     object: tuple[float, ...]
@@ -29,13 +29,13 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ErrorExample:
     """One case.
 
     Attributes:
         image: name of the picture.
         size: its annotated width and height; 0, 0 where unknown.
-        said: the prediction; None for missed ground truth.
+        predicted: the prediction; None for missed ground truth.
         score: of the prediction.
         truth: the ground truth that it is about or, failing that, the nearest of its image; None where there is none.
         about: whether ``truth`` is what the prediction is about.
@@ -45,33 +45,31 @@ class Example:
 
     image: str
     size: tuple[int, int]
-    said: Pair | None
+    predicted: Shown | None
     score: float | None
-    truth: Pair | None
+    truth: Shown | None
     about: bool
     found: float | None
     overlap: tuple[float, float] | None
 
 
-def examples(diagnosis: Diagnosis, error: str, most: int = 6) -> list[Example]:
-    """Choose cases of an error; equal scores, and ground truth, which has none, take turns by the diagnosis's seed.
+def examples(analysis: ErrorAnalysis, error: str, most: int = 6) -> list[ErrorExample]:
+    """Choose cases of an error; equal scores, and ground truth, which has none, take turns by the seed.
 
     Args:
-        diagnosis: of one model.
+        analysis: of one model.
         error: an error type, or ``missed_gt``.
         most: how many.
     """
     if error == "missed_gt":
-        truth = diagnosis.task.truth.interactions
-        rows = np.flatnonzero(diagnosis.truth_status == TruthStatus.MISSED)
-        kind = diagnosis.task.truth.hoi[rows]
-        return [
-            _missed(diagnosis, row) for row in _spread(rows, np.zeros(len(rows)), truth, kind, diagnosis.seed, most)
-        ]
-    table = diagnosis.task.predictions
-    rows = np.flatnonzero(diagnosis.types == ErrorType[error.upper()])
+        truth = analysis.task.truth.interactions
+        rows = np.flatnonzero(analysis.truth_status == TruthStatus.MISSED)
+        kind = analysis.task.truth.hoi[rows]
+        return [_missed(analysis, row) for row in _spread(rows, np.zeros(len(rows)), truth, kind, analysis.seed, most)]
+    table = analysis.task.predictions
+    rows = np.flatnonzero(analysis.types == ErrorType[error.upper()])
     kind = table.verb[rows] * np.int64(len(table.objects)) + table.object[rows]
-    return [_wrong(diagnosis, row) for row in _spread(rows, table.score[rows], table, kind, diagnosis.seed, most)]
+    return [_wrong(analysis, row) for row in _spread(rows, table.score[rows], table, kind, analysis.seed, most)]
 
 
 def _spread(
@@ -92,28 +90,28 @@ def _spread(
     return chosen
 
 
-def _missed(diagnosis: Diagnosis, row: int) -> Example:
-    truth = diagnosis.task.truth.interactions
+def _missed(analysis: ErrorAnalysis, row: int) -> ErrorExample:
+    truth = analysis.task.truth.interactions
     image = int(truth.image[row])
-    return Example(truth.images[image], _size(truth, image), None, None, _pair(truth, row), True, None, None)
+    return ErrorExample(truth.images[image], _size(truth, image), None, None, _pair(truth, row), True, None, None)
 
 
-def _wrong(diagnosis: Diagnosis, row: int) -> Example:
-    task, options = diagnosis.task, diagnosis.variant.strict
+def _wrong(analysis: ErrorAnalysis, row: int) -> ErrorExample:
+    task, options = analysis.task, analysis.variant.strict
     table, truth = task.predictions, task.truth.interactions
-    image, target = int(task.image[row]), int(diagnosis.target[row])
+    image, target = int(task.image[row]), int(analysis.target[row])
     ours, theirs = Boxes(table, options.coordinates), Boxes(truth, options.coordinates)
-    near = np.flatnonzero(diagnosis.truth_status[truth.offsets[image] : truth.offsets[image + 1]] >= 0)
+    near = np.flatnonzero(analysis.truth_status[truth.offsets[image] : truth.offsets[image + 1]] >= 0)
     near += truth.offsets[image]
     mine = np.full(len(near), row)
     humans = iou(ours.human(mine), theirs.human(near), options.overlap)
     objects = iou(ours.object(mine), theirs.object(near), options.overlap)
     place = int(np.argmax(near == target if target >= 0 else humans + objects)) if len(near) else -1
-    finder = int(diagnosis.found_by[near[place]]) if place >= 0 else -1
-    return Example(
+    finder = int(analysis.found_by[near[place]]) if place >= 0 else -1
+    return ErrorExample(
         image=truth.images[image],
         size=_size(truth, image),
-        said=_pair(table, row),
+        predicted=_pair(table, row),
         score=float(table.score[row]),
         truth=_pair(truth, int(near[place])) if place >= 0 else None,
         about=target >= 0,
@@ -122,10 +120,10 @@ def _wrong(diagnosis: Diagnosis, row: int) -> Example:
     )
 
 
-def _pair(table: Interactions, row: int) -> Pair:
+def _pair(table: Interactions, row: int) -> Shown:
     rows, boxes = np.array([row]), Boxes(table, CommonCoordinates.EDGES)
     human, object_ = (tuple(side(rows)[0].tolist()) for side in (boxes.human, boxes.object))
-    return Pair(human, object_, table.verbs[table.verb[row]], table.objects[table.object[row]])
+    return Shown(human, object_, table.verbs[table.verb[row]], table.objects[table.object[row]])
 
 
 def _size(table: Interactions, image: int) -> tuple[int, int]:

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from shoe.benchmarks import benchmark
-from shoe.diagnosis.nearness import Nearness, WordNearness, relations, word_nearness
+from shoe.diagnosis.relations import Relation, relations, word_relations
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import ids_of
 from shoe.lexicon.store import lexicon
@@ -16,7 +16,7 @@ from shoe.protocols.options import SemanticOptions
 from shoe.similarity import SimilarityMap, WordNetSimilarity, similarity_table
 from tests.maps.samples import Pairs, written
 
-MIRRORED = {Nearness.MORE_GENERAL: Nearness.MORE_SPECIFIC, Nearness.MORE_SPECIFIC: Nearness.MORE_GENERAL}
+MIRRORED = {Relation.MORE_GENERAL: Relation.MORE_SPECIFIC, Relation.MORE_SPECIFIC: Relation.MORE_GENERAL}
 
 
 def numbers(*names: str) -> NDArray[np.int32]:
@@ -38,25 +38,25 @@ def pool() -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("of_class", "said", "relation"),
+    ("of_class", "predicted", "relation"),
     [
-        ("car.n.01", "car.n.01", Nearness.SAME),
-        ("car.n.01", "vehicle.n.01", Nearness.MORE_GENERAL),
-        ("car.n.01", "entity.n.01", Nearness.MORE_GENERAL),
-        ("car.n.01", "cab.n.03", Nearness.MORE_SPECIFIC),
-        ("car.n.01", "truck.n.01", Nearness.SIBLING),
-        ("car.n.01", "horse.n.01", Nearness.UNRELATED),
-        ("open.v.01", "close.v.01", Nearness.OPPOSITE),
-        ("lie.v.02", "sit.v.01", Nearness.OPPOSITE),
-        ("ride.v.02", "walk.v.01", Nearness.OPPOSITE),
-        ("ride.v.02", "travel.v.01", Nearness.MORE_GENERAL),
+        ("car.n.01", "car.n.01", Relation.SAME),
+        ("car.n.01", "vehicle.n.01", Relation.MORE_GENERAL),
+        ("car.n.01", "entity.n.01", Relation.MORE_GENERAL),
+        ("car.n.01", "cab.n.03", Relation.MORE_SPECIFIC),
+        ("car.n.01", "truck.n.01", Relation.SIBLING),
+        ("car.n.01", "horse.n.01", Relation.UNRELATED),
+        ("open.v.01", "close.v.01", Relation.OPPOSITE),
+        ("lie.v.02", "sit.v.01", Relation.OPPOSITE),
+        ("ride.v.02", "walk.v.01", Relation.OPPOSITE),
+        ("ride.v.02", "travel.v.01", Relation.MORE_GENERAL),
         # These are antonyms, but also one above the other, and that comes first.
-        ("prove.v.02", "disprove.v.01", Nearness.MORE_SPECIFIC),
+        ("prove.v.02", "disprove.v.01", Relation.MORE_SPECIFIC),
     ],
 )
-def test_relations_by_hand(of_class: str, said: str, relation: Nearness) -> None:
-    assert relations(numbers(of_class), numbers(said)).tolist() == [[relation]]
-    assert relations(numbers(said), numbers(of_class)).tolist() == [[MIRRORED.get(relation, relation)]]
+def test_relations_by_hand(of_class: str, predicted: str, relation: Relation) -> None:
+    assert relations(numbers(of_class), numbers(predicted)).tolist() == [[relation]]
+    assert relations(numbers(predicted), numbers(of_class)).tolist() == [[MIRRORED.get(relation, relation)]]
 
 
 def test_seen_from_the_other_side_general_is_specific_and_all_else_stays(pool: list[str]) -> None:
@@ -67,7 +67,7 @@ def test_seen_from_the_other_side_general_is_specific_and_all_else_stays(pool: l
     for one, other in MIRRORED.items():
         mirrored[found == one] = other
     assert (mirrored == found.T).all()
-    assert (np.diag(found) == Nearness.SAME).all()
+    assert (np.diag(found) == Relation.SAME).all()
 
 
 def test_relations_are_those_of_wordnet_as_nltk_reads_it(reader: Any, pool: list[str]) -> None:
@@ -76,15 +76,15 @@ def test_relations_are_those_of_wordnet_as_nltk_reads_it(reader: Any, pool: list
     direct = [{*s.hypernyms(), *s.instance_hypernyms()} for s in synsets]
     opposite = [{o.synset() for lemma in s.lemmas() for o in lemma.antonyms()} for s in synsets]
 
-    def expected(c: int, s: int) -> Nearness:
+    def expected(c: int, s: int) -> Relation:
         rules = {
-            Nearness.SAME: synsets[c] == synsets[s],
-            Nearness.MORE_GENERAL: synsets[s] in above[c],
-            Nearness.MORE_SPECIFIC: synsets[c] in above[s],
-            Nearness.OPPOSITE: synsets[s] in opposite[c],
-            Nearness.SIBLING: bool(direct[c] & direct[s]),
+            Relation.SAME: synsets[c] == synsets[s],
+            Relation.MORE_GENERAL: synsets[s] in above[c],
+            Relation.MORE_SPECIFIC: synsets[c] in above[s],
+            Relation.OPPOSITE: synsets[s] in opposite[c],
+            Relation.SIBLING: bool(direct[c] & direct[s]),
         }
-        return next((relation for relation, holds in rules.items() if holds), Nearness.UNRELATED)
+        return next((relation for relation, holds in rules.items() if holds), Relation.UNRELATED)
 
     senses = numbers(*pool)
     everything = range(len(pool))
@@ -93,7 +93,7 @@ def test_relations_are_those_of_wordnet_as_nltk_reads_it(reader: Any, pool: list
 
 def test_a_class_without_a_sense_is_related_to_nothing() -> None:
     found = relations(np.array([-1], np.int32), numbers("car.n.01", "entity.n.01"))
-    assert found.tolist() == [[Nearness.UNRELATED] * 2]
+    assert found.tolist() == [[Relation.UNRELATED] * 2]
 
 
 VERBS = {
@@ -111,22 +111,22 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> SimilarityMap:
     return written(tmp_path_factory.mktemp("map"), pairs)
 
 
-def near(
+def related(
     rated: SimilarityMap, part: Part, of: Sequence[tuple[str, str]], words: Sequence[str]
-) -> tuple[WordNearness, list[list[str]]]:
-    """Nearness of words to classes, given as (sense, word), and its names."""
+) -> tuple[NDArray[np.int32], list[list[str]]]:
+    """Relations of words to classes, given as (sense, word), and its names."""
     synsets = [sense for sense, _ in of]
     table = similarity_table(rated, part, ids_of(synsets), [word for _, word in of], words, SemanticOptions())
-    found = word_nearness(table, part, synsets, words)
-    return found, [[Nearness(code).label for code in row] for row in found.code.tolist()]
+    relation, sense = word_relations(table, part, synsets, words)
+    return sense, [[Relation(code).label for code in row] for row in relation.tolist()]
 
 
 def test_words_by_hand(rated: SimilarityMap) -> None:
     words = {
         "riding": "same",  # the class's own word
         "bicycling": "same",  # rated 4 of 4
-        "galloping": "near",  # rated 3 of 4; WordNet has it under "go fast"
-        "feeding": "near",  # rated 2 of 4
+        "galloping": "similar",  # rated 3 of 4; WordNet has it under "go fast"
+        "feeding": "similar",  # rated 2 of 4
         "sitting": "unrelated",  # rated 1
         "walking": "opposite",  # nobody rated it: the best of its senses
         "travelling": "more_general",
@@ -134,9 +134,9 @@ def test_words_by_hand(rated: SimilarityMap) -> None:
         "no_interaction": "unrelated",
         "not riding": "unresolved",
     }
-    found, names = near(rated, "verb", [("ride.v.02", "ride")], list(words))
+    senses, names = related(rated, "verb", [("ride.v.02", "ride")], list(words))
     assert dict(zip(words, names[0], strict=True)) == words
-    sense = dict(zip(words, found.sense[0].tolist(), strict=True))
+    sense = dict(zip(words, senses[0].tolist(), strict=True))
     assert sense["riding"] == lexicon().synset("ride.v.02")
     assert sense["walking"] == lexicon().synset("walk.v.01")
     assert sense["feeding"] == lexicon().synset("feed.v.01")
@@ -144,13 +144,13 @@ def test_words_by_hand(rated: SimilarityMap) -> None:
 
 
 def test_no_interaction_is_like_itself_alone(rated: SimilarityMap) -> None:
-    _, names = near(rated, "verb", [("", "no_interaction")], ["no interaction", "ride", "xyzzying"])
+    _, names = related(rated, "verb", [("", "no_interaction")], ["no interaction", "ride", "xyzzying"])
     assert names == [["same", "unrelated", "unrelated"]]
 
 
 def test_the_rated_sense_counts_even_if_another_one_is_related(rated: SimilarityMap) -> None:
     """A chair is also a president, which is a person; where its first sense is rated it is a seat, rated 0 or not."""
-    _, names = near(rated, "object", [("car.n.01", "car"), ("person.n.01", "person")], ["chair", "vehicle"])
+    _, names = related(rated, "object", [("car.n.01", "car"), ("person.n.01", "person")], ["chair", "vehicle"])
     assert names == [["unrelated", "more_general"], ["more_specific", "unrelated"]]
 
 
@@ -159,11 +159,11 @@ def test_measures_name_a_sense_of_every_word(measure: str) -> None:
     words = ["pony", "zzz", "horses"]
     of_horse = ids_of(["horse.n.01"])
     table = similarity_table(WordNetSimilarity(measure), "object", of_horse, ["horse"], words, SemanticOptions())
-    found = word_nearness(table, "object", ["horse.n.01"], ["pony", "zzz", "horses"])
-    assert found.code[0, 1:].tolist() == [Nearness.UNRESOLVED, Nearness.SAME]
-    assert (found.sense[0] >= 0).tolist() == [True, False, True]
+    relation, sense = word_relations(table, "object", ["horse.n.01"], words)
+    assert relation[0, 1:].tolist() == [Relation.UNRESOLVED, Relation.SAME]
+    assert (sense[0] >= 0).tolist() == [True, False, True]
 
 
 def test_no_words_and_no_known_words(rated: SimilarityMap) -> None:
-    assert near(rated, "verb", [("ride.v.02", "ride")], [])[1] == [[]]
-    assert near(rated, "verb", [("ride.v.02", "ride")], ["xyzzy"])[1] == [["unresolved"]]
+    assert related(rated, "verb", [("ride.v.02", "ride")], [])[1] == [[]]
+    assert related(rated, "verb", [("ride.v.02", "ride")], ["xyzzy"])[1] == [["unresolved"]]

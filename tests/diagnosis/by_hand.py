@@ -5,9 +5,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from shoe.diagnosis.diagnose import diagnose
-from shoe.diagnosis.diagnosis import Diagnosis
-from shoe.diagnosis.flow import NO_PART, ErrorType
+from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.diagnose import Diagnosis, diagnose
+from shoe.diagnosis.types import NO_PART, ErrorType
 from tests.oracles.boxes import Box
 from tests.oracles.model import ImageScene, Triplet, to_tables
 from tests.oracles.scenes import scenes, small_classes
@@ -34,7 +34,7 @@ def diagnosed(*scenes: ImageScene, **options: Any) -> Diagnosis:
     return diagnose(predictions, truth, **options)
 
 
-def types(diagnosis: Diagnosis) -> list[str]:
+def types(diagnosis: ErrorAnalysis) -> list[str]:
     """Name of each prediction's type; "" for those that have no part."""
     return ["" if code == NO_PART else ErrorType(code).label for code in diagnosis.types.tolist()]
 

@@ -1,0 +1,234 @@
+"""The error analysis of triplets: their types, and what fixing each kind gains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Indices, Mask
+from shoe.diagnosis.deltas import Means, Ranking
+from shoe.diagnosis.fix_targets import FIXABLE, shared_map, targets_by_map, targets_of_each
+from shoe.diagnosis.oracles import ERRORS, GROUPS, MISSED_GT, NAMES, TYPES, Errors, State, before_fixes
+from shoe.diagnosis.overlaps import Overlaps, overlaps
+from shoe.diagnosis.scope import Scope
+from shoe.diagnosis.types import FLOW, NO_PART, Assigned, ErrorType, TruthStatus, assign_types
+from shoe.diagnosis.variants import Variant
+from shoe.matching.task import Task
+from shoe.protocols.signature import Signature, sign
+
+
+class Step(NamedTuple):
+    """One step of the progression: mAP once this error is fixed too, and what that step gained."""
+
+    name: str
+    means: Means
+    delta: Means
+
+
+class _Fixed(NamedTuple):
+    """Each oracle alone; all of them one after the other; and which truths are missed."""
+
+    alone: dict[str, State]
+    sequence: list[State]
+    missed: Mask
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ErrorAnalysis:
+    """What is wrong with triplets, and what each kind of error costs (IJCV paper 3; protocols.md 8).
+
+    n predictions and t ground truths: all rows of the two tables. -1 stands for rows that have no part: no_interaction
+    and images without ground truth where they are left out, and what ``variants`` says else. Each part is computed when
+    it is first asked for.
+
+    Where a fix may lower mAP: never in ``paper``. In ``released``, because of its averaging (protocols.md 8.5): a class
+    whose predictions are all wrong is left out until a fix gives it its first true positive, or takes its last
+    prediction (then it counts 0); and a class without predictions enters the means of rare and non-rare with its first
+    fix.
+
+    Attributes:
+        task: what was diagnosed, and against what.
+        variant: the reading that was applied, with its options.
+        choice, seed: how one of several possible fix targets is chosen (``paper`` alone).
+        facts: what else is in the signature: how predictions were read.
+    """
+
+    task: Task
+    variant: Variant
+    choice: str = "seeded"
+    seed: int = 0
+    facts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """The choices of the analysis that are no options of a protocol, for signatures."""
+        if self.variant.shared_map:
+            return {"diagnosis": self.variant.name}
+        chosen = {"choice": self.choice} | ({"seed": str(self.seed)} if self.choice == "seeded" else {})
+        return {"diagnosis": self.variant.name} | chosen
+
+    @property
+    def signature(self) -> Signature:
+        """How the figures came about."""
+        truth = self.task.truth
+        facts = truth.facts() | self.facts | self.choices
+        return sign(facts, self.variant.strict, protocols=truth.benchmark.protocols)
+
+    @cached_property
+    def scope(self) -> Scope:
+        """The predictions and ground truths that have a part."""
+        return Scope.of(self.task, self.variant.strict.no_interaction)
+
+    @cached_property
+    def overlaps(self) -> Overlaps:
+        """Which of them share which box."""
+        return overlaps(self.scope, self.variant.strict.coordinates, self.variant.strict.rule)
+
+    @cached_property
+    def assigned(self) -> Assigned:
+        """Types within the scope."""
+        return assign_types(self.scope, self.overlaps, self.task.truth.benchmark.flow or FLOW)
+
+    @cached_property
+    def _best(self) -> Indices | None:
+        """The toolbox's map, where errors do not choose for themselves."""
+        if not self.variant.shared_map:
+            return None
+        return shared_map(self.scope, self.overlaps, self.assigned.types, self.assigned.found_by)
+
+    @cached_property
+    def _fixed(self) -> _Fixed:
+        scope, (types, found_by) = self.scope, (self.assigned.types, self.assigned.found_by)
+        if self._best is not None:
+            targets = targets_by_map(self._best, types)
+        else:
+            seed = None if self.choice == "best" else self.seed
+            targets = targets_of_each(scope, self.overlaps, types, seed)
+        errors = Errors(scope, types, targets)
+        before = before_fixes(found_by, len(types))
+        alone = {error.name: error.fix(before, errors) for error in (*TYPES, *GROUPS)}
+        sequence = [alone[TYPES[0].name]]
+        for error in ERRORS[1:]:
+            sequence.append(error.fix(sequence[-1], errors))
+        if self._best is None:
+            missed = dropped = sequence[-1].found_by < 0
+        else:
+            missed = (found_by < 0) & (self._best < 0)
+            # The toolbox's oracle does not look at images without predictions.
+            dropped = missed & (np.bincount(scope.image, minlength=scope.images) > 0)[scope.truth_image]
+        alone[MISSED_GT.name] = replace(before, counted=~dropped)
+        return _Fixed({name: alone[name] for name in NAMES}, sequence, missed)
+
+    @property
+    def states(self) -> dict[str, State]:
+        """What each oracle alone leaves of the scope, by its error's name."""
+        return self._fixed.alone
+
+    @cached_property
+    def types(self) -> NDArray[np.int8]:
+        """(n,) ``ErrorType`` of each prediction."""
+        return _spread(self.assigned.types, self.scope.prediction, len(self.task.predictions)).astype(np.int8)
+
+    @cached_property
+    def target(self) -> Indices:
+        """(n,) row of the ground truth that each prediction is about; -1 for errors that their oracle only removes.
+
+        It is the one that the prediction found, that was found before it (a duplicate), or that its oracle makes of it.
+        """
+        target = self.assigned.target.copy()
+        for type_ in FIXABLE:
+            for prediction, truth in self.states[type_.label].fixes:
+                target[prediction] = truth
+        return _spread(_rows(target, self.scope.truth), self.scope.prediction, len(self.task.predictions))
+
+    @cached_property
+    def truth_status(self) -> NDArray[np.int8]:
+        """(t,) ``TruthStatus`` of each ground truth."""
+        found = self.assigned.found_by >= 0
+        status = np.select([found, self._fixed.missed], [TruthStatus.FOUND, TruthStatus.MISSED], TruthStatus.COVERED)
+        return _spread(status, self.scope.truth, len(self.task.truth.interactions)).astype(np.int8)
+
+    @cached_property
+    def found_by(self) -> Indices:
+        """(t,) row of the prediction that is each ground truth's true positive; -1 where it has none."""
+        return self._finder(self.assigned.found_by)
+
+    @cached_property
+    def fixed_by(self) -> Indices:
+        """(t,) the same after all fixes."""
+        return self._finder(self._fixed.sequence[-1].found_by)
+
+    def _finder(self, found_by: Indices) -> Indices:
+        rows = _rows(found_by, self.scope.prediction)
+        return _spread(rows, self.scope.truth, len(self.task.truth.interactions))
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Number of cases: true_positive, the seven error types, false_positive and false_negative."""
+        of_type = np.bincount(self.assigned.types, minlength=len(ErrorType)).tolist()
+        right = of_type[ErrorType.TRUE_POSITIVE]
+        return {
+            ErrorType.TRUE_POSITIVE.label: right,
+            **{error.name: of_type[ErrorType[error.name.upper()]] for error in TYPES},
+            MISSED_GT.name: int(self._fixed.missed.sum()),
+            "false_positive": sum(of_type) - right,
+            "false_negative": int((self.assigned.found_by < 0).sum()),
+        }
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """The predictions, ranked for mAP."""
+        return Ranking.of(self.scope, self.variant.strict)
+
+    @cached_property
+    def means(self) -> Means:
+        """Mean AP before any fix, over all, rare and non-rare classes."""
+        return self.ranking.means(before_fixes(self.assigned.found_by, len(self.assigned.types)))
+
+    @cached_property
+    def _after(self) -> dict[str, Means]:
+        return {name: self.ranking.means(state) for name, state in self.states.items()}
+
+    @cached_property
+    def deltas(self) -> dict[str, Means]:
+        """What each oracle alone gains, by its error's name (IJCV paper, Eq. 2)."""
+        return {name: after.minus(self.means) for name, after in self._after.items()}
+
+    @cached_property
+    def progression(self) -> tuple[Step, ...]:
+        """Errors fixed one after the other, to the end at 1 (IJCV paper, Eq. 4 and 5)."""
+        # The first step is the first oracle alone.
+        first = self._after[TYPES[0].name]
+        means = [self.means, first, *(self.ranking.means(state) for state in self._fixed.sequence[1:])]
+        return tuple(
+            Step(error.name, after, after.minus(earlier))
+            for error, (earlier, after) in zip(ERRORS, pairwise(means), strict=True)
+        )
+
+    @property
+    def ranked(self) -> list[str]:
+        """Names of the seven error types, the one whose fix gains most first."""
+        return sorted((error.name for error in ERRORS), key=lambda name: -(self.deltas[name].map or 0.0))
+
+    @property
+    def worst(self) -> str | None:
+        """The error type that costs most; None if none costs anything."""
+        first = self.ranked[0]
+        return first if (self.deltas[first].map or 0.0) > 0 else None
+
+
+def _rows(indices: Indices, rows: Indices) -> Indices:
+    """Indices into the scope to rows of a table; -1 stays."""
+    return np.append(rows, NO_PART)[indices]
+
+
+def _spread(values: NDArray[np.integer], rows: Indices, size: int) -> Indices:
+    """Values of the rows in scope to all rows of a table; -1 for those that have no part."""
+    spread = np.full(size, NO_PART, np.int64)
+    spread[rows] = values
+    return spread

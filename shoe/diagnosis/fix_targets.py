@@ -1,0 +1,154 @@
+"""Fix targets: which ground truth an error becomes a true positive of when an oracle fixes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.ragged import first_largest, first_of_each, index_in_group, runs
+from shoe.core.seeded import random_numbers
+from shoe.diagnosis.oracles import Fixes, FixTargets, State
+from shoe.diagnosis.overlaps import Overlaps
+from shoe.diagnosis.scope import Scope
+from shoe.diagnosis.types import NO_PART, ErrorType
+from shoe.matching.assign import assign
+
+FIXABLE = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX, ErrorType.ASSOCIATION, ErrorType.INTERACTION)
+"""The types whose oracle fixes; the others' removes."""
+
+
+def _possible(overlaps: Overlaps, types: NDArray[np.int8], type_: ErrorType) -> Fixes:
+    """List the truths that errors of a type could be about: predictions, ascending, and their truths, ascending.
+
+    They are those that share what the prediction has right: the object box of a human box error, the human box of an
+    object box error, either box of an association error, both of an interaction error (IJCV paper 3.2.1, 3.2.2).
+    """
+    shares: Mask = {
+        ErrorType.HUMAN_BOX: overlaps.object,
+        ErrorType.OBJECT_BOX: overlaps.human,
+        ErrorType.ASSOCIATION: overlaps.human | overlaps.object,
+        ErrorType.INTERACTION: overlaps.pair,
+    }[type_]
+    chosen = np.flatnonzero(shares & (types == type_)[overlaps.prediction])
+    return overlaps.prediction[chosen], overlaps.truth[chosen]
+
+
+def targets_of_each(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], seed: int | None) -> FixTargets:
+    """Let each error choose one of the truths that it could be about, as the papers say.
+
+    Errors choose in the order of descending scores, each among all its truths, whoever finds them already. Association
+    errors have two more rules ("the minimal changes", "each pair is fixed only once", IJCV paper 3.2.1): truths that
+    were a target before, of this oracle or an earlier one of the progression, are out; and where a truth is left that
+    needs no change of the verb, so are those that need one.
+
+    Args:
+        scope: predictions and truths.
+        overlaps: of both.
+        types: (p,) type of each prediction.
+        seed: any truth is chosen, with equal chances, by the seed and the prediction's row in its table alone; without
+            a seed the best: a truth without a true positive, else the one whose true positive scores least, the first
+            of equals.
+    """
+    lists = {type_: _possible(overlaps, types, type_) for type_ in FIXABLE}
+    turns = {
+        type_: list(_turns(scope.image, scope.rank, prediction))
+        for type_, (prediction, _) in lists.items()
+        if seed is None or type_ is ErrorType.ASSOCIATION
+    }
+    loss = np.append(-scope.score, np.inf)
+    rows = len(scope.task.predictions)
+    numbers = None if seed is None else random_numbers(seed, (rows, 1))[scope.prediction, 0]
+
+    def choose(prediction: Indices, gain: Floats) -> Indices:
+        if numbers is None:
+            return first_largest(prediction, gain)
+        start, size = runs(prediction)
+        chosen: Indices = start + (numbers[prediction[start]] % size.astype(np.uint64)).astype(np.int64)
+        return chosen
+
+    def targets(state: State, type_: ErrorType) -> Fixes:
+        prediction, truth = lists[type_]
+        # What a fix gains: the score of the true positive with its sign changed, infinity where there is none.
+        gain = loss[state.found_by]
+        if type_ not in turns:
+            chosen = choose(prediction, gain[truth])
+            return prediction[chosen], truth[chosen]
+        same_verb = scope.verb[prediction] == scope.truth_verb[truth]
+        used = np.zeros(len(gain), bool)
+        for _, truths in state.fixes:
+            used[truths] = True
+        parts = [np.zeros(0, np.int64)]
+        for now in turns[type_]:
+            if type_ is ErrorType.ASSOCIATION:
+                now = now[~used[truth[now]]]
+                now = now[_least_changed(prediction[now], same_verb[now])]
+            now = now[choose(prediction[now], gain[truth[now]])]
+            parts.append(now)
+            gain[truth[now]] = np.minimum(gain[truth[now]], loss[prediction[now]])
+            used[truth[now]] = True
+        chosen = np.concatenate(parts)
+        return prediction[chosen], truth[chosen]
+
+    return targets
+
+
+def _turns(image: Ints, rank: Indices, prediction: Indices) -> Iterator[Indices]:
+    """Yield the pairs whose prediction is the best-scored of its image, then those of the second best, and so on."""
+    chooser = prediction[first_of_each(prediction)]
+    order = chooser[np.argsort(image[chooser] * np.int64(len(rank)) + rank[chooser])]
+    turn = np.zeros(len(image), np.int64)
+    turn[order] = index_in_group(np.bincount(image[chooser], minlength=1))
+    turns = turn[prediction]
+    by_turn = np.argsort(turns.astype(np.uint16) if turns.max(initial=0) < 1 << 16 else turns, kind="stable")
+    end = 0
+    for size in np.bincount(turns).tolist():
+        begin, end = end, end + size
+        yield by_turn[begin:end]
+
+
+def _least_changed(prediction: Indices, same_verb: Mask) -> Mask:
+    """Which pairs keep the verb, or are of a prediction that has no pair which does."""
+    start, size = runs(prediction)
+    if len(start) == 0:
+        return same_verb
+    least: Mask = same_verb | np.repeat(~np.logical_or.reduceat(same_verb, start), size)
+    return least
+
+
+def shared_map(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], found_by: Indices) -> Indices:
+    """Find the toolbox's best map: (t,) the prediction that could be each truth's, of any type; -1 where none.
+
+    Truths take turns in the order of the file. Each takes the best-scored prediction that is no true positive, is not
+    taken, has a higher score than the truth's own true positive, and shares the truth's human box - or, if its human
+    box is correct nowhere, the truth's object box (protocols.md 8.4).
+    """
+    rank = scope.rank
+    former = found_by[overlaps.truth]
+    free = np.flatnonzero(
+        np.where(overlaps.human_correct[overlaps.prediction], overlaps.human, overlaps.object)
+        & (types[overlaps.prediction] != ErrorType.TRUE_POSITIVE)
+        & ((former < 0) | (rank[overlaps.prediction] < rank[former]))
+    )
+    free = free[np.argsort(overlaps.truth[free], kind="stable")]
+    prediction, truth = overlaps.prediction[free], overlaps.truth[free]
+    turn = np.arange(len(found_by)) - np.searchsorted(scope.truth_image, scope.truth_image)
+    equal = np.zeros(len(free))
+    preference: Floats = -rank[prediction].astype(np.float64)
+    won = assign(truth, prediction, equal, preference, scope.truth_image, turn, equal, "greedy-gt")
+    best = np.full(len(found_by), NO_PART, np.int64)
+    best[truth[won]] = prediction[won]
+    return best
+
+
+def targets_by_map(best: Indices, types: NDArray[np.int8]) -> FixTargets:
+    """Each error becomes what the map says; one that the map does not name becomes nothing (protocols.md 8.4)."""
+    truth = np.flatnonzero(best >= 0)
+
+    def targets(_: State, type_: ErrorType) -> Fixes:
+        ours = truth[types[best[truth]] == type_]
+        return best[ours], ours
+
+    return targets

@@ -1,0 +1,339 @@
+"""The vocabulary gap: what strict mAP loses to other words for what is right, confusion by confusion.
+
+Strict mAP and SHOE-mAP differ in more than words: matching, half-right triplets, false positives, interpolation, ties.
+So the comparison is SHOE-mAP with itself, once with similarities of 1 for exact matches of words and 0 for all others,
+once under the map. That gain has three parts, which add up to it:
+
+- matching: the map chooses other pairs of a prediction and a ground truth; still only exact matches get credit;
+- false positives: it resembles more unmatched predictions to a class, and counts them as false positives of it;
+- credit: it credits the matches for what their words mean.
+
+The credit is split over the matches, and over the verb and the object of each by what either adds to its similarity
+(``shoe.diagnosis.integrated_gradients``). A *confusion* is a predicted word for a class's word; it has what its matches
+have, and the shares of all confusions add up to 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shoe.core.arrays import Floats, Indices
+from shoe.core.iou import Overlap, iou
+from shoe.diagnosis.after_fixes import Tables
+from shoe.diagnosis.integrated_gradients import shares_of
+from shoe.diagnosis.relations import PredictedWords, Relation
+from shoe.lexicon.store import lexicon
+from shoe.matching.overlaps import Overlaps
+from shoe.matching.task import Task
+from shoe.scoring.meaning import Meaning
+from shoe.scoring.score import build_meaning
+from shoe.scoring.scorer import Matches, Scorer
+from shoe.similarity import WordNetSimilarity
+
+MOST = 50
+"""Confusions that are listed."""
+_EXAMPLES = 3
+_NOTHING = Overlaps(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
+
+Corners = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class WordPair:
+    """A word of a ground truth and the word that was predicted for it.
+
+    Attributes:
+        label: the class's word.
+        label_sense: its sense; "" for no_interaction.
+        predicted: the predicted word.
+        sense: its sense; "" where none was looked at.
+        similarity: of the two, 0..1.
+        relation: of the predicted word to the class's, as "more_general".
+    """
+
+    label: str
+    label_sense: str
+    predicted: str
+    sense: str
+    similarity: float
+    relation: str
+
+    @classmethod
+    def of(cls, words: PredictedWords, row: int, word: int) -> WordPair:
+        """Look up what is known of a class's sense and a word."""
+        sense = int(words.sense[row, word])
+        return cls(
+            label=words.labels[row],
+            label_sense=words.synsets[row],
+            predicted=words.words[word],
+            sense=lexicon().name(sense) if sense >= 0 else "",
+            similarity=float(words.table.values[row, word]),
+            relation=Relation(words.relation[row, word]).label,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ConfusionExample:
+    """A match: a ground truth and the prediction that it was matched with.
+
+    Attributes:
+        image: its name.
+        truth, prediction: their rows.
+        true_human_box, true_object_box, human_box, object_box: as their files have them.
+        verb, object: their words.
+        similarity: of the two triplets, sigma, 0..1.
+        score: of the prediction.
+        iou: pair IoU.
+        gain: what this match alone has of the credit.
+    """
+
+    image: str
+    truth: int
+    prediction: int
+    true_human_box: Corners
+    true_object_box: Corners
+    human_box: Corners
+    object_box: Corners
+    verb: WordPair
+    object: WordPair
+    similarity: float
+    score: float
+    iou: float
+    gain: float
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """One word predicted for another.
+
+    Attributes:
+        part: "verb" or "object".
+        word: which.
+        matches: in how many matches.
+        gain: what it has of the credit, in mAP (0..1).
+        share: the same as a share of the credit.
+        examples: the matches that gain most.
+    """
+
+    part: str
+    word: WordPair
+    matches: int
+    gain: float
+    share: float
+    examples: tuple[ConfusionExample, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyGap:
+    """The gain and what explains it; all figures are SHOE-mAP, fractions 0..1, or differences of it.
+
+    Attributes:
+        exact_map: if only a label's own word counts.
+        identity_map: if words for the label's very sense count too (``similarity=identity``).
+        map: under the map.
+        matching, false_positives, credit: the parts of the gain ``map - exact_map``.
+        verb_credit, object_credit: the parts of the credit.
+        confusions: those with the largest gains, the largest first.
+        further, further_gain: number of other confusions, and what they have of the credit together.
+    """
+
+    exact_map: float
+    identity_map: float
+    map: float
+    matching: float
+    false_positives: float
+    credit: float
+    verb_credit: float
+    object_credit: float
+    confusions: tuple[Confusion, ...]
+    further: int
+    further_gain: float
+
+    @property
+    def gain(self) -> float:
+        """What the map adds to exact matches."""
+        return self.map - self.exact_map
+
+
+def vocabulary_gap(
+    tables: Tables,
+    scorer: Scorer,
+    matches: Matches,
+    value: float,
+    words: tuple[PredictedWords, PredictedWords],
+    most: int = MOST,
+) -> VocabularyGap:
+    """Explain the gain.
+
+    Args:
+        tables: the scorer's, which lead back to the rows and boxes of the files; some class has ground truth.
+        scorer: under the map, and a protocol of arithmetic means of verb and object and of all points of a curve.
+        matches: its matches for SHOE-mAP.
+        value: its SHOE-mAP.
+        words: similarities and relations of verbs and of objects.
+        most: confusions to list.
+    """
+    exact = _under(scorer, exact_matches(scorer.task, scorer.meaning))
+    identity = _under(scorer, build_meaning(scorer.task, WordNetSimilarity("identity"), scorer.options))
+    start = _sigma(exact, matches)
+    charged = _under(scorer, exact.meaning, _NOTHING).match(matches.unmatched).charged
+    ladder = [
+        _map(exact, exact.match(exact.map_rows)),
+        _map(exact, replace(matches, sigma=start, charged=charged)),
+        _map(exact, replace(matches, sigma=start)),
+        value,
+    ]
+    matching, false_positives, credit = np.diff(ladder).tolist()
+
+    gains = shares_of(scorer, matches, start)
+    # All confusions bear the error of the integral and of drawn orders of ties: about a thousandth.
+    gains *= max(credit, 0.0) / (gains.sum() or 1.0)
+    parts = _gains_by_word(scorer, exact.meaning, matches, words, gains)
+    verb_credit, object_credit = (float(part.gain.sum()) for part in parts)
+    ranked = sorted(
+        ((gain, number, cell) for number, part in enumerate(parts) for cell, gain in part.totals()),
+        key=lambda entry: (-entry[0], *entry[1:]),
+    )
+
+    def confusion(part: _GainsByWord, cell: int, gain: float) -> Confusion:
+        first, end = np.searchsorted(part.cell, [cell, cell + 1]).tolist()
+        return Confusion(
+            part=part.words.part,
+            word=WordPair.of(part.words, *divmod(cell, len(part.words.words))),
+            matches=end - first,
+            gain=gain,
+            share=gain / (verb_credit + object_credit),
+            examples=tuple(
+                _example(tables, truth, matches, words, float(gains[truth]))
+                for truth in part.truth[first:end][:_EXAMPLES].tolist()
+            ),
+        )
+
+    return VocabularyGap(
+        exact_map=ladder[0],
+        identity_map=_map(identity, identity.match(identity.map_rows)),
+        map=value,
+        matching=matching,
+        false_positives=false_positives,
+        credit=credit,
+        verb_credit=verb_credit,
+        object_credit=object_credit,
+        confusions=tuple(confusion(parts[number], cell, gain) for gain, number, cell in ranked[:most]),
+        further=len(ranked[most:]),
+        further_gain=sum(gain for gain, _, _ in ranked[most:]),
+    )
+
+
+def exact_matches(task: Task, meaning: Meaning) -> Meaning:
+    """The same words, of which only those that are a label's own are similar."""
+    classes = task.truth.classes
+    values = []
+    for row, label, of_word in (
+        (meaning.verb_row, classes.verb, task.verb_label),
+        (meaning.object_row, classes.object, task.object_label),
+    ):
+        of_row = np.zeros(row.max() + 1, np.int64)
+        of_row[row] = label
+        values.append((of_row[:, None] == of_word).astype(np.float64))
+    return replace(
+        meaning,
+        verbs=replace(meaning.verbs, values=values[0]),
+        objects=replace(meaning.objects, values=values[1]),
+    )
+
+
+def _under(scorer: Scorer, meaning: Meaning, near: Overlaps | None = None) -> Scorer:
+    return Scorer(scorer.task, meaning, scorer.options, scorer.near if near is None else near)
+
+
+def _map(scorer: Scorer, matches: Matches) -> float:
+    return float(scorer.average_precision(matches)[0].ap[scorer.in_mean].mean())
+
+
+def _sigma(scorer: Scorer, matches: Matches) -> Floats:
+    """(t,) similarities of some matches to a scorer that would perhaps have made others."""
+    truth = np.flatnonzero(matches.prediction >= 0)
+    rows, words = matches.prediction[truth], scorer.task.predictions
+    sigma = np.zeros(len(matches.sigma))
+    sigma[truth] = scorer.meaning.sigma(scorer.hoi[truth], words.verb[rows], words.object[rows])
+    return sigma
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _GainsByWord:
+    """The h matches whose verb, or object, is credited.
+
+    Attributes:
+        words: verbs or objects.
+        truth: (h,) the match's ground truth.
+        cell: (h,) row and column of the confusion in the words' table, as one number, ascending.
+        gain: (h,) what the match has by this word, descending within a confusion.
+    """
+
+    words: PredictedWords
+    truth: Indices
+    cell: Indices
+    gain: Floats
+
+    def totals(self) -> list[tuple[int, float]]:
+        """Each confusion and its gain."""
+        cells = np.flatnonzero(np.bincount(self.cell))
+        return list(zip(cells.tolist(), np.bincount(self.cell, self.gain)[cells].tolist(), strict=True))
+
+
+def _gains_by_word(
+    scorer: Scorer, exact: Meaning, matches: Matches, words: tuple[PredictedWords, PredictedWords], gains: Floats
+) -> list[_GainsByWord]:
+    """Give verb and object of each match their part of its gain: what each adds to the similarity."""
+    truth = np.flatnonzero(gains)
+    hoi, rows = scorer.hoi[truth], matches.prediction[truth]
+    cells = [(part.row[hoi], part.of(scorer.task.predictions)[rows]) for part in words]
+    growth = [
+        weight * (part.table.values[at] - before.values[at])
+        for weight, part, before, at in zip(
+            (scorer.options.weight, 1 - scorer.options.weight), words, (exact.verbs, exact.objects), cells, strict=True
+        )
+    ]
+    made = []
+    for part, (row, word), own in zip(words, cells, growth, strict=True):
+        cell, gain = row * len(part.words) + word, gains[truth] * own / (growth[0] + growth[1])
+        order = np.lexsort((-gain, cell))
+        order = order[gain[order] > 0]
+        made.append(_GainsByWord(part, truth[order], cell[order], gain[order]))
+    return made
+
+
+def _example(
+    tables: Tables, truth: int, matches: Matches, words: tuple[PredictedWords, PredictedWords], gain: float
+) -> ConfusionExample:
+    task, row = tables.task, int(matches.prediction[truth])
+    truths, predictions = task.truth.interactions, task.predictions
+    at, by = slice(truth, truth + 1), slice(row, row + 1)
+    hoi = int(task.truth.classes.of[truths.verb[truth], truths.object[truth]])
+    verb, object_ = (WordPair.of(part, int(part.row[hoi]), int(part.of(predictions)[row])) for part in words)
+    human = iou(truths.human_boxes[at], predictions.human_boxes[by], Overlap.CONTINUOUS)
+    thing = iou(truths.object_boxes[at], predictions.object_boxes[by], Overlap.CONTINUOUS)
+    source, source_row = tables.whole.predictions, int(tables.prediction[row])
+    annotated, truth_row = tables.whole.truth.interactions, int(tables.truth[truth])
+    return ConfusionExample(
+        image=truths.images[int(truths.image[truth])],
+        truth=truth_row,
+        prediction=source_row,
+        true_human_box=_corners(annotated.human_boxes[truth_row]),
+        true_object_box=_corners(annotated.object_boxes[truth_row]),
+        human_box=_corners(source.human_boxes[source_row]),
+        object_box=_corners(source.object_boxes[source_row]),
+        verb=verb,
+        object=object_,
+        similarity=float(matches.sigma[truth]),
+        score=float(source.score[source_row]),
+        iou=float(min(human[0], thing[0])),
+        gain=gain,
+    )
+
+
+def _corners(numbers: Floats) -> Corners:
+    x1, y1, x2, y2 = numbers.tolist()
+    return x1, y1, x2, y2
