@@ -1,6 +1,6 @@
-"""How far similarities agree with what people say about words: the computation behind ``scripts/map-quality``.
+"""How far similarities agree with how people rate words: the computation behind ``scripts/map-quality``.
 
-People rated pairs of words, raters pairs of senses. As in scoring, two words are as alike as their best senses: the
+People rated pairs of words, raters pairs of senses. As in scoring, two words are as similar as their best senses: the
 first word's senses that a map knows as classes, against the second word's senses; and the other way round.
 """
 
@@ -33,7 +33,7 @@ _95_PERCENT = 1.959964
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordPairs:
-    """n pairs of words of one part of speech, and how alike people find them (any scale)."""
+    """n pairs of words of one part of speech, and how similar people find them (any scale)."""
 
     part: Part
     first: tuple[str, ...]
@@ -50,7 +50,7 @@ class Looked:
 
     Attributes:
         values: (n,) 0..1; NaN for a pair that it says nothing about.
-        shared: (n,) whether the value is 1 because the words share a sense, whatever raters say.
+        shared: (n,) whether the value is 1 because the words share a sense, whatever raters rated.
     """
 
     values: Floats
@@ -82,7 +82,7 @@ def read_simlex(path: Path) -> dict[Part, WordPairs]:
     """Read SimLex-999 (Hill, Reichart and Korhonen 2015): its verbs and its nouns; adjectives are left out.
 
     Raises:
-        InputError: naming the line and field of what is not of its form.
+        InputError: naming the line and field of what is not of its format.
     """
     try:
         lines = read_bytes(path).decode().splitlines()
@@ -147,7 +147,7 @@ def look_up(similarity: Similarity, pairs: WordPairs) -> Looked:
 
 
 def correlation(values: Floats, human: Floats) -> Correlation:
-    """Correlate (n,) values with what people said."""
+    """Correlate (n,) values with how people rated."""
     rho = spearman(values, human)
     if rho is None or len(values) < _FEWEST or abs(rho) == 1:
         return Correlation(len(values), rho)

@@ -128,7 +128,7 @@ def _class_by_class(classes: list[str], rows: NDArray[np.int64], rng: np.random.
     """Rows in a random order in which each class has its first before any has its second."""
     seen: Counter[str] = Counter()
     order: list[tuple[int, int, int]] = []
-    for place in rng.permutation(len(rows)).tolist():
-        order.append((seen[classes[place]], len(order), int(rows[place])))
-        seen[classes[place]] += 1
+    for index in rng.permutation(len(rows)).tolist():
+        order.append((seen[classes[index]], len(order), int(rows[index])))
+        seen[classes[index]] += 1
     return [row for _, _, row in sorted(order)]

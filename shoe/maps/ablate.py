@@ -38,7 +38,7 @@ class Subset:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class SubsetSpread:
     """Some subsets' figures: n of them, mean, standard deviation (n - 1; None for one), lowest and highest."""
 
     subsets: int
@@ -57,7 +57,7 @@ class Ablation:
         correlations: of every two raters, per part of speech.
         subsets: by size, then by the map's order of raters; the last is the whole map.
         report: the score under the whole map; None where nothing was scored.
-        human: what people said, per kind.
+        human: how people rated, per kind.
     """
 
     similarity: SimilarityMap
@@ -71,7 +71,7 @@ class Ablation:
         """The sizes of subsets."""
         return range(1, len(self.similarity.raters) + 1)
 
-    def spread(self, figure: Callable[[Subset], float | None], size: int | None = None) -> Spread | None:
+    def spread(self, figure: Callable[[Subset], float | None], size: int | None = None) -> SubsetSpread | None:
         """How a figure varies over the subsets of one size, or over all; None where none of them has it.
 
         Args:
@@ -81,13 +81,13 @@ class Ablation:
         return spread_of(figure(subset) for subset in self.subsets if size in (None, len(subset.raters)))
 
 
-def spread_of(figures: Iterable[float | None]) -> Spread | None:
+def spread_of(figures: Iterable[float | None]) -> SubsetSpread | None:
     """Mean, sample standard deviation (as in the paper's Table 1), lowest and highest of those that exist."""
     values = np.array([value for value in figures if value is not None], np.float64)
     if not len(values):
         return None
     deviation = float(values.std(ddof=1)) if len(values) > 1 else None
-    return Spread(len(values), float(values.mean()), deviation, float(values.min()), float(values.max()))
+    return SubsetSpread(len(values), float(values.mean()), deviation, float(values.min()), float(values.max()))
 
 
 def subsets_of(raters: int) -> list[tuple[int, ...]]:

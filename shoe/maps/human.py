@@ -68,7 +68,7 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
     taken. ``a`` is the side of the class.
 
     Raises:
-        InputError: naming the file, line and field of what breaks the form.
+        InputError: naming the file, line and field of what breaks the format.
     """
     header, *rows = delimited_rows(path)
     if header not in (_PAIR, _INTERACTION):

@@ -33,7 +33,7 @@ _MADE_BY_MERGING = {"name", "dataset", "ensemble", "raters", "digest"}
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RatingSource:
     """Some raters' ratings.
 
     Attributes:
@@ -119,7 +119,7 @@ def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
     return SimilarityMap.load(folder)
 
 
-def read_source(path: Path) -> Source:
+def read_source(path: Path) -> RatingSource:
     """Read a table of ratings: ``class_synset``, ``synset``, then one column a rater, between tabs or commas.
 
     What ``shoe map export`` writes can be read again: its columns ``part`` and ``value`` are left out.
@@ -142,7 +142,7 @@ def read_source(path: Path) -> Source:
     check_same_part(path, pairs.class_sense, pairs.sense)
     verb = pairs.class_sense >= lexicon().nouns
     of_part: dict[Part, Indices] = {"verb": np.flatnonzero(verb), "object": np.flatnonzero(~verb)}
-    return Source(
+    return RatingSource(
         name=path,
         raters=tuple(Rater(name, f"table {printable(path.name)}") for name in names),
         pairs={part: pairs[of] for part, of in of_part.items()},
@@ -166,7 +166,7 @@ def check_same_part(
         raise InputError(path, record=f"line {row + first_line}", field="synset", found=quote(other), expected=expected)
 
 
-def side_by_side(sources: Sequence[Source]) -> tuple[list[Rater], dict[Part, RatedPairs]]:
+def side_by_side(sources: Sequence[RatingSource]) -> tuple[list[Rater], dict[Part, RatedPairs]]:
     """Join sources into one: all their raters, in the order given, and all their pairs.
 
     A rater may stand in several sources, with other pairs in each.
@@ -184,7 +184,9 @@ def side_by_side(sources: Sequence[Source]) -> tuple[list[Rater], dict[Part, Rat
     return raters, {part: _joined(sources, part, raters, column) for part in POS}
 
 
-def _joined(sources: Sequence[Source], part: Part, raters: Sequence[Rater], column: Mapping[str, int]) -> RatedPairs:
+def _joined(
+    sources: Sequence[RatingSource], part: Part, raters: Sequence[Rater], column: Mapping[str, int]
+) -> RatedPairs:
     keys = np.unique(np.concatenate([source.pairs[part].keys for source in sources]))
     class_sense, sense = (senses.astype(np.int32) for senses in np.divmod(keys, len(lexicon())))
     ratings = np.full((len(keys), len(raters)), MISSING, np.int8)
@@ -206,7 +208,7 @@ def _joined(sources: Sequence[Source], part: Part, raters: Sequence[Rater], colu
     return RatedPairs(class_sense, sense, ratings).by_name()
 
 
-def _read_any(name: str, first: SimilarityMap) -> Source:
+def _read_any(name: str, first: SimilarityMap) -> RatingSource:
     if not is_map(name) and Path(name).is_file():
         return read_source(Path(name))
     other = SimilarityMap.load(name)
@@ -216,10 +218,10 @@ def _read_any(name: str, first: SimilarityMap) -> Source:
     return _source_of(other)
 
 
-def _source_of(similarity: SimilarityMap) -> Source:
+def _source_of(similarity: SimilarityMap) -> RatingSource:
     """Take a map with all that its map.json says but for the format of its tables, and its digest."""
     about = {name: value for name, value in similarity.about.items() if name not in _NOT_OF_THE_ORIGIN}
-    return Source(
+    return RatingSource(
         name=similarity.name,
         raters=tuple(Rater(rater.name, rater.model, rater.note) for rater in similarity.raters),
         pairs=similarity.tables,

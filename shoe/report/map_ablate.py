@@ -9,10 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from shoe.maps.ablate import Ablation, Spread, Subset
+from shoe.maps.ablate import Ablation, Subset, SubsetSpread
 from shoe.maps.human import HumanKind
-from shoe.report.map_tables import count, fixed, heading, name, present, say, table
+from shoe.report.map_tables import count, fixed, heading, present, table
 from shoe.report.remarks import percent
+from shoe.report.text import say, words
 
 _MOST_ROWS = 64
 
@@ -121,7 +122,7 @@ def _spreads_dict(ablation: Ablation, size: int | None) -> dict[str, Any]:
     )
 
 
-def _spread_dict(spread: Spread | None) -> dict[str, Any] | None:
+def _spread_dict(spread: SubsetSpread | None) -> dict[str, Any] | None:
     if spread is None:
         return None
     return present(
@@ -141,7 +142,7 @@ def _correlation_table(ablation: Ablation) -> Table:
     raters = ablation.similarity.raters
     for found in zip(*ablation.correlations.values(), strict=True):
         figures = [text for each in found for text in (count(each.pairs), fixed(each.pearson))]
-        made.add_row(name(raters[found[0].first].name), name(raters[found[0].second].name), *figures)
+        made.add_row(words(raters[found[0].first].name), words(raters[found[0].second].name), *figures)
     return made
 
 
@@ -174,7 +175,7 @@ def _shown(ablation: Ablation) -> list[Subset]:
 
 def _names(ablation: Ablation, subset: Subset) -> tuple[str, Text]:
     raters = ablation.similarity.raters
-    return str(len(subset.raters)), name(" + ".join(raters[column].name for column in subset.raters), longest=300)
+    return str(len(subset.raters)), words(" + ".join(raters[column].name for column in subset.raters), longest=300)
 
 
 def _size_table(ablation: Ablation) -> Table:
@@ -187,12 +188,12 @@ def _size_table(ablation: Ablation) -> Table:
     return made
 
 
-def _mean(spread: Spread | None) -> str:
+def _mean(spread: SubsetSpread | None) -> str:
     if spread is None:
         return "–"
     deviation = "" if spread.deviation is None else f" ± {100 * spread.deviation:.2f}"
     return percent(spread.mean) + deviation
 
 
-def _range(spread: Spread) -> str:
+def _range(spread: SubsetSpread) -> str:
     return f"{percent(spread.low)} to {percent(spread.high)} (spread {100 * (spread.high - spread.low):.2f})"

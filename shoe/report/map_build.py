@@ -13,7 +13,8 @@ from shoe.rating.built import account, states_of, unanswered
 from shoe.rating.job import Outcome, Rated
 from shoe.rating.prefilter import PAPER
 from shoe.rating.session import Raters
-from shoe.report.map_tables import count, name, table
+from shoe.report.map_tables import count, table
+from shoe.report.text import words
 
 _STATES = ("rated", "refused", "unparsable", "unrated", "not_asked")
 
@@ -24,7 +25,7 @@ def states_table(raters: Raters, outcome: Outcome) -> Table:
     for column, rater in enumerate(raters.columns):
         for part, rated in outcome.parts.items():
             states = states_of(rated, column)
-            made.add_row(name(rater), part, *(count(states[state]) for state in _STATES))
+            made.add_row(words(rater), part, *(count(states[state]) for state in _STATES))
     return made
 
 
@@ -35,7 +36,7 @@ def work_table(raters: Raters, outcome: Outcome) -> Table:
     for tally in outcome.tallies:
         counts = (tally.done, tally.requests, tally.retries, tally.failures.total())
         tokens = (tally.input_tokens, tally.output_tokens)
-        made.add_row(name(tally.name), *map(count, counts + tokens), f"{tally.cost:,.4f}")
+        made.add_row(words(tally.name), *map(count, counts + tokens), f"{tally.cost:,.4f}")
     return made
 
 

@@ -14,8 +14,9 @@ from rich.text import Text
 from shoe.lexicon.expressions import Part
 from shoe.maps.diff import PartDiff, lemmas_of
 from shoe.maps.effect import ClassMove, class_moves, semantic_of
-from shoe.report.map_tables import count, fixed, heading, name, present, say, table
+from shoe.report.map_tables import count, fixed, heading, present, table
 from shoe.report.remarks import percent
+from shoe.report.text import say, words
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 
@@ -96,8 +97,8 @@ def _largest_table(part: Part, diff: PartDiff, glosses: Mapping[str, str]) -> Ta
 
 
 def _in_words(synset: str, glosses: Mapping[str, str]) -> Text:
-    words = f"{synset} ({lemmas_of(synset)})"
-    return name(f"{words}: {glosses[synset]}" if glosses else words, longest=300)
+    lemmas = f"{synset} ({lemmas_of(synset)})"
+    return words(f"{lemmas}: {glosses[synset]}" if glosses else lemmas, longest=300)
 
 
 def _score_table(reports: Reports) -> Table:
@@ -112,7 +113,7 @@ def _moves_table(moves: list[ClassMove]) -> Table:
     made = table("classes that move most", right=("ground truths", "AP under A", "AP under B", "B - A"))
     for move in moves:
         made.add_row(
-            name(move.label), count(move.ground_truths), percent(move.a), percent(move.b), _signed(move.a, move.b)
+            words(move.label), count(move.ground_truths), percent(move.a), percent(move.b), _signed(move.a, move.b)
         )
     return made
 

@@ -10,7 +10,8 @@ from rich.table import Table
 
 from shoe.lexicon.expressions import Part
 from shoe.maps.info import MapInfo, PartInfo
-from shoe.report.map_tables import count, fixed, heading, name, present, prose_lines, say, table
+from shoe.report.map_tables import count, fixed, heading, present, prose_lines, table
+from shoe.report.text import say, words
 from shoe.similarity.ensemble import HIGHEST
 
 _FEWEST = 5
@@ -102,7 +103,7 @@ def _rater_table(info: MapInfo) -> Table:
             rated = int(histogram.sum())
             mean = float(histogram @ np.arange(HIGHEST + 1)) / rated if rated else None
             counts = (rated, of_part.pairs - rated, *histogram.tolist())
-            made.add_row(name(rater.name), f"{part}s", *map(count, counts), fixed(mean, 2))
+            made.add_row(words(rater.name), f"{part}s", *map(count, counts), fixed(mean, 2))
     return made
 
 
@@ -112,8 +113,8 @@ def _agreement_table(info: MapInfo) -> Table:
     for part, of_part in info.parts.items():
         for found in of_part.agreements:
             made.add_row(
-                name(raters[found.first].name),
-                name(raters[found.second].name),
+                words(raters[found.first].name),
+                words(raters[found.second].name),
                 f"{part}s",
                 count(found.pairs),
                 fixed(None if found.exact is None else 100 * found.exact, 1),

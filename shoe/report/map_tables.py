@@ -7,9 +7,7 @@ from typing import Any
 
 import msgspec
 from rich import box
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from shoe.core.errors import printable
 from shoe.similarity import SimilarityMap
@@ -27,16 +25,6 @@ def table(*left: str, right: tuple[str, ...] = ()) -> Table:
     for column in right:
         made.add_column(column, justify="right", no_wrap=True)
     return made
-
-
-def say(to: Console, line: str, style: str = "") -> None:
-    """Print one line that no name from a file can steer."""
-    to.print(Text(printable(line, longest=_LONGEST), style=style), soft_wrap=True)
-
-
-def name(text: str, longest: int = 40) -> Text:
-    """A name from a file as a cell."""
-    return Text(printable(text, longest=longest))
 
 
 def fixed(value: float | None, digits: int = 3) -> str:

@@ -1,7 +1,7 @@
 """One value from several: raters' ratings of a pair of senses, and the similarities of verb and object.
 
 An ensemble looks only at the raters that rated the pair: a missing rating is neither a zero nor a vote. The paper
-describes a mean in one place and a majority in another (protocols, A15); the mean is the default.
+describes a mean once and a majority once (protocols, A15); the mean is the default.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Similarity maps: what raters said about pairs of senses, and where it came from.
+"""Similarity maps: how raters rated pairs of senses, and where it came from.
 
 A map is a folder: ``map.json`` (name, raters, provenance, content hashes), ``verbs.tsv`` and ``objects.tsv``. It keeps
 every rater's raw ratings; ensembles are computed when it is used, so that a new rater is one new column.
@@ -175,12 +175,16 @@ def is_map(name_or_folder: str | Path) -> bool:
     return name_or_folder in shipped_maps() or os.path.isfile(Path(name_or_folder) / ABOUT)
 
 
-def _meant(expected: str, **limits: int) -> Meta:
-    return Meta(**limits, extra={"expected": expected})
+def _meant(expected: str) -> Meta:
+    return Meta(extra={"expected": expected})
+
+
+def _named(expected: str) -> Meta:
+    return Meta(min_length=1, extra={"expected": expected})
 
 
 _RATERS = "one or more raters, each with a name of its own and a model"
-_Name = Annotated[str, _meant("a name", min_length=1)]
+_Name = Annotated[str, _named("a name")]
 
 
 class _Table(msgspec.Struct, frozen=True):
@@ -189,7 +193,7 @@ class _Table(msgspec.Struct, frozen=True):
 
 class _RaterEntry(msgspec.Struct, frozen=True):
     name: _Name
-    model: Annotated[str, _meant("who or what is behind the rater", min_length=1)]
+    model: Annotated[str, _named("who or what is behind the rater")]
     note: str = ""
 
 
@@ -198,9 +202,9 @@ class _Header(msgspec.Struct, frozen=True):
 
     version: Annotated[Literal[1], _meant(f"{VERSION}, the version that this shoe reads")]
     name: _Name
-    dataset: Annotated[str, _meant("a dataset's name", min_length=1)]
+    dataset: Annotated[str, _named("a dataset's name")]
     scale: Annotated[tuple[Literal[0], Literal[4]], _meant(f"[0, {HIGHEST}]")]
-    ensemble: Annotated[str, _meant("an ensemble's name", min_length=1)]
+    ensemble: Annotated[str, _named("an ensemble's name")]
     raters: Annotated[list[_RaterEntry], Meta(min_length=1, extra={"expected": _RATERS, "item": "rater"})]
     verbs: _Table
     objects: _Table

@@ -104,8 +104,8 @@ class RatedPairs:
         wanted = pair_keys(class_sense, sense)
         if not len(self):
             return np.full(len(wanted), -1, np.int64)
-        place = np.searchsorted(self.keys, wanted, sorter=self._order)
-        rows = self._order[np.minimum(place, len(self) - 1)]
+        index = np.searchsorted(self.keys, wanted, sorter=self._order)
+        rows = self._order[np.minimum(index, len(self) - 1)]
         return np.where(self.keys[rows] == wanted, rows, -1)
 
 

@@ -31,7 +31,7 @@ class Basis(IntEnum):
     UNRESOLVED = 0
     """The word has no sense in WordNet: 0."""
     UNRATED = 1
-    """None of the word's senses has a rating with the class (or a WordNet value was taken in its place)."""
+    """None of the word's senses has a rating with the class (or a WordNet value was taken instead)."""
     ZERO = 2
     """The best rating of the word's senses is 0; others of its senses may be unrated.
 
@@ -181,18 +181,18 @@ def similarity_table(
     """
     resolved = [[c.synset for c in resolve(word, part, options.object_words).candidates] for word in words]
     synsets = np.array(sorted({s for senses in resolved for s in senses}), np.int32)
-    place = np.searchsorted(synsets, np.array([s for senses in resolved for s in senses], np.int32))
+    index = np.searchsorted(synsets, np.array([s for senses in resolved for s in senses], np.int32))
     counts = np.array([len(senses) for senses in resolved], np.int64)
     first = np.cumsum(counts) - counts
     unresolved = counts == 0
 
     value, rated = _pair_values(similarity, part, class_senses, synsets, options)
     if options.sense == "one":
-        overall = np.minimum(value, 1).max(axis=1, initial=_UNRATED)[place]
+        overall = np.minimum(value, 1).max(axis=1, initial=_UNRATED)[index]
         first = first + _leading(overall, first, counts)
     if options.sense != "max":
         counts = np.minimum(counts, 1)
-    best, chosen = _best(value, place, first, counts)
+    best, chosen = _best(value, index, first, counts)
 
     basis = np.full(best.shape, Basis.UNRATED, np.uint8)
     of_word, of_class = np.nonzero(chosen >= 0)
@@ -234,7 +234,7 @@ def _pair_values(
     return value, rated
 
 
-def _best(value: Floats, place: Indices, first: Indices, counts: Indices) -> tuple[Floats, Indices]:
+def _best(value: Floats, index: Indices, first: Indices, counts: Indices) -> tuple[Floats, Indices]:
     """(W, C) highest value among each word's senses, and the row of ``value`` that has it, -1 if all are unrated."""
     order = np.argsort(-counts, kind="stable")
     best = np.full((len(counts), value.shape[1]), _UNRATED)
@@ -242,7 +242,7 @@ def _best(value: Floats, place: Indices, first: Indices, counts: Indices) -> tup
     # Words by falling number of senses: those that have a k-th sense stand in front, and one pass takes it for all.
     for k in range(int(counts.max(initial=0))):
         words = order[: np.count_nonzero(counts > k)]
-        rows = place[first[words] + k]
+        rows = index[first[words] + k]
         candidate, leader, leading = value[rows], best[: len(words)], chosen[: len(words)]
         better = candidate > leader
         np.copyto(leader, candidate, where=better)

@@ -78,8 +78,8 @@ class Lookups:
         Returns:
             (m,) cell of each pair, 0 to n - 1, and (m,) indices of its class sense and of its other sense.
         """
-        cell, place = expand(self.first[word], self.count[word])
-        sense = self.senses[place]
+        cell, index = expand(self.first[word], self.count[word])
+        sense = self.senses[index]
         unrated = self.unrated[row[cell], sense]
         return cell[unrated], row[cell[unrated]], sense[unrated]
 

@@ -49,7 +49,8 @@ def forget_hashes(folder: Path) -> None:
 
 
 def values(similarity: SimilarityMap, class_synset: str, *synsets: str) -> list[float]:
-    return similarity.between("verb", [class_synset], synsets)[0].tolist()
+    found: list[float] = similarity.between("verb", [class_synset], synsets)[0].tolist()
+    return found
 
 
 def test_values_of_a_map(tmp_path: Path) -> None:

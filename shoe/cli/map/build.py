@@ -226,8 +226,8 @@ def _run(
 
 def _show_outcome(raters: Raters, outcome: Outcome) -> None:
     from shoe.report.map_build import disagreement_lines, failure_lines, states_table, work_table
-    from shoe.report.map_tables import say
     from shoe.report.terminal import console
+    from shoe.report.text import say
 
     to = console()
     to.print(states_table(raters, outcome))

@@ -178,8 +178,9 @@ def _tell(
     from shoe.cli.output import write_json
     from shoe.rating.planning import plan_dataset, plan_needed
     from shoe.report.map_complete import Sizes, closing_lines, completion_json, rounds_table
-    from shoe.report.map_tables import as_json, say
+    from shoe.report.map_tables import as_json
     from shoe.report.terminal import console
+    from shoe.report.text import say
 
     classes = report.truth.classes
     plans = plan_dataset(classes), plan_needed(classes, [report.predictions])
