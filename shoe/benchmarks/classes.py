@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices, Ints
+from shoe.core.arrays import Ints
 from shoe.core.errors import InputError, near, quote
 from shoe.io.files import read_bytes
 
@@ -71,11 +71,6 @@ class HoiClasses:
         return np.array([self.verbs[v] == NO_INTERACTION for v in self.verb], bool)
 
 
-def load_classes(path: Path, name: str) -> HoiClasses:
-    """Load a class table that is packaged."""
-    return _parse(path.read_text("utf-8"), name, source=path)
-
-
 def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
     """Read a class table that replaces a packaged one: tab-separated, with the packaged table's header.
 
@@ -91,7 +86,7 @@ def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
         text = read_bytes(path).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(path, found="bytes that are not UTF-8", expected="a tab-separated class table") from None
-    classes = _parse(text, usual.name, source=path)
+    classes = parse_classes(text, usual.name, path)
     rows = [line.split("\t") for line in text.splitlines()[1:]]
     _check_labels(rows, path)
     _check_synsets(rows, usual, path)
@@ -106,20 +101,18 @@ def coco_categories() -> dict[int, str]:
     return {int(number): name for name, number in rows}
 
 
-def coco_objects(classes: HoiClasses) -> Indices:
-    """(80,) index into ``classes.objects`` of each object in COCO's contiguous order."""
-    position = {word: i for i, word in enumerate(classes.objects)}
-    return np.array([position[word] for word in coco_categories().values()], np.int64)
+def parse_classes(text: str, name: str, source: str | Path = "class table") -> HoiClasses:
+    """Make a class table from lines of six fields between tabs, below a header.
 
+    Args:
+        text: the lines: verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none),
+            and "rare" or "".
+        name: the benchmark's.
+        source: where the text is from, for messages.
 
-def coco_ids(classes: HoiClasses) -> Indices:
-    """(91,) index into ``classes.objects`` of each COCO category id; -1 for the ids that COCO does not use."""
-    table = np.full(max(coco_categories()) + 1, -1, np.int64)
-    table[list(coco_categories())] = coco_objects(classes)
-    return table
-
-
-def _parse(text: str, name: str, source: str | Path) -> HoiClasses:
+    Raises:
+        InputError: naming the line that breaks the format.
+    """
     lines = text.splitlines()
     if not lines or lines[0].split("\t") != _COLUMNS:
         raise InputError(source, record="line 1", found=quote(lines[0] if lines else ""), expected="\\t".join(_COLUMNS))

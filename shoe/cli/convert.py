@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from shoe.benchmarks import DEFAULT
+
 
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="Prediction file, or a folder of official .mat files.")],
@@ -23,7 +25,7 @@ def convert(
     ground_truth: Annotated[
         Path | None, typer.Option("--ground-truth", "-g", help="Annotation file, for the sizes of images.")
     ] = None,
-    dataset: Annotated[str, typer.Option(help="Whose class numbers the files use.")] = "hico-det",
+    dataset: Annotated[str, typer.Option(help="Whose class numbers the files use.")] = DEFAULT,
 ) -> None:
     """Convert predictions from any form into any other; OUT is written whole or not at all.
 

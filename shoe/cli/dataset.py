@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from shoe.benchmarks import DEFAULT
+
 app = typer.Typer(
     help="Look into ground truth files.",
     no_args_is_help=True,
@@ -44,7 +46,7 @@ _FRAMES = {
 
 
 @app.command()
-def info(file: _File, dataset: _Dataset = "hico-det", split: _Split = None, json: _Json = None) -> None:
+def info(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: _Json = None) -> None:
     """Print what a ground truth file holds, and whether that is what was published.
 
     Example: shoe dataset info instances_test2015.json. Counts images, triplets, box pairs, classes and likely
@@ -72,7 +74,7 @@ def info(file: _File, dataset: _Dataset = "hico-det", split: _Split = None, json
 
 
 @app.command()
-def stats(file: _File, dataset: _Dataset = "hico-det", split: _Split = None, json: _Json = None) -> None:
+def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: _Json = None) -> None:
     """Print how many triplets and images each object, verb and class has, the most frequent first.
 
     Example: shoe dataset stats instances_test2015.json --json counts.json. The JSON has the lists classes, verbs and

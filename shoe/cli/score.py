@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
+from shoe.benchmarks import DEFAULT
+
 
 def score(
     predictions: Annotated[Path, typer.Argument(help="Prediction file; its format is recognised by content.")],
     ground_truth: Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")],
-    dataset: Annotated[str, typer.Option(help="Whose classes the ground truth has.")] = "hico-det",
+    dataset: Annotated[str, typer.Option(help="Whose classes the ground truth has.")] = DEFAULT,
     protocol: Annotated[
         list[str] | None,
         typer.Option(

@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoe.benchmarks.image_names import image_index
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Indices, Ints
 from shoe.core.coordinates import CommonCoordinates
 from shoe.core.errors import InputError, quote
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, image_index
 from shoe.core.iou import Overlap, OverlapRule
 from shoe.core.ragged import expand, first_of_each
 from shoe.lexicon.labels import match_labels
@@ -67,7 +66,7 @@ class Task:
     def truth_image(self) -> Ints:
         """(prediction images,) index into the truth's images, -1 where the truth does not have it.
 
-        Images are matched by name; see :func:`shoe.benchmarks.image_names.image_index`.
+        Images are matched by name; see :func:`shoe.core.interactions.image_index`.
 
         Raises:
             InputError: when two prediction images are one image of the truth.

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.benchmarks.image_names import image_index
 from shoe.core.arrays import Floats, Indices, Ints
 from shoe.core.coordinates import CommonCoordinates, converted
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, image_index
 from shoe.core.iou import Overlap, iou
 from shoe.core.ragged import best_of_each, expand
 from shoe.predictions.boxes import Convention, parse_convention

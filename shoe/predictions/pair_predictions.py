@@ -33,11 +33,10 @@ from numpy.typing import NDArray
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import NO_INTERACTION, HoiClasses
-from shoe.benchmarks.image_names import image_index
 from shoe.core.arrays import Floats, Indices
 from shoe.core.equal_rows import Bits, as_bits, first_equal, first_of_run, together
 from shoe.core.errors import InputError, near, quote
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, image_index
 from shoe.core.ragged import index_in_group
 from shoe.core.rows import Rows
 from shoe.io.files import read_bytes

@@ -8,12 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from shoe.benchmarks.image_names import image_index
 from shoe.core.arrays import Floats, Indices
 from shoe.core.columns import check_boxes, check_scores
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, image_index
 from shoe.core.rows import Rows
 from shoe.predictions.boxes import Convention, ordered, valid_conventions
 from shoe.predictions.source import Sizes, Source

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shoe.benchmarks.base import Benchmark, Published, TruthFormat, plain_image_name
-from shoe.benchmarks.classes import HoiClasses, coco_categories, load_classes
+from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
 from shoe.benchmarks.hico_det import bbox_mat, instances, ppdm
 from shoe.benchmarks.hico_det.image_labels import read_image_labels
 from shoe.benchmarks.hico_det.protocols import ABOUT, PROTOCOLS
@@ -55,7 +55,8 @@ def official_images() -> list[str]:
 
 
 def _classes() -> HoiClasses:
-    return load_classes(_FOLDER / "classes.tsv", "hico-det")
+    path = _FOLDER / "classes.tsv"
+    return parse_classes(path.read_text("utf-8"), "hico-det", path)
 
 
 def _published() -> Mapping[str, Published]:

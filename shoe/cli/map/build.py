@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from shoe.benchmarks import DEFAULT
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -25,7 +27,7 @@ LEDGER = "shoe-ledger"
 def build(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the map; its name is the map's.")],
     raters: Annotated[Path, typer.Option(help="raters.toml: who rates, how, at what price.")],
-    dataset: Annotated[str, typer.Option(help="Whose classes are to be rated.")] = "hico-det",
+    dataset: Annotated[str, typer.Option(help="Whose classes are to be rated.")] = DEFAULT,
     predictions: Annotated[
         list[Path] | None,
         typer.Option(

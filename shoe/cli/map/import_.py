@@ -6,11 +6,13 @@ from typing import Annotated
 
 import typer
 
+from shoe.benchmarks import DEFAULT
+
 
 def import_(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="New folder for the map; its name is the map's.")],
     tables: Annotated[list[Path], typer.Argument(metavar="TABLES", help="CSV or TSV files, gzip-compressed or not.")],
-    dataset: Annotated[str, typer.Option(help="Whose classes were rated.")] = "hico-det",
+    dataset: Annotated[str, typer.Option(help="Whose classes were rated.")] = DEFAULT,
     model: Annotated[
         list[str] | None,
         typer.Option(metavar="RATER=MODEL", help="Who or what is behind a column; again for more columns."),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shoe.benchmarks.image_names import image_index
+from shoe.core.interactions import image_index
 
 KNOWN = ["a.jpg", "x/b.png", "c.jpg", "c.png", ".hidden"]
 

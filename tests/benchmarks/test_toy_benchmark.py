@@ -1,0 +1,115 @@
+"""A benchmark is one object: one that no code knows goes through reading, scoring and diagnosis."""
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+import shoe
+from shoe.benchmarks.base import Benchmark, TruthFormat
+from shoe.benchmarks.classes import parse_classes
+from shoe.core.rows import Rows
+from shoe.protocols.options import StrictOptions
+
+CLASSES = """verb\tobject\tgerund\tverb_synset\tobject_synset\trare
+hold\tcup\tholding\thold.v.02\tcup.n.01\t
+walk\tdog\twalking\twalk.v.10\tdog.n.01\t
+feed\tdog\tfeeding\tfeed.v.01\tdog.n.01\trare
+"""
+
+
+def read_lines(_path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
+    """Read lines of image, verb, object and eight numbers."""
+    lines = [line.split() for line in data.decode().splitlines()[1:]]
+    images = list(dict.fromkeys(benchmark.image_name(line[0]) for line in lines))
+    boxes = np.array([line[3:] for line in lines], np.float64).reshape(-1, 8)
+    verbs, objects = ([line[i] for line in lines] for i in (1, 2))
+    return Rows(
+        images=images,
+        image=np.array([images.index(benchmark.image_name(line[0])) for line in lines]),
+        human_boxes=boxes[:, :4],
+        object_boxes=boxes[:, 4:],
+        verbs=sorted(set(verbs)),
+        objects=sorted(set(objects)),
+        verb=np.array([sorted(set(verbs)).index(verb) for verb in verbs]),
+        object=np.array([sorted(set(objects)).index(word) for word in objects]),
+    )
+
+
+TOY = Benchmark(
+    name="toy",
+    load_classes=lambda: parse_classes(CLASSES, "toy"),
+    formats=[TruthFormat("toy lines", "toy.txt", lambda data: data.startswith(b"toy"), read_lines)],
+    image_name=lambda value: f"toy-{value}.png",
+    load_object_ids=lambda: {7: "dog", 3: "cup"},
+    object_numbers="toy",
+    protocols={"toy": StrictOptions(protocol="toy")},
+    default_protocols=("toy", "shoe"),
+)
+TRUTH = """toy
+1 walk dog 0 0 10 10 20 20 30 30
+1 hold cup 0 0 10 10 5 5 9 9
+2 feed dog 0 0 10 10 20 20 30 30
+"""
+
+
+@pytest.fixture
+def truth(tmp_path: Path) -> shoe.GroundTruth:
+    (tmp_path / "toy.txt").write_text(TRUTH)
+    return shoe.read_ground_truth(tmp_path / "toy.txt", TOY)
+
+
+@pytest.fixture
+def predictions(tmp_path: Path) -> shoe.Interactions:
+    """A QPIC file in the toy's numbers: the first triplet found, the second with another verb, the third not at all."""
+    boxes = [[0, 0, 10, 10], [20, 20, 30, 30], [5, 5, 9, 9]]
+    labelled = [{"bbox": box, "category_id": label} for box, label in zip(boxes, (0, 0, 1), strict=True)]
+    hois = [(0, 1, 2, 0.9), (0, 2, 0, 0.8)]  # verbs: feed, hold, walk
+    fields = ("subject_id", "object_id", "category_id", "score")
+    record = {
+        "filename": 1,
+        "predictions": labelled,
+        "hoi_prediction": [dict(zip(fields, hoi, strict=True)) for hoi in hois],
+    }
+    (tmp_path / "toy.json").write_bytes(msgspec.json.encode([record]))
+    return shoe.read_predictions(tmp_path / "toy.json", dataset=TOY)
+
+
+def test_it_is_read_in_its_own_names_and_numbers(truth: shoe.GroundTruth, predictions: shoe.Interactions) -> None:
+    assert truth.facts() | {"truth-sha": "", "class-list-sha": ""} == {
+        "data": "toy",
+        "split": "toy",
+        "images": "2",
+        "truths": "3",
+        "truth-sha": "",
+        "class-list": "3",
+        "class-list-sha": "",
+    }
+    assert truth.format == "toy lines"
+    assert truth.interactions.images == ("toy-1.png", "toy-2.png")
+    assert predictions.images == ("toy-1.png",)
+    words = [
+        (predictions.verbs[v], predictions.objects[o])
+        for v, o in zip(predictions.verb, predictions.object, strict=True)
+    ]
+    assert words == [("walk", "dog"), ("feed", "cup")]
+
+
+def test_it_is_scored_by_its_own_protocols(truth: shoe.GroundTruth, predictions: shoe.Interactions) -> None:
+    report = shoe.score(predictions, truth, similarity="identity", protocols=TOY.default_protocols)
+    assert report.strict is not None
+    assert report.strict.map == pytest.approx(1 / 3)  # walk dog is found; hold cup and feed dog are not
+    assert report.semantic is not None
+    assert dict(report.signature.items)["strict.protocol"] == "toy"
+
+
+def test_its_errors_are_told_apart(truth: shoe.GroundTruth, predictions: shoe.Interactions) -> None:
+    found = shoe.diagnose(predictions, truth)
+    assert {kind: count for kind, count in found.counts.items() if count} == {
+        "true_positive": 1,
+        "interaction": 1,  # "feed cup" is on the boxes of hold cup
+        "missed_gt": 1,
+        "false_positive": 1,
+        "false_negative": 2,
+    }
