@@ -123,14 +123,12 @@ def test_the_help_names_all_protocols() -> None:
     assert names - set(re.findall(r"[\w-]+", generated.output("shoe score --help"))) == set()
 
 
-@pytest.mark.parametrize("command", ["score"])
+@pytest.mark.parametrize("command", ["score", "diagnose"])
 def test_the_page_of_json_keys_has_those_of_the_help(command: str) -> None:
     """The help's keys are held to real files in tests/cli."""
     told = re.search(r"JSON keys:\s(.*?)\.\s+Fractions", generated.output(f"shoe {command} --help"), re.DOTALL)
     assert told is not None
-    prose = re.sub(
-        r"where\s+several\s+are\s+asked\s+for|and,\s+under\s+models\s+where\s+there\s+are\s+several", "", told[1]
-    )
+    prose = re.sub(r"where\s+several\s+are\s+asked\s+for|and,\s+under|where\s+there\s+are\s+several", "", told[1])
     section = PAGES["docs/reference/json.md"].split(f"## shoe {command}\n")[1].split("\n## ")[0]
     there = {key for row in re.findall(r"^\|.*", section, re.MULTILINE) for key in re.findall(r"`([a-z_0-9]+)`", row)}
     assert set(re.findall(r"[a-z_0-9]+", prose)) - there == set()
