@@ -1,4 +1,4 @@
-"""What every form that points from triplets to boxes and classes has to keep: checked here, named by image and place.
+"""What every format that points from triplets to boxes and classes has to keep: checked here, named by image and index.
 
 Arguments that come up everywhere: ``place_of`` is the names of m images and the (n,) index of each triplet's image,
 ascending; ``counts`` is the (m,) number of boxes of each image.
@@ -16,7 +16,7 @@ PlaceOf = tuple[Sequence[str], Indices]
 
 
 def triplet_name(place_of: PlaceOf, row: int) -> str:
-    """Name a triplet in a message: its image, and its place there, counted from 0."""
+    """Name a triplet in a message: its image, and its index there, counted from 0."""
     images, image = place_of
     return f"image {quote(images[image[row]])}: triplet {row - int(np.searchsorted(image, image[row]))}"
 
@@ -70,8 +70,8 @@ def refuse_triplet(
     """Raise for the first triplet that is wrong, if any is."""
     if wrong.any():
         row = int(np.argmax(wrong))
-        place, found = triplet_name(place_of, row), str(values[row])
-        raise InputError(path, record=place, field=field, found=found, expected=expected, hint=hint)
+        record, found = triplet_name(place_of, row), str(values[row])
+        raise InputError(path, record=record, field=field, found=found, expected=expected, hint=hint)
 
 
 def objects_of(
@@ -98,6 +98,6 @@ def objects_of(
     if (found < 0).any():
         box = int(np.argmax(found < 0))
         image = int(np.searchsorted(np.cumsum(counts), box, side="right"))
-        place = f"image {quote(images[image])}: box {box - int(counts[:image].sum())}"
-        raise InputError(path, record=place, field="category_id", found=str(category[box]), expected=expected)
+        record = f"image {quote(images[image])}: box {box - int(counts[:image].sum())}"
+        raise InputError(path, record=record, field="category_id", found=str(category[box]), expected=expected)
     return found

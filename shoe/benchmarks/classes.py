@@ -163,8 +163,8 @@ def _check_labels(rows: Sequence[Sequence[str]], source: str | Path) -> None:
             label = first.setdefault("".join(tokens(plain(row[column]))), row[column])
             if label != row[column]:
                 expected = f"{quote(label)} as in another line, or another word: case and separators do not count"
-                place, field = f"line {number}", _COLUMNS[column]
-                raise InputError(source, record=place, field=field, found=quote(row[column]), expected=expected)
+                line, field = f"line {number}", _COLUMNS[column]
+                raise InputError(source, record=line, field=field, found=quote(row[column]), expected=expected)
 
 
 def _check_synsets(rows: Sequence[Sequence[str]], usual: HoiClasses, source: str | Path) -> None:

@@ -38,7 +38,7 @@ _TITLES = {
     "rare_classes": "  rare",
     "non_rare_classes": "  non-rare",
 }
-_FRAMES = {
+_COORDINATES = {
     "continuous": "continuous",
     "pixels_0": "pixel indices from 0",
     "pixels_1": "pixel indices from 1",
@@ -67,7 +67,7 @@ def info(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: _
         ("box pairs as drawn", _shown(pairs["drawn"])),
         (f"  merged where both boxes overlap by {pairs['merged_at']}", _shown(pairs["merged"])),
     ]
-    rows += [("boxes", f"{_FRAMES[frame]} ({_shown(images)} images)") for frame, images in facts["coordinates"].items()]
+    rows += [("boxes", f"{_COORDINATES[kind]} ({_shown(images)} images)") for kind, images in facts["coordinates"].items()]
     if "published" in facts:
         rows += _published(facts["published"])
     _print_table(["", ""], rows, title=str(file))

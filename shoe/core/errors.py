@@ -1,4 +1,4 @@
-"""Errors that a user can mend: one clear line, no traceback, exit code 2.
+"""Errors that a user can fix: one clear line, no traceback, exit code 2.
 
 ShoeError
 ├── InputError         a file or record is not what it should be
@@ -14,7 +14,7 @@ _MOST_NAMES_LISTED = 20
 
 
 class ShoeError(Exception):
-    """Base of everything that a user can mend. ``str(error)`` is the whole message, always one line."""
+    """Base of everything that a user can fix. ``str(error)`` is the whole message, always one line."""
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message, longest=2000))
@@ -65,7 +65,7 @@ def printable(text: str, longest: int = _LONGEST_QUOTE) -> str:
 
 
 def near(name: str, known: Iterable[str], most: int = 1, likeness: float = 0.6) -> list[str]:
-    """The known names most like a misspelt one, best first; none if none is alike enough (0 to 1)."""
+    """The known names most like a misspelt one, best first; none if none is similar enough (0 to 1)."""
     from difflib import get_close_matches
 
     return get_close_matches(name, list(known), n=most, cutoff=likeness)

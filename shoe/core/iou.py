@@ -24,7 +24,7 @@ class Overlap(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OverlapRule:
-    """When two pairs are the same place: pair IoU = min(human IoU, object IoU) reaches the threshold."""
+    """When two pairs are the same: pair IoU = min(human IoU, object IoU) reaches the threshold."""
 
     overlap: Overlap
     threshold: float
@@ -50,7 +50,7 @@ def iou(a: Floats, b: Floats, overlap: Overlap, areas: tuple[Floats, Floats] | N
 
     Args:
         a: (n, 4) boxes x1, y1, x2, y2.
-        b: (n, 4) boxes in the same space.
+        b: (n, 4) boxes in the same coordinates.
         overlap: the convention.
         areas: (n,) areas of ``a`` and of ``b``, where they are known already.
 

@@ -56,9 +56,9 @@ def inflated(data: bytes) -> bytes:
     return _unpacked(data, _ZLIB, LARGEST_UNPACKED)[0]
 
 
-def _unpacked(data: bytes, form: int, most: int) -> tuple[bytes, bytes]:
+def _unpacked(data: bytes, window: int, most: int) -> tuple[bytes, bytes]:
     """One packed stream's content, of which no more than ``most`` bytes are ever made, and the data after it."""
-    unpacker = zlib.decompressobj(form)
+    unpacker = zlib.decompressobj(window)
     content = unpacker.decompress(data, most + 1)
     if len(content) > most:
         raise OverflowError(f"packed data of more than {LARGEST_UNPACKED / 1e9:g} GB")
@@ -69,10 +69,10 @@ def _unpacked(data: bytes, form: int, most: int) -> tuple[bytes, bytes]:
 
 def _nearest_sibling(path: Path) -> str | None:
     try:
-        alike = near(path.name, (entry.name for entry in path.parent.iterdir()))
+        similar = near(path.name, (entry.name for entry in path.parent.iterdir()))
     except OSError:
         return None
-    return f"did you mean {alike[0]}?" if alike else None
+    return f"did you mean {similar[0]}?" if similar else None
 
 
 @contextmanager

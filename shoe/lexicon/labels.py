@@ -58,13 +58,13 @@ def _match(word: str, known: dict[str, int], part: Part) -> int:
     start = 0
     while start < len(words) - 1 and words[start] in dropped:
         start += 1
-    said = words[start:]
-    found = known.get(_joined(said), -1)
+    kept = words[start:]
+    found = known.get(_joined(kept), -1)
     if found >= 0:
         return found
     head = -1 if part == "object" else 0
-    for base in lexicon().exceptions[POS[part]].get(said[head], []):
-        form = [*said[:-1], base] if part == "object" else [base, *said[1:]]
+    for base in lexicon().exceptions[POS[part]].get(kept[head], []):
+        form = [*kept[:-1], base] if part == "object" else [base, *kept[1:]]
         if (found := known.get(_joined(form), -1)) >= 0:
             return found
     return -1

@@ -110,20 +110,20 @@ def lexicon_digest() -> str:
 def _verb(words: list[str], spelled: str) -> Iterable[Sense]:
     if text.NEGATIONS.intersection(words):
         return []
-    said = _without_auxiliaries([word for word in words if word not in _ROLES]) or words
-    whole = find(words, "verb", spelled) if said != words or len(words) > 2 else []
+    kept = _without_auxiliaries([word for word in words if word not in _ROLES]) or words
+    whole = find(words, "verb", spelled) if kept != words or len(words) > 2 else []
     if whole:
         return whole
-    for end in range(min(len(said), LONGEST_EXPRESSION), 0, -1):
-        senses = find(said[:end], "verb", spelled if said == words and end == len(words) else "")
+    for end in range(min(len(kept), LONGEST_EXPRESSION), 0, -1):
+        senses = find(kept[:end], "verb", spelled if kept == words and end == len(words) else "")
         if not senses:
             continue
-        if end < len(said):
-            senses = _because(senses, f'verb of "{" ".join(said)}"')
-        if end == 2 and said[1] in _LITERAL and not _PHRASAL.intersection(s.lemma for s in senses):
-            senses = [*senses, *_because(find(said[:1], "verb"), f'verb of "{" ".join(said)}"')]
+        if end < len(kept):
+            senses = _because(senses, f'verb of "{" ".join(kept)}"')
+        if end == 2 and kept[1] in _LITERAL and not _PHRASAL.intersection(s.lemma for s in senses):
+            senses = [*senses, *_because(find(kept[:1], "verb"), f'verb of "{" ".join(kept)}"')]
         return senses
-    later = (_because(find([word], "verb"), f'verb in "{" ".join(said)}"') for word in said[1:])
+    later = (_because(find([word], "verb"), f'verb in "{" ".join(kept)}"') for word in kept[1:])
     return next((senses for senses in later if senses), [])
 
 
@@ -200,8 +200,8 @@ def _noun_groups(phrase: list[str]) -> list[list[str]]:
     "bowl of soup on a table" is bowl, soup; "slice of pizza" is pizza.
     """
     groups: list[list[str]] = [[]]
-    for place, word in enumerate(phrase):
-        if not place or word not in text.PREPOSITIONS:
+    for index, word in enumerate(phrase):
+        if not index or word not in text.PREPOSITIONS:
             groups[-1].append(word)
         elif word == "of":
             groups.append([])

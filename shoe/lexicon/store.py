@@ -78,8 +78,8 @@ class Lexicon:
 
     def has(self, lemma: str, pos: Pos) -> bool:
         """Whether WordNet has the lemma as that part of speech."""
-        place = 2 * self._find(lemma) + (pos == "v")
-        return place >= 0 and self._sense_end[place] < self._sense_end[place + 1]
+        group = 2 * self._find(lemma) + (pos == "v")
+        return group >= 0 and self._sense_end[group] < self._sense_end[group + 1]
 
     def senses(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
         """Return the synsets of a lemma, most frequent sense first; empty if WordNet has none."""
@@ -139,9 +139,9 @@ class Lexicon:
         The names that :meth:`name` gives are found all at once, names by another of a synset's lemmas one by one.
         """
         ids = self.ids_of_keys(keys_of(names))
-        for place in np.flatnonzero(ids < 0).tolist():
-            if names[place]:
-                ids[place] = self.synset(names[place])
+        for index in np.flatnonzero(ids < 0).tolist():
+            if names[index]:
+                ids[index] = self.synset(names[index])
         return ids
 
     def ids_of_keys(self, keys: Keys) -> NDArray[np.int32]:
@@ -179,8 +179,8 @@ class Lexicon:
         return -1
 
     def _group(self, lemma: int, pos: Pos) -> slice:
-        place = 2 * lemma + (pos == "v")
-        return slice(self._sense_end[place], self._sense_end[place + 1])
+        group = 2 * lemma + (pos == "v")
+        return slice(self._sense_end[group], self._sense_end[group + 1])
 
     def _members(self, synset: int) -> slice:
         return slice(self._member_end[synset], self._member_end[synset + 1])

@@ -50,8 +50,8 @@ def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: st
     sizes: list[tuple[int, int]] = []
     left_out: list[str] = []
     blocks: list[NDArray[np.float64]] = [np.zeros((0, 10))]
-    for place, entry in enumerate(entries):
-        name, size = _image(path, place, entry)
+    for index, entry in enumerate(entries):
+        name, size = _image(path, index, entry)
         rows = _triplets(path, name, entry, len(numbering), is_test=chosen == "test2015")
         if rows is None:
             left_out.append(name)
@@ -76,14 +76,14 @@ def read_bbox_mat(path: str | Path, data: bytes, benchmark: Benchmark, split: st
     )
 
 
-def _image(path: str | Path, place: int, entry: Any) -> tuple[str, tuple[int, int]]:
+def _image(path: str | Path, index: int, entry: Any) -> tuple[str, tuple[int, int]]:
     try:
         name = text(entry["filename"])
         (size,) = records(entry["size"])
         return name, (whole_number(size["width"]), whole_number(size["height"]))
     except _DAMAGE:
         expected = "a filename, and a size with width and height"
-        raise InputError(path, record=f"image {place}", found="something else", expected=expected) from None
+        raise InputError(path, record=f"image {index}", found="something else", expected=expected) from None
 
 
 def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test: bool) -> NDArray[np.float64] | None:
@@ -94,8 +94,8 @@ def _triplets(path: str | Path, image: str, entry: Any, classes: int, *, is_test
         hois = records(entry["hoi"])
     except _DAMAGE:
         raise InputError(path, record=record, field="hoi", found="no records", expected="records or []") from None
-    for place, hoi in enumerate(hois):
-        where = f"{record}: hoi {place}"
+    for index, hoi in enumerate(hois):
+        where = f"{record}: hoi {index}"
         try:
             if number(hoi["invis"]):
                 continue
