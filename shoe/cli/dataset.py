@@ -1,6 +1,6 @@
 """``shoe dataset``: what a ground truth file holds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,28 +22,6 @@ _Dataset = Annotated[str, typer.Option(help="The dataset whose class numbers the
 _Split = Annotated[str | None, typer.Option(help="test2015 or train2015, if the file holds both (anno_bbox.mat).")]
 _Json = Annotated[str | None, typer.Option("--json", help="Write the numbers as JSON to this file; - is the output.")]
 
-# Keys of the summary, as they are called in the table.
-_TITLES = {
-    "format": "format",
-    "dataset": "dataset",
-    "split": "split",
-    "images": "images",
-    "empty_images": "  without triplets",
-    "left_out_images": "  left out (triplets point to boxes that are missing)",
-    "triplets": "triplets",
-    "no_interaction_triplets": "  no_interaction",
-    "repeated_triplets": "  exact repeats of an earlier one",
-    "overlapping_triplets": "  overlapping an earlier one of their class",
-    "classes": "classes with triplets",
-    "rare_classes": "  rare",
-    "non_rare_classes": "  non-rare",
-}
-_COORDINATES = {
-    "continuous": "continuous",
-    "pixels_0": "pixel indices from 0",
-    "pixels_1": "pixel indices from 1",
-}
-
 
 @app.command()
 def info(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: _Json = None) -> None:
@@ -57,20 +35,12 @@ def info(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: _
     """
     from shoe.benchmarks import read_ground_truth
     from shoe.benchmarks.summary import summary
+    from shoe.report.dataset import print_summary
+    from shoe.report.terminal import console
 
     facts = summary(read_ground_truth(file, dataset, split=split))
-    if _write_json({"file": str(file), **facts}, json):
-        return
-    rows = [(title, _shown(facts[key])) for key, title in _TITLES.items() if key in facts]
-    pairs = facts["pairs"]
-    rows += [
-        ("box pairs as drawn", _shown(pairs["drawn"])),
-        (f"  merged where both boxes overlap by {pairs['merged_at']}", _shown(pairs["merged"])),
-    ]
-    rows += [("boxes", f"{_COORDINATES[kind]} ({_shown(images)} images)") for kind, images in facts["coordinates"].items()]
-    if "published" in facts:
-        rows += _published(facts["published"])
-    _print_table(["", ""], rows, title=str(file))
+    if not _write_json({"file": str(file), **facts}, json):
+        print_summary(str(file), facts, console())
 
 
 @app.command()
@@ -82,31 +52,12 @@ def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: 
     """
     from shoe.benchmarks import read_ground_truth
     from shoe.benchmarks.summary import statistics
+    from shoe.report.dataset import print_statistics
+    from shoe.report.terminal import console
 
     counts = statistics(read_ground_truth(file, dataset, split=split))
-    if _write_json({"file": str(file), **counts}, json):
-        return
-    for kind in ("objects", "verbs", "classes"):
-        rows = [
-            (row["name"], _shown(row["triplets"]), _shown(row["images"]), "rare" if row.get("rare") else "")
-            for row in counts[kind]
-        ]
-        last = [""] if kind == "classes" else []
-        header = [kind, "triplets", "images", *last]
-        _print_table(header, [row[: len(header)] for row in rows])
-
-
-def _published(published: Mapping[str, Any]) -> list[tuple[str, str]]:
-    verdict = "matches" if published["matches"] else "differs"
-    differs = [
-        (f"  {_TITLES[name].strip()}", f"{_shown(pair['found'])}, published {_shown(pair['published'])}")
-        for name, pair in published["differs"].items()
-    ]
-    return [(f"published counts of {published['split']}", verdict), *differs, ("  source", published["source"])]
-
-
-def _shown(value: int | str) -> str:
-    return f"{value:,}" if isinstance(value, int) else value
+    if not _write_json({"file": str(file), **counts}, json):
+        print_statistics(counts, console())
 
 
 def _write_json(content: Mapping[str, Any], target: str | None) -> bool:
@@ -117,24 +68,3 @@ def _write_json(content: Mapping[str, Any], target: str | None) -> bool:
     if target is not None:
         write_json(encode(content, readable=True), target)
     return target == "-"
-
-
-def _print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str = "") -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from shoe.core.errors import printable
-
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=10_000)  # a pipe has no width, and cut columns are of no use to who reads it
-    if title:
-        console.print(Text(printable(title, longest=1000)))
-    table = Table(box=box.SIMPLE, show_header=any(header))
-    for name in header:
-        table.add_column(name, justify="right" if name in ("triplets", "images") else "left")
-    for row in rows:
-        table.add_row(*(Text(printable(cell, longest=1000)) for cell in row))
-    console.print(table)

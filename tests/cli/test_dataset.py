@@ -42,7 +42,7 @@ def test_info_prints_what_the_file_holds_and_what_was_published() -> None:
         assert row in rows
 
 
-def test_info_of_mixed_images_names_both_frames() -> None:
+def test_info_of_mixed_images_names_both_coordinates() -> None:
     output = _run("info", PPDM_MIXED)
     assert "pixel indices from 0 (14 images)" in output
     assert "pixel indices from 1 (6 images)" in output
