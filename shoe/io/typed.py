@@ -56,6 +56,7 @@ def explained(
     kind: Any,
     place: Callable[[int, Any], str] = lambda number, record: f"record {number}",
     record: str | None = None,
+    field: str | None = None,
 ) -> InputError:
     """Say where a document breaks its type: record, field, what was found, what was expected.
 
@@ -66,9 +67,10 @@ def explained(
         kind: the type.
         place: names a record of a list, given its number and its content.
         record: the document's own place in its file, if it is part of a record.
+        field: what the document is called in its file, if it is a field or a column.
     """
     message = str(error)
-    node, value, field = inspect.type_info(kind), document, None
+    node, value = inspect.type_info(kind), document
     where = [] if record is None else [record]
     try:
         for key, index in _STEP.findall(message.rpartition(" - at `")[2] if " - at `" in message else ""):
@@ -80,7 +82,7 @@ def explained(
             elif index == "...":
                 key = next(key for key, item in value.items() if type(item) not in (int, float) or not isfinite(item))
                 field, value, node = f"{field}: {key}", value[key], inner.value_type
-            elif "item" not in words and field:
+            elif "item" not in words and where:
                 field, value, node = f"{field}: item {index}", value[int(index)], inner.item_type
             else:
                 value, node = value[int(index)], inner.item_type

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -24,8 +24,8 @@ from shoe.core.errors import InputError, MissingExtraError, quote
 from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
 from shoe.io.files import replacing
-from shoe.io.typed import ImageName, Number, shown
-from shoe.predictions.source import Source
+from shoe.io.typed import ImageName, Number, NumberOrText, explained
+from shoe.predictions.source import Source, image_names
 
 SCORE_NAMES = ("score", "confidence", "conf", "probability", "prob")
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
@@ -34,7 +34,6 @@ _OPTIONAL = ["score", "width", "height"]
 _LARGEST_CELL = 1 << 20
 
 Columns = dict[str, Sequence[Any]]
-AsNumbers = Callable[[Sequence[Any]], Floats]
 
 
 def is_csv(source: Source) -> bool:
@@ -86,7 +85,7 @@ def read_csv(source: Source) -> Rows:
     if rows:
         values = list(zip(*rows, strict=True))
         columns = {name: values[header.index(given)] for name, given in wanted.items()}
-    return _rows(source, columns, _from_text, absent="")
+    return _rows(source, columns, NumberOrText, absent="")
 
 
 def read_flat_lines(source: Source) -> Rows:
@@ -98,7 +97,7 @@ def read_flat_lines(source: Source) -> Rows:
     optional = [(name, Number | None, None) for name in wanted if name in _OPTIONAL]
     triplets = source.typed(msgspec.defstruct("Triplet", [*needed, *optional], rename=wanted, gc=False))
     columns: Columns = {name: [getattr(triplet, name) for triplet in triplets] for name in wanted}
-    return _rows(source, columns, _from_numbers, absent=None)
+    return _rows(source, columns, Number, absent=None)
 
 
 def read_parquet(source: Source) -> Rows:
@@ -122,7 +121,7 @@ def read_parquet(source: Source) -> Rows:
     except (pyarrow.ArrowException, OSError, ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
         found = f"damaged Parquet data ({type(error).__name__})"
         raise InputError(source.path, found=found, expected="a Parquet file with flat columns") from None
-    return _rows(source, columns, _from_numbers, absent=None)
+    return _rows(source, columns, Number, absent=None)
 
 
 def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
@@ -178,31 +177,28 @@ def _wanted(source: Source, given: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _rows(source: Source, columns: Columns, as_numbers: AsNumbers, absent: str | None) -> Rows:
-    """Put the columns together; ``absent`` is what stands where a row has no value of an optional column."""
+def _rows(source: Source, columns: Columns, kind: Any, absent: str | None) -> Rows:
+    """Put the columns together.
+
+    Args:
+        source: the file.
+        columns: by name.
+        kind: the type of numbers.
+        absent: what stands where a row has no value of an optional column.
+    """
     missing = [name for name in COLUMNS if name not in columns]
     if missing:
         known = ", ".join(map(quote, [*columns, *source.notes.columns_unread][:12]))
         raise InputError(source.path, field=missing[0], found=f"only {known}", expected="this column")
-
-    def number(name: str, rows: Sequence[int]) -> Floats:
-        values = columns[name] if len(rows) == count else [columns[name][row] for row in rows]
-        try:
-            return as_numbers(values)
-        except (ValueError, OverflowError):
-            row, value = next((row, v) for row, v in zip(rows, values, strict=True) if not _is_number(v, as_numbers))
-            place, found = source.record_name(row), shown(value)
-            raise InputError(source.path, record=place, field=name, found=found, expected="a number") from None
+    count = len(columns["image"])
 
     def optional(name: str) -> Floats:
         column = np.full(count, np.nan)
         given = [row for row, value in enumerate(columns.get(name, ())) if value != absent]
-        if given:
-            column[given] = number(name, given)
+        column[given] = _numbers(source, name, [columns[name][row] for row in given], kind, given) if given else []
         return column
 
-    count = len(columns["image"])
-    corners = np.column_stack([number(name, range(count)) for name in _CORNERS])
+    corners = np.column_stack([_numbers(source, name, columns[name], kind, range(count)) for name in _CORNERS])
     images, image = _interned(source, "image", columns["image"])
     verbs, verb = _interned(source, "verb", columns["verb"])
     objects, object_ = _interned(source, "object", columns["object"])
@@ -222,6 +218,33 @@ def _rows(source: Source, columns: Columns, as_numbers: AsNumbers, absent: str |
     )
 
 
+def _checked(source: Source, name: str, values: Sequence[Any], kind: Any, rows: Sequence[int]) -> Sequence[Any]:
+    """The values of a column, given its type and the rows that they are of."""
+    try:
+        checked: Sequence[Any] = msgspec.convert(values, Sequence[kind])
+        return checked
+    except msgspec.ValidationError as error:
+        place = lambda index, value: source.record_name(rows[index])  # noqa: E731
+        raise explained(source.path, error, values, list[kind], place, field=name) from None
+
+
+def _numbers(source: Source, name: str, values: Sequence[Any], kind: Any, rows: Sequence[int]) -> Floats:
+    return np.fromiter(_checked(source, name, values, kind, rows), np.float64, len(values))
+
+
+def _interned(source: Source, name: str, values: Sequence[Any]) -> tuple[list[str], Indices]:
+    """Words in order of first appearance, and the word of each row; images by their names."""
+    index: dict[str | int, int] = {}
+    words: list[Any] = list(_checked(source, name, values, ImageName if name == "image" else str, range(len(values))))
+    column = [index.setdefault(word, len(index)) for word in words]
+    words = list(index)
+    if name == "image":
+        words = image_names(source, words, name, lambda i: source.record_name(column.index(i)))
+    of_word: dict[Any, int] = {}
+    again = np.array([of_word.setdefault(word, len(of_word)) for word in words], np.int64)
+    return list(of_word), again[np.array(column, np.int64)] if column else np.zeros(0, np.int64)
+
+
 def _sizes(source: Source, images: Sequence[str], image: Indices, size: Floats) -> Floats:
     """(m, 2) size on which the rows of an image agree, from (n, 2) sizes of rows; 0 where no row has both numbers."""
     given = np.flatnonzero(~np.isnan(size).any(axis=1) & (size != 0).any(axis=1))
@@ -233,58 +256,6 @@ def _sizes(source: Source, images: Sequence[str], image: Indices, size: Floats) 
         place = source.record_name(int(other[0]))
         raise InputError(source.path, record=place, field="width", found=found, expected="one size for an image")
     return sizes
-
-
-def _interned(source: Source, name: str, values: Sequence[Any]) -> tuple[list[str], Indices]:
-    """Words in order of first appearance, and the word of each row; images by their names."""
-    if not set(map(type, values)) <= {str, int}:
-        _refuse_word(source, name, values)
-    index: dict[Any, int] = {}
-    column = np.array([index.setdefault(value, len(index)) for value in values], np.int64)
-    try:
-        words = [source.benchmark.image_name(value) if name == "image" else _word(value) for value in index]
-    except ValueError:
-        _refuse_word(source, name, values)
-    of_word: dict[str, int] = {}
-    again = np.array([of_word.setdefault(word, len(of_word)) for word in words], np.int64)
-    return list(of_word), again[column]
-
-
-def _refuse_word(source: Source, name: str, values: Sequence[Any]) -> NoReturn:
-    """Raise the error of the first value that is no word, or no name of an image."""
-    for row, value in enumerate(values):
-        try:
-            source.benchmark.image_name(value) if name == "image" else _word(value)
-        except ValueError:
-            found, expected, place = shown(value), "a file name" if name == "image" else "text", source.record_name(row)
-            raise InputError(source.path, record=place, field=name, found=found, expected=expected) from None
-    raise InputError(source.path, field=name, found="numbers and text", expected="text")
-
-
-def _word(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError
-    return value
-
-
-def _is_number(value: Any, as_numbers: AsNumbers) -> bool:
-    try:
-        return len(as_numbers([value])) == 1
-    except (ValueError, OverflowError):
-        return False
-
-
-def _from_text(values: Sequence[str]) -> Floats:
-    column = np.fromiter(map(float, values), np.float64, len(values))
-    if np.isnan(column).any():
-        raise ValueError
-    return column
-
-
-def _from_numbers(values: Sequence[Any]) -> Floats:
-    if not set(map(type, values)) <= {int, float}:
-        raise ValueError
-    return np.array(values, np.float64)
 
 
 def _columns(table: Interactions) -> Columns:

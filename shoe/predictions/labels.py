@@ -15,14 +15,14 @@ from shoe.core.errors import InputError, near, quote
 from shoe.core.interactions import Interactions
 
 
-def labels_of(table: Interactions, classes: HoiClasses, path: str | Path, form: str) -> tuple[Indices, Indices]:
+def labels_of(table: Interactions, classes: HoiClasses, path: str | Path, name: str) -> tuple[Indices, Indices]:
     """Find the dataset's labels of a table's words, for a format that holds numbers instead of words.
 
     Args:
         table: n triplets.
         classes: whose labels.
         path: the file to be written, for messages.
-        form: the format's name, for messages.
+        name: the format's name, for messages.
 
     Returns:
         (n,) indices into ``classes.verbs`` and into ``classes.objects``.
@@ -30,24 +30,24 @@ def labels_of(table: Interactions, classes: HoiClasses, path: str | Path, form: 
     Raises:
         InputError: naming the first word that is no label.
     """
-    verb = _labels("verb", table.verbs, table.verb, classes.verbs, path, form)
-    return verb, _labels("object", table.objects, table.object, classes.objects, path, form)
+    verb = _labels("verb", table.verbs, table.verb, classes.verbs, path, name)
+    return verb, _labels("object", table.objects, table.object, classes.objects, path, name)
 
 
-def hoi_classes_of(table: Interactions, classes: HoiClasses, path: str | Path, form: str) -> Indices:
+def hoi_classes_of(table: Interactions, classes: HoiClasses, path: str | Path, name: str) -> Indices:
     """(n,) class of each triplet, for a format that holds classes; errors as :func:`labels_of`."""
-    verb, object_ = labels_of(table, classes, path, form)
+    verb, object_ = labels_of(table, classes, path, name)
     hoi = classes.of[verb, object_].astype(np.int64)
     if (hoi < 0).any():
         row = int(np.argmax(hoi < 0))
         found = f"{quote(classes.verbs[verb[row]])} with {quote(classes.objects[object_[row]])}"
-        expected = f"one of the {len(classes)} classes of {classes.name}, which is all that the format {form} can hold"
+        expected = f"one of the {len(classes)} classes of {classes.name}, which is all that the format {name} can hold"
         raise InputError(path, record=f"triplet {row}", found=found, expected=expected)
     return hoi
 
 
 def _labels(
-    part: str, words: Sequence[str], index: NDArray[np.int32], labels: Sequence[str], path: str | Path, form: str
+    part: str, words: Sequence[str], index: NDArray[np.int32], labels: Sequence[str], path: str | Path, name: str
 ) -> Indices:
     used = np.unique(index).tolist()
     position = {label: i for i, label in enumerate(labels)}
@@ -63,7 +63,7 @@ def _labels(
                 record=f"triplet {row}",
                 field=part,
                 found=quote(words[i]),
-                expected=f"one of the dataset's {len(labels)} {part}s, which is all that the format {form} can hold",
+                expected=f"one of the dataset's {len(labels)} {part}s, which is all that the format {name} can hold",
                 hint=f"did you mean {similar[0]}?" if similar else None,
             )
     return label_of[index]

@@ -193,14 +193,16 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     return source
 
 
-def image_names(source: Source, values: Iterable[object], field: str, *, of_records: bool = True) -> list[str]:
+def image_names(
+    source: Source, values: Iterable[object], field: str, place: Callable[[int], str | None] | None = None
+) -> list[str]:
     """Name images from what a field of a file calls them.
 
     Args:
         source: the file.
         values: what it calls them.
         field: the field's name.
-        of_records: whether each value is of a record of its own.
+        place: names the record of a value, if it is not that of the same number.
 
     Raises:
         InputError: naming the first record whose value is none.
@@ -210,8 +212,8 @@ def image_names(source: Source, values: Iterable[object], field: str, *, of_reco
         try:
             names.append(source.benchmark.image_name(value))
         except ValueError:
-            place, found = source.record_name(number) if of_records else None, shown(value)
-            raise InputError(source.path, record=place, field=field, found=found, expected="a file name") from None
+            record, found = (place or source.record_name)(number), shown(value)
+            raise InputError(source.path, record=record, field=field, found=found, expected="a file name") from None
     return names
 
 

@@ -62,7 +62,7 @@ def read_thid(source: Source) -> Rows:
         scores += rows.scores
         boxes += rows.boxes
         hoi += [number] * len(rows.keys)
-    named = image_names(source, names, "keys", of_records=False)
+    named = image_names(source, names, "keys", lambda _: None)
     index = {name: i for i, name in enumerate(sorted(set(named)))}
     corners, class_of = np.array(boxes, np.float64).reshape(-1, 8), np.array(hoi, np.int64)
     return Rows(

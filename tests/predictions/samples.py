@@ -1,4 +1,4 @@
-"""One small set of synthetic predictions for real images, in every form; run as a module, this writes it.
+"""One small set of synthetic predictions for real images, in every format; run as a module, this writes it.
 
 Forms that the project does not write are written here as their tools do.
 """
@@ -45,7 +45,7 @@ SAMPLES = {
 
 
 def base() -> Interactions:
-    """The predictions that all forms hold: the best few of the packaged sample's first images."""
+    """The predictions that all formats hold: the best few of the packaged sample's first images."""
     table = read_predictions(DATA / "detector.json").select_images(np.arange(IMAGES))
     rank = np.arange(len(table)) - table.offsets[:-1][table.image]
     return table.select(rank < PER_IMAGE)

@@ -1,4 +1,4 @@
-"""The box doctor finds each planted convention, and says nothing about boxes that are what they seem."""
+"""The box check finds each planted convention, and says nothing about boxes that are what they seem."""
 
 from dataclasses import replace
 
@@ -34,8 +34,8 @@ def misread(table: Interactions, true: Convention, named: Convention) -> Interac
         named.converted(true.undone(boxes, sizes), sizes) for boxes in (table.human_boxes, table.object_boxes)
     )
     kept = ordered(human, named.coordinates) & ordered(target, named.coordinates)
-    frames = np.full_like(table.coordinates, named.coordinates)
-    return replace(table, human_boxes=human, object_boxes=target, coordinates=frames).select(kept)
+    coordinates = np.full_like(table.coordinates, named.coordinates)
+    return replace(table, human_boxes=human, object_boxes=target, coordinates=coordinates).select(kept)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -139,7 +139,7 @@ def test_no_other_convention_is_named_for_a_bad_detector(kind: str, model: str, 
     assert examine_boxes(bad, TRUTH_TABLE, str(named)).verdict is None
 
 
-def test_truth_as_predictions_is_right_in_its_own_frame() -> None:
+def test_truth_as_predictions_is_right_in_its_own_coordinates() -> None:
     report = examine_boxes(TRUTH_TABLE, TRUTH_TABLE)
     assert report.lines() == []
     assert report.fits[0].mean_iou == 1

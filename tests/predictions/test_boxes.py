@@ -84,7 +84,7 @@ def test_two_conventions_that_exclude_each_other_are_refused() -> None:
         parse_convention("xywh,cxcywh")
 
 
-def test_the_frame_goes_with_the_convention(tmp_path: Path) -> None:
+def test_the_coordinates_go_with_the_convention(tmp_path: Path) -> None:
     record = {"image": "a.jpg", "human_box": [5, 5, 5, 9], "object_box": [1, 1, 3, 3], "verb": "v", "object": "o"}
     path = tmp_path / "v.json"
     path.write_bytes(orjson.dumps([record]))

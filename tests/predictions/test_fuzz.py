@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoe.core.errors import ShoeError
@@ -14,7 +14,7 @@ from tests.examples import examples
 from tests.predictions import samples
 from tests.predictions.damage import damaged, options, predictions
 
-CASES = 40
+CASES = 2 * settings().max_examples  # of each sample: 20, or 200 with SHOE_TESTS=many
 KEYS = [
     *("filename", "file_name", "predictions", "hoi_prediction", "bbox", "category_id", "subject_id", "object_id"),
     *("preds", "image_id", "boxes", "h_idx", "o_idx", "hoi_score", "hoi_class", "scores", "keys", "hoi_id"),

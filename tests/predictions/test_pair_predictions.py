@@ -1,4 +1,4 @@
-"""Files of pairs, and of triplets with interaction scores: every spelling reads the same, every mistake has a place."""
+"""Files of pairs, and of triplets with interaction scores: all spellings read the same, all mistakes are located."""
 
 import gzip
 import pickle
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark
@@ -226,7 +226,7 @@ def test_predictions_are_no_pairs(name: str) -> None:
 
 def test_damaged_pairs_are_read_or_refused(tmp_path: Path) -> None:
     path = tmp_path / "pairs.json"
-    for seed in range(300):
+    for seed in range(5 * settings().max_examples):
         path.write_bytes((damaged_bytes if seed % 2 else damaged_json)(orjson.dumps(records()), seed))
         with suppress(InputError):
             read_pairs(path)

@@ -1,4 +1,4 @@
-"""Every form of the same predictions is read into the same triplets."""
+"""Every format of the same predictions is read into the same triplets."""
 
 import gzip
 from pathlib import Path
@@ -23,7 +23,7 @@ def test_the_format_is_seen_from_the_content(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_all_forms_hold_the_same_triplets(name: str) -> None:
+def test_all_formats_hold_the_same_triplets(name: str) -> None:
     table = samples.base()
     read = read_predictions(samples.FOLDER / name, sizes=samples.sizes(table))
     by_class = name in ("thid.pkl", "detections.mat")  # these keep triplets in the order of their classes
