@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-import orjson
-
 from shoe.benchmarks.truth import GroundTruth
 from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import Diagnosis, PairDiagnosis
@@ -15,6 +13,7 @@ from shoe.diagnosis.localisation import PairFigures
 from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.diagnosis.sweeps import SweepPoint
 from shoe.diagnosis.wrong_words import WrongWords
+from shoe.io.json import encode
 
 Models = Mapping[str, Diagnosis | PairDiagnosis]
 """Diagnoses by what the models are called."""
@@ -22,8 +21,7 @@ Models = Mapping[str, Diagnosis | PairDiagnosis]
 
 def as_json(models: Models, truth: GroundTruth, *, sweeps: bool = False) -> bytes:
     """Render diagnoses as indented JSON, one newline at its end."""
-    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    return orjson.dumps(as_dict(models, truth, sweeps=sweeps), option=options)
+    return encode(as_dict(models, truth, sweeps=sweeps), readable=True)
 
 
 def as_dict(models: Models, truth: GroundTruth, *, sweeps: bool = False) -> dict[str, Any]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from shoe.evidence.resolution import Resolution, Words
+from shoe.io.json import encode
 from shoe.report.remarks import remarks
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
@@ -15,7 +14,7 @@ from shoe.scoring.strict import StrictResult
 
 def as_json(report: Report) -> bytes:
     """Render a report as indented JSON, one newline at its end."""
-    return orjson.dumps(as_dict(report), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return encode(as_dict(report), readable=True)
 
 
 def as_dict(report: Report) -> dict[str, Any]:
