@@ -89,7 +89,7 @@ class Similarity(ABC):
         Example:
             >>> from shoe import load_similarity
             >>> load_similarity("wup").between("verb", ["ride.v.02"], ["ride.v.02", "sit.v.01"]).round(2).tolist()
-            [[1.0, 0.25]]
+            [[1.0, 0.33]]
         """
         return self.values(part, _known_senses(part, class_synsets), _known_senses(part, synsets))
 

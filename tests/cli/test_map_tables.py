@@ -43,11 +43,11 @@ def test_from_a_table_to_a_map_to_a_merged_map_to_arrays(tmp_path: Path, table: 
         assert arrays["verb_ratings"].shape[2] == 4
         assert str(arrays["digest"]) == both.digest
 
-    done = run("export", tmp_path / "both", tmp_path / "both.csv")
+    done = run("export", tmp_path / "mine", tmp_path / "mine.csv")
     assert done.returncode == 0
-    done = run("import", tmp_path / "again", tmp_path / "both.csv")
+    done = run("import", tmp_path / "again", tmp_path / "mine.csv")
     assert done.returncode == 0
-    assert SimilarityMap.load(tmp_path / "again").digest == both.digest
+    assert SimilarityMap.load(tmp_path / "again").digest == mine.digest
 
 
 def test_mistakes_are_answered_and_leave_nothing(tmp_path: Path, table: Path) -> None:

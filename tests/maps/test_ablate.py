@@ -51,7 +51,7 @@ def test_each_subset_scores_as_a_map_that_it_alone_made(tmp_path: Path) -> None:
     shipped = SimilarityMap.load("hico-det", "mean")
     found = ablate(shipped, scored(PREDICTIONS["free text"], TRUTH, "hico-det", "hico-det"))
     tables = [content(shipped.tables["verb"]), content(shipped.tables["object"])]
-    for subset in found.subsets[2:5]:
+    for subset in found.subsets[3:4]:
         rows = {f"{a} {b}": [row[c] for c in subset.raters] for t in tables for (a, b), row in t.items()}
         folder = tmp_path / "-".join(map(str, subset.raters))
         made(folder, rows, [shipped.raters[column].name for column in subset.raters])

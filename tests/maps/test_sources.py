@@ -65,6 +65,7 @@ def test_forms_that_mean_the_same(tmp_path: Path, text: bytes) -> None:
     assert content(imported(tmp_path / "b", table(tmp_path, text))) == content(plain)
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_shipped_maps_tables_make_the_shipped_map(tmp_path: Path, shared_data: Path) -> None:
     found = imported(tmp_path, *(shared_data / "ratings" / f"hico_det_{part}.tsv" for part in ("objects", "verbs")))

@@ -1,9 +1,9 @@
 """How far similarities agree with people on words: the look-up is scoring's, best senses both ways."""
 
-import subprocess
 import sys
 from itertools import product
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import gloss_similarity
@@ -151,18 +151,22 @@ def test_an_interval_holds_its_rho_and_no_rho_has_none(rows: list[tuple[int, int
         assert -1 < found.low < found.rho < found.high < 1
 
 
-def test_the_program_prints_both_parts_and_answers_mistakes_with_a_line(simlex: Path, small_map: SimilarityMap) -> None:
-    program = [sys.executable, str(SCRIPTS / "map-quality")]
-    folder = simlex.parent / "small"
-    done = subprocess.run([*program, str(folder), "--human", str(simlex)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "verbs: 4 pairs of words, 1 of them covered by all" in done.stdout
-    assert "nouns: 2 pairs of words" in done.stdout
-    assert {line.split()[0] for line in done.stdout.splitlines() if line.strip()} >= {"path", "wup", "hico-det"}
-    refused = subprocess.run([*program, "nowhere", "--human", str(simlex)], capture_output=True, text=True)
-    assert refused.returncode == 2
-    assert refused.stderr.startswith("map-quality: unknown similarity")
-    assert len(refused.stderr.splitlines()) == 1
+def test_the_program_prints_both_parts_and_answers_mistakes_with_a_line(
+    simlex: Path, small_map: SimilarityMap, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(name: str) -> None:
+        monkeypatch.setattr(sys, "argv", ["map-quality", name, "--human", str(simlex)])
+        run_path(str(SCRIPTS / "map-quality"), run_name="__main__")
+
+    run(str(simlex.parent / "small"))
+    text = capsys.readouterr().out
+    assert "verbs: 4 pairs of words, 1 of them covered by all" in text
+    assert "nouns: 2 pairs of words" in text
+    assert {line.split()[0] for line in text.splitlines() if line.strip()} >= {"path", "wup", "hico-det"}
+    with pytest.raises(SystemExit, match="2"):
+        run("nowhere")
+    refused = capsys.readouterr().err.splitlines()
+    assert refused[-1].startswith("map-quality: unknown similarity")
 
 
 def test_gloss_embeddings_are_a_similarity_like_others(reader: Any) -> None:

@@ -82,6 +82,7 @@ def test_nothing_was_changed_on_import(shared_data: Path, part: Part) -> None:
     assert imported == (shared_data / "ratings" / f"hico_det_{FILES[part]}").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_map_is_what_its_script_writes(shared_data: Path, tmp_path: Path) -> None:
     script = Path(__file__).resolve().parents[2] / "scripts" / "import-ratings"

@@ -20,7 +20,7 @@ from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
-from shoe.lexicon.resolve import resolve
+from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity import (
@@ -74,15 +74,21 @@ def made(
 
 
 @cache
-def rating(part: Part, class_synset: str, synset: str) -> float | None:
-    given_ratings = hico().ratings(part, class_synset, synset) or {}
-    present = [rating for rating in given_ratings.values() if rating is not None]
-    return statistics.fmean(present) / 4 if present else None
+def ratings(part: Part) -> dict[tuple[str, str], float]:
+    """The mean rating 0..1 of every pair that anybody rated."""
+    table = hico().tables[part]
+    given = ([rating for rating in row if rating >= 0] for row in table.ratings.tolist())
+    return {pair: statistics.fmean(row) / 4 for pair, row in zip(table.names(), given, strict=True) if row}
 
 
 @cache
-def wup(part: Part, class_synset: str, synset: str) -> float:
-    return float(WordNetSimilarity("wup").between(part, [class_synset], [synset])[0, 0])
+def wup(part: Part) -> dict[tuple[str, str], float]:
+    """WordNet's measure of every pair that the words can lead to."""
+    classes = sorted({synset for synset, _ in CLASSES[part] if synset})
+    modes: tuple[ObjectWords, ...] = ("phrase-first", "pooled", "head", "phrase")
+    found = {c.name for word in WORDS[part] for mode in modes for c in resolve(word, part, mode).candidates}
+    values = WordNetSimilarity("wup").between(part, classes, sorted(found))
+    return dict(zip(itertools.product(classes, sorted(found)), values.ravel().tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -98,15 +104,15 @@ class Rules:
     def pair(self, class_synset: str, synset: str) -> tuple[float, Basis]:
         if class_synset == synset:
             return 1.0, Basis.IDENTICAL
-        both = [rating(self.part, class_synset, synset)]
+        both = [ratings(self.part).get((class_synset, synset))]
         if self.direction == "symmetric":
-            both.append(rating(self.part, synset, class_synset))
+            both.append(ratings(self.part).get((synset, class_synset)))
         rated = [value for value in both if value is not None]
         if rated:
             value = sum(rated) / len(rated)
             return value, Basis.RATED if value > 0 else Basis.ZERO
         if self.unrated == "wup" and class_synset:
-            return wup(self.part, class_synset, synset), Basis.UNRATED
+            return wup(self.part)[class_synset, synset], Basis.UNRATED
         return 0.0, Basis.UNRATED
 
     @cache  # noqa: B019 - one object a test
@@ -139,16 +145,19 @@ class Rules:
 
 
 @pytest.mark.parametrize(
-    ("part", "object_words"),
+    ("part", "object_words", "sense", "unrated", "direction"),
     [
-        ("verb", "phrase-first"),
-        ("object", "phrase-first"),
-        ("object", "pooled"),
-        ("object", "head"),
-        ("object", "phrase"),
+        *(
+            (part, "phrase-first", *options)
+            for part in ("verb", "object")
+            for options in itertools.product(SENSE, ["zero", "wup"], DIRECTION)
+        ),
+        ("object", "pooled", "max", "zero", "class"),
+        ("object", "pooled", "one", "wup", "symmetric"),
+        ("object", "head", "max", "zero", "symmetric"),
+        ("object", "phrase", "first", "zero", "class"),
     ],
 )
-@pytest.mark.parametrize(("sense", "unrated", "direction"), list(itertools.product(SENSE, ["zero", "wup"], DIRECTION)))
 def test_every_cell_follows_the_rules(part: Part, object_words: str, sense: str, unrated: str, direction: str) -> None:
     words = WORDS[part]
     found = table(part, words, object_words=object_words, sense=sense, unrated=unrated, direction=direction)
