@@ -42,23 +42,32 @@ def check_range(
         meaning: what to say of the range.
     """
     wrong = (index < first) | (index >= first + size)
-    refuse_triplet(path, place_of, field, index, wrong, f"{first} to {first + size - 1}{meaning}")
+    _refuse(path, place_of, field, index, wrong, f"{first} to {first + size - 1}{meaning}")
 
 
 def check_boxes(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, counts: Indices, wrong: Mask | None = None
 ) -> None:
-    """Raise for the first triplet whose index, from 0, is none of its image's boxes; ``wrong`` may name fewer rows."""
+    """Raise for the first triplet whose index is none of its image's boxes.
+
+    Args:
+        path: the file.
+        place_of: see the module.
+        field: the index's name in the file.
+        index: (n,) from 0.
+        counts: see the module.
+        wrong: (n,) the rows to refuse, where not all that are out of range are.
+    """
     limit = counts[place_of[1]]
     wrong = (index < 0) | (index >= limit) if wrong is None else wrong
     if wrong.any():
         row = int(np.argmax(wrong))
         hint = "triplets without object are V-COCO's" if index[row] == -1 else None
         expected = f"the index of one of the image's {limit[row]} boxes, from 0"
-        refuse_triplet(path, place_of, field, index, wrong, expected, hint)
+        _refuse(path, place_of, field, index, wrong, expected, hint)
 
 
-def refuse_triplet(
+def _refuse(
     path: str | Path,
     place_of: PlaceOf,
     field: str,

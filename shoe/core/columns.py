@@ -1,4 +1,8 @@
-"""The rules that the columns of a table obey, each broken one answered with one clear line."""
+"""The rules that the columns of a table obey, each broken one answered with one clear line.
+
+Arguments of all functions: ``source`` is the file's name and ``field`` the column's, for messages, and ``name`` names a
+row in them. All raise an ``InputError`` for the first row that breaks a rule.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -15,7 +19,13 @@ _LARGEST = 1e9
 
 
 def check_names(source: str | Path, field: str, names: Sequence[str]) -> None:
-    """Names are distinct, valid text."""
+    """Names are distinct, valid text.
+
+    Args:
+        source: see the module.
+        field: see the module.
+        names: the names.
+    """
     try:
         "\n".join(names).encode()
     except (TypeError, UnicodeEncodeError) as error:
@@ -34,7 +44,16 @@ def integers(
     rows: int | None = None,
     name: Callable[[int], str] | None = None,
 ) -> NDArray[np.integer]:
-    """Return whole numbers from 0 to ``limit`` - 1 as one column, of ``rows`` rows if that is known."""
+    """Return whole numbers as one column.
+
+    Args:
+        source: see the module.
+        field: see the module.
+        values: numbers from 0 to ``limit`` - 1.
+        limit: how many different ones there may be.
+        rows: how many rows there have to be, where that is known.
+        name: see the module.
+    """
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
         raise InputError(source, field=field, found=f"values of type {array.dtype}", expected="whole numbers")
@@ -50,7 +69,14 @@ def integers(
 
 
 def numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return numbers of a shape; no numbers at all make an empty table of it."""
+    """Return numbers of a shape; no numbers at all make an empty table of it.
+
+    Args:
+        source: see the module.
+        field: see the module.
+        values: integers or floats.
+        shape: the shape that they have to have.
+    """
     try:
         array = np.asarray(values)
     except ValueError:
@@ -65,7 +91,13 @@ def numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int,
 
 
 def sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
-    """Return (images, 2) widths and heights; 0, 0 where unknown."""
+    """Return widths and heights.
+
+    Args:
+        source: see the module.
+        values: (images, 2) whole numbers of pixels; 0, 0 where unknown.
+        images: how many images there are.
+    """
     array = numbers(source, "sizes", values, (images, 2))
     bad: NDArray[np.bool_] = ~((array >= 0) & (array <= _LARGEST) & (array == np.rint(array))).all(axis=1)
     if bad.any():
@@ -76,7 +108,13 @@ def sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
 
 
 def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str]) -> None:
-    """Scores are finite."""
+    """Scores are finite.
+
+    Args:
+        source: see the module.
+        scores: (n,) numbers.
+        name: see the module.
+    """
     bad = ~np.isfinite(scores)
     if bad.any():
         row = int(np.argmax(bad))
@@ -87,7 +125,15 @@ def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str])
 def check_boxes(
     source: str | Path, field: str, boxes: Floats, pixels: NDArray[np.bool_], name: Callable[[int], str]
 ) -> None:
-    """Boxes are finite, and their corners in order; a box that counts ``pixels`` may be one pixel wide."""
+    """Boxes are finite, and their corners in order.
+
+    Args:
+        source: see the module.
+        field: see the module.
+        boxes: (n, 4) x1, y1, x2, y2.
+        pixels: (n,) or (1,) whether a box holds pixel indices, so that it may be one pixel wide: x1 = x2.
+        name: see the module.
+    """
     x1, y1, x2, y2 = boxes.T
     wide, high = x1 < x2, y1 < y2
     if pixels.any():

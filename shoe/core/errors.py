@@ -65,14 +65,30 @@ def printable(text: str, longest: int = _LONGEST_QUOTE) -> str:
 
 
 def near(name: str, known: Iterable[str], most: int = 1, likeness: float = 0.6) -> list[str]:
-    """The known names most like a misspelt one, best first; none if none is similar enough (0 to 1)."""
+    """Find the known names that a misspelt one may mean.
+
+    Args:
+        name: as the user wrote it.
+        known: the names there are.
+        most: how many to return.
+        likeness: how similar they have to be, 0 to 1.
+
+    Returns:
+        Names, the most similar first.
+    """
     from difflib import get_close_matches
 
     return get_close_matches(name, list(known), n=most, cutoff=likeness)
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> OptionError:
-    """Build the error for a name that does not exist: the nearest valid ones, and the list of all if it is short."""
+    """Build the error for a name that does not exist: the nearest valid ones, and the list of all if it is short.
+
+    Args:
+        what: the kind of thing that has the name, as "protocol".
+        name: as the user wrote it.
+        known: the names there are.
+    """
     names = sorted(known)
     nearest = near(name, names, most=3)
     if len(names) > _MOST_NAMES_LISTED and nearest:

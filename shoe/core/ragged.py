@@ -56,7 +56,17 @@ def distinct(values: Indices) -> Indices:
 
 
 def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, reverse_ties: bool = False) -> Indices:
-    """Rows with the ``most`` highest scores of each group, ascending; of equal scores the first (or last) rows stay."""
+    """Find the rows with the highest scores of each group.
+
+    Args:
+        group: (n,) number of each row's group.
+        score: (n,) finite numbers.
+        most: how many rows of a group stay.
+        reverse_ties: whether the last, not the first, rows of equal scores stay.
+
+    Returns:
+        Ascending rows.
+    """
     sizes = np.bincount(group, minlength=1)
     if sizes.max(initial=0) <= most:
         return np.arange(len(group))

@@ -50,7 +50,7 @@ def is_instances(data: bytes) -> bool:
 
 
 def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split: str | None) -> Rows:
-    """Read a file.
+    """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
 
     Raises:
         InputError: naming the image and field that break the format.

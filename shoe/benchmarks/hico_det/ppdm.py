@@ -57,6 +57,8 @@ def is_ppdm(data: bytes) -> bool:
 def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
     """Read a file, whose verb and HOI ids follow the order of the benchmark's own class table.
 
+    :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+
     Raises:
         InputError: naming the image and field that break the format.
     """
