@@ -116,6 +116,11 @@ def read_ground_truth(
 ) -> GroundTruth:
     """Read ground truth; all formats of the same annotations give the same table.
 
+    >>> import shoe.demo
+    >>> truth = read_ground_truth(shoe.demo.TRUTH)
+    >>> truth.classes.name, len(truth.classes), truth.split
+    ('hico-det', 600, 'test2015')
+
     Triplets and images keep the order of the file, and images without triplets stay listed. Boxes keep their file's
     numbers; the table says what these count (``Coordinates``). Of HICO-DET's formats only PPDM's and QPIC's does not
     say how large an image is.

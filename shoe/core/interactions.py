@@ -84,6 +84,13 @@ class Interactions:
     ) -> Interactions:
         """Build a valid table from columns in any row order; rows of one image keep their order.
 
+        >>> table = Interactions.from_columns(
+        ...     images=["a.jpg"], image=[0], human_boxes=[[0, 0, 9, 20]], object_boxes=[[3, 5, 30, 40]],
+        ...     verb=[0], object=[0], verbs=["riding"], objects=["horse"], score=[0.9],
+        ... )
+        >>> len(table), table.offsets.tolist()
+        (1, [0, 1])
+
         Args:
             images: m distinct names.
             image: (n,) index of each row's image.

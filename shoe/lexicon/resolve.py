@@ -68,6 +68,9 @@ class Resolution:
 def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -> Resolution:
     """Find the synsets that a predicted verb or object may mean.
 
+    >>> [candidate.name for candidate in resolve("hot dogs", "object").candidates]
+    ['hotdog.n.01', 'hotdog.n.02', 'frank.n.02']
+
     "no interaction" resolves to nothing, as does a negated verb.
 
     Args:
