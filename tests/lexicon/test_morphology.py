@@ -1,6 +1,7 @@
 import pytest
 
 from shoe.lexicon.morphology import american, noun_forms, undoubled, verb_forms
+from shoe.lexicon.store import Pos, lexicon
 
 
 @pytest.mark.parametrize(
@@ -70,3 +71,31 @@ def test_american_spelling(british: str, to: str) -> None:
 @pytest.mark.parametrize("word", ["horse", "tree", "bus", "ball", "bicycle"])
 def test_most_words_have_no_other_spelling(word: str) -> None:
     assert american(word) == ()
+
+
+@pytest.mark.parametrize(
+    ("form", "pos", "bases"),
+    [
+        ("horses", "n", ["horse"]),
+        ("gases", "n", ["gas"]),
+        ("neckerchieves", "n", ["neckerchief"]),
+        ("foxes", "n", ["fox"]),
+        ("waltzes", "n", ["waltz"]),
+        ("couches", "n", ["couch"]),
+        ("brushes", "n", ["brush"]),
+        ("firemen", "n", ["fireman"]),
+        ("ponies", "n", ["pony"]),
+        ("hugs", "v", ["hug"]),
+        ("carries", "v", ["carry"]),
+        ("rides", "v", ["ride", "rid"]),
+        ("washes", "v", ["wash"]),
+        ("raced", "v", ["race"]),
+        ("washed", "v", ["wash"]),
+        ("riding", "v", ["ride", "rid"]),
+        ("kissing", "v", ["kiss"]),
+        ("rode", "v", ["ride"]),
+        ("glasses", "n", ["glasses", "glass"]),
+    ],
+)
+def test_every_rule_of_morphy_has_a_word(form: str, pos: Pos, bases: list[str]) -> None:
+    assert lexicon().base_forms(form, pos) == bases
