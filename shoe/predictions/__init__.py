@@ -31,7 +31,7 @@ def read_predictions(
     """Read predictions in any format of the field.
 
     >>> import shoe.demo
-    >>> table = read_predictions(shoe.demo.PREDICTIONS)
+    >>> table = read_predictions(shoe.demo.PREDICTIONS["detector"])
     >>> table.human_boxes.shape == (len(table), 4)
     True
 
