@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LONGEST_BODY = 16_000_000
 """Bytes of an answer; what goes on beyond that is broken off."""
-_OWN_HEADERS = ("accept", "connection", "content-", "host", "idempotency-", "transfer-", "user-agent", "x-stainless-")
+_OWN = (b"accept", b"connection", b"content-", b"host", b"idempotency-", b"transfer-", b"user-agent", b"x-stainless-")
 
 
 def client(place: Endpoint, timeout: float) -> openai.OpenAI:
@@ -109,8 +109,7 @@ def _leave_only_ours(place: Endpoint, request: Any) -> None:
     """Take out what the SDK finds in OPENAI_... variables: it is for the official endpoint, and for no other."""
     if place.base_url == OFFICIAL:
         return
-    for name in list(request.headers):
-        if not name.startswith(_OWN_HEADERS):
-            del request.headers[name]
+    ours = [(name, value) for name, value in request.headers.raw if name.lower().startswith(_OWN)]
     if place.key:
-        request.headers["Authorization"] = f"Bearer {place.key}"
+        ours.append((b"Authorization", f"Bearer {place.key}".encode()))
+    request.headers = type(request.headers)(ours)
