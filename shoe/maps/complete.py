@@ -6,7 +6,7 @@ run that was broken off goes on from its last round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Mask
+from shoe.core.arrays import Floats, Ints, Mask
 from shoe.core.errors import InputError
 from shoe.evidence.bounds import Bounds, Prospects, hull, precision_bounds
 from shoe.evidence.completions import completions_of
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import names_of
-from shoe.maps.draft import Draft, Pair, Pairs, question
+from shoe.maps.draft import Draft, Pair, questions_of
 from shoe.maps.influence import by_charges, by_credit
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
@@ -29,7 +29,7 @@ from shoe.protocols.named import SEMANTIC
 from shoe.scoring.score import build_meaning
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import map_of
-from shoe.similarity import Rater, SimilarityMap
+from shoe.similarity import RatedPairs, Rater, SimilarityMap
 from shoe.similarity.unrated import Lookups
 
 OPTIONS = SEMANTIC["shoe"]
@@ -37,9 +37,9 @@ _FIRST = 500
 """Pairs of the first round where money is limited: what they cost says how many more it buys."""
 _UNLIMITED = 1 << 62
 
-Rate = Callable[[Mapping[Part, Sequence[Pair]]], Mapping[Part, Pairs]]
-"""Rates (class synset, synset) pairs: one rating or None for each of its raters. A pair that it returns without any
-rating was asked in vain, once and for all; one that it leaves out may be asked again by another run."""
+Rate = Callable[[Mapping[Part, Sequence[Pair]]], Mapping[Part, RatedPairs]]
+"""Rates (class synset, synset) pairs, a column for each of its raters. A pair that it returns without any rating has no
+valid answer, once and for all; one that it leaves out may be asked again by another run."""
 
 
 class Spent(NamedTuple):
@@ -70,7 +70,7 @@ class Round:
         matches: its bounds, leftovers charged as today: what is open about credit and matches.
         asked: questions in this round; a pair of two class senses is one question, whichever way round.
         rated: questions so far that have a rating, earlier runs for the same purpose included.
-        unanswered: questions so far that were asked in vain.
+        unanswered: questions so far that have no valid answer.
         spent: so far in this run.
     """
 
@@ -146,7 +146,7 @@ def complete(
                 matches=look.matches,
                 asked=asked,
                 rated=sum(draft.rated.values()),
-                unanswered=draft.in_vain,
+                unanswered=draft.without_answer,
                 spent=spent(),
             )
         )
@@ -211,17 +211,18 @@ def _wanted(look: _Look, prospects: Prospects, draft: Draft, most: int) -> dict[
 def _names(lookups: Lookups, chosen: Mask) -> list[Pair]:
     """The chosen pairs by name, each question once."""
     rows, columns = np.nonzero(chosen)
-    classes, senses = names_of(lookups.class_senses[rows]), names_of(lookups.synsets[columns])
-    pairs = sorted(set(zip(classes, senses, strict=True)))
-    return list({question(pair): pair for pair in reversed(pairs)}.values())[::-1]
+    classes, senses = lookups.class_senses[rows], lookups.synsets[columns]
+    questions = questions_of(classes, senses).tolist()
+    pairs = sorted(zip(names_of(classes), names_of(senses), questions, strict=True), reverse=True)
+    return [(first, second) for first, second, _ in {pair[2]: pair for pair in pairs}.values()][::-1]
 
 
 def _lookups(prospects: Prospects) -> dict[Part, Lookups]:
     return {"verb": prospects.completions.verbs, "object": prospects.completions.objects}
 
 
-def _class_senses(prospects: Prospects) -> dict[Part, Collection[str]]:
-    return {part: set(names_of(lookups.class_senses)) for part, lookups in _lookups(prospects).items()}
+def _class_senses(prospects: Prospects) -> dict[Part, Ints]:
+    return {part: lookups.class_senses for part, lookups in _lookups(prospects).items()}
 
 
 def _affordable(rounds: Sequence[Round], budget: float | None) -> int:

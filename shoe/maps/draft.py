@@ -1,35 +1,40 @@
-"""A map that grows: its ratings so far, what was asked in vain, and what map.json is to say of it."""
+"""A map that grows: its ratings so far, what was asked and has no answer, and what map.json is to say of it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoe.core.arrays import Mask
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.lexicon.expressions import POS, Part
-from shoe.lexicon.names import names_of
+from shoe.lexicon.names import ids_of, names_of
+from shoe.lexicon.store import lexicon
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.ensemble import ENSEMBLE, MISSING
 from shoe.similarity.maps import ABOUT
+from shoe.similarity.pairs import pair_keys
 from shoe.similarity.unrated import Lookups
 
 MARK = "completed"
 """What map.json calls the account of completions: a list, the last entry of the last."""
 
-WHY = "of the pairs without a rating, those that SHOE-mAP of these predictions hangs on most were rated"
+WHY = "of the pairs without a rating, those that SHOE-mAP of these predictions depends on most were rated"
 """What map.json says of the choice of pairs."""
 
 Pair = tuple[str, str]
-Pairs = Mapping[Pair, Sequence[int | None]]
+"""(class synset, synset)."""
 
 
-def question(pair: Pair) -> Pair:
-    """What is asked of a pair: which way round does not matter."""
-    return min(pair, pair[::-1])
+def questions_of(class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> Indices:
+    """One number for what is asked of each pair of ids: which way round does not matter."""
+    return pair_keys(np.minimum(class_sense, sense), np.maximum(class_sense, sense))
 
 
 @dataclass(slots=True)
@@ -40,19 +45,19 @@ class Draft:
         start: the map that the draft began with.
         raters: columns: those of the map, then new ones.
         asked_by: names of those who are asked now.
-        pairs: per part of speech, {(class synset, synset): ratings in the order of ``raters``}.
-        asked: per part of speech, questions that have been asked, answered or not: pairs in alphabetical order.
-        unanswered: per part of speech, those of them that have no rating.
-        rated: per part of speech, number of those that have, earlier runs for the same purpose included.
+        pairs: per part of speech, rated by ``raters``.
+        asked: per part of speech, questions that have been asked, answered or not; see :func:`questions_of`.
+        unanswered: per part of speech, those of them that have no valid answer.
+        rated: per part of speech, number of those that have a rating, earlier runs for the same purpose included.
         account: what map.json says of completions; the last entry is this one's.
     """
 
     start: SimilarityMap
     raters: list[Rater]
     asked_by: list[str]
-    pairs: dict[Part, dict[Pair, list[int | None]]]
-    asked: dict[Part, set[Pair]]
-    unanswered: dict[Part, set[Pair]]
+    pairs: dict[Part, RatedPairs]
+    asked: dict[Part, set[int]]
+    unanswered: dict[Part, set[int]]
     rated: dict[Part, int]
     account: list[dict[str, Any]]
 
@@ -73,80 +78,62 @@ class Draft:
         earlier = _account_of(similarity)
         same = [entry for entry in earlier if entry["raters"] == asked_by]
         last = earlier.pop() if earlier and earlier[-1]["for"] == dict(purpose) and earlier[-1] in same else None
-        vain: dict[Part, set[Pair]] = {
-            part: {(a, b) for entry in same for a, b in entry["unanswered"][part]} for part in POS
-        }
+        unanswered = {part: _named([pair for entry in same for pair in entry["unanswered"][part]]) for part in POS}
         origin = last["from"] if last else {"name": similarity.name, "digest": similarity.digest}
-        missing: list[int | None] = [None] * (len(columns) - len(similarity.raters))
         return cls(
             start=similarity,
             raters=columns,
             asked_by=asked_by,
             pairs={
-                part: {
-                    pair: [*(None if rating == MISSING else rating for rating in ratings), *missing]
-                    for pair, ratings in zip(table.names(), table.ratings.tolist(), strict=True)
-                }
-                for part, table in similarity.tables.items()
+                part: _widened(pairs, range(pairs.ratings.shape[1]), len(columns))
+                for part, pairs in similarity.tables.items()
             },
-            asked={part: set(pairs) for part, pairs in vain.items()},
-            unanswered=vain,
+            asked={part: set(questions) for part, questions in unanswered.items()},
+            unanswered=unanswered,
             rated={part: last["rated"][part] if last else 0 for part in POS},
             account=[*earlier, {"for": dict(purpose), "raters": asked_by, "from": origin}],
         )
 
     def askable(self, lookups: Lookups) -> Mask:
         """(C, S) pairs that have no rating and have not been asked for."""
-        found = lookups.unrated.copy()
-        rows: dict[str, list[int]] = {}
-        for row, class_name in enumerate(names_of(lookups.class_senses)):
-            rows.setdefault(class_name, []).append(row)
-        column = {name: index for index, name in enumerate(names_of(lookups.synsets))}
-        for pair in self.asked[lookups.part]:
-            for of_class, other in (pair, pair[::-1]):
-                if of_class in rows and other in column:
-                    found[rows[of_class], column[other]] = False
+        questions = questions_of(lookups.class_senses[:, None], lookups.synsets)
+        found: Mask = lookups.unrated & ~np.isin(questions, list(self.asked[lookups.part]))
         return found
 
-    def ask(self, wanted: Mapping[Part, Iterable[Pair]]) -> None:
+    def ask(self, wanted: Mapping[Part, Sequence[Pair]]) -> None:
         """Note what is asked for, so that it is asked once."""
         for part, pairs in wanted.items():
-            self.asked[part].update(map(question, pairs))
+            self.asked[part] |= _named(pairs)
 
-    def add(self, answers: Mapping[Part, Pairs], classes: Mapping[Part, Collection[str]]) -> int:
+    def add(self, answers: Mapping[Part, RatedPairs], classes: Mapping[Part, Ints]) -> int:
         """Take in what those who are asked answered.
 
         Args:
-            answers: per part of speech, {(class synset, synset): ratings or None}; all None: asked in vain.
+            answers: per part of speech; a pair without any rating has no valid answer.
             classes: the dataset's class senses: the answer to a pair of two of them holds both ways round.
 
         Returns:
             How many questions these are.
         """
-        place = {rater.name: column for column, rater in enumerate(self.raters)}
-        columns = [place[name] for name in self.asked_by]
-        for part, pairs in answers.items():
-            in_vain = {question(pair) for pair, given in pairs.items() if all(rating is None for rating in given)}
-            self.unanswered[part] |= in_vain
-            self.rated[part] += len({question(pair) for pair in pairs} - in_vain)
-            for pair, given in pairs.items():
-                if question(pair) in in_vain:
-                    continue
-                self._put(part, pair, columns, given)
-                back = pair[1], pair[0]
-                if pair[1] in classes[part] and back not in self.pairs[part]:
-                    self._put(part, back, columns, given)
-        return sum(len({question(pair) for pair in pairs}) for pairs in answers.values())
+        names = [rater.name for rater in self.raters]
+        columns = [names.index(name) for name in self.asked_by]
+        count = 0
+        for part, given in answers.items():
+            asked = questions_of(given.class_sense, given.sense)
+            without = np.isin(asked, asked[~given.rated])
+            self.unanswered[part].update(asked[without].tolist())
+            self.rated[part] += len(set(asked[~without].tolist()))
+            count += len(set(asked.tolist()))
+            kept = _widened(given[~without], columns, len(self.raters))
+            back = RatedPairs(kept.sense, kept.class_sense, kept.ratings)[np.isin(kept.sense, classes[part])]
+            back = back[self.pairs[part].rows_of(back.class_sense, back.sense) < 0]
+            self.pairs[part] = _put(_put(self.pairs[part], back, columns), kept, columns)
+        return count
 
     @property
-    def in_vain(self) -> int:
-        """Questions without any rating."""
+    def without_answer(self) -> int:
+        """Number of questions that have no valid answer."""
         return sum(map(len, self.unanswered.values()))
-
-    def _put(self, part: Part, pair: Pair, columns: Sequence[int], given: Sequence[int | None]) -> None:
-        row = self.pairs[part].setdefault(pair, [None] * len(self.raters))
-        for column, rating in zip(columns, given, strict=True):
-            row[column] = rating
 
     def write(self, folder: Path) -> SimilarityMap:
         """Write the map whole, and load it.
@@ -157,18 +144,49 @@ class Draft:
         state = {
             "why": WHY,
             "rated": self.rated,
-            "unanswered": {part: [list(pair) for pair in sorted(pairs)] for part, pairs in self.unanswered.items()},
+            "unanswered": {part: _names(questions) for part, questions in self.unanswered.items()},
         }
         prose = self.start.provenance | {MARK: [*self.account[:-1], self.account[-1] | state]}
         write_map(
             folder,
             dataset=self.start.dataset,
             raters=self.raters,
-            pairs={part: RatedPairs.of_names(pairs, len(self.raters)) for part, pairs in self.pairs.items()},
+            pairs={part: pairs.by_name() for part, pairs in self.pairs.items()},
             ensemble=self.start.about["ensemble"],
             prose=prose,
         )
         return SimilarityMap.load(folder, ENSEMBLE)
+
+
+def _named(pairs: Sequence[Sequence[str]]) -> set[int]:
+    """The questions of some pairs by name."""
+    senses = ids_of(name for pair in pairs for name in pair).reshape(-1, 2)
+    return set(questions_of(senses[:, 0], senses[:, 1]).tolist())
+
+
+def _names(questions: set[int]) -> list[list[str]]:
+    """The two names of each question, in the order of the alphabet."""
+    pairs = (names_of(np.array(divmod(question, len(lexicon())), np.int32)) for question in questions)
+    return sorted(sorted(pair) for pair in pairs)
+
+
+def _widened(pairs: RatedPairs, columns: Sequence[int], raters: int) -> RatedPairs:
+    """Pairs whose ratings stand in some columns of more raters."""
+    ratings = np.full((len(pairs), raters), MISSING, np.int8)
+    ratings[:, columns] = pairs.ratings
+    return RatedPairs(pairs.class_sense, pairs.sense, ratings)
+
+
+def _put(pairs: RatedPairs, given: RatedPairs, columns: Sequence[int]) -> RatedPairs:
+    """Put ratings of some columns in, and pairs that were not there behind the others."""
+    rows = pairs.rows_of(given.class_sense, given.sense)
+    ratings, there, new = pairs.ratings.copy(), np.flatnonzero(rows >= 0), given[rows < 0]
+    ratings[rows[there][:, None], columns] = given.ratings[there][:, columns]
+    return RatedPairs(
+        np.concatenate([pairs.class_sense, new.class_sense]),
+        np.concatenate([pairs.sense, new.sense]),
+        np.concatenate([ratings, new.ratings]),
+    )
 
 
 def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
@@ -219,13 +237,13 @@ def _is_account(entry: Any) -> bool:
     return all(
         isinstance(entry["rated"].get(part), int)
         and isinstance(entry["unanswered"].get(part), list)
-        and all(_pair(names) is not None for names in entry["unanswered"][part])
+        and all(_is_pair(names) for names in entry["unanswered"][part])
         for part in POS
     )
 
 
-def _pair(names: Any) -> Pair | None:
+def _is_pair(names: Any) -> bool:
     match names:
-        case [str(class_synset), str(synset)]:
-            return class_synset, synset
-    return None
+        case [str(first), str(second)]:
+            return bool((ids_of([first, second]) >= 0).all())
+    return False

@@ -18,11 +18,10 @@ from shoe.lexicon.expressions import POS, Part
 from shoe.llm.ledger import canonical
 from shoe.llm.states import State, pending
 from shoe.rating.config import reading_of
-from shoe.rating.job import Outcome, Rated
+from shoe.rating.job import Outcome, Rated, rated_pairs
 from shoe.rating.prefilter import PAPER
 from shoe.rating.session import Raters, RaterSession
 from shoe.similarity import RatedPairs, Rater, write_map
-from shoe.similarity.ensemble import MISSING
 from shoe.similarity.maps import ABOUT
 
 MARK = "built"
@@ -166,11 +165,7 @@ def _prompts(raters: Raters, outcome: Outcome) -> dict[str, str]:
 
 
 def _pairs(rated: Rated | None, columns: int) -> RatedPairs:
-    if rated is None:
-        return RatedPairs.none(columns)
-    pairs = RatedPairs(
-        rated.plan.class_synset, rated.plan.synset, np.maximum(rated.states, MISSING)[rated.plan.question]
-    )
+    pairs = RatedPairs.none(columns) if rated is None else rated_pairs(rated)
     return pairs[pairs.rated]
 
 

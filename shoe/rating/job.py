@@ -13,18 +13,19 @@ from threading import Event, Thread
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices
+from shoe.core.arrays import Indices, Mask
 from shoe.core.errors import ShoeError
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.store import lexicon
 from shoe.llm.budget import Budget
 from shoe.llm.progress import Display, Silent
 from shoe.llm.recorder import Tally
-from shoe.llm.states import State
+from shoe.llm.states import State, pending
 from shoe.rating.planning import Plan, plan_pairs
 from shoe.rating.prefilter import Disagreement, goes_on, sample_of
 from shoe.rating.questions import SenseTexts
 from shoe.rating.session import Raters
+from shoe.similarity import RatedPairs
+from shoe.similarity.ensemble import MISSING
 
 _LOOK = 0.25
 
@@ -106,18 +107,17 @@ def rate_pairs(
     pairs: Mapping[Part, Sequence[tuple[str, str]]],
     budget: Budget,
     display: Display | None = None,
-) -> dict[Part, dict[tuple[str, str], list[int | None]]]:
+) -> dict[Part, RatedPairs]:
     """Have all raters rate some pairs; the first rater's zeros go no further, and none of them is sampled.
 
     Args:
         raters: all of them, ready.
-        pairs: per part of speech (class synset, synset), by name.
+        pairs: per part of speech (class synset, synset), by name; a synset with itself is not rated.
         budget: of the run; it says afterwards what was spent, and why the run ended early, if it did.
         display: shows how it goes.
 
     Returns:
-        Per part and pair, a rating or None for each of ``raters.columns``. Names are WordNet's first for a synset; a
-        synset with itself is not in it.
+        Per part, the ratings of ``raters.columns``. A pair without any is left out if a later run may have it answered.
 
     Raises:
         OptionError: for a name that is no synset's.
@@ -125,16 +125,20 @@ def rate_pairs(
     """
     plans = {part: plan_pairs(part, wanted) for part, wanted in pairs.items()}
     outcome = rate(raters, plans, budget, display, sample=0)
-    return {part: _by_name(rated) for part, rated in outcome.parts.items()}
+    return {part: _final(rated) for part, rated in outcome.parts.items()}
 
 
-def _by_name(rated: Rated) -> dict[tuple[str, str], list[int | None]]:
-    name = lexicon().name
-    ratings = [[rating if rating >= 0 else None for rating in row] for row in rated.states.tolist()]
-    rows = zip(
-        *(column.tolist() for column in (rated.plan.class_synset, rated.plan.synset, rated.plan.question)), strict=True
-    )
-    return {(name(class_synset), name(synset)): ratings[question] for class_synset, synset, question in rows}
+def _final(rated: Rated) -> RatedPairs:
+    may_wait: Mask = (rated.asked & pending(rated.states)).any(axis=1)
+    nothing: Mask = (rated.states < 0).all(axis=1)
+    waits: Mask = may_wait & nothing
+    return rated_pairs(rated)[~waits[rated.plan.question]]
+
+
+def rated_pairs(rated: Rated) -> RatedPairs:
+    """The rows of a plan with their ratings, those that nobody rated among them."""
+    ratings = np.maximum(rated.states, MISSING)[rated.plan.question]
+    return RatedPairs(rated.plan.class_synset, rated.plan.synset, ratings)
 
 
 class _Run:

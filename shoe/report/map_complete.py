@@ -31,7 +31,7 @@ def round_line(state: Round, currency: str) -> str:
 
 def rounds_table(completion: Completion, currency: str) -> Table:
     """A row for each round."""
-    columns = ("asked", "rated in all", "in vain", "requests", f"cost {currency}", "SHOE-mAP", "from", "to", "width")
+    columns = ("asked", "rated in all", "no valid answer", "requests", f"cost {currency}", "SHOE-mAP", "from", "to", "width")
     made = table("round", right=columns)
     for state in completion.rounds:
         low, high = state.interval
@@ -54,7 +54,7 @@ def closing_lines(completion: Completion, sizes: Sizes, tolerance: float) -> Ite
     for size, what in ((sizes.whole, "a whole build"), (sizes.needed, "all that these predictions look up")):
         yield f"{questions:,} pairs instead of {size:,} ({what}): {size / questions:,.1f} times fewer"
     if last.unanswered:
-        yield f"{last.unanswered:,} pairs were asked in vain; they stay open, and are not asked again"
+        yield f"{last.unanswered:,} pairs have no valid answer; they stay open, and are not asked again"
 
 
 def completion_json(completion: Completion, sizes: Sizes, tolerance: float, about: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,9 +29,9 @@ from shoe.scoring.ranking import mean_over
 from shoe.scoring.score import build_meaning
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import semantic_score
-from shoe.similarity import Rater, Similarity, SimilarityMap, WordNetSimilarity
+from shoe.similarity import RatedPairs, Rater, Similarity, SimilarityMap, WordNetSimilarity
 from shoe.similarity.ensemble import ENSEMBLE
-from tests.maps.samples import Pairs, content, made
+from tests.maps.samples import content, made
 from tests.tables import one_triplet
 
 FILES = ("map.json", "verbs.tsv", "objects.tsv")
@@ -72,7 +72,7 @@ class StandIn:
     leaves_out: int = 0
     asked: Counter[tuple[str, ...]] = field(default_factory=Counter)
 
-    def rate(self, wanted: Mapping[Part, Sequence[Pair]]) -> Mapping[Part, Pairs]:
+    def rate(self, wanted: Mapping[Part, Sequence[Pair]]) -> Mapping[Part, RatedPairs]:
         answers: dict[Part, dict[Pair, list[int | None]]] = {part: {} for part in wanted}
         for part, pairs in wanted.items():
             for pair in pairs:
@@ -81,7 +81,7 @@ class StandIn:
                     continue
                 self.asked[question] += 1
                 answers[part][pair] = [None if self._is(question, self.refuses) else rating(pair)]
-        return answers
+        return {part: RatedPairs.of_names(pairs, 1) for part, pairs in answers.items()}
 
     @property
     def over(self) -> bool:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from shoe.core.arrays import Mask
-    from shoe.lexicon.expressions import Part
     from shoe.llm.budget import Budget
-    from shoe.llm.progress import Display
-    from shoe.maps.complete import Completion, Rate
-    from shoe.maps.draft import Pairs
+    from shoe.maps.complete import Completion
     from shoe.rating.session import Raters
     from shoe.scoring.score import Report
     from shoe.similarity import Rater, SimilarityMap
@@ -96,6 +92,7 @@ def _run(
     from shoe.llm.progress import Progress
     from shoe.maps.complete import Spent
     from shoe.maps.complete import complete as complete_map
+    from shoe.rating.job import rate_pairs
     from shoe.report.map_complete import round_line
 
     currency = raters.file.currency
@@ -104,7 +101,7 @@ def _run(
             return complete_map(
                 similarity,
                 report.task,
-                _asking(raters, budget, progress),
+                lambda wanted: rate_pairs(raters, wanted, budget, progress),
                 list(_raters(raters)),
                 out,
                 tolerance=tolerance,
@@ -116,36 +113,6 @@ def _run(
         except KeyboardInterrupt:
             progress.__exit__(None, None, None)
             os._exit(130)  # the second time: nothing is awaited, threads of libraries included
-
-
-def _asking(raters: Raters, budget: Budget, display: Display) -> Rate:
-    """Ask all raters; the first one's zeros go no further, as in a build, and none of them is sampled."""
-    import numpy as np
-
-    from shoe.lexicon.store import lexicon
-    from shoe.llm.states import pending
-    from shoe.rating.job import rate
-    from shoe.rating.planning import plan_pairs
-
-    def ask(wanted: Mapping[Part, Sequence[tuple[str, str]]]) -> dict[Part, Pairs]:
-        outcome = rate(raters, {p: plan_pairs(p, pairs) for p, pairs in wanted.items()}, budget, display, sample=0)
-        name = lexicon().name
-        answers: dict[Part, Pairs] = {}
-        for part, rated in outcome.parts.items():
-            plan = rated.plan
-            # A question that may yet be answered when it is asked again has no answer, not an empty one.
-            unanswered: Mask = np.logical_and.reduce(rated.states < 0, axis=1)
-            unanswered &= np.logical_or.reduce(rated.asked & pending(rated.states), axis=1)
-            ratings = [[rating if rating >= 0 else None for rating in row] for row in rated.states.tolist()]
-            columns = (plan.class_synset.tolist(), plan.synset.tolist(), plan.question.tolist())
-            answers[part] = {
-                (name(a), name(b)): ratings[question]
-                for a, b, question in zip(*columns, strict=True)
-                if not unanswered[question]
-            }
-        return answers
-
-    return ask
 
 
 def _raters(raters: Raters) -> Iterator[Rater]:
