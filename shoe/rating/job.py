@@ -129,9 +129,8 @@ def rate_pairs(
 
 
 def _final(rated: Rated) -> RatedPairs:
-    may_wait: Mask = (rated.asked & pending(rated.states)).any(axis=1)
-    nothing: Mask = (rated.states < 0).all(axis=1)
-    waits: Mask = may_wait & nothing
+    open_, without = rated.asked & pending(rated.states), rated.states < 0
+    waits: Mask = np.logical_or.reduce(open_, axis=1) & np.logical_and.reduce(without, axis=1)
     return rated_pairs(rated)[~waits[rated.plan.question]]
 
 

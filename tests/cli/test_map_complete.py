@@ -106,7 +106,7 @@ def test_a_budget_ends_it_and_refusals_stay_open(
     everything = run(folder, yes=True, tolerance=0.0)
     assert everything["why"] == "nothing_left"
     assert everything["pairs"]["unanswered"] > 0
-    assert "asked in vain; they stay open" in capsys.readouterr().out
+    assert "have no valid answer; they stay open" in capsys.readouterr().out
     assert not set(asked) & set((folder / "log").read_text().splitlines())
     account = SimilarityMap.load(folder / "out").about["completed"][-1]
     assert sum(map(len, account["unanswered"].values())) == everything["pairs"]["unanswered"]

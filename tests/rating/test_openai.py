@@ -97,7 +97,7 @@ def test_an_endpoint_without_response_format_is_asked_in_plain_text() -> None:
     found, counted, memory = asked(Plan(structured=False))
     assert len(found) == 60
     assert memory.failures[0][0] == "no response_format"
-    # Only what was in flight before the first such answer was asked in vain.
+    # Only what was in flight before the first such answer was lost.
     assert 1 <= counted["response_format"] <= 2
 
 
