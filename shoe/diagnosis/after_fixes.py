@@ -17,7 +17,7 @@ from shoe.core.coordinates import CommonCoordinates, Coordinates, converted
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.oracles import State
-from shoe.matching.task import Task
+from shoe.matching.task import Origin, Task
 
 Column = TypeVar("Column", bound=NDArray[Any])
 
@@ -72,11 +72,13 @@ class Tables:
         )
 
     def after(self, state: State) -> Task:
-        """Write a state into tables."""
+        """Write a state into tables; of its boxes only those of fixed predictions need be compared anew."""
         predictions, truths = self.task.predictions, self.task.truth.interactions
+        here = np.arange(len(predictions))
         fixed = np.flatnonzero((state.found_by >= 0) & (state.found_by != self.found_by))
         if len(fixed):
             rows = self.row[state.found_by[fixed]]
+            here[rows] = -1
             predictions = replace(
                 predictions,
                 human_boxes=_with(predictions.human_boxes, rows, truths.human_boxes[fixed]),
@@ -90,6 +92,7 @@ class Tables:
         return Task(
             predictions if kept.all() else predictions.select(kept),
             truth if state.counted.all() else replace(truth, interactions=truths.select(state.counted)),
+            Origin(self.task, here[kept], np.flatnonzero(state.counted), CommonCoordinates.EDGES),
         )
 
 

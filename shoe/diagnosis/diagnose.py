@@ -164,7 +164,7 @@ class Diagnosis(ErrorAnalysis):
     def of_pairs(self) -> PairDiagnosis:
         """What the pairs say."""
         no_interaction = self.variant.strict.no_interaction
-        localised = localise(self.predicted_pairs, self.task.truth, self.rules, no_interaction)
+        localised = localise(self.predicted_pairs, self.task.truth, self.rules, no_interaction, self.task)
         return PairDiagnosis(localised=localised, facts=self.facts)
 
     @property

@@ -22,7 +22,7 @@ from shoe.diagnosis.overlaps import Overlaps, overlaps
 from shoe.diagnosis.scope import Scope
 from shoe.matching.nms import greedily_kept
 from shoe.matching.overlaps import Boxes
-from shoe.matching.task import Task
+from shoe.matching.task import Origin, Task
 from shoe.predictions.pair_predictions import Pairs
 from shoe.protocols.named import DIAG
 
@@ -110,7 +110,11 @@ class Localised:
 
 
 def localise(
-    pairs: Pairs, truth: GroundTruth, rules: PairRules | None = None, no_interaction: str = "exclude"
+    pairs: Pairs,
+    truth: GroundTruth,
+    rules: PairRules | None = None,
+    no_interaction: str = "exclude",
+    triplets: Task | None = None,
 ) -> Localised:
     """Find the pairs of the ground truth that predicted pairs are on.
 
@@ -119,11 +123,17 @@ def localise(
         truth: what is so.
         rules: how pairs are counted; as the toolbox does if absent.
         no_interaction: whether pairs that only do nothing are looked for: ``exclude`` or ``keep``.
+        triplets: the task of the triplets that the pairs come from, whose boxes have been compared already.
 
     Raises:
         InputError: when pairs and ground truth have no image in common.
     """
-    task = Task(pairs.table, truth)
+    origin = None
+    if triplets is not None and pairs.of_triplet is not None:
+        first = np.empty(len(pairs.table), np.int64)
+        first[pairs.of_triplet[::-1]] = np.arange(len(triplets.predictions))[::-1]  # what is written last stays
+        origin = Origin(triplets, first, np.arange(len(truth.interactions)), DIAG.coordinates)
+    task = Task(pairs.table, truth, origin)
     task.check_images()
     scope = Scope.of(task, no_interaction)
     nothing = np.zeros(len(scope.truth), bool)

@@ -53,13 +53,11 @@ def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) ->
     truth = _index(scope.truth, len(scope.task.truth.interactions))[found.truth]
     prediction = _index(scope.prediction, len(scope.task.predictions))[found.prediction]
     part = np.flatnonzero((truth >= 0) & (prediction >= 0))
-    found, truth, prediction = found.select(part), truth[part], prediction[part]
-    human = rule.holds(found.human)
-    object_ = rule.holds(found.object) & (scope.truth_object[truth] == scope.object[prediction])
-    near = np.flatnonzero(human | object_)
-    near = near[np.argsort(prediction[near], kind="stable")]
-    truth, prediction, human, object_ = truth[near], prediction[near], human[near], object_[near]
-    pair_iou = np.where(human & object_, found.iou[near], 0.0)
+    part = part[np.argsort(prediction[part], kind="stable")]
+    truth, prediction = truth[part], prediction[part]
+    human, object_ = rule.holds(found.human)[part], rule.holds(found.object)[part]
+    object_ &= scope.truth_object[truth] == scope.object[prediction]
+    pair_iou = np.where(human & object_, found.iou[part], 0.0)
     correct = _correct(scope, coordinates, rule, prediction, human, object_)
     return Overlaps(prediction, truth, human, object_, pair_iou, *correct)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.coordinates import CommonCoordinates, converted
 from shoe.core.interactions import Interactions
 from shoe.core.iou import Overlap, OverlapRule, area, iou
@@ -67,7 +67,12 @@ class Overlaps:
 
 
 def overlaps(
-    truth: Boxes, predictions: Boxes, first: Indices, count: Indices, rule: OverlapRule, *, either: bool = False
+    truth: Boxes,
+    predictions: Boxes,
+    first: Indices,
+    count: Indices,
+    rule: OverlapRule,
+    labels: tuple[Ints, Ints] | None = None,
 ) -> Overlaps:
     """Compare every ground truth with every prediction on its image.
 
@@ -77,27 +82,33 @@ def overlaps(
         first: (m,) first row of the predictions on each image of the truth.
         count: (m,) their number.
         rule: the overlap that both boxes must reach.
-        either: whether one box that reaches it is enough; takes twice the time.
+        labels: (t,) and (n,) objects: where they are given, human boxes that reach the rule are enough, or object boxes
+            that do and have one label.
     """
-    found: list[tuple[Indices, Indices, Floats, Floats]] = []
+    # Room for all pairs: what is not written to takes no memory, and nothing is copied.
+    most = int((np.diff(truth.table.offsets) * count).sum())
+    indices, values = np.empty((2, most), np.int64), np.empty((2, most))
+    size = 0
     for rows, block, t, p in _blocks(truth.table.offsets, first, count):
         humans = _Pairs(truth.human(rows), predictions.human(block), rule.overlap)
         objects = _Pairs(truth.object(rows), predictions.object(block), rule.overlap)
         human = humans.iou(t, p)
-        near = np.flatnonzero(rule.holds(human))
-        if either:
-            object_ = objects.iou(t, p)
-            near = np.flatnonzero(rule.holds(human) | rule.holds(object_))
-            object_ = object_[near]
-        else:
+        reached = rule.holds(human)
+        if labels is not None:
+            same = labels[0][rows][t] == labels[1][block][p]
+            near = np.flatnonzero(reached | same)
             object_ = objects.iou(t[near], p[near])
-            both = np.flatnonzero(rule.holds(object_))
-            near, object_ = near[both], object_[both]
-        prediction = p[near] + block.start if isinstance(block, slice) else block[p[near]]
-        found.append((t[near] + rows.start, prediction, human[near], object_))
-    if not found:
-        return Overlaps(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
-    return Overlaps(*(np.concatenate(column) for column in zip(*found, strict=True)))
+            enough = np.flatnonzero(reached[near] | rule.holds(object_))
+        else:
+            near = np.flatnonzero(reached)
+            object_ = objects.iou(t[near], p[near])
+            enough = np.flatnonzero(rule.holds(object_))
+        near = near[enough]
+        part = slice(size, size := size + len(near))
+        indices[0, part] = t[near] + rows.start
+        indices[1, part] = p[near] + block.start if isinstance(block, slice) else block[p[near]]
+        values[0, part], values[1, part] = human[near], object_[enough]
+    return Overlaps(*indices[:, :size], *values[:, :size])
 
 
 def overlaps_of_pairs(truth: Boxes, predictions: Boxes, truths: Indices, rows: Indices, rule: OverlapRule) -> Overlaps:

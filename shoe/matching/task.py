@@ -137,15 +137,20 @@ class Task:
         Args:
             coordinates: those in which boxes are compared.
             rule: the overlap that both boxes must reach.
-            either: whether one box that reaches it is enough.
+            either: whether human boxes that reach it are enough, or object boxes that do and have one label.
         """
         key = coordinates, rule.overlap, False
         known = self._compared.get(key)
         if known is None or known.threshold > rule.threshold or (either and not known.either):
             wide = OverlapRule(rule.overlap, rule.threshold, inclusive=True)
             known = self._compared[key] = _Compared(rule.threshold, either, self._overlaps(coordinates, wide, either))
-        human, object_ = rule.holds(known.pairs.human), rule.holds(known.pairs.object)
-        keep = human | object_ if either else human & object_
+        pairs = known.pairs
+        human, object_ = rule.holds(pairs.human), rule.holds(pairs.object)
+        if either:
+            truth, predictions = self._objects
+            keep = human | (object_ & (truth[pairs.truth] == predictions[pairs.prediction]))
+        else:
+            keep = human & object_
         return known.pairs if keep.all() else known.pairs.select(keep)
 
     def exact_overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
@@ -186,7 +191,12 @@ class Task:
         if self.origin is not None and self.origin.coordinates is coordinates:
             return self._overlaps_by_origin(self.origin, rule, either)
         truth, predictions = Boxes(self.truth.interactions, coordinates), Boxes(self.predictions, coordinates)
-        return overlaps(truth, predictions, *self.image_rows, rule, either=either)
+        return overlaps(truth, predictions, *self.image_rows, rule, self._objects if either else None)
+
+    @cached_property
+    def _objects(self) -> tuple[Ints, Ints]:
+        """(t,) and (n,) the dataset's object of each row, -1 for words that are none."""
+        return self.truth.interactions.object, self.object_label[self.predictions.object]
 
     def _overlaps_by_origin(self, origin: Origin, rule: OverlapRule, either: bool) -> Overlaps:
         """Overlaps that the origin has, and those of the predictions that are not there."""

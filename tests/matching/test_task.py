@@ -71,7 +71,9 @@ def slowly(task: Task, rule: OverlapRule, *, either: bool) -> list[tuple[int, in
     t, p = np.nonzero(task.truth.interactions.image[:, None] == task.image)
     human = iou(truth.human(t), ours.human(p), rule.overlap)
     object_ = iou(truth.object(t), ours.object(p), rule.overlap)
-    on = rule.holds(human) | rule.holds(object_) if either else rule.holds(np.minimum(human, object_))
+    same = task.truth.interactions.object[t] == task.object_label[task.predictions.object[p]]
+    both = rule.holds(np.minimum(human, object_))
+    on = rule.holds(human) | (rule.holds(object_) & same) if either else both
     return list(zip(t[on].tolist(), p[on].tolist(), human[on].tolist(), object_[on].tolist(), strict=True))
 
 
