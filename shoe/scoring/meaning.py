@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.arrays import Floats, Indices, Ints
 from shoe.core.ragged import blocks, expand, first_of_each
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
@@ -72,7 +72,7 @@ class Meaning:
             table = similarity_table(similarity, part, senses, [word for _, word in of_part], words, options)
             tables.append(table)
             rows.append(senses)
-            known: Mask = (table.basis[senses >= 0] > Basis.UNRATED).any(axis=0)
+            known = np.logical_or.reduce(table.basis[senses >= 0] > Basis.UNRATED, axis=0)
             rated.append(known)
         return cls(
             verbs=tables[0],

@@ -15,7 +15,8 @@ def in_a_text(names: list[str]) -> list[int]:
     text = b"\xff" + b"\xff\xff".join(name.encode() for name in names)
     lengths = np.array([len(name.encode()) for name in names], np.int64)
     starts = 1 + np.cumsum(lengths + 2) - lengths - 2
-    return ids_in(text, starts, starts + lengths).tolist()
+    found: list[int] = ids_in(text, starts, starts + lengths).tolist()
+    return found
 
 
 def test_every_name_of_wordnet_is_found() -> None:

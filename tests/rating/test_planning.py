@@ -11,6 +11,7 @@ from shoe.core.errors import OptionError
 from shoe.demo import PREDICTIONS
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import ids_of, names_of
+from shoe.lexicon.resolve import ObjectWords
 from shoe.lexicon.store import lexicon
 from shoe.predictions import read_predictions
 from shoe.protocols.options import SemanticOptions
@@ -136,9 +137,9 @@ class Recorded(Similarity):
 
 
 @pytest.mark.parametrize("object_words", ["phrase-first", "pooled"])
-def test_what_predictions_need_is_what_scoring_looks_up(object_words: str) -> None:
+def test_what_predictions_need_is_what_scoring_looks_up(object_words: ObjectWords) -> None:
     words = [("riding", "motor bike"), ("no_interaction", "horse"), ("qwxz", "tennis racket"), ("stroke", "a qwxz")]
-    plans = plan_needed(HICO, [predicted(*words)], object_words=object_words)  # type: ignore[arg-type]
+    plans = plan_needed(HICO, [predicted(*words)], object_words=object_words)
     for part, class_synsets, place in (("verb", HICO.verb_synsets, 0), ("object", HICO.object_synsets, 1)):
         synsets, recorded = sorted(set(class_synsets)), Recorded()
         similarity_table(
