@@ -79,12 +79,21 @@ def parse_phrase(phrase: str) -> Phrase:
     and without what follows it. Of a passive with a person ("a horse ridden by a man") the subject is the object. A
     phrase that denies the interaction has no reading, as one of more than ``LONGEST_PHRASE`` characters.
     """
-    found = list(dict.fromkeys(reading for reading in _readings(phrase) if reading.verb and reading.object))
+    found = list(dict.fromkeys(_readings(phrase)))
     others = (reading for reading in found[1:] if reading.verb.split()[0] not in text.AUXILIARIES)
     return Phrase((*found[:1], *others))
 
 
+def best_reading(phrase: str) -> Reading | None:
+    """Find the first reading of a phrase, without looking for others; None if it has none."""
+    return next(_readings(phrase), None)
+
+
 def _readings(phrase: str) -> Iterator[Reading]:
+    return (reading for reading in _candidates(phrase) if reading.verb and reading.object)
+
+
+def _candidates(phrase: str) -> Iterator[Reading]:
     if len(phrase) > LONGEST_PHRASE:
         return
     plain = text.plain(phrase).replace("a/an", "a").strip()

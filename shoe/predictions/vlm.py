@@ -229,10 +229,10 @@ class _Columns:
 
     def _split(self, text: str) -> Words | None:
         """Verb and object of a phrase; None if it has none."""
-        from shoe.lexicon.phrases import parse_phrase
+        from shoe.lexicon.phrases import best_reading
 
         if text not in self._phrases:
-            self._phrases[text] = next(iter(parse_phrase(text).readings), None)
+            self._phrases[text] = best_reading(text)
         return self._phrases[text]
 
     def _check_replies(self) -> None:

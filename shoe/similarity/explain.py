@@ -13,7 +13,7 @@ from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
-from shoe.lexicon.phrases import Reading, parse_phrase
+from shoe.lexicon.phrases import Reading, best_reading
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
@@ -90,7 +90,7 @@ def explanations(
 
 def _interaction(text: str) -> Reading | None:
     """Verb and object of a text; None where it is no interaction."""
-    return next(iter(parse_phrase(text).readings), None) if " " in text.strip() else None
+    return best_reading(text) if " " in text.strip() else None
 
 
 def explain(similarity: Similarity, of: ClassSense, word: str) -> Explanation:

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.lexicon.labels import match_labels
-from shoe.lexicon.phrases import Reading, parse_phrase
+from shoe.lexicon.phrases import Reading, best_reading, parse_phrase
 
 SENTENCES = """
 a man is riding a brown horse = riding + brown horse
@@ -84,7 +84,7 @@ def cases(table: str) -> list[tuple[str, Reading]]:
 
 @pytest.mark.parametrize(("phrase", "found"), cases(SENTENCES) + cases(FRAGMENTS) + cases(TRIPLETS))
 def test_phrases(phrase: str, found: Reading) -> None:
-    assert parse_phrase(phrase).readings[0] == found
+    assert parse_phrase(phrase).readings[0] == best_reading(phrase) == found
 
 
 @pytest.mark.parametrize(("phrase", "found"), cases(SENTENCES) + cases(FRAGMENTS) + cases(TRIPLETS))
@@ -111,6 +111,7 @@ def test_case_and_blanks_do_not_matter(phrase: str, found: Reading) -> None:
 def test_what_has_no_verb_and_object_has_no_reading(phrase: str) -> None:
     found = parse_phrase(phrase)
     assert found.readings == found.verbs == found.objects == ()
+    assert best_reading(phrase) is None
 
 
 def test_other_readings_follow_the_best() -> None:
