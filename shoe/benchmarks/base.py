@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses
-from shoe.benchmarks.subsets import SUBSETS, Subset
+from shoe.benchmarks.pairs import single_pair_images
 from shoe.core.arrays import Indices, Mask
+from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
 
 if TYPE_CHECKING:
     from shoe.protocols.options import StrictOptions
+
+SUBSETS: dict[str, Callable[[Interactions], Mask]] = {"single-pair": single_pair_images}
+"""The subsets that any benchmark has: name, and the function that finds their images, (m,) True."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ class Benchmark:
     object_numbers: str = "the class table"
     verb_names: Sequence[str] | None = None
     splits: Sequence[str] = ()
-    subsets: Mapping[str, Subset] = field(default_factory=lambda: SUBSETS)
+    subsets: Mapping[str, Callable[[Interactions], Mask]] = field(default_factory=lambda: SUBSETS)
     read_image_labels: Callable[[str | Path, Sequence[str], HoiClasses, Benchmark], Mask] | None = None
     protocols: Mapping[str, StrictOptions] = field(default_factory=dict)
     about: Mapping[str, str] = field(default_factory=dict)

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.benchmarks import pairs, read_ground_truth
-from shoe.benchmarks.pairs import distinct_pairs, merged, overlapping, repeats
-from shoe.benchmarks.subsets import single_pair_images
+from shoe.benchmarks.pairs import distinct_pairs, merged, overlapping, repeats, single_pair_images
 from shoe.core.coordinates import Coordinates
 from shoe.core.interactions import Interactions, concatenate
 from tests.benchmarks.samples import INSTANCES
