@@ -61,7 +61,7 @@ def build(
 
     Every answer is kept in the ledger before it is read: stop the run however you like, and the same command goes on
     where it ended, asking nothing twice. raters.toml names kinds of raters (openai, openai-batch, transformers,
-    embedding, lexical, table), models, prices and limits; README.md has an example.
+    embedding, lexical, table), models, prices and limits; docs/maps.md has an example.
 
     JSON keys: complete, plan {verbs, objects {rule, rows, questions, unanswered}}, prefilter {verbs, objects {rater,
     zeros, sample, seed, disagreement, share_in_the_paper}}, columns [{name, verbs, objects {rated, refused,
