@@ -82,7 +82,7 @@ def explained(
             elif index == "...":
                 key = next(key for key, item in value.items() if type(item) not in (int, float) or not isfinite(item))
                 field, value, node = f"{field}: {key}", value[key], inner.value_type
-            elif "item" not in words and where:
+            elif "item" not in words and value is not document:
                 field, value, node = f"{field}: item {index}", value[int(index)], inner.item_type
             else:
                 value, node = value[int(index)], inner.item_type
