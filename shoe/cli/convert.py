@@ -1,4 +1,4 @@
-"""``shoe convert``: predictions from any form into any other."""
+"""``shoe convert``: predictions from any format into any other."""
 
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ def convert(
     ] = None,
     dataset: Annotated[str, typer.Option(help="Whose class numbers the files use.")] = DEFAULT,
 ) -> None:
-    """Convert predictions from any form into any other; OUT is written whole or not at all.
+    """Convert predictions from any format into any other; OUT is written whole or not at all.
 
     Formats: qpic, jsonl, vlm, csv, parquet, mllms, mat, native (.npz); read only: gen-vlkt, ppdm, hoidet, thid. Box
     conventions: xyxy, xywh, cxcywh, yxyx; unit, thousand, pixels-0, pixels-1, resized:WxH, resized:max=N,
@@ -48,7 +48,7 @@ def convert(
     sizes = truth = None
     if ground_truth is not None:
         truth = read_ground_truth(ground_truth, dataset).interactions
-        sizes = {name: (int(w), int(h)) for name, (w, h) in zip(truth.images, truth.sizes, strict=True)}
+        sizes = dict(zip(truth.images, map(tuple, truth.sizes.tolist()), strict=True))
     table, notes = read_predictions_with_notes(source, format=from_format, boxes=boxes, dataset=dataset, sizes=sizes)
     write_predictions(table, target, to_format, dataset)
     print(f"{source}: {notes.summary()}", *notes.lines(), sep="\n", file=sys.stderr)

@@ -30,7 +30,7 @@ def run(*arguments: str | Path) -> Result:
 @pytest.mark.parametrize(
     "source", [name for name in samples.SAMPLES if name not in ("phrases.jsonl", "detections.mat")]
 )
-def test_any_form_becomes_any_other(tmp_path: Path, source: str, target: str) -> None:
+def test_any_format_becomes_any_other(tmp_path: Path, source: str, target: str) -> None:
     out = tmp_path / ENDINGS.get(target, "out")
     result = run(samples.FOLDER / source, out, *([] if target in ENDINGS else ["--to", target]))
     read, written = result.stderr.splitlines()
