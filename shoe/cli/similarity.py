@@ -32,7 +32,7 @@ def similarity(
 
     from shoe.benchmarks import DEFAULT, benchmark
     from shoe.cli.output import write_json
-    from shoe.report.map_tables import as_json
+    from shoe.io.json import encode
     from shoe.report.similarity import similarity_dict, similarity_lines
     from shoe.similarity import SimilarityMap, load_similarity
     from shoe.similarity import combine as combined
@@ -47,6 +47,6 @@ def similarity(
         whole = {"combine": combine, "weight": weight, "value": float(combined(verb, object_, combine, weight))}
     found = similarity_dict(source, parts, whole)
     if json is not None:
-        write_json(as_json(found), json)
+        write_json(encode(found, readable=True), json)
     if json != "-":
         print("\n".join(similarity_lines(found)))

@@ -31,7 +31,17 @@ def round_line(state: Round, currency: str) -> str:
 
 def rounds_table(completion: Completion, currency: str) -> Table:
     """A row for each round."""
-    columns = ("asked", "rated in all", "no valid answer", "requests", f"cost {currency}", "SHOE-mAP", "from", "to", "width")
+    columns = (
+        "asked",
+        "rated in all",
+        "no valid answer",
+        "requests",
+        f"cost {currency}",
+        "SHOE-mAP",
+        "from",
+        "to",
+        "width",
+    )
     made = table("round", right=columns)
     for state in completion.rounds:
         low, high = state.interval

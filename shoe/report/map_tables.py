@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 from rich import box
 from rich.table import Table
 
@@ -42,11 +41,6 @@ def heading(similarity: SimilarityMap) -> str:
     pairs = " and ".join(f"{len(table):,} {part} pairs" for part, table in similarity.tables.items())
     raters = "1 rater" if len(similarity.raters) == 1 else f"{len(similarity.raters)} raters"
     return f"{similarity.name} ({similarity.digest}) · classes of {similarity.dataset} · {pairs} · {raters}"
-
-
-def as_json(content: dict[str, Any]) -> bytes:
-    """Indented JSON, one newline at its end."""
-    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"
 
 
 def present(values: dict[str, Any]) -> dict[str, Any]:

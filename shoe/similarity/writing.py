@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from shoe.core.errors import InputError, quote
 from shoe.io.files import replacing
+from shoe.io.json import encode
 from shoe.lexicon.expressions import Part
 from shoe.similarity.ensemble import HIGHEST, check_ensemble
 from shoe.similarity.maps import ABOUT, FILES, VERSION, Rater
@@ -68,7 +68,7 @@ def write_map(
             "non_zero": int((pairs[part].ratings > 0).any(axis=1).sum()),
             "sha256": hashlib.sha256(files[file]).hexdigest(),
         }
-    files[ABOUT] = msgspec.json.format(msgspec.json.encode(about | dict(prose or {})), indent=2) + b"\n"
+    files[ABOUT] = encode(about | dict(prose or {}), readable=True)
     try:
         if folder.is_dir() and any(folder.iterdir()):
             _write_files(folder, files)

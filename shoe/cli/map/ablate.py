@@ -41,11 +41,11 @@ def ablate(
     """
     from shoe.cli.map.evaluation import evaluated
     from shoe.cli.output import write_json
+    from shoe.io.json import encode
     from shoe.maps.ablate import ablate as ablate_map
     from shoe.maps.ablate import subsets_of
     from shoe.maps.human import read_human_ratings
     from shoe.report.map_ablate import ablation_dict, print_ablation
-    from shoe.report.map_tables import as_json
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
@@ -56,7 +56,7 @@ def ablate(
     report = evaluated(predictions, ground_truth, map, similarity.dataset)
     found = ablate_map(similarity, report, ratings, _shown_progress)
     if json is not None:
-        write_json(as_json(ablation_dict(found)), json)
+        write_json(encode(ablation_dict(found), readable=True), json)
     if json != "-":
         print_ablation(found, console())
 

@@ -253,10 +253,10 @@ def _say_how_to_go_on(outcome: Outcome, budget: Budget) -> None:
 
 def _write(content: dict[str, Any], json: str | None) -> None:
     from shoe.cli.output import write_json
-    from shoe.report.map_tables import as_json
+    from shoe.io.json import encode
 
     if json is not None:
-        write_json(as_json(content), json)
+        write_json(encode(content, readable=True), json)
 
 
 def _say(line: str) -> None:

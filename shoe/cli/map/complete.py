@@ -143,9 +143,9 @@ def _tell(
 ) -> None:
     """Put out what came of it."""
     from shoe.cli.output import write_json
+    from shoe.io.json import encode
     from shoe.rating.planning import plan_dataset, plan_needed
     from shoe.report.map_complete import Sizes, closing_lines, completion_json, rounds_table
-    from shoe.report.map_tables import as_json
     from shoe.report.terminal import console
     from shoe.report.text import say
 
@@ -154,7 +154,7 @@ def _tell(
     sizes = Sizes(*(sum(len(plan) for plan in parts.values()) for parts in plans))
     about: dict[str, Any] = {"out": str(out)} if completion.rounds[-1].rated else {}
     if json is not None:
-        write_json(as_json(completion_json(completion, sizes, tolerance, about)), json)
+        write_json(encode(completion_json(completion, sizes, tolerance, about), readable=True), json)
     if json == "-":
         return
     to = console()

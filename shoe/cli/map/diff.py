@@ -34,10 +34,10 @@ def diff(
     from shoe.cli.map.evaluation import evaluated
     from shoe.cli.output import write_json
     from shoe.core.errors import MissingExtraError
+    from shoe.io.json import encode
     from shoe.maps.diff import compare, glosses_of
     from shoe.maps.effect import under
     from shoe.report.map_diff import diff_dict, print_diff
-    from shoe.report.map_tables import as_json
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
@@ -52,6 +52,6 @@ def diff(
     except MissingExtraError as missing:
         print(missing, file=sys.stderr)
     if json is not None:
-        write_json(as_json(diff_dict(maps, parts, glosses, reports)), json)
+        write_json(encode(diff_dict(maps, parts, glosses, reports), readable=True), json)
     if json != "-":
         print_diff(maps, parts, glosses, reports, console())

@@ -22,14 +22,14 @@ def info(
     coverage, classes_without_ratings}; provenance; warnings. What cannot be measured is left out.
     """
     from shoe.cli.output import write_json
+    from shoe.io.json import encode
     from shoe.maps.info import describe
     from shoe.report.map_info import info_dict, print_info
-    from shoe.report.map_tables import as_json
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
 
     found = describe(SimilarityMap.load(map))
     if json is not None:
-        write_json(as_json(info_dict(found)), json)
+        write_json(encode(info_dict(found), readable=True), json)
     if json != "-":
         print_info(found, console())
