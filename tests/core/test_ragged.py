@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.core.ragged import blocks, expand, first_of_each, index_in_group
+from shoe.core.ragged import best_of_each, blocks, expand, first_of_each, index_in_group
 
 counts = st.lists(st.integers(0, 9), max_size=12)
 
@@ -35,3 +35,19 @@ def test_places_count_up_in_each_group(sizes: list[int]) -> None:
 def test_first_of_each_run() -> None:
     assert first_of_each(np.array([3, 3, 1, 2, 2, 3])).tolist() == [True, False, True, True, False, True]
     assert first_of_each(np.zeros(0, np.int64)).tolist() == []
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.5, 0.9])), max_size=30),
+    st.integers(1, 5),
+    st.booleans(),
+)
+def test_best_of_each_is_a_sort_and_a_cut(entries: list[tuple[int, float]], most: int, reverse: bool) -> None:
+    group = np.array([g for g, _ in entries], np.int64)
+    score = np.array([s for _, s in entries], np.float64)
+    expected = []
+    for g in range(4):
+        of_group = [i for i in range(len(group)) if group[i] == g]
+        of_group.sort(key=lambda i: (-score[i], -i if reverse else i))
+        expected += of_group[:most]
+    assert best_of_each(group, score, most, reverse_ties=reverse).tolist() == sorted(expected)

@@ -110,7 +110,8 @@ def test_case_and_blanks_do_not_matter(phrase: str, found: Reading) -> None:
 )
 def test_what_has_no_verb_and_object_has_no_reading(phrase: str) -> None:
     found = parse_phrase(phrase)
-    assert found.readings == found.verbs == found.objects == ()
+    assert not found.readings
+    assert found.verbs == found.objects == ()
     assert best_reading(phrase) is None
 
 
