@@ -13,9 +13,9 @@ from bench_diagnosis import RUNS
 from bench_verify import Check, agree
 
 from shoe.benchmarks import read_ground_truth
-from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import Diagnosis, diagnose
 from shoe.io.native import read_native
+from shoe.scoring.entries import Means
 from tests.diagnosis.test_against_oracle import by_numbers
 from tests.oracles.diagnosis import diagnosed
 from tests.oracles.diagnosis_fixes import ORACLES, best_case

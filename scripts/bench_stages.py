@@ -29,7 +29,8 @@ from shoe.matching.task import Task
 from shoe.predictions import read_predictions
 from shoe.predictions.source import collection_paused
 from shoe.protocols.named import SEMANTIC
-from shoe.scoring.score import build_meaning, score
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.score import score
 from shoe.similarity import load_similarity
 
 REPEATS = 5
@@ -87,7 +88,7 @@ def resolve(folder: Path) -> Outcome:
     start = perf_counter()
     source = load_similarity("hico-det")
     loaded = perf_counter()
-    build_meaning(task, source, SEMANTIC["shoe"])
+    HoiSimilarity.of(task, source, SEMANTIC["shoe"])
     words = len(task.predictions.verbs) + len(task.predictions.objects)
     return {"words": words, "seconds": {"map": [loaded - start], "resolve": [perf_counter() - loaded]}}
 
@@ -169,7 +170,7 @@ def profile(folder: Path) -> Outcome:
 
 def similarities(task: Task) -> tuple[Callable[[int, str], float], Callable[[int, str], float]]:
     """The shipped map's values of a task's words, in the form that the oracle takes."""
-    meaning = build_meaning(task, load_similarity("hico-det"), SEMANTIC["shoe"])
+    meaning = HoiSimilarity.of(task, load_similarity("hico-det"), SEMANTIC["shoe"])
     verbs = {word: i for i, word in enumerate(task.predictions.verbs)}
     nouns = {word: i for i, word in enumerate(task.predictions.objects)}
     verb_values, noun_values = meaning.verbs.values.tolist(), meaning.objects.values.tolist()

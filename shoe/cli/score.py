@@ -38,6 +38,9 @@ def score(
     image_labels: Annotated[
         Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")
     ] = None,
+    bounds: Annotated[
+        bool, typer.Option("--bounds", help="Also say what the map leaves open: costs several scorings.")
+    ] = False,
     json: Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")] = None,
 ) -> None:
     """Score predictions: strict mAP beside SHOE-mAP, SHOE-mF1 and the miss rates, with a signature.
@@ -61,8 +64,8 @@ def score(
     from shoe.cli.output import write_json
     from shoe.predictions import read_predictions_with_notes
     from shoe.report.json import as_json
+    from shoe.report.notes import Evidence
     from shoe.report.terminal import console, print_report
-    from shoe.scoring.score import DEFAULT_PROTOCOLS
     from shoe.scoring.score import score as score_predictions
 
     table = read_classes(classes, benchmark(dataset).classes) if classes else None
@@ -75,11 +78,12 @@ def score(
         read,
         truth,
         similarity=similarity,
-        protocols=protocol or DEFAULT_PROTOCOLS,
+        protocols=protocol or (),
         options=option or (),
         notes=notes,
     )
+    evidence = Evidence.of(report, bounds=bounds)
     if json is not None:
-        write_json(as_json(report), json)
+        write_json(as_json(report, evidence), json)
     if json != "-":
-        print_report(report, console())
+        print_report(report, console(), evidence)

@@ -62,7 +62,11 @@ class Tables:
         predictions = replace(predictions, verbs=verbs, objects=objects)
         return cls(
             whole=whole,
-            task=Task(predictions, replace(whole.truth, interactions=truths)),
+            task=Task(
+                predictions,
+                replace(whole.truth, interactions=truths),
+                Origin(whole, scope.prediction[order], scope.truth, CommonCoordinates.EDGES),
+            ),
             prediction=scope.prediction[order],
             truth=scope.truth,
             row=row,

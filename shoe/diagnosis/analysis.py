@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Mask
-from shoe.diagnosis.deltas import Means, Ranking
+from shoe.diagnosis.deltas import Ranking
 from shoe.diagnosis.fix_targets import FIXABLE, shared_map, targets_by_map, targets_of_each
 from shoe.diagnosis.oracles import ERRORS, GROUPS, MISSED_GT, NAMES, TYPES, Errors, State, before_fixes
 from shoe.diagnosis.overlaps import Overlaps, overlaps
@@ -20,6 +20,7 @@ from shoe.diagnosis.types import FLOW, NO_PART, Assigned, ErrorType, TruthStatus
 from shoe.diagnosis.variants import Variant
 from shoe.matching.task import Task
 from shoe.protocols.signature import Signature, sign
+from shoe.scoring.entries import Means
 
 
 class Step(NamedTuple):

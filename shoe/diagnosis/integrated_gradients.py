@@ -12,6 +12,7 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Indices
 from shoe.core.seeded import random_numbers
+from shoe.protocols.options import Ties
 from shoe.scoring.average_precision import EPSILON
 from shoe.scoring.scorer import Matches, Scorer
 
@@ -35,12 +36,12 @@ def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
         drawn.
     """
     gains = np.zeros(len(start))
-    truth, false = np.flatnonzero(matches.prediction >= 0), np.flatnonzero(matches.charged >= 0)
-    by_class = np.argsort(scorer.hoi[truth], kind="stable"), np.argsort(matches.charged[false], kind="stable")
+    truth, false = np.flatnonzero(matches.prediction >= 0), np.flatnonzero(matches.false_positive_of >= 0)
+    by_class = np.argsort(scorer.hoi[truth], kind="stable"), np.argsort(matches.false_positive_of[false], kind="stable")
     truth, false = truth[by_class[0]], false[by_class[1]]
     classes = np.arange(len(scorer.truths) + 1)
     of_truth = np.searchsorted(scorer.hoi[truth], classes)
-    of_false = np.searchsorted(matches.charged[false], classes)
+    of_false = np.searchsorted(matches.false_positive_of[false], classes)
     for k in np.flatnonzero(scorer.in_mean & (scorer.truths > 0)).tolist():
         own = truth[of_truth[k] : of_truth[k + 1]]
         if (matches.sigma[own] > start[own]).any():
@@ -62,7 +63,7 @@ def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, num
     if equal[:m].max() == 1:
         certain: Floats = above[None, :m] + 1.0
         return certain
-    if scorer.options.ties == "input":
+    if scorer.options.ties is Ties.INPUT:
         image = np.concatenate([scorer.truth_image[truth], scorer.task.image[false]])
         row = np.concatenate([truth, len(scorer.hoi) + false])
         order = np.lexsort((row, image, above))[None, :]

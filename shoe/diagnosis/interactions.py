@@ -6,20 +6,20 @@ or ``hoi_score_inter`` (``shoe.predictions.pair_predictions``), triplets as ``ac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shoe.benchmarks.checks import triplet_name
-from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.localisation import Localised
 from shoe.diagnosis.types import ErrorType
-from shoe.protocols.options import Interpolation, StrictOptions, Ties
+from shoe.protocols.options import Interpolation, Ties
 from shoe.scoring.average_precision import average_precision
-from shoe.scoring.ranking import ClassScores, class_scores, mean_over
+from shoe.scoring.entries import Entries, Rule, mean_over
 
 _CAPPED_GRID = np.arange(110) * 0.01
 """The toolbox's thresholds of recall run from 0 to 1.09; nothing reaches the nine above 1."""
@@ -119,7 +119,6 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
     if analysis.variant.name == "released":
         counted |= (np.bincount(scope.image, minlength=scope.images) == 0)[scope.truth_image]
     verbs = np.bincount(scope.truth_verb[counted], minlength=len(classes.verbs))
-    hois = np.bincount(scope.truth_hoi[counted], minlength=len(classes))
 
     types = analysis.assigned.types
     in_question = np.isin(types, _ON_TRUE_PAIRS) & np.append(verbs > 0, False)[scope.verb]
@@ -129,30 +128,38 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
     _check_scores(task.predictions, rows[np.isnan(scores[rows])])
 
     hits = types[entries] == ErrorType.TRUE_POSITIVE
-    by_verb, in_mean = _by_category(scope.verb[entries], scores[rows], hits, verbs, options)
+    every, image = np.ones(len(classes.verbs), bool), scope.image[entries]
+    rule = Rule.of(replace(options, ties=Ties.INPUT))
+    by_verb = Entries(
+        category=scope.verb[entries],
+        image=image,
+        score=scores[rows],
+        credit=hits.astype(np.float64),
+        truth_category=scope.truth_verb[counted],
+        truth_image=scope.truth_image[counted],
+        counted=every,
+        rare=~every,
+        rule=rule,
+    ).scores()
     known = scope.hoi[entries] >= 0
-    by_hoi, in_means = _by_category(scope.hoi[entries][known], scores[rows][known], hits[known], hois, options)
-    if options.unpredicted == "full-only":
-        in_means &= by_hoi.entries > 0
+    of_classes = Entries(
+        category=scope.hoi[entries][known],
+        image=image[known],
+        score=scores[rows][known],
+        credit=hits[known].astype(np.float64),
+        truth_category=scope.truth_hoi[counted],
+        truth_image=scope.truth_image[counted],
+        counted=np.ones(len(classes), bool),
+        rare=classes.rare,
+        rule=rule,
+    ).means()
     return InteractionMap(
-        map=mean_over(by_verb.ap, in_mean),
-        map_rare=mean_over(by_hoi.ap, in_means & classes.rare),
-        map_non_rare=mean_over(by_hoi.ap, in_means & ~classes.rare),
-        ap=np.where(in_mean, by_verb.ap, np.nan),
+        map=mean_over(by_verb.ap, by_verb.in_mean),
+        map_rare=of_classes.map_rare,
+        map_non_rare=of_classes.map_non_rare,
+        ap=np.where(by_verb.in_mean, by_verb.ap, np.nan),
         truths=verbs,
     )
-
-
-def _by_category(
-    category: Ints, score: Floats, hit: Mask, truths: Indices, options: StrictOptions
-) -> tuple[ClassScores, Mask]:
-    """AP of each category of entries in a given order, and which categories are in the mean."""
-    hits = hit.astype(np.float64)
-    scores = class_scores(category, score, hits, truths, interpolation=options.ap, ties=Ties.INPUT)
-    in_mean = truths > 0
-    if options.zero_tp == "skip":
-        in_mean &= (scores.entries == 0) | (scores.recall > 0)
-    return scores, in_mean
 
 
 def _check_scores(table: Interactions, lacking: Indices) -> None:

@@ -22,7 +22,7 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.store import lexicon
 from shoe.matching.task import Task
-from shoe.scoring.meaning import Meaning
+from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.similarity.table import Basis, SimilarityTable
 
 Senses = NDArray[np.int32]
@@ -89,13 +89,15 @@ class PredictedWords:
         return table.verb if self.part == "verb" else table.object
 
 
-def predicted_words(task: Task, meaning: Meaning, object_words: str) -> tuple[PredictedWords, PredictedWords]:
+def predicted_words(
+    task: Task, similarities: HoiSimilarity, object_words: str
+) -> tuple[PredictedWords, PredictedWords]:
     """Put together what is known of verbs, and of objects.
 
     Args:
         task: predictions and ground truth.
-        meaning: of the same task, with the senses of the class table.
-        object_words: the option that the meaning was built with.
+        similarities: of the same task, with the senses of the class table.
+        object_words: the option that the similarities were looked up with.
     """
     classes, predictions = task.truth.classes, task.predictions
 
@@ -109,8 +111,8 @@ def predicted_words(task: Task, meaning: Meaning, object_words: str) -> tuple[Pr
         return PredictedWords(part, tuple(labels[label[k]] for k in first), own, row, words, table, *related)
 
     return (
-        of("verb", meaning.verbs, meaning.verb_row, classes.verb),
-        of("object", meaning.objects, meaning.object_row, classes.object),
+        of("verb", similarities.verbs, similarities.verb_row, classes.verb),
+        of("object", similarities.objects, similarities.object_row, classes.object),
     )
 
 

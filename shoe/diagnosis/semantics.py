@@ -11,16 +11,15 @@ from functools import cached_property
 
 from shoe.diagnosis.after_fixes import Tables
 from shoe.diagnosis.analysis import ErrorAnalysis
-from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.relations import PredictedWords, predicted_words
 from shoe.diagnosis.vocabulary_gap import MOST, VocabularyGap, vocabulary_gap
 from shoe.diagnosis.wrong_words import WrongWords, wrong_words
 from shoe.lexicon.resolve import lexicon_digest
 from shoe.protocols.options import SemanticOptions
 from shoe.protocols.signature import Signature, sign
-from shoe.scoring.meaning import Meaning
-from shoe.scoring.ranking import mean_over
-from shoe.scoring.score import build_meaning, score_outside
+from shoe.scoring.entries import Means
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.score import score_outside
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.similarity import Similarity
 
@@ -69,13 +68,13 @@ class SemanticDiagnosis:
         return Tables.of(self.analysis)
 
     @cached_property
-    def _meaning(self) -> Meaning:
-        return build_meaning(self._tables.task, self.source, self.options)
+    def _similarities(self) -> HoiSimilarity:
+        return HoiSimilarity.of(self._tables.task, self.source, self.options)
 
     @cached_property
     def words(self) -> tuple[PredictedWords, PredictedWords]:
         """The predicted verbs, and objects, beside the classes' senses."""
-        return predicted_words(self._tables.task, self._meaning, self.options.object_words)
+        return predicted_words(self._tables.task, self._similarities, self.options.object_words)
 
     @cached_property
     def _wrong(self) -> tuple[WrongWords, WrongWords]:
@@ -101,21 +100,24 @@ class SemanticDiagnosis:
 
     @cached_property
     def _scored(self) -> tuple[Scorer, Matches]:
-        scorer = Scorer(self._tables.task, self._meaning, self.options)
+        scorer = Scorer(self._tables.task, self._similarities, self.options)
         return scorer, scorer.match(scorer.map_rows)
 
     @cached_property
     def means(self) -> Means:
         """SHOE-mAP before any fix, over all, rare and non-rare classes."""
-        return _NOTHING if self.absent else _means(*self._scored)
+        if self.absent:
+            return _NOTHING
+        scorer, matches = self._scored
+        return scorer.entries(matches).means()
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
         """What each strict oracle alone adds to SHOE-mAP, by its error's name; it may be negative."""
         deltas = {}
         for name, state in self.analysis.states.items() if not self.absent else ():
-            after = Scorer(self._tables.after(state), self._meaning, self.options)
-            deltas[name] = _means(after, after.match(after.map_rows)).minus(self.means)
+            after = Scorer(self._tables.after(state), self._similarities, self.options)
+            deltas[name] = after.entries(after.match(after.map_rows)).means().minus(self.means)
         return deltas
 
     @cached_property
@@ -124,9 +126,3 @@ class SemanticDiagnosis:
         if self.absent:
             return None
         return vocabulary_gap(self._tables, *self._scored, self.means.map or 0.0, self.words, self.most)
-
-
-def _means(scorer: Scorer, matches: Matches) -> Means:
-    ap, counted = scorer.average_precision(matches)[0].ap, scorer.in_mean
-    rare = scorer.task.truth.classes.rare
-    return Means(mean_over(ap, counted), mean_over(ap, counted & rare), mean_over(ap, counted & ~rare))

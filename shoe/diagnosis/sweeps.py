@@ -16,12 +16,12 @@ from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
-from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.localisation import Localised, PairFigures, pair_figures
 from shoe.diagnosis.oracles import before_fixes
 from shoe.diagnosis.types import ErrorType
 from shoe.matching.nms import Suppression
 from shoe.predictions.pair_predictions import Pairs, find_pairs
+from shoe.scoring.entries import Means
 
 NMS_THRESHOLDS = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 """Overlaps up to which a pair stays beside a better one; at 1 all stay."""

@@ -27,8 +27,7 @@ from shoe.diagnosis.relations import PredictedWords, Relation
 from shoe.lexicon.store import lexicon
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
-from shoe.scoring.meaning import Meaning
-from shoe.scoring.score import build_meaning
+from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.similarity import WordNetSimilarity
 
@@ -175,13 +174,13 @@ def vocabulary_gap(
         words: similarities and relations of verbs and of objects.
         most: confusions to list.
     """
-    exact = _under(scorer, exact_matches(scorer.task, scorer.meaning))
-    identity = _under(scorer, build_meaning(scorer.task, WordNetSimilarity("identity"), scorer.options))
+    exact = _under(scorer, exact_matches(scorer.task, scorer.similarities))
+    identity = _under(scorer, HoiSimilarity.of(scorer.task, WordNetSimilarity("identity"), scorer.options))
     start = _sigma(exact, matches)
-    charged = _under(scorer, exact.meaning, _NOTHING).match(matches.unmatched).charged
+    other = _under(scorer, exact.similarities, _NOTHING).match(matches.unmatched).false_positive_of
     ladder = [
         _map(exact, exact.match(exact.map_rows)),
-        _map(exact, replace(matches, sigma=start, charged=charged)),
+        _map(exact, replace(matches, sigma=start, false_positive_of=other)),
         _map(exact, replace(matches, sigma=start)),
         value,
     ]
@@ -190,7 +189,7 @@ def vocabulary_gap(
     gains = shares_of(scorer, matches, start)
     # All confusions bear the error of the integral and of drawn orders of ties: about a thousandth.
     gains *= max(credit, 0.0) / (gains.sum() or 1.0)
-    parts = _gains_by_word(scorer, exact.meaning, matches, words, gains)
+    parts = _gains_by_word(scorer, exact.similarities, matches, words, gains)
     verb_credit, object_credit = (float(part.gain.sum()) for part in parts)
     ranked = sorted(
         ((gain, number, cell) for number, part in enumerate(parts) for cell, gain in part.totals()),
@@ -226,30 +225,30 @@ def vocabulary_gap(
     )
 
 
-def exact_matches(task: Task, meaning: Meaning) -> Meaning:
+def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
     """The same words, of which only those that are a label's own are similar."""
     classes = task.truth.classes
     values = []
     for row, label, of_word in (
-        (meaning.verb_row, classes.verb, task.verb_label),
-        (meaning.object_row, classes.object, task.object_label),
+        (similarities.verb_row, classes.verb, task.verb_label),
+        (similarities.object_row, classes.object, task.object_label),
     ):
         of_row = np.zeros(row.max() + 1, np.int64)
         of_row[row] = label
         values.append((of_row[:, None] == of_word).astype(np.float64))
     return replace(
-        meaning,
-        verbs=replace(meaning.verbs, values=values[0]),
-        objects=replace(meaning.objects, values=values[1]),
+        similarities,
+        verbs=replace(similarities.verbs, values=values[0]),
+        objects=replace(similarities.objects, values=values[1]),
     )
 
 
-def _under(scorer: Scorer, meaning: Meaning, near: Overlaps | None = None) -> Scorer:
-    return Scorer(scorer.task, meaning, scorer.options, scorer.near if near is None else near)
+def _under(scorer: Scorer, similarities: HoiSimilarity, near: Overlaps | None = None) -> Scorer:
+    return Scorer(scorer.task, similarities, scorer.options, scorer.near if near is None else near)
 
 
 def _map(scorer: Scorer, matches: Matches) -> float:
-    return float(scorer.average_precision(matches)[0].ap[scorer.in_mean].mean())
+    return float(scorer.entries(matches).means().map or 0.0)
 
 
 def _sigma(scorer: Scorer, matches: Matches) -> Floats:
@@ -257,7 +256,7 @@ def _sigma(scorer: Scorer, matches: Matches) -> Floats:
     truth = np.flatnonzero(matches.prediction >= 0)
     rows, words = matches.prediction[truth], scorer.task.predictions
     sigma = np.zeros(len(matches.sigma))
-    sigma[truth] = scorer.meaning.sigma(scorer.hoi[truth], words.verb[rows], words.object[rows])
+    sigma[truth] = scorer.similarities.sigma(scorer.hoi[truth], words.verb[rows], words.object[rows])
     return sigma
 
 
@@ -284,7 +283,7 @@ class _GainsByWord:
 
 
 def _gains_by_word(
-    scorer: Scorer, exact: Meaning, matches: Matches, words: tuple[PredictedWords, PredictedWords], gains: Floats
+    scorer: Scorer, exact: HoiSimilarity, matches: Matches, words: tuple[PredictedWords, PredictedWords], gains: Floats
 ) -> list[_GainsByWord]:
     """Give verb and object of each match their part of its gain: what each adds to the similarity."""
     truth = np.flatnonzero(gains)

@@ -1,1 +1,23 @@
-"""What a figure rests on: facts about predictions, words, ties, bounds and single raters; computed when asked."""
+"""What a figure rests on: functions of a report that are called when their answer is wanted, never while printing.
+
+``profile(report)`` and ``resolution(report)`` say facts about predictions and words, ``bounds(report)`` between which
+values SHOE lies whatever a map leaves unrated, and ``spread(report)`` what single raters of the map would say.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shoe.evidence.facts import Profile, Resolution, box_check, profile, resolution
+    from shoe.evidence.intervals import Interval, bounds
+    from shoe.evidence.raters import Spread, spread
+
+__all__ = ["Interval", "Profile", "Resolution", "Spread", "bounds", "box_check", "profile", "resolution", "spread"]
+
+_HOMES = {"Interval": "intervals", "bounds": "intervals", "Spread": "raters", "spread": "raters"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES.get(name, 'facts')}"), name)

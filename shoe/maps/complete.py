@@ -17,8 +17,8 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Ints, Mask
 from shoe.core.errors import InputError
-from shoe.evidence.bounds import Bounds, Prospects, hull, precision_bounds
-from shoe.evidence.completions import completions_of
+from shoe.evidence.imputation import imputation_of
+from shoe.evidence.intervals import Bounds, OpenScore, hull, precision_bounds
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import names_of
 from shoe.maps.draft import Draft, Pair, questions_of
@@ -26,9 +26,8 @@ from shoe.maps.influence import by_charges, by_credit
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
 from shoe.protocols.named import SEMANTIC
-from shoe.scoring.score import build_meaning
+from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.scorer import Scorer
-from shoe.scoring.semantic import map_of
 from shoe.similarity import RatedPairs, Rater, SimilarityMap
 from shoe.similarity.unrated import Lookups
 
@@ -151,56 +150,56 @@ def complete(
             )
         )
         show(rounds[-1])
-        if look.prospects is None:
+        if look.open_score is None:
             return Completion(rounds, Why.DECIDED)
         if rounds[-1].width <= tolerance:
             return Completion(rounds, Why.TOLERANCE)
         if rounds[-1].spent.over:
             return Completion(rounds, Why.OVER)
-        wanted = _wanted(look, look.prospects, draft, _affordable(rounds, budget))
+        wanted = _wanted(look, look.open_score, draft, _affordable(rounds, budget))
         if not any(wanted.values()):
             return Completion(rounds, Why.NOTHING_LEFT)
         draft.ask(wanted)
-        asked = draft.add(rate(wanted), _class_senses(look.prospects))
+        asked = draft.add(rate(wanted), _class_senses(look.open_score))
         if asked:
             similarity = draft.write(out)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Look:
-    """What a map makes of an evaluation, and what it leaves open; ``prospects`` is None where that is nothing."""
+    """What a map makes of an evaluation, and what it leaves open; ``open_score`` is None where that is nothing."""
 
     score: float
     near: Overlaps
-    prospects: Prospects | None
+    open_score: OpenScore | None
     interval: Bounds
     matches: Bounds
     today: tuple[Floats, Floats]
 
     @classmethod
     def at(cls, similarity: SimilarityMap, task: Task, near: Overlaps | None) -> _Look:
-        meaning = build_meaning(task, similarity, OPTIONS)
-        scorer = Scorer(task, meaning, OPTIONS, near)
-        score = map_of(scorer)
+        similarities = HoiSimilarity.of(task, similarity, OPTIONS)
+        scorer = Scorer(task, similarities, OPTIONS, near)
+        score = scorer.map()
         if score is None:
             raise InputError("ground truth", found="no triplet", expected="some to score against")
-        completions = completions_of(task, meaning, OPTIONS)
-        if completions is None or completions.decided:
+        imputation = imputation_of(task, similarities, OPTIONS)
+        if imputation is None or imputation.decided:
             nothing = np.zeros(len(scorer.truths))
             return cls(score, scorer.near, None, (score, score), (score, score), (nothing, nothing))
-        lowest = Scorer(task, completions.low, OPTIONS, scorer.near)
-        prospects = Prospects.of(lowest, completions, lowest.map_rows)
-        today, either = (precision_bounds(prospects, rival) for rival in (prospects.today, prospects.rival))
-        matches, interval = (hull([score, *prospects.mean_bounds(ap)]) or (score, score) for ap in (today, either))
-        return cls(score, scorer.near, prospects, interval, matches, today)
+        lowest = Scorer(task, imputation.low, OPTIONS, scorer.near)
+        found = OpenScore.of(lowest, imputation, lowest.map_rows)
+        today, either = (precision_bounds(found, other) for other in (found.today, found.other))
+        matches, interval = (hull([score, *found.mean_bounds(ap)]) or (score, score) for ap in (today, either))
+        return cls(score, scorer.near, found, interval, matches, today)
 
 
-def _wanted(look: _Look, prospects: Prospects, draft: Draft, most: int) -> dict[Part, list[Pair]]:
-    """The pairs of the next round: for credit and matches, or for charges, whichever leaves more open."""
-    lookups = _lookups(prospects)
+def _wanted(look: _Look, open_score: OpenScore, draft: Draft, most: int) -> dict[Part, list[Pair]]:
+    """The pairs of the next round: for credit and matches, or for false positives, whichever leaves more open."""
+    lookups = _lookups(open_score)
     askable = {part: draft.askable(of_part) for part, of_part in lookups.items()}
     of_matches, of_all = (high - low for low, high in (look.matches, look.interval))
-    ways = [partial(by_credit, prospects, look.today, askable, most), partial(by_charges, prospects, askable, most)]
+    ways = [partial(by_credit, open_score, look.today, askable, most), partial(by_charges, open_score, askable, most)]
     for way in ways if of_matches >= of_all - of_matches else ways[::-1]:
         chosen = way()
         if any(mask.any() for mask in chosen.values()):
@@ -217,12 +216,12 @@ def _names(lookups: Lookups, chosen: Mask) -> list[Pair]:
     return [(first, second) for first, second, _ in {pair[2]: pair for pair in pairs}.values()][::-1]
 
 
-def _lookups(prospects: Prospects) -> dict[Part, Lookups]:
-    return {"verb": prospects.completions.verbs, "object": prospects.completions.objects}
+def _lookups(open_score: OpenScore) -> dict[Part, Lookups]:
+    return {"verb": open_score.imputation.verbs, "object": open_score.imputation.objects}
 
 
-def _class_senses(prospects: Prospects) -> dict[Part, Ints]:
-    return {part: lookups.class_senses for part, lookups in _lookups(prospects).items()}
+def _class_senses(open_score: OpenScore) -> dict[Part, Ints]:
+    return {part: lookups.class_senses for part, lookups in _lookups(open_score).items()}
 
 
 def _affordable(rounds: Sequence[Round], budget: float | None) -> int:

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from shoe.core.errors import InputError
-from shoe.scoring.score import Report, build_meaning, score
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.score import Report, score
 from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.similarity import SimilarityMap
 
@@ -62,12 +63,12 @@ def under(report: Report, similarity: SimilarityMap) -> Report:
     the inside of the scorer.
     """
     options = semantic_of(report).options
-    meaning = build_meaning(report.task, similarity, options)
+    similarities = HoiSimilarity.of(report.task, similarity, options)
     return replace(
         report,
         facts=report.facts | {"map": similarity.name, "map-sha": similarity.digest},
-        meaning=meaning,
-        semantic=semantic_score(report.task, meaning, options),
+        similarities=similarities,
+        semantic=semantic_score(report.task, similarities, options),
     )
 
 

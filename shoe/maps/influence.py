@@ -1,10 +1,10 @@
-"""Which unrated pairs of senses are worth a rating: those that a score hangs on most, for the fewest ratings.
+"""Which unrated pairs of senses are worth a rating: those that a score depends on most, for the fewest ratings.
 
 Two questions are asked of an evaluation. Whose credit, and which match, is still open? There the width of the interval
 is shared out: over the classes by their gap, in a class over its ground truths by what their credit may still vary, and
-in a match over verb and object. Where might a leftover prediction be charged to another class? There a cautious guess
-(``shoe.similarity.unrated.Imputed``) says which; what the guess rests on is asked, the highest first, and some pairs at
-random where there are too few ratings to guess by.
+in a match over verb and object. Where might an unmatched prediction be a false positive of another class? There a
+cautious guess (``shoe.similarity.unrated.Imputed``) says which; what the guess rests on is asked, the highest first,
+and some pairs at random where there are too few ratings to guess by.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.ragged import distinct, first_of_each, index_in_group
-from shoe.evidence.bounds import Prospects
-from shoe.evidence.charges import rivals_of
+from shoe.evidence.intervals import OpenScore, other_class
 from shoe.lexicon.expressions import Part
-from shoe.scoring.meaning import Meaning
+from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.similarity.table import SimilarityTable
 from shoe.similarity.unrated import BINS, Lookups, bins_of
 
@@ -29,13 +28,13 @@ LEAST = 200
 _SHARE = 0.5
 """Of the interval, that the pairs of a round are to close."""
 _DOUBT = 0.25
-"""What it counts that several predictions may match, in credit: the ground truth's, and the leftover's charge."""
+"""What it counts that several predictions may match, in credit: the ground truth's, and the unmatched prediction's."""
 _CHARGE = 0.5
-"""What it counts that a prediction may be left over and charged, in credit."""
+"""What it counts that a prediction may be unmatched and a false positive, in credit."""
 _ENOUGH = 40
 """Ratings to guess by, in each tenth of WordNet's measure."""
 _LOOKS = 4
-"""How often a round looks for the next class that a leftover prediction might go to."""
+"""How often a round looks for the next class that an unmatched prediction might be a false positive of."""
 _SENSES = 3
 """Pairs that are asked of one word and class at a time, where the guess is the same for several."""
 
@@ -60,25 +59,25 @@ class _Side:
         return self.high.values - self.low.values
 
 
-def by_credit(prospects: Prospects, bounds: tuple[Floats, Floats], askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Choose pairs that credit and matches hang on.
+def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wanted, most: int) -> dict[Part, Mask]:
+    """Choose pairs that credit and matches depend on.
 
     Args:
-        prospects: of the evaluation.
-        bounds: (K,) lowest and highest average precision of each class, leftovers charged as today.
+        open_score: of the evaluation.
+        bounds: (K,) lowest and highest average precision of each class, unmatched predictions counted as today.
         askable: unrated pairs that a rater may answer.
         most: how many pairs to choose, or a few more.
 
     Returns:
         Per part of speech, (C, S) pairs: enough to close half of what is open, but no fewer than ``LEAST``.
     """
-    sides = _sides(prospects, askable)
-    entries, hoi = prospects.entries, prospects.scorer.hoi
-    possible = np.flatnonzero(entries.outlook.possible)
-    truth, row = entries.pairs.truth[possible], entries.pairs.prediction[possible]
+    sides = _sides(open_score, askable)
+    matches, hoi = open_score.matches, open_score.scorer.hoi
+    possible = np.flatnonzero(matches.outcomes.possible)
+    truth, row = matches.pairs.truth[possible], matches.pairs.prediction[possible]
     gaps = [side.open[side.row[hoi[truth]], side.word[row]] for side in sides.values()]
     total = gaps[0] + gaps[1]
-    share = _shares(prospects, bounds, truth, total > 0)
+    share = _shares(open_score, bounds, truth, total > 0)
     total[total == 0] = 1
     cells = []
     for (part, side), gap in zip(sides.items(), gaps, strict=True):
@@ -88,27 +87,27 @@ def by_credit(prospects: Prospects, bounds: tuple[Floats, Floats], askable: Want
     return _densest(cells, {part: side.askable.shape for part, side in sides.items()}, most)
 
 
-def by_charges(prospects: Prospects, askable: Wanted, most: int) -> dict[Part, Mask]:
-    """Choose pairs that, by the guess, may send leftover predictions to other classes than today's map does.
+def by_charges(open_score: OpenScore, askable: Wanted, most: int) -> dict[Part, Mask]:
+    """Choose pairs that, by the guess, may make unmatched predictions false positives of other classes than today.
 
     Arguments and return value are those of :func:`by_credit`; the pairs are as many as the guess puts in question.
     """
-    sides = _sides(prospects, askable)
+    sides = _sides(open_score, askable)
     unfounded = {part: _to_guess_by(side) for part, side in sides.items()}
     if any(mask.any() for mask in unfounded.values()):
         return unfounded
-    scorer, completions, left = prospects.scorer, prospects.completions, prospects.entries.left
-    today = prospects.today
-    values = {part: _values(completions.low, side) for part, side in sides.items()}
-    guesses = {part: _values(completions.guess, side) for part, side in sides.items()}
+    scorer, imputation, unmatched = open_score.scorer, open_score.imputation, open_score.matches.unmatched
+    today = open_score.today
+    values = {part: _values(imputation.low, side) for part, side in sides.items()}
+    guesses = {part: _values(imputation.guess, side) for part, side in sides.items()}
     wanted = {part: np.zeros(side.askable.shape, bool) for part, side in sides.items()}
     for _ in range(_LOOKS):
         tables = {part: _table(side, guesses[part]) for part, side in sides.items()}
-        rivals = rivals_of(scorer, _with_tables(completions.guess, tables), left, today)
-        moved = (rivals.category != today.category) & (rivals.nearest >= 0)
+        other = other_class(scorer, _with_tables(imputation.guess, tables), unmatched, today)
+        moved = (other.category != today.category) & (other.nearest >= 0)
         found = False
         for part, side in sides.items():
-            chosen = _raising(side, values[part], guesses[part], rivals.nearest[moved], left[moved])
+            chosen = _raising(side, values[part], guesses[part], other.nearest[moved], unmatched[moved])
             # Should it turn out to be worth nothing, the next best may count: look again without it.
             guesses[part][chosen] = values[part][chosen]
             wanted[part] |= chosen
@@ -118,31 +117,31 @@ def by_charges(prospects: Prospects, askable: Wanted, most: int) -> dict[Part, M
     return wanted
 
 
-def _sides(prospects: Prospects, askable: Wanted) -> dict[Part, _Side]:
-    completions, words = prospects.completions, prospects.scorer.task.predictions
-    low, high = completions.low, completions.high
-    verbs = _Side(completions.verbs, low.verbs, high.verbs, low.verb_row, words.verb, askable["verb"])
-    objects = _Side(completions.objects, low.objects, high.objects, low.object_row, words.object, askable["object"])
+def _sides(open_score: OpenScore, askable: Wanted) -> dict[Part, _Side]:
+    imputation, words = open_score.imputation, open_score.scorer.task.predictions
+    low, high = imputation.low, imputation.high
+    verbs = _Side(imputation.verbs, low.verbs, high.verbs, low.verb_row, words.verb, askable["verb"])
+    objects = _Side(imputation.objects, low.objects, high.objects, low.object_row, words.object, askable["object"])
     return {"verb": verbs, "object": objects}
 
 
-def _shares(prospects: Prospects, bounds: tuple[Floats, Floats], truth: Indices, is_open: Mask) -> Floats:
+def _shares(open_score: OpenScore, bounds: tuple[Floats, Floats], truth: Indices, is_open: Mask) -> Floats:
     """Share the width of the interval out over pairs that may match.
 
-    What hangs on a ground truth is shared by its open pairs. If it has none, its match is open for the sake of others
-    in the image, as every charge is: all open pairs of the image share that.
+    What depends on a ground truth is shared by its open pairs. If it has none, its match is open for the sake of others
+    in the image, as every false positive is: all open pairs of the image share that.
 
     Args:
-        prospects: of the evaluation.
+        open_score: of the evaluation.
         bounds: (K,) lowest and highest average precision of each class.
         truth: (p,) ground truth of each pair.
         is_open: (p,) whether a rating could change the pair's similarity.
     """
-    scorer, entries, today = prospects.scorer, prospects.entries, prospects.today
+    scorer, matches, today = open_score.scorer, open_score.matches, open_score.today
     low, high = bounds
-    varies = np.where(entries.settled, entries.most - entries.outlook.least, entries.most)
-    varies = np.where(entries.matches > 0, varies + _DOUBT * (entries.matches > 1), 0.0)
-    doubtful = np.flatnonzero(today.charged & ~entries.surely_left)
+    varies = np.where(matches.settled, matches.most - matches.outcomes.least, matches.most)
+    varies = np.where(matches.number > 0, varies + _DOUBT * (matches.number > 1), 0.0)
+    doubtful = np.flatnonzero(today.counts & ~matches.surely)
     charges = np.bincount(today.nearest[doubtful], minlength=len(low))
     in_class = np.bincount(scorer.hoi, weights=varies, minlength=len(low)) + _CHARGE * charges
     gap = np.where(scorer.in_mean, high - low, 0.0) / max(1, int(scorer.in_mean.sum()))
@@ -152,7 +151,7 @@ def _shares(prospects: Prospects, bounds: tuple[Floats, Floats], truth: Indices,
     worth = varies * unit[scorer.hoi]
     images = len(scorer.task.truth.interactions.images)
     stuck = own == 0
-    charged_image = scorer.task.image[entries.left[doubtful]]
+    charged_image = scorer.task.image[matches.unmatched[doubtful]]
     of_image = np.bincount(scorer.truth_image[stuck], weights=worth[stuck], minlength=images) + np.bincount(
         charged_image, weights=_CHARGE * unit[today.nearest[doubtful]], minlength=images
     )
@@ -218,9 +217,9 @@ def _to_guess_by(side: _Side) -> Mask:
     return chosen
 
 
-def _values(meaning: Meaning, side: _Side) -> Floats:
+def _values(meaning: HoiSimilarity, side: _Side) -> Floats:
     """(C, S) values of the pairs behind a table."""
-    assert meaning.source is not None, "completions are made of a map"  # noqa: S101 - for the type checker
+    assert meaning.source is not None, "values are imputed to a map"  # noqa: S101 - for the type checker
     lookups = side.lookups
     return np.nan_to_num(meaning.source.values(lookups.part, lookups.class_senses, lookups.synsets))
 
@@ -231,7 +230,7 @@ def _table(side: _Side, values: Floats) -> SimilarityTable:
     return replace(side.low, values=np.ascontiguousarray(highest))
 
 
-def _with_tables(meaning: Meaning, tables: Mapping[Part, SimilarityTable]) -> Meaning:
+def _with_tables(meaning: HoiSimilarity, tables: Mapping[Part, SimilarityTable]) -> HoiSimilarity:
     return replace(meaning, verbs=tables["verb"], objects=tables["object"])
 
 

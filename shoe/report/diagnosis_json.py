@@ -7,13 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from shoe.benchmarks.truth import GroundTruth
-from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import Diagnosis, PairDiagnosis
 from shoe.diagnosis.localisation import PairFigures
 from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.diagnosis.sweeps import SweepPoint
 from shoe.diagnosis.wrong_words import WrongWords
 from shoe.io.json import encode
+from shoe.scoring.entries import Means
 
 Models = Mapping[str, Diagnosis | PairDiagnosis]
 """Diagnoses by what the models are called."""

@@ -10,7 +10,6 @@ from rich.table import Table
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import printable
 from shoe.diagnosis.analysis import ErrorAnalysis
-from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.localisation import PairFigures
 from shoe.diagnosis.oracles import ERRORS, GROUPS, NAMES
@@ -18,8 +17,9 @@ from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.diagnosis.sweeps import Sweep
 from shoe.report.diagnosis_json import Models
 from shoe.report.diagnosis_semantics import print_semantics, semantic_table
-from shoe.report.remarks import percent
+from shoe.report.notes import percent
 from shoe.report.text import many, points, say, table, table_of_models, words
+from shoe.scoring.entries import Means
 
 _WIDE = 125
 """Columns from which on there is room to say what each error is,"""

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from shoe.evidence.resolution import Resolution, Words
+from shoe.evidence.facts import Resolution, Words
 from shoe.io.json import encode
-from shoe.report.remarks import remarks
+from shoe.report.notes import Evidence, notes
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 from shoe.scoring.strict import StrictResult
 
 
-def as_json(report: Report) -> bytes:
+def as_json(report: Report, evidence: Evidence | None = None) -> bytes:
     """Render a report as indented JSON, one newline at its end."""
-    return encode(as_dict(report), readable=True)
+    return encode(as_dict(report, evidence), readable=True)
 
 
-def as_dict(report: Report) -> dict[str, Any]:
-    """Collect a report's figures in the documented keys."""
-    truth = report.truth
+def as_dict(report: Report, evidence: Evidence | None = None) -> dict[str, Any]:
+    """Collect a report's figures, and what they rest on, in the documented keys."""
+    truth, evidence = report.truth, evidence or Evidence.of(report)
+    profile = evidence.profile
     return _present(
         {
             "signature": str(report.signature),
@@ -34,19 +35,19 @@ def as_dict(report: Report) -> dict[str, Any]:
             ]
             if len(report.strict_results) > 1
             else None,
-            "semantic": _semantic(report, report.semantic) if report.semantic else None,
-            "resolution": _resolution(report.resolution) if report.resolution else None,
+            "semantic": _semantic(report.semantic, evidence) if report.semantic else None,
+            "resolution": _resolution(evidence.resolution) if evidence.resolution else None,
             "profile": _present(
                 {
-                    "images_with_predictions": report.profile.images,
-                    "unknown_images": len(report.profile.unknown_images),
-                    "constant_scores": report.profile.constant_scores,
-                    "repeats": report.profile.repeats,
-                    "outside_share": report.profile.outside_share,
+                    "images_with_predictions": profile.images,
+                    "unknown_images": len(profile.unknown_images),
+                    "constant_scores": profile.constant_scores,
+                    "repeats": profile.repeats,
+                    "outside_share": profile.outside_share,
                 }
             ),
             "absent": report.absent or None,
-            "notes": remarks(report) or None,
+            "notes": notes(report, evidence) or None,
         }
     )
 
@@ -64,14 +65,14 @@ def _strict(result: StrictResult) -> dict[str, Any]:
             "map_non_rare": result.map_non_rare,
             "max_recall": result.max_recall,
             "classes": result.classes,
-            "ranked_predictions": result.entries,
+            "ranked_predictions": result.ranked,
             "tied_share": result.tied_share,
         }
     )
 
 
-def _semantic(report: Report, result: SemanticResult) -> dict[str, Any]:
-    interval, spread = report.interval, report.spread
+def _semantic(result: SemanticResult, evidence: Evidence) -> dict[str, Any]:
+    interval, spread = evidence.interval, evidence.spread
     return _present(
         {
             "protocol": result.options.protocol,

@@ -12,7 +12,7 @@ from rich.text import Text
 from shoe.maps.ablate import Ablation, Subset, SubsetSpread
 from shoe.maps.human import HumanKind
 from shoe.report.map_tables import count, fixed, heading, present, table
-from shoe.report.remarks import percent
+from shoe.report.notes import percent
 from shoe.report.text import say, words
 
 _MOST_ROWS = 64

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from shoe.maps.complete import Completion, Round, Why
 from shoe.report.map_tables import count, table
-from shoe.report.remarks import percent
+from shoe.report.notes import percent
 
 
 @dataclass(frozen=True, slots=True)

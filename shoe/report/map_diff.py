@@ -15,7 +15,7 @@ from shoe.lexicon.expressions import Part
 from shoe.maps.diff import PartDiff, lemmas_of
 from shoe.maps.effect import ClassMove, class_moves, semantic_of
 from shoe.report.map_tables import count, fixed, heading, present, table
-from shoe.report.remarks import percent
+from shoe.report.notes import percent
 from shoe.report.text import say, words
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap

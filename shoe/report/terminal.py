@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import printable
-from shoe.report.remarks import percent, remarks
+from shoe.report.notes import Evidence, notes, percent
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 
@@ -23,8 +23,8 @@ def console() -> Console:
     return made if made.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
 
 
-def print_report(report: Report, to: Console) -> None:
-    """Print everything that a report says; names from files cannot steer the terminal."""
+def print_report(report: Report, to: Console, evidence: Evidence | None = None) -> None:
+    """Print a report and what its figures rest on; names from files cannot steer the terminal."""
     truth = report.truth
     title = (
         f"{truth.classes.name} · {printable(truth.split)} · {len(truth.interactions.images):,} images · "
@@ -35,7 +35,7 @@ def print_report(report: Report, to: Console) -> None:
         to.print(_strict_table(report))
     if report.semantic:
         to.print(_semantic_table(report.semantic))
-    for line in remarks(report):
+    for line in notes(report, evidence or Evidence.of(report)):
         to.print(Text(line), soft_wrap=True)
     to.print(Text(f"signature  {report.signature.short()}"), soft_wrap=True)
     to.print(Text("           in full, and of each protocol: --json -", style="dim"), soft_wrap=True)
@@ -43,7 +43,7 @@ def print_report(report: Report, to: Console) -> None:
 
 def comparison_table(reports: Mapping[str, Report]) -> Table:
     """One row for each set of predictions, strict beside semantic."""
-    table = _table("predictions", "mAP", "rare", "non-rare", "SHOE-mAP", "SHOE-mF1", "GT missed", "pred. missed")
+    table = _table("predictions", "mAP", "rare", "non-rare", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched")
     for name, report in reports.items():
         strict, semantic = report.strict, report.semantic
         figures = [strict.map, strict.map_rare, strict.map_non_rare] if strict else [None] * 3
@@ -74,7 +74,7 @@ def _strict_table(report: Report) -> Table:
 
 
 def _semantic_table(result: SemanticResult) -> Table:
-    table = _table("semantic", "SHOE-mAP", "w/o no_int.", "SHOE-mF1", "GT missed", "pred. missed", "classes")
+    table = _table("semantic", "SHOE-mAP", "w/o no_int.", "SHOE-mF1", "GT missed", "unmatched", "classes")
     figures = (result.map, result.map_interactions, result.mf1, result.gt_miss_rate, result.prediction_miss_rate)
     table.add_row(result.options.protocol, *map(percent, figures), str(result.classes))
     return table

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.interactions import Interactions, concatenate
-from shoe.scoring.score import DEFAULT_PROTOCOLS, Report, score
+from shoe.scoring.score import Report, score
 
 
 class Metric:
     """Collects predictions; ``compute`` is :func:`shoe.score` of all of them, in whatever batches they came.
 
+    A batch is a table; :meth:`Interactions.from_columns` makes one from the arrays of a training loop.
+
     Example:
-        >>> metric = Metric(truth)                   # doctest: +SKIP
-        >>> for batch in loader:                     # doctest: +SKIP
-        ...     metric.update(model(batch))
-        >>> metric.compute().semantic.map            # doctest: +SKIP
+        >>> import numpy as np, shoe
+        >>> from shoe.demo import TRUTH
+        >>> truth = shoe.read_ground_truth(TRUTH)
+        >>> metric = shoe.Metric(truth, protocols=["qpic"])
+        >>> batch = shoe.Interactions.from_columns(
+        ...     images=["HICO_test2015_00000001.jpg"], image=np.array([0, 0]),
+        ...     human_boxes=np.array([[20.0, 30, 100, 200], [25, 30, 100, 210]]),
+        ...     object_boxes=np.array([[10.0, 90, 160, 240], [10, 95, 160, 240]]),
+        ...     verb=np.array([76, 87]), verbs=truth.classes.verbs,
+        ...     object=np.array([9, 9]), objects=truth.classes.objects, score=np.array([0.9, 0.4]),
+        ... )
+        >>> metric.update(batch)
+        >>> 0 <= metric.compute().strict.map <= 1
+        True
     """
 
     def __init__(
@@ -24,11 +37,19 @@ class Metric:
         truth: GroundTruth,
         *,
         similarity: str | Path = "hico-det",
-        protocols: tuple[str, ...] = DEFAULT_PROTOCOLS,
-        options: tuple[str, ...] = (),
+        protocols: Sequence[str] = (),
+        options: Sequence[str] = (),
     ) -> None:
+        """Take what :func:`shoe.score` takes.
+
+        Args:
+            truth: what predictions are scored against.
+            similarity: name of a shipped map or baseline, or a map's folder.
+            protocols: names of protocols; the benchmark's defaults if none.
+            options: ``NAME=VALUE`` settings that change the protocols' choices.
+        """
         self.truth = truth
-        self._settings = (similarity, protocols, options)
+        self._settings = similarity, tuple(protocols), tuple(options)
         self._batches: list[Interactions] = []
 
     def update(self, predictions: Interactions) -> None:
@@ -47,6 +68,5 @@ class Metric:
             InputError: when the predictions and the ground truth have no image in common.
         """
         similarity, protocols, options = self._settings
-        return score(
-            concatenate(self._batches), self.truth, similarity=similarity, protocols=protocols, options=options
-        )
+        collected = concatenate(self._batches)
+        return score(collected, self.truth, similarity=similarity, protocols=protocols, options=options)

@@ -1,12 +1,12 @@
-"""One task under one set of options: who takes part, who is matched, what leftovers are charged to, how all is ranked.
+"""One task under one set of options: who takes part, who is matched, what counts as a false positive of which class.
 
 Both algorithms of SHOE are put together from these steps (``shoe.scoring.semantic``), and so are the bounds of a score
-under a map that leaves pairs unrated (``shoe.evidence.bounds``).
+under a map that leaves pairs unrated (``shoe.evidence.intervals``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,9 @@ from shoe.matching.overlaps import Overlaps
 from shoe.matching.repeats import repeated
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions, Ties
-from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS
-from shoe.scoring.meaning import Meaning
-from shoe.scoring.ranking import ClassScores, class_scores
+from shoe.scoring.average_precision import EPSILON
+from shoe.scoring.entries import Entries, Rule
+from shoe.scoring.hoi_similarity import HoiSimilarity
 
 Amounts = NDArray[np.floating[Any] | np.integer[Any]]
 
@@ -37,14 +37,14 @@ class Matches:
     Attributes:
         prediction: (t,) row of the matched prediction, -1 for a missed ground truth and for one that takes no part.
         sigma: (t,) similarity of the match, 0 where there is none.
-        unmatched: rows of the predictions without a ground truth, ascending.
-        charged: (unmatched,) class that the prediction is a false positive of, -1 where of none.
+        unmatched: (u,) rows of the predictions without a ground truth, ascending.
+        false_positive_of: (u,) class that each of these counts as a false positive of, -1 where of none.
     """
 
     prediction: Indices
     sigma: Floats
     unmatched: Indices
-    charged: Indices
+    false_positive_of: Indices
 
 
 class Scorer:
@@ -60,21 +60,23 @@ class Scorer:
         pairs, sigma: those that are similar enough to match, and their similarities.
     """
 
-    def __init__(self, task: Task, meaning: Meaning, options: SemanticOptions, near: Overlaps | None = None) -> None:
+    def __init__(
+        self, task: Task, similarities: HoiSimilarity, options: SemanticOptions, near: Overlaps | None = None
+    ) -> None:
         """Prepare; ``near`` spares comparing boxes that another scorer of the task and options has compared."""
         truth, classes = task.truth, task.truth.classes
-        self.task, self.meaning, self.options = task, meaning, options
+        self.task, self.similarities, self.options = task, similarities, options
         self.hoi = truth.hoi
         self.truth_image = truth.interactions.image.astype(np.int64)
-        self.truth_place = np.arange(len(self.hoi)) - truth.interactions.offsets[self.truth_image]
+        self.turn = np.arange(len(self.hoi)) - truth.interactions.offsets[self.truth_image]
         self.counted = np.ones(len(classes), bool)
         if options.no_interaction == "exclude":
             self.counted &= ~classes.no_interaction
         self.truth_rows = np.flatnonzero(self.counted[self.hoi])
         self.truths = np.where(self.counted, truth.triplets_per_class, 0)
-        self.rows = _rows(task, meaning, options)
+        self.rows = _rows(task, similarities, options)
         self.near = self._candidates() if near is None else near
-        self.sigma = self.sigma_of(self.near, meaning)
+        self.sigma = self.sigma_of(self.near, similarities)
         self.pairs = self.near
         if options.min_sigma != "none":
             keep = self.may_match(self.sigma)
@@ -94,12 +96,12 @@ class Scorer:
     @property
     def in_mean(self) -> Mask:
         """(K,) classes in the mean of SHOE-mAP."""
-        return self.truths > 0 if self.options.classes == "truth" else self.counted
+        return Rule.of(self.options).in_mean(self.truths, self.counted)
 
-    def sigma_of(self, pairs: Overlaps, meaning: Meaning) -> Floats:
+    def sigma_of(self, pairs: Overlaps, similarities: HoiSimilarity) -> Floats:
         """(c,) similarity of each pair."""
         words, row = self.task.predictions, pairs.prediction
-        return meaning.sigma(self.hoi[pairs.truth], words.verb[row], words.object[row])
+        return similarities.sigma(self.hoi[pairs.truth], words.verb[row], words.object[row])
 
     def _candidates(self) -> Overlaps:
         task, options = self.task, self.options
@@ -127,12 +129,12 @@ class Scorer:
         return sigma > 0 if self.options.min_sigma == "positive" else self.reaches_delta(sigma)
 
     def reaches_delta(self, sigma: Floats) -> Mask:
-        """Whether a leftover prediction of this similarity is charged (A8)."""
+        """Whether an unmatched prediction of this similarity to a class is a false positive of it (A8)."""
         options = self.options
         return sigma >= options.delta if options.delta_at == ">=" else sigma > options.delta
 
     def match(self, rows: Indices) -> Matches:
-        """Match the given predictions with the ground truth, and charge those left over."""
+        """Match the given predictions with the ground truth, and say what the unmatched are false positives of."""
         score = self.task.predictions.score
         playing = np.zeros(len(score), bool)
         playing[rows] = True
@@ -147,8 +149,8 @@ class Scorer:
         credit[pairs.truth] = sigma
         playing[pairs.prediction] = False
         unmatched = np.flatnonzero(playing)
-        nearest, alike = self.nearest(unmatched, self.meaning)
-        return Matches(prediction, credit, unmatched, np.where(self.reaches_delta(alike), nearest, -1))
+        nearest, similarity = self.nearest(unmatched, self.similarities)
+        return Matches(prediction, credit, unmatched, np.where(self.reaches_delta(similarity), nearest, -1))
 
     def _chosen(self, pairs: Overlaps, sigma: Floats) -> tuple[Overlaps, Floats]:
         """The candidates that are matched, and their similarities."""
@@ -166,31 +168,38 @@ class Scorer:
         return pairs.select(chosen), sigma[chosen]
 
     def _assign(self, pairs: Overlaps, sigma: Floats) -> Indices:
-        options = self.options
-        confidence = self.task.predictions.score[pairs.prediction]
-        preference = {"confidence": confidence, "iou": pairs.iou, "index": np.zeros(len(sigma))}
         return assign(
             pairs.truth,
             pairs.prediction,
             sigma,
-            preference[options.sigma_ties],
+            self.preference(pairs),
             self.truth_image,
-            self.truth_place,
-            confidence,
-            options.assign,
+            self.turn,
+            self.task.predictions.score[pairs.prediction],
+            self.options.assign,
         )
 
-    def nearest(self, rows: Indices, meaning: Meaning) -> tuple[Indices, Floats]:
+    def preference(self, pairs: Overlaps) -> Floats:
+        """(c,) what decides between pairs of equal similarity (A2)."""
+        match self.options.sigma_ties:
+            case "confidence":
+                return self.task.predictions.score[pairs.prediction]
+            case "iou":
+                return pairs.iou
+            case "index":
+                return np.zeros(len(pairs))
+
+    def nearest(self, rows: Indices, similarities: HoiSimilarity) -> tuple[Indices, Floats]:
         """The class that each prediction resembles most, -1 where there is none to choose, and its sigma.
 
-        A prediction that is left over is a false positive of it (Algorithm 1, lines 23-30; A7).
+        An unmatched prediction is a false positive of it (Algorithm 1, lines 23-30; A7).
         """
         verb, object_ = self.task.predictions.verb[rows], self.task.predictions.object[rows]
         nearest, sigma = np.full(len(rows), -1, np.int64), np.zeros(len(rows))
         if not self.counted.any():
             return nearest, sigma
         if self.options.fp_scope == "dataset":
-            return meaning.nearest_class(verb, object_, np.flatnonzero(self.counted))
+            return similarities.nearest_class(verb, object_, np.flatnonzero(self.counted))
         image = self.task.image[rows]
         offsets = np.searchsorted(
             self.truth_image[self.truth_rows], np.arange(len(self.task.truth.interactions.images) + 1)
@@ -198,32 +207,30 @@ class Scorer:
         first, count = offsets[:-1][image], np.diff(offsets)[image]
         near = np.flatnonzero(count > 0)
         hoi = self.hoi[self.truth_rows]
-        nearest[near], sigma[near] = meaning.nearest_truth(hoi, first[near], count[near], verb[near], object_[near])
+        nearest[near], sigma[near] = similarities.nearest_truth(
+            hoi, first[near], count[near], verb[near], object_[near]
+        )
         return nearest, sigma
 
-    def average_precision(self, matches: Matches) -> tuple[ClassScores, float | None]:
-        """Algorithm 1, lines 32-40, over matched (score, sigma), missed (0, 0) and charged (score, 0) entries."""
-        options, score = self.options, self.task.predictions.score
-        matched = np.flatnonzero(matches.prediction >= 0)
-        # A charge on a class without ground truth costs nothing: its average precision is 0, or not in the mean.
-        counts = np.append(self.truths > 0, False)[matches.charged]
-        false, category = matches.unmatched[counts], matches.charged[counts]
+    def entries(self, matches: Matches) -> Entries:
+        """Algorithm 1, lines 32-40: matched (score, sigma), missed (0, 0) and false positive (score, 0) entries."""
+        score, matched = self.task.predictions.score, np.flatnonzero(matches.prediction >= 0)
+        # A false positive of a class without ground truth costs nothing: its AP is 0, or not in the mean.
+        counts = np.append(self.truths > 0, False)[matches.false_positive_of]
         missed = self.truth_rows[matches.prediction[self.truth_rows] < 0]
-        if options.missed == "drop" or not (score[matches.prediction[matched]] <= 0).any():
+        if self.options.missed == "drop" or not (score[matches.prediction[matched]] <= 0).any():
             # Below every credited entry they change nothing; left out, they do not count as ties.
             missed = missed[:0]
-        scores = self.ranked(
+        return self.entries_of(
             np.concatenate([matched, missed]),
             np.concatenate([score[matches.prediction[matched]], np.zeros(len(missed))]),
             np.concatenate([matches.sigma[matched], np.zeros(len(missed))]),
-            false,
-            category,
+            matches.unmatched[counts],
+            matches.false_positive_of[counts],
         )
-        ranked = len(matched) + len(false)
-        return scores, min(1.0, scores.tied / ranked) if ranked else None
 
-    def ranked(self, truth: Indices, score: Floats, credit: Floats, false: Indices, category: Indices) -> ClassScores:
-        """Average precision of all classes.
+    def entries_of(self, truth: Indices, score: Floats, credit: Floats, false: Indices, category: Indices) -> Entries:
+        """Put together the entries of all classes.
 
         Args:
             truth: (e,) ground truth of each entry that may have credit.
@@ -232,31 +239,33 @@ class Scorer:
             false: (f,) predictions that are false positives.
             category: (f,) of which class.
         """
-        options = self.options
-        entries = (
-            np.concatenate([self.hoi[truth], category]),
-            np.concatenate([score, self.task.predictions.score[false]]),
-            np.concatenate([credit, np.zeros(len(false))]),
+        entries = Entries(
+            category=np.concatenate([self.hoi[truth], category]),
+            image=np.concatenate([self.truth_image[truth], self.task.image[false]]),
+            score=np.concatenate([score, self.task.predictions.score[false]]),
+            credit=np.concatenate([credit, np.zeros(len(false))]),
+            truth_category=self.hoi,
+            truth_image=self.truth_image,
+            counted=self.counted,
+            rare=self.task.truth.classes.rare,
+            rule=Rule.of(self.options),
         )
-        if options.ties is Ties.INPUT:
-            image = np.concatenate([self.truth_image[truth], self.task.image[false]])
-            place = np.concatenate([truth, len(self.hoi) + false])
-            order = np.lexsort((place, image))
-            entries = (entries[0][order], entries[1][order], entries[2][order])
-        return class_scores(
-            *entries,
-            self.truths,
-            interpolation=options.ap,
-            ties=options.ties,
-            epsilon=GRID_TOLERANCE if options.ap in GRIDS else EPSILON,
-        )
+        if self.options.ties is not Ties.INPUT:
+            return entries
+        order = np.lexsort((np.concatenate([truth, len(self.hoi) + false]), entries.image))
+        columns = {name: getattr(entries, name)[order] for name in ("category", "image", "score", "credit")}
+        return replace(entries, **columns)
+
+    def map(self) -> float | None:
+        """SHOE-mAP alone, as the semantic score has it."""
+        return self.entries(self.match(self.map_rows)).means().map
 
     def f1(self, matches: Matches) -> tuple[Floats, Mask]:
         """Algorithm 2, lines 9-36: F1 per class, and which classes are in the mean."""
         classes, matched = len(self.truths), matches.prediction >= 0
         true = np.bincount(self.hoi, weights=matches.sigma, minlength=classes)
         false = np.bincount(self.hoi[matched], weights=1 - matches.sigma[matched], minlength=classes)
-        false += np.bincount(matches.charged[matches.charged >= 0], minlength=classes)
+        false += np.bincount(matches.false_positive_of[matches.false_positive_of >= 0], minlength=classes)
         found = np.bincount(self.hoi[matched], minlength=classes)
         return self.f1_of(true, false, self.truths - found)
 
@@ -271,7 +280,7 @@ class Scorer:
         return f1, self.truths > 0
 
 
-def _rows(task: Task, meaning: Meaning, options: SemanticOptions) -> Indices:
+def _rows(task: Task, similarities: HoiSimilarity, options: SemanticOptions) -> Indices:
     """Rows of the predictions that take part, ascending."""
     predictions, classes = task.predictions, task.truth.classes
     keep = task.image >= 0
@@ -280,7 +289,7 @@ def _rows(task: Task, meaning: Meaning, options: SemanticOptions) -> Indices:
         silent_words = np.array([v >= 0 and classes.verbs[v] in silent for v in task.verb_label], bool)
         keep &= ~silent_words[predictions.verb]
     if options.unrated == "drop":
-        keep &= meaning.rated_verbs[predictions.verb] & meaning.rated_objects[predictions.object]
+        keep &= similarities.rated_verbs[predictions.verb] & similarities.rated_objects[predictions.object]
     rows = np.flatnonzero(keep)
     if options.cap is not None:
         rows = rows[best_of_each(task.image[rows], predictions.score[rows], options.cap)]

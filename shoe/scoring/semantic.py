@@ -8,9 +8,9 @@ import numpy as np
 
 from shoe.core.arrays import Floats
 from shoe.matching.task import Task
-from shoe.protocols.options import SemanticOptions
-from shoe.scoring.meaning import Meaning
-from shoe.scoring.ranking import mean_over
+from shoe.protocols.options import SemanticOptions, Ties
+from shoe.scoring.entries import mean_over
+from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.scorer import Matches, Scorer
 
 
@@ -47,9 +47,9 @@ class SemanticResult:
     tied_share: float | None
 
 
-def semantic_score(task: Task, meaning: Meaning, options: SemanticOptions) -> SemanticResult:
+def semantic_score(task: Task, similarities: HoiSimilarity, options: SemanticOptions) -> SemanticResult:
     """Score predictions by meaning. Scores must be in 0..1 (docs/protocols.md A6)."""
-    return result_of(Scorer(task, meaning, options))
+    return result_of(Scorer(task, similarities, options))
 
 
 def result_of(scorer: Scorer) -> SemanticResult:
@@ -57,15 +57,21 @@ def result_of(scorer: Scorer) -> SemanticResult:
     task, options = scorer.task, scorer.options
     for_map, for_f1 = scorer.map_rows, scorer.f1_rows
     matches = scorer.match(for_map)
-    scores, tied_share = scorer.average_precision(matches)
+    entries = scorer.entries(matches)
+    scores = entries.scores()
+    in_mean = scores.in_mean
     f1_matches = matches if len(for_f1) == len(for_map) and (for_f1 == for_map).all() else scorer.match(for_f1)
     f1, f1_mean = scorer.f1(f1_matches)
 
-    in_mean = scorer.in_mean
     worst, best = mean_over(scores.worst, in_mean), mean_over(scores.best, in_mean)
-    bounds = None if worst is None or best is None or options.ties == "input" else (worst, best)
+    bounds = None if worst is None or best is None or options.ties is Ties.INPUT else (worst, best)
+    # Entries may also be of missed ground truths, which are no predictions.
+    false = np.append(scorer.truths > 0, False)[matches.false_positive_of]
+    ranked = int((matches.prediction >= 0).sum() + false.sum())
     missed = scorer.truth_rows[f1_matches.prediction[scorer.truth_rows] < 0]
-    misses = (f1_matches.charged >= 0).sum() if options.prediction_misses == "charged" else len(f1_matches.unmatched)
+    unmatched = len(f1_matches.unmatched)
+    if options.prediction_misses == "charged":
+        unmatched = int((f1_matches.false_positive_of >= 0).sum())
     return SemanticResult(
         options=options,
         matches=matches,
@@ -77,13 +83,7 @@ def result_of(scorer: Scorer) -> SemanticResult:
         map_interactions=mean_over(scores.ap, in_mean & ~task.truth.classes.no_interaction),
         mf1=mean_over(f1, f1_mean),
         gt_miss_rate=len(missed) / len(scorer.truth_rows) if len(scorer.truth_rows) else None,
-        prediction_miss_rate=float(misses) / len(for_f1) if len(for_f1) else None,
+        prediction_miss_rate=unmatched / len(for_f1) if len(for_f1) else None,
         classes=int(in_mean.sum()),
-        tied_share=tied_share,
+        tied_share=min(1.0, scores.tied / ranked) if ranked else None,
     )
-
-
-def map_of(scorer: Scorer) -> float | None:
-    """SHOE-mAP alone, as :func:`result_of` has it."""
-    scores, _ = scorer.average_precision(scorer.match(scorer.map_rows))
-    return mean_over(scores.ap, scorer.in_mean)

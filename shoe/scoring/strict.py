@@ -14,7 +14,7 @@ from shoe.matching.nms import pair_nms
 from shoe.matching.strict import true_positives
 from shoe.matching.task import Task
 from shoe.protocols.options import StrictOptions, Ties
-from shoe.scoring.ranking import class_scores, mean_over
+from shoe.scoring.entries import Entries, Rule, mean_over
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +27,7 @@ class StrictResult:
         recall: (K,) recall of all predictions, NaN likewise.
         map, map_rare, map_non_rare, max_recall: means over classes.
         classes: number of classes in the mean over all.
-        entries: predictions that were ranked; the rest are on unknown or left-out images, cut, or no class in the mean.
+        ranked: predictions that were ranked; the rest are on unknown or left-out images, cut, or no class in the mean.
         tied_share: share of the ranked predictions whose score another of their class has.
     """
 
@@ -39,42 +39,51 @@ class StrictResult:
     map_non_rare: float | None
     max_recall: float | None
     classes: int
-    entries: int
+    ranked: int
     tied_share: float | None
 
 
 def strict_score(task: Task, options: StrictOptions) -> StrictResult:
     """Score predictions under one protocol (docs/protocols.md 1 to 3, 5, 8.5)."""
-    truth, classes = task.truth, task.truth.classes
-    counted = ~classes.no_interaction if options.no_interaction == "exclude" else np.ones(len(classes), bool)
-    truths = np.where(counted, truth.triplets_per_class, 0)
-    entries = _entries(task, options, truths)
-    hoi = task.hoi[entries]
-
-    credit = np.zeros(len(entries))
-    credit[true_positives(task, entries, options)] = 1.0
-    scores = class_scores(
-        hoi, task.predictions.score[entries], credit, truths, interpolation=options.ap, ties=options.ties
-    )
-    in_mean = counted if options.truthless == "zero" else truths > 0
-    if options.zero_tp == "skip":
-        in_mean = in_mean & ((scores.entries == 0) | (scores.recall > 0))
-    in_parts = in_mean & (scores.entries > 0) if options.unpredicted == "full-only" else in_mean
+    entries = strict_entries(task, options)
+    scores = entries.scores()
+    means = scores.means(entries.rare)
+    ranked = len(entries.category)
     return StrictResult(
         options=options,
-        ap=np.where(in_mean, scores.ap, np.nan),
-        recall=np.where(in_mean, scores.recall, np.nan),
-        map=mean_over(scores.ap, in_mean),
-        map_rare=mean_over(scores.ap, in_parts & classes.rare),
-        map_non_rare=mean_over(scores.ap, in_parts & ~classes.rare),
-        max_recall=mean_over(scores.recall, in_mean),
-        classes=int(in_mean.sum()),
-        entries=len(entries),
-        tied_share=scores.tied / len(entries) if len(entries) else None,
+        ap=np.where(scores.in_mean, scores.ap, np.nan),
+        recall=np.where(scores.in_mean, scores.recall, np.nan),
+        map=means.map,
+        map_rare=means.map_rare,
+        map_non_rare=means.map_non_rare,
+        max_recall=mean_over(scores.recall, scores.in_mean),
+        classes=int(scores.in_mean.sum()),
+        ranked=ranked,
+        tied_share=scores.tied / ranked if ranked else None,
     )
 
 
-def _entries(task: Task, options: StrictOptions, truths: Indices) -> Indices:
+def strict_entries(task: Task, options: StrictOptions) -> Entries:
+    """The entries that a protocol ranks: each prediction under its own class, with credit 1 for a true positive."""
+    truth, classes = task.truth, task.truth.classes
+    counted = ~classes.no_interaction if options.no_interaction == "exclude" else np.ones(len(classes), bool)
+    rows = _rows(task, options, np.where(counted, truth.triplets_per_class, 0))
+    credit = np.zeros(len(rows))
+    credit[true_positives(task, rows, options)] = 1.0
+    return Entries(
+        category=task.hoi[rows],
+        image=task.image[rows],
+        score=task.predictions.score[rows],
+        credit=credit,
+        truth_category=truth.hoi,
+        truth_image=truth.interactions.image,
+        counted=counted,
+        rare=classes.rare,
+        rule=Rule.of(options),
+    )
+
+
+def _rows(task: Task, options: StrictOptions, truths: Indices) -> Indices:
     """Rows of the predictions that are ranked, in the truth's order of images."""
     image = task.image
     rows = np.flatnonzero(image >= 0)

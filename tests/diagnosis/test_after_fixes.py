@@ -6,10 +6,10 @@ from hypothesis import given, settings
 
 from shoe.core.coordinates import Coordinates
 from shoe.diagnosis.after_fixes import Tables
-from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.oracles import NAMES
 from shoe.matching.task import Task
+from shoe.scoring.entries import Means
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.by_hand import AWAY, O1, P1, comparable, diagnosed, image
 from tests.diagnosis.test_worked_example import SCENES

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from shoe.core.coordinates import Coordinates
 from shoe.core.interactions import Interactions
 from shoe.core.seeded import random_numbers
-from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.types import ErrorType, TruthStatus
 from shoe.diagnosis.variants import VARIANTS
 from shoe.matching.task import Task
+from shoe.scoring.entries import Means
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import Variant, diagnosed, error_types, matches
 from tests.oracles.diagnosis_fixes import ORACLES, Candidate, Choose, best_case, missed_truths

@@ -14,7 +14,7 @@ from shoe.matching.task import Task
 from shoe.protocols.named import SEMANTIC
 from shoe.protocols.options import Interpolation
 from shoe.scoring.average_precision import EPSILON, average_precision
-from shoe.scoring.score import build_meaning
+from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.similarity import load_similarity
 from tests.diagnosis.by_hand import CLASSES, comparable
@@ -72,9 +72,9 @@ def ranked(found: list[ImageScene], protocol: str) -> tuple[Scorer, Matches, Flo
     """A scorer under the shipped map, its matches, and their similarities if only exact matches of words counted."""
     truth, predictions = to_tables(found, CLASSES)
     task, options = Task(predictions, truth), SEMANTIC[protocol]
-    scorer = Scorer(task, build_meaning(task, load_similarity("hico-det"), options), options)
+    scorer = Scorer(task, HoiSimilarity.of(task, load_similarity("hico-det"), options), options)
     matches = scorer.match(scorer.map_rows)
-    equal, start = exact_matches(task, scorer.meaning), np.zeros(len(matches.sigma))
+    equal, start = exact_matches(task, scorer.similarities), np.zeros(len(matches.sigma))
     hit = np.flatnonzero(matches.prediction >= 0)
     rows = matches.prediction[hit]
     start[hit] = equal.sigma(scorer.hoi[hit], predictions.verb[rows], predictions.object[rows])
@@ -92,7 +92,7 @@ def test_gains_add_up_to_the_difference(protocol: str, found: list[ImageScene]) 
     assert (gains[matches.sigma == start] == 0).all()
     hits = matches.prediction[matches.prediction >= 0]
     if scorer.in_mean.any() and (scorer.task.predictions.score[hits] > 0).all():
-        ends = (scorer.average_precision(m)[0].ap for m in (matches, replace(matches, sigma=start)))
+        ends = (scorer.entries(m).scores().ap for m in (matches, replace(matches, sigma=start)))
         high, low = (float(ap[scorer.in_mean].mean()) for ap in ends)
         # Corners of the envelope between two points of the way, and drawn orders of ties, leave some of it open.
         assert gains.sum() == pytest.approx(high - low, rel=0.05, abs=1e-6)
@@ -102,7 +102,7 @@ def test_only_a_label_and_its_inflections_are_exact_matches() -> None:
     truth, predictions = to_tables([], CLASSES)
     words = replace(predictions, verbs=("riding", "gallop"), objects=("horses", "pony", "person"))
     task = Task(words, truth)
-    meaning = build_meaning(task, load_similarity("hico-det"), SEMANTIC["shoe"])
+    meaning = HoiSimilarity.of(task, load_similarity("hico-det"), SEMANTIC["shoe"])
     equal = exact_matches(task, meaning)
     ride, horse = CLASSES.verbs.index("ride"), CLASSES.objects.index("horse")
     assert (equal.verbs.values[meaning.verb_row] == np.stack([CLASSES.verb == ride, CLASSES.verb < 0], axis=1)).all()

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from shoe.benchmarks import read_ground_truth
 from shoe.core.errors import OptionError
 from shoe.diagnosis.after_fixes import Tables
-from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import diagnose
 from shoe.diagnosis.oracles import NAMES
+from shoe.scoring.entries import Means
 from shoe.scoring.score import score
 from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, comparable, diagnosed, image
 from tests.diagnosis.meanings import read_for_meaning, write_hand_map

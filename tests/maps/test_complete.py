@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks import read_ground_truth
 from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.evidence.charges import charges_of
+from shoe.evidence.intervals import false_positives
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.names import ids_of, names_of
 from shoe.maps.complete import OPTIONS, Completion, Spent, Why, complete
@@ -25,8 +25,7 @@ from shoe.maps.draft import Pair, begun
 from shoe.matching.task import Task
 from shoe.predictions import read_predictions
 from shoe.rating.planning import plan_needed
-from shoe.scoring.ranking import mean_over
-from shoe.scoring.score import build_meaning
+from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import semantic_score
 from shoe.similarity import RatedPairs, Rater, Similarity, SimilarityMap, WordNetSimilarity
@@ -141,14 +140,13 @@ def test_it_ends_inside_the_tolerance_after_few_questions_asked_once(task: Task,
     assert last.rated == stand_in.asked.total() == sum(state.asked for state in found.rounds)
     needed = sum(len(plan) for plan in plan_needed(task.truth.classes, [task.predictions]).values())
     assert last.rated * 20 < needed
-    today = build_meaning(task, loaded(tmp_path), OPTIONS)
+    today = HoiSimilarity.of(task, loaded(tmp_path), OPTIONS)
     assert semantic_score(task, today, OPTIONS).map == last.score
-    # What the whole table says of credit and matches is inside; what it charges leftovers to is not bounded.
-    whole = Scorer(task, build_meaning(task, Whole(), OPTIONS), OPTIONS)
+    # What the whole table says of credit and matches is inside; of which class false positives are is not bounded.
+    whole = Scorer(task, HoiSimilarity.of(task, Whole(), OPTIONS), OPTIONS)
     matches = whole.match(whole.map_rows)
-    charged = charges_of(whole, today, matches.unmatched).category
-    scores, _ = whole.average_precision(replace(matches, charged=charged))
-    score = mean_over(scores.ap, whole.in_mean)
+    category = false_positives(whole, today, matches.unmatched).category
+    score = whole.entries(replace(matches, false_positive_of=category)).means().map
     assert score is not None
     assert last.interval[0] <= score <= last.interval[1]
 

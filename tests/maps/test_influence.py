@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 import shoe
-from shoe.evidence.bounds import Prospects, precision_bounds
-from shoe.evidence.completions import completions_of
+from shoe.evidence.imputation import imputation_of
+from shoe.evidence.intervals import OpenScore, precision_bounds
 from shoe.maps.complete import OPTIONS
 from shoe.maps.influence import by_charges, by_credit
 from shoe.scoring.scorer import Scorer
@@ -26,7 +26,7 @@ def on_pair(verb: str, noun: str = "horse") -> Triplet:
     return Triplet(HUMAN, THING, verb, noun)
 
 
-def prospects_of(folder: Path, scenes: Sequence[tuple[list[Triplet], list[Triplet]]], rows: Rows) -> Prospects:
+def prospects_of(folder: Path, scenes: Sequence[tuple[list[Triplet], list[Triplet]]], rows: Rows) -> OpenScore:
     made(folder / "map", rows)
     images = [
         ImageScene(f"HICO_test2015_{number:08d}.jpg", truth=truth, predictions=said)
@@ -34,15 +34,15 @@ def prospects_of(folder: Path, scenes: Sequence[tuple[list[Triplet], list[Triple
     ]
     truth, predictions = to_tables(images, small_classes())
     report = shoe.score(predictions, truth, similarity=folder / "map", protocols=["shoe"])
-    assert report.meaning is not None
-    completions = completions_of(report.task, report.meaning, OPTIONS)
-    assert completions is not None
-    scorer = Scorer(report.task, completions.low, OPTIONS)
-    return Prospects.of(scorer, completions, scorer.map_rows)
+    assert report.similarities is not None
+    imputation = imputation_of(report.task, report.similarities, OPTIONS)
+    assert imputation is not None
+    scorer = Scorer(report.task, imputation.low, OPTIONS)
+    return OpenScore.of(scorer, imputation, scorer.map_rows)
 
 
-def chosen(prospects: Prospects, *, credit: bool, most: int = 1 << 40) -> set[tuple[str, str]]:
-    lookups = {"verb": prospects.completions.verbs, "object": prospects.completions.objects}
+def chosen(prospects: OpenScore, *, credit: bool, most: int = 1 << 40) -> set[tuple[str, str]]:
+    lookups = {"verb": prospects.imputation.verbs, "object": prospects.imputation.objects}
     askable = {part: of_part.unrated for part, of_part in lookups.items()}
     if credit:
         masks = by_credit(prospects, precision_bounds(prospects, prospects.today), askable, most)  # type: ignore[arg-type]

@@ -10,9 +10,9 @@ import numpy as np
 
 from shoe.benchmarks.truth import read_ground_truth
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import Diagnosis, diagnose
 from shoe.predictions import read_predictions
+from shoe.scoring.entries import Means
 
 NAMES = (
     "cdn_r50",

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.errors import InputError
-from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.interactions import NegativeAp
 from shoe.diagnosis.oracles import ERRORS, GROUPS
 from shoe.plots import figures
@@ -23,6 +22,7 @@ from shoe.plots.bars import error_bars, pair_bars
 from shoe.plots.confusions import Cell, confusion_map
 from shoe.plots.figures import draw_figures, sweep_curves
 from shoe.plots.style import file_name, in_font, label, save, width_of
+from shoe.scoring.entries import Means
 from tests.plots.drawn import assert_readable
 from tests.plots.models import NAMES, altered, diagnosed, some
 

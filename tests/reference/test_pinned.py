@@ -15,7 +15,7 @@ DATA = Path(shoe.__file__).parent / "demo" / "data"
 PINNED: dict[str, dict[str, float]] = json.loads(
     (Path(__file__).parent.parent / "data" / "reference" / "demo_figures.json").read_bytes()
 )
-COMMANDS = {"score": ["score", "--protocol", "all"], "diagnose": ["diagnose"]}
+COMMANDS = {"score": ["score", "--protocol", "all", "--bounds"], "diagnose": ["diagnose"]}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

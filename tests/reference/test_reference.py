@@ -305,7 +305,7 @@ def strict_figures(
         "images": len(truth.interactions.images),
         "truths": len(truth.interactions),
         "predictions": len(predictions),
-        "ranked": result.entries,
+        "ranked": result.ranked,
         "true_positives": true_positives(result, truth),
     }
 

@@ -15,7 +15,6 @@ import pytest
 from rich.console import Console
 
 from shoe.benchmarks.truth import GroundTruth
-from shoe.diagnosis.deltas import Means
 from shoe.diagnosis.diagnose import diagnose_pairs
 from shoe.diagnosis.interactions import InteractionMap, NegativeAp
 from shoe.diagnosis.oracles import ERRORS, NAMES
@@ -24,6 +23,7 @@ from shoe.predictions.pair_predictions import pairs_of
 from shoe.report.diagnosis_json import Models, as_dict, as_json
 from shoe.report.diagnosis_semantics import RELATIONS
 from shoe.report.diagnosis_terminal import print_diagnoses, verdict
+from shoe.scoring.entries import Means
 from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, diagnosed, image
 from tests.diagnosis.meanings import write_hand_map
 from tests.oracles.model import Triplet

@@ -11,7 +11,7 @@ from shoe.lexicon.expressions import Part
 from shoe.matching.task import Task
 from shoe.protocols.named import SEMANTIC
 from shoe.protocols.options import changed
-from shoe.scoring.meaning import Meaning
+from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.scoring.strict import StrictResult, strict_score
 from shoe.similarity.table import Basis, SimilarityTable
@@ -40,9 +40,9 @@ def fast_strict(task: Task, protocol: str, options: Sequence[str] = ()) -> Stric
     return strict_score(task, changed(chosen, options))
 
 
-def toy_meaning(
+def toy_similarities(
     task: Task, verb: Similarity, noun: Similarity, how: str = "arithmetic", weight: float = 0.5
-) -> Meaning:
+) -> HoiSimilarity:
     """The fast side's tables, filled from an oracle's similarity functions: one row a class."""
     classes = task.truth.classes
     every = np.arange(len(classes))
@@ -56,7 +56,7 @@ def toy_meaning(
             unresolved=(),
         )
 
-    return Meaning(
+    return HoiSimilarity(
         verbs=table("verb", verb, task.predictions.verbs),
         objects=table("object", noun, task.predictions.objects),
         verb_row=every,
@@ -72,7 +72,7 @@ def fast_semantic(
     task: Task, verb: Similarity, noun: Similarity, options: dict[str, str], protocol: str = "shoe"
 ) -> SemanticResult:
     chosen = changed(SEMANTIC[protocol], [f"{name}={value}" for name, value in options.items()])
-    return semantic_score(task, toy_meaning(task, verb, noun, chosen.combine, chosen.weight), chosen)
+    return semantic_score(task, toy_similarities(task, verb, noun, chosen.combine, chosen.weight), chosen)
 
 
 def same(fast: NDArray[np.float64], slow: Sequence[float | None]) -> None:

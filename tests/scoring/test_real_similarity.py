@@ -217,11 +217,11 @@ def test_real_similarities_agree_with_the_oracle(options: dict[str, str]) -> Non
 def test_the_scorer_uses_these_similarities_for_every_class_and_word(options: dict[str, str]) -> None:
     """Figures rest on the few cells that a match or a charge meets; here are all."""
     report = fast(SCENES, "hico-det", options)
-    meaning, words = report.meaning, report.predictions
-    assert meaning is not None
+    found, words = report.similarities, report.predictions
+    assert found is not None
     for part, said, table, row in (
-        ("verb", words.verbs, meaning.verbs, meaning.verb_row),
-        ("object", words.objects, meaning.objects, meaning.object_row),
+        ("verb", words.verbs, found.verbs, found.verb_row),
+        ("object", words.objects, found.objects, found.object_row),
     ):
         expected = similarity_of(cast(Part, part), said, "hico-det", options)
         every = [[expected(hoi, word) for word in said] for hoi in range(len(CLASSES))]

@@ -9,44 +9,44 @@ from hypothesis import strategies as st
 
 from shoe.protocols.options import Interpolation, Ties
 from shoe.scoring.average_precision import GRID_TOLERANCE, average_precision
-from shoe.scoring.ranking import ClassScores, class_scores
+from shoe.scoring.ranking import RankedLists, ranked_lists
 from shoe.scoring.tied_orders import TiedList
 from tests.oracles.average_precision import Method, expected_ap
 
 
-def scores(credit: list[float], classes: int = 1, size: int | None = None) -> ClassScores:
+def scores(credit: list[float], classes: int = 1, size: int | None = None) -> RankedLists:
     """Classes alike: one score for all entries, some of them credited."""
     size = size or len(credit)
     one = np.zeros(size)
     one[: len(credit)] = credit
-    return class_scores(
+    return ranked_lists(
         np.repeat(np.arange(classes), size),
         np.ones(classes * size),
         np.tile(one, classes),
         np.full(classes, max(1, int(np.count_nonzero(one)))),
-        interpolation=Interpolation.ALL_POINTS,
+        ap=Interpolation.ALL_POINTS,
         ties=Ties.EXPECTED,
         epsilon=1e-8,
     )
 
 
-def mean_over_single_places(size: int) -> float:
-    """AP of one truth among ``size`` equally scored entries: 1/place, each place equally likely."""
-    return sum(1 / place for place in range(1, size + 1)) / size
+def mean_over_single_ranks(size: int) -> float:
+    """AP of one truth among ``size`` equally scored entries: 1/rank, each rank equally likely."""
+    return sum(1 / rank for rank in range(1, size + 1)) / size
 
 
 @pytest.mark.parametrize("size", [2, 50, 5040])
 def test_one_hit_is_listed_exactly(size: int) -> None:
     found = scores([1.0], size=size)
     assert found.error[0] == 0
-    assert found.ap[0] == pytest.approx(mean_over_single_places(size), abs=1e-7)
+    assert found.ap[0] == pytest.approx(mean_over_single_ranks(size), abs=1e-7)
 
 
 def test_the_mean_over_drawn_orders_is_as_near_as_its_error_says() -> None:
     """Many classes with one hit among 6,000, which is drawn, against the sum that is known."""
     classes = 200
     found = scores([1.0], classes, size=6000)
-    truth = mean_over_single_places(6000)
+    truth = mean_over_single_ranks(6000)
     error = math.sqrt((found.error**2).sum()) / classes
     assert error > 0
     assert abs(found.ap.mean() - truth) < 4 * error
@@ -85,12 +85,12 @@ def test_mean_and_bounds_agree_with_all_orders(entries: list[tuple[float, int]],
     labels = [(score, steps / 20) for score, steps in entries]
     truths = sum(credit > 0 for _, credit in labels) + extra
     slow = expected_ap(labels, truths, method)
-    fast = class_scores(
+    fast = ranked_lists(
         np.zeros(len(labels), int),
         np.array([score for score, _ in labels]),
         np.array([credit for _, credit in labels]),
         np.array([truths]),
-        interpolation=Interpolation(method),
+        ap=Interpolation(method),
         ties=Ties.EXPECTED,
         epsilon=GRID_TOLERANCE if "point" in method and method != "all-points" else 1e-8,
     )

@@ -18,6 +18,7 @@ def evaluated(predictions: Path | None, ground_truth: Path | None, map_name: str
         InputError: for a file that is broken.
     """
     from shoe.core.errors import OptionError
+    from shoe.evidence.facts import box_check
     from shoe.maps.effect import scored
 
     if predictions is None and ground_truth is None:
@@ -28,6 +29,6 @@ def evaluated(predictions: Path | None, ground_truth: Path | None, map_name: str
     report = scored(predictions, ground_truth, map_name, dataset)
     notes = report.notes
     lines = [f"{predictions}: {notes.summary()}", *notes.lines()] if notes else []
-    for line in [*lines, *report.boxes.lines()]:
+    for line in [*lines, *box_check(report).lines()]:
         print(line, file=sys.stderr)
     return report

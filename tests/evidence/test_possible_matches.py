@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.evidence.outlook import Outlook, any_maximal, in_file_order
+from shoe.evidence.possible_matches import Outcomes, any_maximal, in_file_order
 from shoe.matching.assign import assign
 from shoe.matching.overlaps import Overlaps
 
@@ -21,7 +21,7 @@ class Case:
         rng = np.random.default_rng(seed)
         sizes = rng.integers(1, 4, size=(rng.integers(1, 4), 2))
         self.image = np.repeat(np.arange(len(sizes)), sizes[:, 0])
-        self.place = np.concatenate([np.arange(n) for n in sizes[:, 0]])
+        self.turn = np.concatenate([np.arange(n) for n in sizes[:, 0]])
         prediction_image = np.repeat(np.arange(len(sizes)), sizes[:, 1])
         self.score = rng.choice([0.5, 0.5, 0.9], len(prediction_image))
         self.word = rng.integers(0, 3, len(prediction_image))
@@ -42,7 +42,7 @@ class Case:
     def may(self, sigma: np.typing.NDArray[np.float64]) -> np.typing.NDArray[np.bool_]:
         return np.asarray(sigma > self.floor, bool)
 
-    def outlook(self, method: str) -> Outlook:
+    def outcomes(self, method: str) -> Outcomes:
         kept = self.may(self.high)
         pairs, low, high = self.pairs.select(kept), self.low[kept], self.high[kept]
         if method != "greedy-gt" or not len(low):
@@ -55,25 +55,25 @@ class Case:
                 self.may(low),
                 self.score[pairs.prediction],
                 self.word[pairs.prediction],
-                self.place,
+                self.turn,
                 len(self.score),
             )
         possible = np.zeros(len(self.low), bool)
         possible[kept] = found.possible
-        return Outlook(possible, found.sure, found.least, found.left, found.surely_left)
+        return Outcomes(possible, found.sure, found.least, found.maybe_unmatched, found.surely_unmatched)
 
     def matched(self, sigma: np.typing.NDArray[np.float64], method: str) -> np.typing.NDArray[np.int64]:
         """Indices of the pairs that these similarities match."""
         kept = np.flatnonzero(self.may(sigma))
         pairs = self.pairs.select(kept)
         score = self.score[pairs.prediction]
-        return kept[assign(pairs.truth, pairs.prediction, sigma[kept], score, self.image, self.place, score, method)]
+        return kept[assign(pairs.truth, pairs.prediction, sigma[kept], score, self.image, self.turn, score, method)]
 
 
 @given(st.integers(0, 1 << 32), st.sampled_from(["greedy-gt", "best-first", "hungarian", "confidence"]))
 def test_nothing_happens_that_was_not_expected(seed: int, method: str) -> None:
     case = Case(seed)
-    expected = case.outlook(method)
+    expected = case.outcomes(method)
     for _ in range(8):
         sigma = case.drawn()
         chosen = case.matched(sigma, method)
@@ -83,8 +83,8 @@ def test_nothing_happens_that_was_not_expected(seed: int, method: str) -> None:
         left[case.pairs.prediction[chosen]] = False
         assert expected.possible[chosen].all()
         assert found[expected.sure].all()
-        assert (expected.left | ~left).all()
-        assert left[expected.surely_left].all()
+        assert (expected.maybe_unmatched | ~left).all()
+        assert left[expected.surely_unmatched].all()
         least = expected.least[case.pairs.truth[chosen]]
         assert (sigma[chosen] >= least).all()
 
@@ -93,15 +93,15 @@ def test_nothing_happens_that_was_not_expected(seed: int, method: str) -> None:
 def test_what_is_known_is_expected_and_nothing_else(seed: int) -> None:
     case = Case(seed)
     case.high = case.low
-    expected = case.outlook("greedy-gt")
+    expected = case.outcomes("greedy-gt")
     chosen = case.matched(case.low, "greedy-gt")
     assert np.flatnonzero(expected.possible).tolist() == chosen.tolist()
-    np.testing.assert_array_equal(expected.left, expected.surely_left)
+    np.testing.assert_array_equal(expected.maybe_unmatched, expected.surely_unmatched)
     assert np.flatnonzero(expected.sure).tolist() == case.pairs.truth[chosen].tolist()
     np.testing.assert_array_equal(expected.least[case.pairs.truth[chosen]], case.low[chosen])
 
 
-def one_truth(low: list[float], high: list[float], words: list[int], scores: list[float]) -> Outlook:
+def one_truth(low: list[float], high: list[float], words: list[int], scores: list[float]) -> Outcomes:
     count = len(low)
     pairs = Overlaps(np.zeros(count, np.int64), np.arange(count), *np.ones((2, count)))
     return in_file_order(
@@ -133,5 +133,5 @@ def test_who_may_win_one_ground_truth(
     assert found.possible.tolist() == possible
     assert found.sure.tolist() == [True]
     assert found.least.tolist() == [max(low)]
-    assert found.surely_left.tolist() == [not p for p in possible]
-    assert found.left.tolist() == ([not p for p in possible] if sum(possible) == 1 else [True, True])
+    assert found.surely_unmatched.tolist() == [not p for p in possible]
+    assert found.maybe_unmatched.tolist() == ([not p for p in possible] if sum(possible) == 1 else [True, True])

@@ -1,4 +1,4 @@
-"""Bounds of a score under a map with gaps: by hand, against completions drawn at random, and on real annotations."""
+"""Bounds of a score under a map with gaps: by hand, against imputed values drawn at random, and on real annotations."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ import shoe
 from shoe.benchmarks import read_ground_truth
 from shoe.core.arrays import Indices
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.evidence.bounds import Prospects, f1_bounds, interval_of, precision_bounds
-from shoe.evidence.charges import charges_of, rivals_of
-from shoe.evidence.completions import Completions, completions_of
+from shoe.evidence import bounds, spread
+from shoe.evidence.imputation import Imputation, imputation_of
+from shoe.evidence.intervals import OpenScore, f1_bounds, false_positives, interval_of, other_class, precision_bounds
 from shoe.matching.task import Task
 from shoe.predictions import read_predictions
 from shoe.protocols.named import SEMANTIC
 from shoe.protocols.options import SemanticOptions, changed
-from shoe.scoring.meaning import Meaning
-from shoe.scoring.ranking import mean_over
-from shoe.scoring.score import Report, build_meaning
+from shoe.scoring.entries import mean_over
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.score import Report
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.scoring.semantic import semantic_score
-from tests.evidence.completing import Gappy, completed
+from tests.evidence.imputing import Gappy, completed
 from tests.maps.samples import Rows, made
 from tests.oracles.model import ImageScene, Triplet, to_tables
 from tests.oracles.scenes import random_scenes, small_classes
@@ -68,35 +68,35 @@ def scene_task(seed: int) -> Task:
     return Task(predictions, truth)
 
 
-def pinned(scorer: Scorer, rows: Indices, completions: Completions, seed: int) -> Matches:
-    """Match by a scorer's similarities; charge each leftover as today's map does, or to its rival, by chance."""
+def pinned(scorer: Scorer, rows: Indices, imputation: Imputation, seed: int) -> Matches:
+    """Match by a scorer's similarities; false positives are of today's class, or of the other possible one."""
     matches = scorer.match(rows)
-    today = charges_of(scorer, completions.today, matches.unmatched)
-    rival = rivals_of(scorer, completions.guess, matches.unmatched, today)
+    today = false_positives(scorer, imputation.today, matches.unmatched)
+    other = other_class(scorer, imputation.guess, matches.unmatched, today)
     chance = np.random.default_rng(seed).random(len(matches.unmatched))
-    return replace(matches, charged=np.where(chance < (seed % 3) / 2, rival.category, today.category))
+    return replace(matches, false_positive_of=np.where(chance < (seed % 3) / 2, other.category, today.category))
 
 
-def outside(task: Task, today: Meaning, options: SemanticOptions, seeds: Sequence[int]) -> list[str]:
-    """What completions score outside their bounds, when leftovers are charged as the bounds expect."""
-    completions = completions_of(task, today, options)
-    if completions is None:
+def outside(task: Task, today: HoiSimilarity, options: SemanticOptions, seeds: Sequence[int]) -> list[str]:
+    """What drawn values score outside the bounds, when false positives are of the classes that the bounds expect."""
+    imputation = imputation_of(task, today, options)
+    if imputation is None:
         return []
-    low = Scorer(task, completions.low, options)
-    for_map, for_f1 = (Prospects.of(low, completions, rows) for rows in (low.map_rows, low.f1_rows))
-    lowest, highest = precision_bounds(for_map, for_map.rival)
+    low = Scorer(task, imputation.low, options)
+    for_map, for_f1 = (OpenScore.of(low, imputation, rows) for rows in (low.map_rows, low.f1_rows))
+    lowest, highest = precision_bounds(for_map, for_map.other)
     low_f1, high_f1 = f1_bounds(for_f1)
     found = []
     for seed in seeds:
-        meaning = completed(task, today, options, seed)
-        found += [f"{seed}: similarities" for _ in range(not _between(completions, meaning))]
-        scorer = Scorer(task, meaning, options)
-        scores, _ = scorer.average_precision(pinned(scorer, scorer.map_rows, completions, seed))
+        similarities = completed(task, today, options, seed)
+        found += [f"{seed}: similarities" for _ in range(not _between(imputation, similarities))]
+        scorer = Scorer(task, similarities, options)
+        scores = scorer.entries(pinned(scorer, scorer.map_rows, imputation, seed)).scores()
         # Where there are too many orders of ties to list, they are drawn, and bounds are as sure as the draw.
         slack = 1e-9 + 6 * scores.error
         beyond = scorer.in_mean & ((scores.ap < lowest - slack) | (scores.ap > highest + slack))
         found += [f"{seed}: AP of class {k}" for k in np.flatnonzero(beyond)]
-        f1 = mean_over(*scorer.f1(pinned(scorer, scorer.f1_rows, completions, seed)))
+        f1 = mean_over(*scorer.f1(pinned(scorer, scorer.f1_rows, imputation, seed)))
         if f1 is not None and not _at_most(low_f1, f1) & _at_most(f1, high_f1):
             found.append(f"{seed}: F1 {f1}, {low_f1} to {high_f1}")
     return found
@@ -106,12 +106,12 @@ def _at_most(a: float | None, b: float | None) -> bool:
     return a is not None and b is not None and a <= b + 1e-9
 
 
-def _between(completions: Completions, meaning: Meaning) -> bool:
+def _between(imputation: Imputation, similarities: HoiSimilarity) -> bool:
     return all(
         (low.values <= found.values + 1e-12).all() and (found.values <= high.values + 1e-12).all()
         for low, found, high in (
-            (completions.low.verbs, meaning.verbs, completions.high.verbs),
-            (completions.low.objects, meaning.objects, completions.high.objects),
+            (imputation.low.verbs, similarities.verbs, imputation.high.verbs),
+            (imputation.low.objects, similarities.objects, imputation.high.objects),
         )
     )
 
@@ -119,9 +119,9 @@ def _between(completions: Completions, meaning: Meaning) -> bool:
 @pytest.mark.parametrize("settings_", SETTINGS, ids=" ".join)
 @settings(max_examples=8)
 @given(seed=st.integers(0, 1 << 20), share=st.sampled_from([0.0, 0.3, 0.7, 0.9]))
-def test_no_completion_scores_outside(settings_: list[str], seed: int, share: float) -> None:
+def test_no_drawn_values_score_outside(settings_: list[str], seed: int, share: float) -> None:
     task, options = scene_task(seed), changed(SEMANTIC["shoe"], settings_)
-    today = build_meaning(task, Gappy(seed, share), options)
+    today = HoiSimilarity.of(task, Gappy(seed, share), options)
     assert outside(task, today, options, range(seed, seed + 4)) == []
 
 
@@ -129,12 +129,12 @@ def test_no_completion_scores_outside(settings_: list[str], seed: int, share: fl
 @given(seed=st.integers(0, 1 << 20), share=st.sampled_from([0.0, 0.5, 0.9]), which=st.sampled_from(SETTINGS))
 def test_todays_score_is_inside(seed: int, share: float, which: list[str]) -> None:
     task, options = scene_task(seed), changed(SEMANTIC["shoe"], which)
-    today = build_meaning(task, Gappy(seed, share), options)
-    completions = completions_of(task, today, options)
+    today = HoiSimilarity.of(task, Gappy(seed, share), options)
+    imputation = imputation_of(task, today, options)
     result = semantic_score(task, today, options)
-    if completions is None or result.map is None or result.mf1 is None:
+    if imputation is None or result.map is None or result.mf1 is None:
         return
-    found = interval_of(task, completions, result)
+    found = interval_of(task, imputation, result)
     assert found.map is not None
     assert found.mf1 is not None
     assert found.map[0] <= result.map <= found.map[1]
@@ -162,7 +162,7 @@ REST = {f"ride.v.01 {sense}": (0, 0) for sense in ("range.v.04", "straddle.v.03"
 
 
 def test_one_match_may_be_worth_all_that_its_verb_may(tmp_path: Path) -> None:
-    found = report_of(tmp_path, RATED, [on_pair("ride")], [on_pair("straddle")]).interval
+    found = bounds(report_of(tmp_path, RATED, [on_pair("ride")], [on_pair("straddle")]))
     assert found is not None
     # One match of credit c: precision and recall are c; those of F1 are c and 1.
     assert found.map == pytest.approx((0.75**2, 1.0), abs=1e-6)
@@ -172,14 +172,14 @@ def test_one_match_may_be_worth_all_that_its_verb_may(tmp_path: Path) -> None:
 
 def test_who_is_better_in_any_case_leaves_nothing_open(tmp_path: Path) -> None:
     said = [on_pair("straddle", score=0.5), on_pair("ride", score=0.9)]
-    # "ride" is 1 in any case and more confident than "straddle", which is charged in any case, and below the match.
-    assert report_of(tmp_path, RATED, [on_pair("ride")], said).interval is None
+    # "ride" is 1 in any case and more confident than "straddle", which is a false positive below the match in any case.
+    assert bounds(report_of(tmp_path, RATED, [on_pair("ride")], said)) is None
 
 
-def test_a_leftover_that_may_match_is_an_open_charge(tmp_path: Path) -> None:
+def test_an_unmatched_prediction_that_may_match_is_an_open_false_positive(tmp_path: Path) -> None:
     said = [on_pair("straddle", score=0.9), on_pair("ride", score=0.5)]
-    found = report_of(tmp_path, RATED, [on_pair("ride")], said).interval
-    # "straddle" may be 1 as well and then matches before "ride", which is charged; else it is the charge, on top.
+    found = bounds(report_of(tmp_path, RATED, [on_pair("ride")], said))
+    # "straddle" may be 1 as well and then matches before "ride", which is the false positive; else it is, on top.
     assert found is not None
     assert found.map is not None
     assert found.map[0] <= 0.5
@@ -189,7 +189,7 @@ def test_a_leftover_that_may_match_is_an_open_charge(tmp_path: Path) -> None:
 
 def test_what_nobody_looks_up_keeps_nothing_open(tmp_path: Path) -> None:
     report = report_of(tmp_path, RATED | REST, [on_pair("ride")], [on_pair("straddle", "horse")])
-    assert report.interval is None
+    assert bounds(report) is None
 
 
 @pytest.mark.parametrize("similarity", ["identity", "path", "wup"])
@@ -197,23 +197,23 @@ def test_measures_leave_nothing_open(similarity: str) -> None:
     report = shoe.score(
         read_predictions(PREDICTIONS["free text"]), read_ground_truth(TRUTH), similarity=similarity, protocols=["shoe"]
     )
-    assert report.interval is None
-    assert report.spread is None
+    assert bounds(report) is None
+    assert spread(report) is None
 
 
 def test_there_are_no_bounds_where_ratings_decide_who_takes_part(tmp_path: Path) -> None:
-    assert report_of(tmp_path, RATED, [on_pair("ride")], [on_pair("straddle")], "unrated=drop").interval is None
+    assert bounds(report_of(tmp_path, RATED, [on_pair("ride")], [on_pair("straddle")], "unrated=drop")) is None
 
 
 def test_without_truth_or_predictions_there_is_nothing_to_bound(tmp_path: Path) -> None:
-    assert report_of(tmp_path, RATED, [], [on_pair("straddle")]).interval is None
-    assert report_of(tmp_path / "no predictions", RATED, [on_pair("ride")], []).interval is None
+    assert bounds(report_of(tmp_path, RATED, [], [on_pair("straddle")])) is None
+    assert bounds(report_of(tmp_path / "no predictions", RATED, [on_pair("ride")], [])) is None
 
 
 def test_the_packaged_map_holds_its_bounds_on_the_sample() -> None:
     task = Task(read_predictions(PREDICTIONS["free text"]), read_ground_truth(TRUTH))
     options = SEMANTIC["shoe"]
-    today = build_meaning(task, shoe.load_similarity("hico-det"), options)
+    today = HoiSimilarity.of(task, shoe.load_similarity("hico-det"), options)
     assert outside(task, today, options, range(8)) == []
 
 
@@ -222,7 +222,7 @@ def test_the_packaged_map_holds_its_bounds_on_the_test_set(shared_data: Path) ->
     truth = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
     said = to_words(truth)
     task, options = Task(said, truth), SEMANTIC["shoe"]
-    today = build_meaning(task, shoe.load_similarity("hico-det"), options)
+    today = HoiSimilarity.of(task, shoe.load_similarity("hico-det"), options)
     assert outside(task, today, options, range(3)) == []
 
 

@@ -22,7 +22,7 @@ _LARGEST_BITMAP = 1 << 24
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Meaning:
+class HoiSimilarity:
     """HOI similarity sigma of K classes to any pair of predicted words (docs/protocols.md 10.1).
 
     Attributes:
@@ -49,7 +49,7 @@ class Meaning:
     object_senses: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
 
     @classmethod
-    def build(cls, task: Task, similarity: Similarity, options: SemanticOptions) -> Meaning:
+    def of(cls, task: Task, similarity: Similarity, options: SemanticOptions) -> HoiSimilarity:
         """Look up the similarity of every word that the predictions of a task use.
 
         Args:
@@ -100,7 +100,7 @@ class Meaning:
     def nearest_class(
         self, verb: NDArray[np.integer], object_: NDArray[np.integer], allowed: Indices
     ) -> tuple[Indices, Floats]:
-        """The most similar of the allowed classes (the first of equals) for each prediction.
+        """The most similar of the allowed classes (of ties the first) for each prediction.
 
         Args:
             verb: (n,) predicted verb words.
@@ -130,7 +130,7 @@ class Meaning:
         verb: NDArray[np.integer],
         object_: NDArray[np.integer],
     ) -> tuple[Indices, Floats]:
-        """The class of the most similar ground truth of the same image (the first of equals) for each prediction.
+        """The class of the most similar ground truth of the same image (of ties the first) for each prediction.
 
         Args:
             hoi: (t,) class of each ground truth.
@@ -155,16 +155,16 @@ class Meaning:
 
 
 def _distinct(keys: Indices, size: int) -> tuple[Indices, Indices]:
-    """Distinct keys, ascending, and the place of each key among them."""
+    """Distinct keys, ascending, and the index of each key among them."""
     if size > _LARGEST_BITMAP:
         distinct, which = np.unique(keys, return_inverse=True)
         return distinct, which
     used = np.zeros(size, bool)
     used[keys] = True
     distinct = np.flatnonzero(used)
-    place = np.zeros(size, np.int32)
-    place[distinct] = np.arange(len(distinct))
-    return distinct, place[keys].astype(np.int64)
+    index = np.zeros(size, np.int32)
+    index[distinct] = np.arange(len(distinct))
+    return distinct, index[keys].astype(np.int64)
 
 
 def _senses(senses: Ints, words: Sequence[str]) -> tuple[list[tuple[int, str]], Indices]:

@@ -1,6 +1,6 @@
-"""A map's similarities to a task's words as they are, and as they would be if the unrated pairs were rated.
+"""A map's similarities to a task's words as they are, and as they would be with values imputed for unrated pairs.
 
-Which values a completion can have depends on the options of the protocol:
+Between which values a similarity can lie depends on the options of the protocol:
 
 - ``sense=max``, ``sense=first``: an unrated pair of a sense that counts may be 0 to 1; a word's value lies between its
   values with all unrated pairs at 0 and at 1.
@@ -20,33 +20,28 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Mask
 from shoe.core.interactions import Interactions
-from shoe.lexicon.expressions import Part
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions
-from shoe.scoring.meaning import Meaning
-from shoe.scoring.score import build_meaning
-from shoe.similarity.table import Basis, SimilarityTable
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.similarity import Basis, SimilarityTable
 from shoe.similarity.unrated import Imputed, Lookups
-
-_VERB: Part = "verb"
-_OBJECT: Part = "object"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Completions:
-    """A map's similarities to a task's words: today's, and those of three completions.
+class Imputation:
+    """A map's similarities to a task's words: today's, and with three kinds of imputed values.
 
     Attributes:
         today: unrated pairs as the options say.
-        low, high: the lowest and the highest value of every cell in any completion.
+        low, high: the lowest and the highest value of every cell, whatever the unrated pairs are.
         guess: unrated pairs as WordNet and the rated ones lead to expect.
         verbs, objects: the pairs of senses behind the cells.
     """
 
-    today: Meaning
-    low: Meaning
-    high: Meaning
-    guess: Meaning
+    today: HoiSimilarity
+    low: HoiSimilarity
+    high: HoiSimilarity
+    guess: HoiSimilarity
     verbs: Lookups
     objects: Lookups
 
@@ -72,14 +67,14 @@ class Completions:
             used = np.zeros(low.values.shape, bool)
             used[row[hoi], word[rows]] = True
             _, classes, senses = lookups.pairs(*np.nonzero(used & (low.values < high.values)))
-            asked = np.zeros(lookups.unrated.shape, bool)
-            asked[classes, senses] = True
-            number += int(asked.sum())
+            looked_up = np.zeros(lookups.unrated.shape, bool)
+            looked_up[classes, senses] = True
+            number += int(looked_up.sum())
         return number
 
 
-def completions_of(task: Task, today: Meaning, options: SemanticOptions) -> Completions | None:
-    """Complete a map in three ways; None where nothing can be unrated, or there are no bounds.
+def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) -> Imputation | None:
+    """Impute values in three ways; None where nothing can be unrated, or there are no bounds.
 
     Args:
         task: what is scored.
@@ -90,27 +85,21 @@ def completions_of(task: Task, today: Meaning, options: SemanticOptions) -> Comp
     if source is None or options.unrated == "drop":
         return None
     classes = frozenset({*today.verb_senses.tolist(), *today.object_senses.tolist()} - {-1})
-    words = task.predictions
-    verbs, objects = (
-        Lookups.of(source, part, senses, predicted, options)
-        for part, senses, predicted in (
-            (_VERB, today.verb_senses, words.verbs),
-            (_OBJECT, today.object_senses, words.objects),
-        )
-    )
+    verbs = Lookups.of(source, "verb", today.verb_senses, task.predictions.verbs, options)
+    objects = Lookups.of(source, "object", today.object_senses, task.predictions.objects, options)
     if options.direction == "class" and not verbs.unrated.any() and not objects.unrated.any():
         return None
-    low = build_meaning(task, Imputed(source, classes, 0.0), options)
-    high = build_meaning(
-        task, Imputed(source, classes, 1.0), replace(options, sense="max" if options.sense == "one" else options.sense)
-    )
+
+    def imputed(value: float | None, chosen: SemanticOptions = options) -> HoiSimilarity:
+        return HoiSimilarity.of(task, Imputed(source, classes, value), chosen)
+
+    low, high = imputed(0.0), imputed(1.0, replace(options, sense="max" if options.sense == "one" else options.sense))
     if options.sense == "one":
         low_verbs, high_verbs = _of_any_sense(low.verbs, high.verbs, verbs)
         low_objects, high_objects = _of_any_sense(low.objects, high.objects, objects)
         low = replace(low, verbs=low_verbs, objects=low_objects)
         high = replace(high, verbs=high_verbs, objects=high_objects)
-    guess = build_meaning(task, Imputed(source, classes, None), options)
-    return Completions(today, low, high, guess, verbs, objects)
+    return Imputation(today, low, high, imputed(None), verbs, objects)
 
 
 def _of_any_sense(

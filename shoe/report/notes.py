@@ -1,12 +1,19 @@
-"""What a reader should know before quoting a figure, in words: the same lines in the terminal and in the JSON."""
+"""What a figure rests on, and what a reader should know before quoting it: the same in the terminal and the JSON."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 from shoe.core.errors import printable
-from shoe.evidence.resolution import Words
+from shoe.evidence.facts import Profile, Resolution, Words, box_check, profile, resolution
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 from shoe.scoring.strict import StrictResult
+
+if TYPE_CHECKING:
+    from shoe.evidence.intervals import Interval
+    from shoe.evidence.raters import Spread
 
 _WORDS_SHOWN = 8
 _NAMES_SHOWN = 3
@@ -18,26 +25,54 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.2f}"
 
 
-def remarks(report: Report) -> list[str]:
-    """Collect the remarks on a report, one line each, the most urgent first."""
-    lines = list(report.boxes.lines())
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the figures of a report rest on, as a report prints it.
+
+    Attributes:
+        profile: facts about the predictions.
+        resolution: how predicted words fared; None without the semantic part.
+        boxes: lines about another box convention that would fit far better.
+        interval, spread: bounds, and the spread of single raters; None where not asked for, or nothing is open.
+    """
+
+    profile: Profile
+    resolution: Resolution | None
+    boxes: tuple[str, ...]
+    interval: Interval | None
+    spread: Spread | None
+
+    @classmethod
+    def of(cls, report: Report, *, bounds: bool = False) -> Evidence:
+        """Collect it; ``bounds`` asks for the interval and the spread, which cost several scorings."""
+        interval = spread = None
+        if bounds:
+            from shoe import evidence
+
+            interval, spread = evidence.bounds(report), evidence.spread(report)
+        return cls(profile(report), resolution(report), tuple(box_check(report).lines()), interval, spread)
+
+
+def notes(report: Report, evidence: Evidence) -> list[str]:
+    """Collect the notes on a report, one line each, the most urgent first."""
+    lines = list(evidence.boxes)
     lines += [f"{part}: not measured: {why}" for part, why in report.absent.items()]
     for result in report.strict_results:
         lines += _strict_lines(result)
     if report.semantic:
-        lines += _semantic_lines(report, report.semantic)
+        lines += _semantic_lines(report.semantic, evidence.profile)
     elif report.strict and report.strict.tied_share is not None:
         lines.append(_tie_line(report.strict.tied_share))
-    lines += _word_lines(report)
-    lines += _map_lines(report)
-    profile = report.profile
-    if profile.unknown_images:
-        shown = ", ".join(printable(name) for name in profile.unknown_images[:_NAMES_SHOWN])
-        lines.append(f"images     {len(profile.unknown_images):,} are not in the ground truth and left out: {shown}")
-    if profile.repeats:
-        lines.append(f"repeats    {profile.repeats:,} predictions repeat another one exactly")
-    if profile.outside_share is not None:
-        lines.append(f"boxes      {percent(profile.outside_share)} % of predictions have a box that leaves its image")
+    lines += _word_lines(evidence.resolution)
+    lines += _map_lines(evidence)
+    facts = evidence.profile
+    if facts.unknown_images:
+        shown = ", ".join(printable(name) for name in facts.unknown_images[:_NAMES_SHOWN])
+        lines.append(f"images     {len(facts.unknown_images):,} are not in the ground truth and left out: {shown}")
+    if facts.repeats:
+        lines.append(f"repeats    {facts.repeats:,} predictions repeat another one exactly")
+    if facts.outside_share is not None:
+        lines.append(f"boxes      {percent(facts.outside_share)} % of predictions have a box that leaves its image")
     if report.notes:
         lines += report.notes.lines()
     return lines
@@ -62,10 +97,10 @@ def _strict_lines(result: StrictResult) -> list[str]:
     return lines
 
 
-def _semantic_lines(report: Report, result: SemanticResult) -> list[str]:
+def _semantic_lines(result: SemanticResult, facts: Profile) -> list[str]:
     lines = []
     if result.prediction_miss_rate is None:
-        lines.append(f"pred. missed: not measured: no prediction reaches tau = {result.options.tau:g}")
+        lines.append(f"unmatched predictions: not measured: no prediction reaches tau = {result.options.tau:g}")
     if result.tied_share is not None:
         line = _tie_line(result.tied_share)
         if result.map_bounds and result.map_bounds[1] - result.map_bounds[0] > _BOUNDS_WORTH_NAMING:
@@ -73,7 +108,7 @@ def _semantic_lines(report: Report, result: SemanticResult) -> list[str]:
             error = f" (± {100 * result.map_error:.2f})" if 100 * result.map_error >= 0.005 else ""
             line += f"; SHOE-mAP is the mean over their orders{error}, which span {percent(low)} to {percent(high)}"
         lines.append(line)
-    if report.profile.constant_scores:
+    if facts.constant_scores:
         lines.append("scores     all predictions have the same score: average precision has no ranking to judge")
     return lines
 
@@ -82,33 +117,32 @@ def _tie_line(share: float) -> str:
     return f"ties       {percent(share)} % of ranked predictions share their score with another of their class"
 
 
-def _word_lines(report: Report) -> list[str]:
-    resolution = report.resolution
-    if resolution is None:
+def _word_lines(found: Resolution | None) -> list[str]:
+    if found is None:
         return []
     lines = []
-    if resolution.basis:
+    if found.basis:
         lines.append(
-            f"matches    {percent(resolution.rated_share)} % of compared words are rated or identical, "
-            f"{percent(resolution.fallback_share)} % equal by spelling, {percent(resolution.unrated_share)} % unrated"
+            f"matches    {percent(found.rated_share)} % of compared words are rated or identical, "
+            f"{percent(found.fallback_share)} % equal by spelling, {percent(found.unrated_share)} % unrated"
         )
-    return [*lines, _part_line("verbs", resolution.verbs), _part_line("objects", resolution.objects)]
+    return [*lines, _part_line("verbs", found.verbs), _part_line("objects", found.objects)]
 
 
-def _map_lines(report: Report) -> list[str]:
-    """How far the figures hang on what the map leaves unrated, and on who rated."""
+def _map_lines(evidence: Evidence) -> list[str]:
+    """How far the figures depend on what the map leaves unrated, and on who rated."""
     lines = []
-    if interval := report.interval:
+    if interval := evidence.interval:
         figures = [
             f"{name} {percent(bounds[0])} to {percent(bounds[1])}"
             for name, bounds in (("SHOE-mAP", interval.map), ("SHOE-mF1", interval.mf1))
             if bounds
         ]
         lines.append(
-            f"unrated    {interval.unrated_pairs:,} pairs of senses that credit or matches hang on; were they rated: "
+            f"unrated    {interval.unrated_pairs:,} pairs of senses that credit or matches depend on; were they rated: "
             f"{', '.join(figures)} (docs/protocols.md, 10.7)"
         )
-    if spread := report.spread:
+    if spread := evidence.spread:
         lines.append(
             f"raters     SHOE-mAP by single raters {percent(spread.low)} to {percent(spread.high)}, standard deviation "
             f"{100 * spread.deviation:.2f}; where one has no rating, the ensemble's counts"

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from shoe.lexicon.expressions import Part
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions
-from shoe.scoring.meaning import Meaning
-from shoe.scoring.score import build_meaning
+from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.similarity import Similarity
 
 SOME = np.array([0, 0, 0, 0.25, 0.5, 0.75, 1])
@@ -59,11 +58,11 @@ class Completed(Similarity):
         return np.where(np.isnan(found) & of_class[:, None], drawn, found)
 
 
-def completed(task: Task, today: Meaning, options: SemanticOptions, seed: int) -> Meaning:
+def completed(task: Task, today: HoiSimilarity, options: SemanticOptions, seed: int) -> HoiSimilarity:
     """The similarities of a task's words by a completion of the map."""
     assert today.source is not None
     classes = frozenset({*today.verb_senses.tolist(), *today.object_senses.tolist()} - {-1})
-    return build_meaning(task, Completed(today.source, classes, seed), replace(options, unrated="zero"))
+    return HoiSimilarity.of(task, Completed(today.source, classes, seed), replace(options, unrated="zero"))
 
 
 def _mixed(seed: int, class_senses: NDArray[np.int32], senses: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""How far a score hangs on who rated: SHOE-mAP under each rater of a map alone."""
+"""How far a score depends on who rated: SHOE-mAP under each rater of a map alone."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from statistics import stdev
 
 import numpy as np
 
-from shoe.matching.task import Task
-from shoe.protocols.options import SemanticOptions
-from shoe.scoring.meaning import Meaning
-from shoe.scoring.score import build_meaning
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
-from shoe.scoring.semantic import map_of
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import MISSING
 
@@ -39,28 +36,25 @@ class Spread:
         return stdev(self.raters.values())
 
 
-def spread_of(task: Task, meaning: Meaning, options: SemanticOptions) -> Spread | None:
-    """Score under each rater alone; None for what is no map of several raters, or cannot be measured.
+def spread(report: Report) -> Spread | None:
+    """Score under each rater of the map alone; None for what is no map of several raters, or cannot be measured.
 
-    A rater who rated nothing that another one rated is left out: that figure would be the ensemble's.
-
-    Args:
-        task: what is scored.
-        meaning: similarities under all raters.
-        options: the protocol.
+    A rater who rated nothing that another one rated is left out: that figure would be the ensemble's. Takes about as
+    long as scoring does, for each rater.
     """
-    source = meaning.source
-    if not isinstance(source, SimilarityMap):
+    task, similarities = report.task, report.similarities
+    if report.semantic is None or similarities is None or not isinstance(similarities.source, SimilarityMap):
         return None
+    source, options = similarities.source, report.semantic.options
     together = [table.ratings[(table.ratings != MISSING).sum(axis=1) > 1] for table in source.tables.values()]
     columns = np.flatnonzero(np.any([(ratings != MISSING).any(axis=0) for ratings in together], axis=0))
     if len(columns) < 2:
         return None
-    scorer = Scorer(task, meaning, options)
+    near = Scorer(task, similarities, options).near
     found = {}
     for column in columns.tolist():
-        alone = build_meaning(task, rated_by(source, column), options)
-        found[source.raters[column].name] = map_of(Scorer(task, alone, options, near=scorer.near))
+        alone = HoiSimilarity.of(task, rated_by(source, column), options)
+        found[source.raters[column].name] = Scorer(task, alone, options, near=near).map()
     known = {name: value for name, value in found.items() if value is not None}
     return Spread(known) if known else None
 

@@ -9,10 +9,11 @@ import pytest
 import shoe
 from shoe.benchmarks import read_ground_truth
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.evidence.spread import Spread, rated_by
+from shoe.evidence import bounds, spread
+from shoe.evidence.raters import Spread, rated_by
 from shoe.predictions import read_predictions
 from shoe.report.json import as_dict
-from shoe.report.remarks import remarks
+from shoe.report.notes import Evidence, notes
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import Rows, made
@@ -52,36 +53,37 @@ def test_each_figure_is_that_of_a_map_of_this_rater(tmp_path: Path) -> None:
     names = SimilarityMap.load("hico-det").tables["verb"].names()
     rows: Rows = {" ".join(pair): (i % 5, i % 3) for i, pair in enumerate(names) if pair[0] == "hold.v.02"}
     made(tmp_path / "both", rows)
-    spread = scored(tmp_path / "both").spread
-    assert spread is not None
+    both = spread(scored(tmp_path / "both"))
+    assert both is not None
     for column, name in enumerate(("one", "two")):
         single: Rows = {pair: (ratings[column],) for pair, ratings in rows.items()}
         made(tmp_path / name, single, (name,))
         report = scored(tmp_path / name)
         assert report.semantic is not None
-        assert spread.raters[name] == report.semantic.map
-        assert report.spread is None
-    assert spread.raters["one"] != spread.raters["two"]
+        assert both.raters[name] == report.semantic.map
+        assert spread(report) is None
+    assert both.raters["one"] != both.raters["two"]
 
 
 def test_who_shares_no_pair_is_left_out() -> None:
     report = scored("hico-det")
-    assert report.spread is not None
-    assert list(report.spread.raters) == ["pass_a", "pass_b"]
-    found = as_dict(report)
-    assert found["semantic"]["raters"] == report.spread.raters
-    (line,) = (line for line in remarks(report) if line.startswith("raters "))
-    assert f"{100 * report.spread.low:.2f} to {100 * report.spread.high:.2f}" in line
-    assert f"standard deviation {100 * report.spread.deviation:.2f}" in line
+    evidence = Evidence.of(report, bounds=True)
+    assert evidence.spread is not None
+    assert list(evidence.spread.raters) == ["pass_a", "pass_b"]
+    assert as_dict(report, evidence)["semantic"]["raters"] == evidence.spread.raters
+    (line,) = (line for line in notes(report, evidence) if line.startswith("raters "))
+    assert f"{100 * evidence.spread.low:.2f} to {100 * evidence.spread.high:.2f}" in line
+    assert f"standard deviation {100 * evidence.spread.deviation:.2f}" in line
+    assert not {"raters", "map_interval"} & set(as_dict(report)["semantic"])
 
 
 def test_range_and_deviation() -> None:
-    spread = Spread({"a": 0.2, "b": 0.4, "c": 0.3})
-    assert (spread.low, spread.high) == (0.2, 0.4)
-    assert spread.deviation == pytest.approx(0.1)
+    found = Spread({"a": 0.2, "b": 0.4, "c": 0.3})
+    assert (found.low, found.high) == (0.2, 0.4)
+    assert found.deviation == pytest.approx(0.1)
 
 
 def test_strict_figures_have_no_spread() -> None:
     report = shoe.score(read_predictions(PREDICTIONS["free text"]), read_ground_truth(TRUTH), protocols=["hico-det"])
-    assert report.spread is None
-    assert report.interval is None
+    assert spread(report) is None
+    assert bounds(report) is None

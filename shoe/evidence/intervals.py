@@ -1,0 +1,272 @@
+"""Between which values a score lies were the pairs rated that a map leaves unrated (docs/protocols.md 10.7).
+
+What is proved holds for any values 0..1 of the map's unrated pairs: credit, who is matched, and who is unmatched. Of
+which class an unmatched prediction is a false positive cannot be bounded usefully, as a single rating of 1 can make any
+of them one of any class. There, ``low`` and ``high`` hold for all values under which each unmatched prediction is a
+false positive of the class that today's map says, or of the other possible class by a cautious guess
+(:func:`other_class`).
+
+The proof, class by class. A list of entries (score, credit) loses no average precision when a credit is raised, an
+entry without credit is removed, an entry moves up past entries of no more credit, or one is added whose credit is no
+lower than any other's; and gains none by the opposite. All hold for each order of tied entries, so for their mean.
+
+- ``high``: each ground truth with a possible match has the highest sigma of its possible matches. If their scores
+  differ, or there may be no match, it has the highest sigma of the class's list, above the highest score. Only
+  predictions that are unmatched in any case, and false positives of this class in either, are its false positives.
+- ``low``: each sure ground truth has the lowest sigma that its match can have. If the scores of its possible matches
+  differ, an entry without credit stands above the highest of them, and the credit below the lowest (not with the
+  trapezoid rule, which such an entry may please: there the credit is 0). Ground truths that may have no match have
+  an entry without credit. All predictions that may be unmatched and count for this class are its false positives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.ragged import first_of_each
+from shoe.evidence.imputation import Imputation, imputation_of
+from shoe.evidence.possible_matches import PossibleMatches
+from shoe.matching.task import Task
+from shoe.protocols.options import Interpolation
+from shoe.scoring.entries import mean_over
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.score import Report
+from shoe.scoring.scorer import Scorer
+from shoe.scoring.semantic import SemanticResult
+
+Bounds = tuple[float, float]
+
+_CELLS = 1 << 20
+"""Similarities computed at once: 8 MB."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Bounds of SHOE-mAP and SHOE-mF1 whatever a map's unrated pairs are, fractions 0..1.
+
+    Attributes:
+        map, mf1: lowest and highest, today's score between them; None for a figure that cannot be measured.
+        unrated_pairs: unrated pairs of senses between a class and a word whose boxes overlap: what credit and matching
+            depend on.
+    """
+
+    map: Bounds | None
+    mf1: Bounds | None
+    unrated_pairs: int
+
+    @property
+    def open(self) -> bool:
+        """Whether a rating could move either figure."""
+        return any(bounds is not None and bounds[0] < bounds[1] for bounds in (self.map, self.mf1))
+
+
+def bounds(report: Report) -> Interval | None:
+    """Bound the SHOE figures of a report, whatever the unrated pairs of the map are; None where nothing is open.
+
+    Takes about three times as long as scoring.
+    """
+    if report.semantic is None or report.similarities is None:
+        return None
+    imputation = imputation_of(report.task, report.similarities, report.semantic.options)
+    found = imputation and interval_of(report.task, imputation, report.semantic)
+    return found if found and found.open else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FalsePositives:
+    """Of which class each of u unmatched predictions would be a false positive.
+
+    Attributes:
+        nearest: (u,) the class that it is most similar to, -1 for none.
+        sigma: (u,) how similar they are.
+        counts: (u,) whether that is enough to be one.
+    """
+
+    nearest: Indices
+    sigma: Floats
+    counts: Mask
+
+    @property
+    def category(self) -> Indices:
+        """(u,) the class that it is a false positive of, -1 for none."""
+        return np.where(self.counts, self.nearest, -1)
+
+
+def false_positives(scorer: Scorer, similarities: HoiSimilarity, unmatched: Indices) -> FalsePositives:
+    """Decide by some similarities what unmatched predictions are false positives of."""
+    nearest, sigma = scorer.nearest(unmatched, similarities)
+    return FalsePositives(nearest, sigma, scorer.reaches_delta(sigma) & (nearest >= 0))
+
+
+def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, today: FalsePositives) -> FalsePositives:
+    """Find the class that, by a guess, may come before today's nearest.
+
+    Today's nearest stays as similar as it is; else a guess that lifts all classes would hide that any of them may win.
+    Where only the image's classes count, it is simply the nearest by the guess.
+
+    Args:
+        scorer: of the evaluation.
+        guess: similarities with guessed values for unrated pairs.
+        unmatched: (u,) predictions that may be unmatched.
+        today: what they are false positives of by today's map.
+    """
+    if scorer.options.fp_scope != "dataset" or not scorer.counted.any():
+        return false_positives(scorer, guess, unmatched)
+    words, allowed = scorer.task.predictions, np.flatnonzero(scorer.counted)
+    objects = len(words.objects)
+    of_row = words.verb[unmatched] * np.int64(objects) + words.object[unmatched]
+    order = np.argsort(of_row, kind="stable")
+    new = first_of_each(of_row[order])
+    first = order[new]
+    which = np.empty(len(order), np.int64)
+    which[order] = np.cumsum(new) - 1
+    nearest, sigma = np.zeros(len(first), np.int64), np.zeros(len(first))
+    step = max(1, _CELLS // len(allowed))
+    for start in range(0, len(first), step):
+        part = slice(start, start + step)
+        verb, object_ = np.divmod(of_row[first[part]], objects)
+        similar = guess.sigma(allowed[None, :], verb[:, None], object_[:, None])
+        row = np.arange(len(verb))
+        similar[row, np.searchsorted(allowed, today.nearest[first[part]])] = today.sigma[first[part]]
+        best = similar.argmax(axis=1)
+        nearest[part], sigma[part] = allowed[best], similar[row, best]
+    return FalsePositives(nearest[which], sigma[which], scorer.reaches_delta(sigma)[which])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenScore:
+    """What an evaluation may come to.
+
+    Attributes:
+        scorer: with similarities whose unrated pairs are 0.
+        imputation: the similarities.
+        matches: who may be matched with whom.
+        today, other: what unmatched predictions are false positives of by today's map, and what else they may be.
+    """
+
+    scorer: Scorer
+    imputation: Imputation
+    matches: PossibleMatches
+    today: FalsePositives
+    other: FalsePositives
+
+    @classmethod
+    def of(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> OpenScore:
+        """Look at some predictions; the scorer's similarities are those of ``imputation.low``."""
+        matches = PossibleMatches.of(scorer, imputation, rows)
+        today = false_positives(scorer, imputation.today, matches.unmatched)
+        other = other_class(scorer, imputation.guess, matches.unmatched, today)
+        return cls(scorer, imputation, matches, today, other)
+
+    def mean_bounds(self, ap: tuple[Floats, Floats]) -> tuple[float | None, float | None]:
+        """SHOE-mAP of lowest and of highest average precisions."""
+        low, high = ap
+        return mean_over(low, self.scorer.in_mean), mean_over(high, self.scorer.in_mean)
+
+
+def interval_of(task: Task, imputation: Imputation, today: SemanticResult) -> Interval:
+    """Bound a score.
+
+    Args:
+        task: what is scored.
+        imputation: the similarities.
+        today: the score under the map as it is. It is a possible one, too, and widens bounds whose ties were drawn,
+            not listed.
+    """
+    scorer = Scorer(task, imputation.low, today.options)
+    for_map = OpenScore.of(scorer, imputation, scorer.map_rows)
+    same = np.array_equal(scorer.map_rows, scorer.f1_rows)
+    for_f1 = for_map if same else OpenScore.of(scorer, imputation, scorer.f1_rows)
+    maps = for_map.mean_bounds(precision_bounds(for_map, for_map.other))
+    pairs = for_map.matches.pairs
+    number = imputation.unrated_pairs(scorer.hoi[pairs.truth], task.predictions, pairs.prediction)
+    return Interval(hull([today.map, *maps]), hull([today.mf1, *f1_bounds(for_f1)]), number)
+
+
+def hull(figures: Sequence[float | None]) -> Bounds | None:
+    """Lowest and highest of the figures that there are."""
+    known = [figure for figure in figures if figure is not None]
+    return (min(known), max(known)) if known else None
+
+
+def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, Floats]:
+    """(K,) lowest and (K,) highest average precision of each class; proof: see the module.
+
+    Args:
+        score: of the evaluation.
+        other: what each unmatched prediction may be a false positive of in place of what today's map says.
+    """
+    scorer, matches = score.scorer, score.matches
+    settled, least = matches.settled, matches.outcomes.least
+    matched = np.flatnonzero(matches.number)
+    fixed = settled[matched]
+    # Just above, or just below, what it may tie with: that bounds no worse, and leaves fewer orders to look at.
+    first, last = matches.first[matched], matches.last[matched]
+    first = np.where(first == last, first, np.nextafter(first, np.inf))
+    highest = np.zeros(len(scorer.truths))
+    np.maximum.at(highest, scorer.hoi[matched], matches.most[matched])
+    most = np.where(fixed, matches.most[matched], highest[scorer.hoi[matched]])
+    surely, maybe = _false_positive_of(score, other)
+    high = scorer.entries_of(matched, first, most, *_false(score, surely)).scores()
+
+    later = np.flatnonzero(~settled & (least > 0)) if scorer.options.ap != Interpolation.TRAPEZOID else matched[:0]
+    missed = _missed(scorer, matches)
+    low = scorer.entries_of(
+        np.concatenate([matched, later, missed]),
+        np.concatenate([first, np.nextafter(matches.last[later], -np.inf), np.zeros(len(missed))]),
+        np.concatenate([np.where(fixed, least[matched], 0.0), least[later], np.zeros(len(missed))]),
+        *_false(score, *maybe),
+    ).scores()
+    return low.ap, high.ap
+
+
+def f1_bounds(score: OpenScore) -> tuple[float | None, float | None]:
+    """Lowest and highest SHOE-mF1; None where it cannot be measured.
+
+    F1 grows with the credit of each match, and falls with every match beyond its credit, false positive and missed
+    truth; each of these is bounded on its own.
+    """
+    scorer, matches = score.scorer, score.matches
+    classes, sure = len(scorer.truths), matches.outcomes.sure
+    surely_found = np.bincount(scorer.hoi[sure], minlength=classes)
+    maybe_found = np.bincount(scorer.hoi[matches.number > 0], minlength=classes)
+
+    def f1(credit: Floats, found: Indices, missed: Indices, *false_positive_of: Indices) -> float | None:
+        true = np.bincount(scorer.hoi, weights=credit, minlength=classes)
+        category = np.concatenate(false_positive_of)
+        false = found - true + np.bincount(category[category >= 0], minlength=classes)
+        return mean_over(*scorer.f1_of(true, np.maximum(false, 0), missed))
+
+    surely, maybe = _false_positive_of(score, score.other)
+    return (
+        f1(matches.outcomes.least, maybe_found, scorer.truths - surely_found, *maybe),
+        f1(matches.most, surely_found, scorer.truths - maybe_found, surely),
+    )
+
+
+def _false_positive_of(score: OpenScore, other: FalsePositives) -> tuple[Indices, tuple[Indices, Indices]]:
+    """The class of each unmatched prediction in any case, and the two classes that are possible; -1 for none."""
+    today, else_ = score.today.category, other.category
+    surely = np.where((today == else_) & score.matches.surely, today, -1)
+    return surely, (today, np.where(today == else_, -1, else_))
+
+
+def _false(score: OpenScore, *false_positive_of: Indices) -> tuple[Indices, Indices]:
+    """The predictions that are false positives of a class with ground truth, and of which class."""
+    unmatched, counts = score.matches.unmatched, np.append(score.scorer.truths > 0, False)
+    kept = [counts[category] for category in false_positive_of]
+    return (
+        np.concatenate([unmatched[mask] for mask in kept]),
+        np.concatenate([category[mask] for category, mask in zip(false_positive_of, kept, strict=True)]),
+    )
+
+
+def _missed(scorer: Scorer, matches: PossibleMatches) -> Indices:
+    """Ground truths that may be missed, where an entry (0, 0) for them may stand above credit."""
+    if scorer.options.missed == "drop" or not (matches.last <= 0).any():
+        return np.zeros(0, np.int64)
+    return scorer.truth_rows[~matches.outcomes.sure[scorer.truth_rows]]

@@ -1,0 +1,210 @@
+"""What scoring yields: the ranked entries of every class, as a value that can be scored, changed and resampled.
+
+An entry is a prediction that counts for a class: its score, and the credit (0 to 1) that it earns; a false positive
+earns none. Strict and semantic scores, oracles, bounds and resampling all make entries, and rank them here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.ragged import expand, stable_order
+from shoe.protocols.options import Interpolation, SemanticOptions, StrictOptions, Ties
+from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS
+from shoe.scoring.ranking import RankedLists, ranked_lists
+
+
+class Means(NamedTuple):
+    """Means over classes, or differences of such, as fractions; None where there is no class to average."""
+
+    map: float | None
+    map_rare: float | None
+    map_non_rare: float | None
+
+    def minus(self, other: Means) -> Means:
+        """The differences; None where either is."""
+        return Means(*(None if a is None or b is None else a - b for a, b in zip(self, other, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How entries become figures.
+
+    Attributes:
+        ap: how a precision-recall curve becomes a number.
+        ties: the order of equal scores.
+        epsilon: see :func:`~shoe.scoring.average_precision.average_precision`.
+        truthless_count: whether a class without ground truth is in the mean, at 0.
+        skip_without_hit: whether a class with entries and no credit is left out of the mean.
+        parts_need_entries: whether a class without entries is left out of the means of rare and non-rare classes.
+    """
+
+    ap: Interpolation
+    ties: Ties
+    epsilon: float = 0.0
+    truthless_count: bool = False
+    skip_without_hit: bool = False
+    parts_need_entries: bool = False
+
+    @classmethod
+    def of(cls, options: StrictOptions | SemanticOptions) -> Rule:
+        """Read it from options (docs/protocols.md 1 to 3, 5, 8.5; 10.5 A10 to A12)."""
+        if isinstance(options, SemanticOptions):
+            epsilon = GRID_TOLERANCE if options.ap in GRIDS else EPSILON
+            return cls(options.ap, options.ties, epsilon, truthless_count=options.classes == "all")
+        return cls(
+            options.ap,
+            options.ties,
+            truthless_count=options.truthless == "zero",
+            skip_without_hit=options.zero_tp == "skip",
+            parts_need_entries=options.unpredicted == "full-only",
+        )
+
+    def in_mean(self, truths: Indices, counted: Mask) -> Mask:
+        """(K,) classes in the mean whatever is predicted, from the (K,) ground truths of each and who takes part."""
+        return counted if self.truthless_count else counted & (truths > 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassScores:
+    """Average precision per class, and the classes that means are over; K classes.
+
+    Attributes:
+        ap: (K,) values in 0..1; 0 where a class has no truths.
+        worst, best: (K,) AP in the worst and the best order of tied entries (``Ties.EXPECTED``; else equal to ``ap``).
+        error: (K,) standard error of ``ap`` from drawn orders; 0 where exact.
+        recall: (K,) credit of the whole list by truths, 0..1.
+        entries: (K,) number of entries.
+        tied: number of entries that share class and score with another entry, in classes with truths.
+        in_mean: (K,) classes in the mean over all.
+        in_parts: (K,) classes in the means over rare and non-rare classes, each with its own.
+    """
+
+    ap: Floats
+    worst: Floats
+    best: Floats
+    error: Floats
+    recall: Floats
+    entries: Indices
+    tied: int
+    in_mean: Mask
+    in_parts: Mask
+
+    @classmethod
+    def of(cls, lists: RankedLists, truths: Indices, counted: Mask, rule: Rule) -> ClassScores:
+        """Decide which classes are in the means: the one place where that is done.
+
+        Args:
+            lists: of every class.
+            truths: (K,) ground truths per class.
+            counted: (K,) classes that take part at all.
+            rule: how entries become figures.
+        """
+        in_mean = rule.in_mean(truths, counted)
+        if rule.skip_without_hit:
+            in_mean = in_mean & ((lists.entries == 0) | (lists.recall > 0))
+        in_parts = in_mean & (lists.entries > 0) if rule.parts_need_entries else in_mean
+        return cls(*lists, in_mean, in_parts)
+
+    def means(self, rare: Mask) -> Means:
+        """AP over all classes, rare and non-rare ones."""
+        return Means(
+            mean_over(self.ap, self.in_mean),
+            mean_over(self.ap, self.in_parts & rare),
+            mean_over(self.ap, self.in_parts & ~rare),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entries:
+    """The entries of K classes; n entries, t ground truths, both on images with numbers.
+
+    Attributes:
+        category: (n,) class of each entry, 0 to K - 1.
+        image: (n,) its image.
+        score: (n,) its confidence. Of equal scores the order of entries decides, where the rule says so.
+        credit: (n,) what it earns, 0 to 1.
+        truth_category: (t,) class of each ground truth.
+        truth_image: (t,) its image.
+        counted: (K,) classes that take part.
+        rare: (K,) classes that are rare.
+        rule: how entries become figures.
+
+    Example:
+        >>> import numpy as np
+        >>> everything = np.ones(1, bool)
+        >>> entries = Entries(
+        ...     category=np.array([0, 0]), image=np.array([0, 1]), score=np.array([0.9, 0.8]),
+        ...     credit=np.array([0.0, 1.0]), truth_category=np.array([0]), truth_image=np.array([1]),
+        ...     counted=everything, rare=~everything, rule=Rule(Interpolation.ALL_POINTS, Ties.INPUT),
+        ... )
+        >>> entries.means().map, entries.take_images(np.array([1, 1])).means().map
+        (0.5, 1.0)
+    """
+
+    category: NDArray[np.integer]
+    image: NDArray[np.integer]
+    score: Floats
+    credit: Floats
+    truth_category: NDArray[np.integer]
+    truth_image: NDArray[np.integer]
+    counted: Mask
+    rare: Mask
+    rule: Rule
+
+    @property
+    def truths(self) -> Indices:
+        """(K,) ground truths of each class that takes part."""
+        return np.where(self.counted, np.bincount(self.truth_category, minlength=len(self.counted)), 0)
+
+    def scores(self) -> ClassScores:
+        """Average precision of every class."""
+        rule, truths = self.rule, self.truths
+        lists = ranked_lists(
+            self.category, self.score, self.credit, truths, ap=rule.ap, ties=rule.ties, epsilon=rule.epsilon
+        )
+        return ClassScores.of(lists, truths, self.counted, rule)
+
+    def means(self) -> Means:
+        """Mean average precision, over all, rare and non-rare classes."""
+        return self.scores().means(self.rare)
+
+    def take_images(self, index: Indices) -> Entries:
+        """The entries and ground truths of some images, one after the other, numbered anew from 0.
+
+        Scored, they are what predictions on these images would be, an image that is named twice being two; but for
+        options that look at all images at once, as a cap per class does.
+
+        Args:
+            index: (m,) images; any of them as often as wanted.
+        """
+        entry, image = _rows_of_images(self.image, index)
+        truth, truth_image = _rows_of_images(self.truth_image, index)
+        return replace(
+            self,
+            category=self.category[entry],
+            image=image,
+            score=self.score[entry],
+            credit=self.credit[entry],
+            truth_category=self.truth_category[truth],
+            truth_image=truth_image,
+        )
+
+
+def mean_over(values: Floats, mask: Mask) -> float | None:
+    """Mean of the masked values; None, not 0 or NaN, where there are none."""
+    return float(values[mask].mean()) if mask.any() else None
+
+
+def _rows_of_images(image: NDArray[np.integer], index: Indices) -> tuple[Indices, Indices]:
+    """Rows of some images, in the order asked for, and which of the images asked for each is on."""
+    order = stable_order(image)
+    count = np.bincount(image, minlength=int(index.max(initial=-1)) + 1)
+    first = np.cumsum(count) - count
+    which, position = expand(first[index], count[index])
+    return order[position], which

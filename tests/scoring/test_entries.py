@@ -1,0 +1,123 @@
+"""Entries as a value: taking images, as often as wanted, is scoring a table that has these images under new names."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.benchmarks.hico_det.protocols import PROTOCOLS
+from shoe.core.arrays import Indices
+from shoe.matching.task import Task
+from shoe.protocols.named import SEMANTIC
+from shoe.protocols.options import StrictOptions, Ties, changed
+from shoe.scoring.entries import ClassScores, Entries, Means, Rule
+from shoe.scoring.ranking import FixedRanking
+from shoe.scoring.scorer import Scorer
+from shoe.scoring.strict import strict_entries
+from tests.oracles.model import ImageScene
+from tests.oracles.scenes import random_scenes, small_classes, toy_similarity
+from tests.scoring.compare import task_of, toy_similarities
+
+CLASSES = small_classes()
+VERB, NOUN = toy_similarity(CLASSES)
+
+
+def scenes(seed: int) -> list[ImageScene]:
+    return random_scenes(np.random.default_rng(seed), 5, n_predictions=9, decimals=1, open_words=True)
+
+
+def renamed(found: Sequence[ImageScene], index: Indices) -> list[ImageScene]:
+    """Some of the images, each under a name of its own."""
+    return [replace(found[i], name=f"HICO_test2015_{number + 1:08d}.jpg") for number, i in enumerate(index.tolist())]
+
+
+def semantic_entries(task: Task, options: Sequence[str]) -> Entries:
+    chosen = changed(SEMANTIC["shoe"], options)
+    scorer = Scorer(task, toy_similarities(task, VERB, NOUN, chosen.combine, chosen.weight), chosen)
+    return scorer.entries(scorer.match(scorer.map_rows))
+
+
+def close(a: Means, b: Means) -> bool:
+    return all(
+        x is y is None or (x is not None and y is not None and abs(x - y) < 1e-9) for x, y in zip(a, b, strict=True)
+    )
+
+
+@given(st.integers(0, 1 << 32), st.sampled_from([name for name in PROTOCOLS if name != "thid"]))
+def test_resampled_strict_entries_score_as_the_images_repeated_under_new_names(seed: int, protocol: str) -> None:
+    found = scenes(seed)
+    index = np.random.default_rng(seed).integers(0, len(found), len(found))
+    options = changed(PROTOCOLS[protocol], ["strict.known-object=boxes"] if "known" in protocol else [])
+    once = strict_entries(task_of(found, CLASSES), options)
+    again = strict_entries(task_of(renamed(found, index), CLASSES), options)
+    taken = once.take_images(index)
+    assert taken.truths.tolist() == again.truths.tolist()
+    assert close(taken.means(), again.means())
+
+
+@given(st.integers(0, 1 << 32), st.sampled_from(["ties=expected", "ties=input", "fp-scope=image", "classes=all"]))
+def test_resampled_semantic_entries_score_as_the_images_repeated_under_new_names(seed: int, option: str) -> None:
+    found = scenes(seed)
+    index = np.random.default_rng(seed).integers(0, len(found), len(found))
+    once = semantic_entries(task_of(found, CLASSES), [option])
+    again = semantic_entries(task_of(renamed(found, index), CLASSES), [option])
+    assert close(once.take_images(index).means(), again.means())
+
+
+def test_images_without_entries_and_no_images_at_all() -> None:
+    entries = strict_entries(task_of(scenes(1), CLASSES), StrictOptions())
+    nothing = entries.take_images(np.zeros(0, np.int64))
+    assert (nothing.means(), len(nothing.category)) == (Means(None, None, None), 0)
+    beyond = entries.take_images(np.array([10]))
+    assert (len(beyond.category), len(beyond.truth_category)) == (0, 0)
+
+
+@given(st.integers(0, 1 << 32), st.sampled_from(["zero", "skip"]), st.sampled_from(["zero", "full-only"]))
+def test_a_fixed_ranking_scores_what_is_left_as_entries_of_their_own(seed: int, zero_tp: str, unpredicted: str) -> None:
+    rng = np.random.default_rng(seed)
+    p, classes = 40, 5
+    category = rng.integers(-1, classes, p)
+    score = rng.integers(0, 8, p) / 8
+    kept, true = rng.random(p) < 0.7, np.flatnonzero(rng.random(p) < 0.2)
+    of = rng.integers(0, classes, len(true))
+    truth_category = np.concatenate([of, rng.integers(0, classes, 4)])
+    options = changed(StrictOptions(), [f"strict.zero-tp={zero_tp}", f"strict.unpredicted={unpredicted}"])
+    rule, counted, rare = Rule.of(options), np.ones(classes, bool), np.arange(classes) < 2
+    kept[true] = False
+    kept &= category >= 0
+    entry = np.flatnonzero(kept | np.isin(np.arange(p), true))
+    now = category.copy()
+    now[true] = of
+    entries = Entries(
+        category=now[entry],
+        image=np.zeros(len(entry), int),
+        score=score[entry],
+        credit=np.isin(entry, true).astype(float),
+        truth_category=truth_category,
+        truth_image=np.zeros(len(truth_category), int),
+        counted=counted,
+        rare=rare,
+        rule=rule,
+    )
+    ranking = FixedRanking.of(category, np.argsort(-score, kind="stable"), classes)
+    lists = ranking.lists(kept, true, of, entries.truths, options.ap)
+    found = ClassScores.of(lists, entries.truths, counted, rule)
+    expected = entries.scores()
+    np.testing.assert_allclose(found.ap, expected.ap, rtol=0, atol=1e-12)
+    assert found.entries.tolist() == expected.entries.tolist()
+    assert close(found.means(rare), expected.means(rare))
+
+
+def test_a_rule_says_it_for_both_families() -> None:
+    assert Rule.of(PROTOCOLS["diag"]).skip_without_hit
+    assert Rule.of(PROTOCOLS["thid"]).truthless_count
+    assert Rule.of(changed(SEMANTIC["shoe"], ["classes=all"])).truthless_count
+    assert Rule.of(SEMANTIC["shoe-literal"]).ties is Ties.INPUT
+
+
+@pytest.mark.parametrize(("a", "b", "minus"), [(0.5, 0.25, 0.25), (None, 0.5, None), (0.5, None, None)])
+def test_differences_of_means(a: float | None, b: float | None, minus: float | None) -> None:
+    assert Means(a, a, a).minus(Means(b, b, b)) == Means(minus, minus, minus)
