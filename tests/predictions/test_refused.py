@@ -54,6 +54,8 @@ BROKEN: list[tuple[Any, str]] = [
     (b'[{"filename": "a", "predictions": [NaN]}]', "found 'NaN"),
     (b'{"image": "a"}\n{"image": \n', "line 2, column 11: found the end of the line, expected JSON"),
     (b"[" * 3000, "expected JSON"),
+    (b"%s\n%s %s" % tuple(orjson.dumps(QPIC | {"filename": name}) for name in "abc"), "line 2, column "),
+    (b"%s\n%s %s" % ((orjson.dumps(FLAT),) * 3), "line 2, column "),
     ({}, "found a document that is dict"),
     ([1, 2], "found a document that is list"),
     ([{"a": 1, "b": 2}], "found objects with the keys 'a', 'b', expected one of: qpic"),
