@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shoe.core.iou import Overlap, iou
+from shoe.core.iou import Overlap, OverlapRule, iou
 
 CASES = [
     # a, b, continuous, +1, +1-crossing
@@ -26,3 +26,9 @@ def test_by_hand(a: tuple[int, ...], b: tuple[int, ...], continuous: float, pixe
     ):
         assert iou(first, second, overlap)[0] == pytest.approx(expected, abs=1e-15)
         assert iou(second, first, overlap)[0] == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize(("inclusive", "holds"), [(True, [False, True, True]), (False, [False, False, True])])
+def test_a_rule_says_whether_the_threshold_itself_is_enough(inclusive: bool, holds: list[bool]) -> None:
+    rule = OverlapRule(Overlap.PIXELS, 0.5, inclusive)
+    assert rule.holds(np.array([0.5 - 1e-12, 0.5, 0.5 + 1e-12])).tolist() == holds

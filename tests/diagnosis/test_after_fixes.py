@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from shoe.core.coordinates import Coordinates
 from shoe.diagnosis.after_fixes import Tables
@@ -13,6 +13,7 @@ from shoe.scoring.entries import Means
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.by_hand import AWAY, O1, P1, comparable, diagnosed, image
 from tests.diagnosis.test_worked_example import SCENES
+from tests.examples import examples
 from tests.oracles.model import ImageScene, Triplet
 
 both_variants = pytest.mark.parametrize("variant", ["paper", "released"])
@@ -58,7 +59,7 @@ def test_labels_that_predictions_use_are_not_listed_twice() -> None:
 
 
 @both_variants
-@settings(max_examples=40)
+@examples(2)
 @given(found=comparable())
 def test_tables_have_what_a_state_keeps(variant: str, found: list[ImageScene]) -> None:
     result = diagnosed(*found, variant=variant)
@@ -75,7 +76,7 @@ def test_tables_have_what_a_state_keeps(variant: str, found: list[ImageScene]) -
     assert untouched.truth.interactions.equals(tables.task.truth.interactions)
 
 
-@settings(max_examples=40)
+@examples(2)
 @given(found=comparable())
 def test_every_fix_makes_a_true_positive(found: list[ImageScene]) -> None:
     """Each truth that a state says is found has a prediction of its class in its place."""

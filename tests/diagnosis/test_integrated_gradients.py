@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -18,6 +18,7 @@ from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.similarity import load_similarity
 from tests.diagnosis.by_hand import CLASSES, comparable
+from tests.examples import examples
 from tests.oracles.model import ImageScene, to_tables
 
 Floats = NDArray[np.float64]
@@ -82,7 +83,7 @@ def ranked(found: list[ImageScene], protocol: str) -> tuple[Scorer, Matches, Flo
 
 
 @pytest.mark.parametrize("protocol", ["shoe", "shoe-literal"])
-@settings(max_examples=100)
+@examples(2)
 @given(found=comparable())
 def test_gains_add_up_to_the_difference(protocol: str, found: list[ImageScene]) -> None:
     scorer, matches, start = ranked(found, protocol)

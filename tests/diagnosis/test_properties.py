@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoe.core.coordinates import Coordinates
@@ -15,8 +15,6 @@ from tests.diagnosis.by_hand import AWAY, CLASSES, O1, O2, P1, P2, comparable, d
 from tests.oracles.model import ImageScene, Triplet, to_tables
 
 both_variants = pytest.mark.parametrize("variant", ["paper", "released"])
-few = settings(max_examples=50)
-"""The oracle's scenes take longer to draw than to diagnose."""
 options = st.fixed_dictionaries(
     {
         "choice": st.sampled_from(["seeded", "best"]),
@@ -27,7 +25,6 @@ options = st.fixed_dictionaries(
 
 
 @both_variants
-@few
 @given(found=comparable(), how=options)
 def test_types_partition_the_predictions_and_states_the_truths(
     variant: str, found: list[ImageScene], how: dict[str, str]
@@ -45,7 +42,6 @@ def test_types_partition_the_predictions_and_states_the_truths(
 
 
 @both_variants
-@few
 @given(found=comparable(), how=options)
 def test_all_fixed_is_perfect(variant: str, found: list[ImageScene], how: dict[str, str]) -> None:
     """Absent where nothing is found even then: there is no class left to average."""
@@ -58,7 +54,6 @@ def test_all_fixed_is_perfect(variant: str, found: list[ImageScene], how: dict[s
         assert (result.means.map or 0) + gains == pytest.approx(1)
 
 
-@few
 @given(found=comparable(), how=options)
 def test_no_fix_of_the_paper_lowers_map(found: list[ImageScene], how: dict[str, str]) -> None:
     result = diagnosed(*found, **how)
@@ -82,7 +77,6 @@ def test_where_the_averaging_of_the_toolbox_lowers_map() -> None:
 
 
 @both_variants
-@few
 @given(found=comparable(), how=options)
 def test_states_hold_each_true_positive_once_and_no_error_that_was_fixed(
     variant: str, found: list[ImageScene], how: dict[str, str]
@@ -125,7 +119,6 @@ def test_neither(variant: str) -> None:
 
 
 @both_variants
-@few
 @given(found=comparable())
 def test_truth_predicts_itself(variant: str, found: list[ImageScene]) -> None:
     """Where no truth of a class repeats another's place; a box without extent overlaps nothing, itself included."""
@@ -141,7 +134,6 @@ def test_truth_predicts_itself(variant: str, found: list[ImageScene]) -> None:
 
 
 @both_variants
-@few
 @given(found=comparable(), how=options)
 def test_predictions_on_images_out_of_the_data_change_nothing(
     variant: str, found: list[ImageScene], how: dict[str, str]

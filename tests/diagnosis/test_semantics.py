@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from shoe.benchmarks import read_ground_truth
 from shoe.core.errors import OptionError
@@ -110,7 +110,6 @@ def test_means_of_rare_and_non_rare_classes(rated: Path) -> None:
 
 @both_variants
 @pytest.mark.parametrize("no_interaction", ["exclude", "keep"])
-@settings(max_examples=30)
 @given(found=comparable())
 def test_before_any_fix_it_is_what_scoring_the_same_tables_gives(
     variant: str, no_interaction: str, found: list[ImageScene]
@@ -125,7 +124,6 @@ def test_before_any_fix_it_is_what_scoring_the_same_tables_gives(
     assert ("map" in result.absent) == (result.vocabulary_gap is None) == (result.deltas == {}) == (scored.map is None)
 
 
-@settings(max_examples=30)
 @given(found=comparable())
 def test_truth_predicts_itself(found: list[ImageScene]) -> None:
     """Where no truth of a class repeats another's place; a box without extent overlaps nothing, itself included."""

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from shoe.core.coordinates import Coordinates
 from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap, WordPair
@@ -153,7 +153,6 @@ def test_where_words_cost_nothing_nothing_is_explained(rated: Path, predictions:
 
 
 @pytest.mark.parametrize("protocol", ["shoe", "shoe-literal"])
-@settings(max_examples=60)
 @given(found=comparable())
 def test_shares_sum_to_one_and_parts_to_the_gain(protocol: str, found: list[ImageScene]) -> None:
     result = replace(read_for_meaning("hico-det", *found, protocol=protocol), most=2)

@@ -121,7 +121,21 @@ def test_all_figures_of_one_model_and_of_several(tmp_path: Path, monkeypatch: py
     assert "sweeps" not in {path.name for path in two}
 
 
-def test_the_same_figures_are_the_same_bytes_in_any_process(tmp_path: Path) -> None:
+def test_the_same_figure_is_the_same_bytes_in_any_process(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONHASHSEED": "1", "SOURCE_DATE_EPOCH": "1"}
+    code = (
+        "import sys, matplotlib; matplotlib.rcParams['font.size'] = 30; from pathlib import Path;"
+        "from tests.plots.models import some; from shoe.plots.bars import pair_bars; from shoe.plots.style import save;"
+        "save(lambda: pair_bars(some(2)), Path(sys.argv[1]), 'a')"
+    )
+    (tmp_path / "other").mkdir()
+    subprocess.run([sys.executable, "-c", code, tmp_path / "other"], env=environment, check=True)
+    for path in save(lambda: pair_bars(some(2)), tmp_path, "a"):
+        assert path.read_bytes() == (tmp_path / "other" / path.name).read_bytes()
+
+
+@pytest.mark.slow
+def test_all_figures_are_the_same_bytes_in_any_process(tmp_path: Path) -> None:
     code = (
         "import sys, matplotlib; matplotlib.rcParams['font.size'] = 30; from pathlib import Path;"
         "from tests.plots.models import diagnosed; from shoe.plots.figures import draw_figures;"
