@@ -6,6 +6,8 @@ IoUs, IoUs of exactly 0.5 and equal similarities are equal in any order of arith
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from typing import TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -50,7 +52,7 @@ def small_classes() -> HoiClasses:
 def toy_similarity(classes: HoiClasses, seed: int = 0) -> tuple[Similarity, Similarity]:
     """Similarity of verbs and of objects: fixed by the words, a quarter's multiple, 1 for the same word.
 
-    Senses of one verb differ: the value hangs on the class's synset. no_interaction is like itself alone.
+    Senses of one verb differ: the value depends on the class's synset. no_interaction is like itself alone.
     """
     words = class_words(classes)
 
@@ -85,55 +87,73 @@ def within_reach() -> Iterator[None]:
         reject()
 
 
-@st.composite
 def scenes(
-    draw: st.DrawFn, max_images: int = 4, max_truth: int = 5, max_predictions: int = 8, labels: bool = True
+    max_images: int = 4, max_truth: int = 5, max_predictions: int = 8, labels: bool = True
+) -> st.SearchStrategy[list[ImageScene]]:
+    """Small scenes that a seed decides, a twentieth as dear as drawn ones; see :func:`small_scenes`."""
+    sizes = max_images, max_truth, max_predictions, labels
+    return st.integers(0, 2**32 - 1).map(lambda seed: small_scenes(np.random.default_rng(seed), *sizes))
+
+
+def small_scenes(
+    rng: np.random.Generator, max_images: int = 4, max_truth: int = 5, max_predictions: int = 8, labels: bool = True
 ) -> list[ImageScene]:
     """Known images in order, then perhaps one that the truth does not list.
 
     ``labels`` allows image-level annotations, on all images or on none.
     """
-    annotated: bool = draw(st.booleans()) if labels else False
+    annotated = labels and rng.random() < 0.5
     # Few classes in an example, so that images meet in them.
-    pool = draw(st.lists(st.sampled_from(TRUTH_WORDS), min_size=2, max_size=4, unique=True))
+    pool = [TRUTH_WORDS[i] for i in rng.permutation(len(TRUTH_WORDS))[: rng.integers(2, 5)].tolist()]
     found = [
-        draw(_known_scene(i, pool, max_truth, max_predictions, annotated))
-        for i in range(draw(st.integers(1, max_images)))
+        _known_scene(rng, i, pool, _few(rng, max_truth), _few(rng, max_predictions), annotated)
+        for i in range(rng.integers(1, max_images + 1))
     ]
-    if draw(st.integers(0, 3)) == 0:
-        predictions = draw(st.lists(_free_prediction(pool), max_size=3))
+    if rng.random() < 0.25:
+        predictions = [_free_prediction(rng, pool) for _ in range(_few(rng, 3))]
         found.append(ImageScene("HICO_test2015_99999999.jpg", predictions=predictions, known=False))
     return found
 
 
-@st.composite
+T = TypeVar("T")
+
+
+def one_of(rng: np.random.Generator, values: Sequence[T]) -> T:
+    """Any of some values, whatever they are."""
+    return values[int(rng.integers(len(values)))]
+
+
+def _few(rng: np.random.Generator, most: int) -> int:
+    """A number up to the most; small ones are more likely."""
+    return int(rng.integers(0, most + 1, 2).min()) if rng.random() < 0.7 else int(rng.integers(0, most + 1))
+
+
 def _known_scene(
-    draw: st.DrawFn, number: int, pool: Sequence[Words], max_truth: int, max_predictions: int, annotated: bool
+    rng: np.random.Generator, number: int, pool: Sequence[Words], truths: int, predicted: int, annotated: bool
 ) -> ImageScene:
-    frame = draw(st.sampled_from((Coordinates.PIXELS_1, Coordinates.PIXELS_1, Coordinates.PIXELS_0)))
+    frame = one_of(rng, (Coordinates.PIXELS_1, Coordinates.PIXELS_1, Coordinates.PIXELS_0))
     truth: list[Triplet] = []
-    for _ in range(draw(st.integers(0, max_truth))):
-        verb, noun = draw(st.sampled_from(pool))
-        if len(truth) > 0 and draw(st.booleans()):  # the same pair again, perhaps in the same class: a duplicate
+    for _ in range(truths):
+        verb, noun = one_of(rng, pool)
+        if truth and rng.random() < 0.5:  # the same pair again, perhaps in the same class: a duplicate
             truth.append(Triplet(truth[-1].human_box, truth[-1].object_box, verb, noun))
         else:
-            truth.append(Triplet(draw(_grid_box(1)), draw(_grid_box(1)), verb, noun))
+            truth.append(Triplet(_grid_box(rng, 1), _grid_box(rng, 1), verb, noun))
     predictions: list[Triplet] = []
-    for _ in range(draw(st.integers(0, max_predictions))):
-        if predictions and draw(st.integers(0, 4)) == 0:
-            copied = draw(st.sampled_from(predictions))
-            score = draw(st.one_of(st.just(copied.score), _score()))
-            predictions.append(Triplet(copied.human_box, copied.object_box, copied.verb, copied.object, score))
-        elif truth and draw(st.integers(0, 5)) > 0:
-            predictions.append(draw(_near(draw(st.sampled_from(truth)), frame)))
+    for _ in range(predicted):
+        if predictions and rng.random() < 0.2:
+            copied = one_of(rng, predictions)
+            predictions.append(replace(copied, score=copied.score if rng.random() < 0.5 else _score(rng)))
+        elif truth and rng.random() < 0.8:
+            predictions.append(_near(rng, one_of(rng, truth), frame))
         else:
-            predictions.append(draw(_free_prediction(pool)))
+            predictions.append(_free_prediction(rng, pool))
     named = None
     if annotated:
         numbers = {words: k for k, words in enumerate(class_words(small_classes()))}
-        more = draw(st.lists(st.sampled_from(pool), max_size=2))
+        more = [one_of(rng, pool) for _ in range(_few(rng, 2))]
         # Not always all that the boxes say: annotations of images and of boxes are two files.
-        told = [(t.verb, t.object) for t in truth if draw(st.integers(0, 5)) > 0]
+        told = [(t.verb, t.object) for t in truth if rng.random() < 0.8]
         named = frozenset(numbers[words] for words in [*more, *told])
     split = "train2015" if frame == Coordinates.PIXELS_0 else "test2015"
     return ImageScene(
@@ -146,45 +166,41 @@ def _known_scene(
     )
 
 
-def _score() -> st.SearchStrategy[float]:
-    return st.one_of(st.sampled_from(SCORES), st.floats(0.0, 1.0, allow_subnormal=False))
+def _score(rng: np.random.Generator) -> float:
+    return one_of(rng, SCORES) if rng.random() < 0.6 else float(one_of(rng, (rng.random(), 1e-300, np.nextafter(1, 0))))
 
 
-@st.composite
-def _grid_box(draw: st.DrawFn, least: int) -> Box:
+def _grid_box(rng: np.random.Generator, least: int) -> Box:
     """A box of pixel indices; extents of 1 pixel up, many of a power of two."""
-    x1, y1 = draw(st.integers(least, 6)), draw(st.integers(least, 6))
-    extents = st.sampled_from((1, 3, 3, 7, 7, 2, 4, 0))
-    return float(x1), float(y1), float(x1 + draw(extents)), float(y1 + draw(extents))
+    x1, y1 = rng.integers(least, 7, 2).tolist()
+    width, height = (one_of(rng, (1, 3, 3, 7, 7, 2, 4, 0)) for _ in range(2))
+    return float(x1), float(y1), float(x1 + width), float(y1 + height)
 
 
-@st.composite
-def _free_prediction(draw: st.DrawFn, pool: Sequence[Words]) -> Triplet:
-    boxes = [_valid(draw(_grid_box(0))) for _ in range(2)]
-    verb, noun = draw(st.one_of(st.sampled_from(pool), st.tuples(st.sampled_from(VERBS), st.sampled_from(OBJECTS))))
-    return Triplet(boxes[0], boxes[1], verb, noun, draw(_score()))
+def _free_prediction(rng: np.random.Generator, pool: Sequence[Words]) -> Triplet:
+    verb, noun = one_of(rng, pool) if rng.random() < 0.5 else (one_of(rng, VERBS), one_of(rng, OBJECTS))
+    return Triplet(_valid(_grid_box(rng, 0)), _valid(_grid_box(rng, 0)), verb, noun, _score(rng))
 
 
-@st.composite
-def _near(draw: st.DrawFn, truth: Triplet, frame: Coordinates) -> Triplet:
+def _near(rng: np.random.Generator, truth: Triplet, frame: Coordinates) -> Triplet:
     """A prediction on a truth's pair: its boxes in one convention or another, moved, halved or as they are."""
     boxes = []
     for box in (truth.human_box, truth.object_box):
-        x1, y1, x2, y2 = moved(box, frame, draw(st.sampled_from(("edges", "edges", "raw"))))
-        change = draw(st.sampled_from(("none", "none", "half", "half+1", "shift", "quarter")))
+        x1, y1, x2, y2 = moved(box, frame, one_of(rng, ("edges", "edges", "raw")))
+        change = one_of(rng, ("none", "none", "half", "half+1", "shift", "quarter"))
         if change == "half":  # IoU exactly 0.5 of edges
             x2 = (x1 + x2) / 2
         elif change == "half+1":  # IoU exactly 0.5 of pixel indices
             x2 = x1 + (x2 - x1 + 1) / 2 - 1
         elif change == "shift":
-            y1, y2 = (y + draw(st.integers(-2, 2)) for y in (y1, y2))
+            y1, y2 = (y + int(rng.integers(-2, 3)) for y in (y1, y2))
         elif change == "quarter":
-            x1 += draw(st.integers(-3, 3)) / 4
+            x1 += int(rng.integers(-3, 4)) / 4
         boxes.append(_valid((x1, y1, x2, y2)))
     verb, noun = truth.verb, truth.object
-    if draw(st.booleans()):
-        verb, noun = draw(st.sampled_from(VERBS)), draw(st.sampled_from((noun, noun, *OBJECTS)))
-    return Triplet(boxes[0], boxes[1], verb, noun, draw(_score()))
+    if rng.random() < 0.5:
+        verb, noun = one_of(rng, VERBS), one_of(rng, (noun, noun, *OBJECTS))
+    return Triplet(boxes[0], boxes[1], verb, noun, _score(rng))
 
 
 def _valid(box: Box) -> Box:
