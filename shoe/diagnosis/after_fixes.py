@@ -7,6 +7,7 @@ table, that can be scored by any measure.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,9 +16,11 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Indices, Ints
 from shoe.core.coordinates import CommonCoordinates, Coordinates, converted
 from shoe.core.interactions import Interactions
+from shoe.core.ragged import stable_order
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.oracles import State
 from shoe.matching.task import Origin, Task
+from shoe.scoring.entries import Entries, Means, mean_over
 
 Column = TypeVar("Column", bound=NDArray[Any])
 
@@ -121,3 +124,32 @@ def _edges(table: Interactions) -> Interactions:
         object_boxes=converted(table.object_boxes, of, CommonCoordinates.EDGES),
         coordinates=np.full_like(table.coordinates, Coordinates.CONTINUOUS),
     )
+
+
+class SharedLists:
+    """Means of many entries that have most classes' lists in common: each different list is ranked once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int, bytes], float] = {}
+
+    def means(self, entries: Entries) -> Means:
+        """Mean average precision, as ``entries.means()`` has it where classes with ground truth are averaged."""
+        truths, order = entries.truths, stable_order(entries.category)
+        ends = np.cumsum(np.bincount(entries.category, minlength=len(truths))).tolist()
+        score, credit = entries.score[order], entries.credit[order]
+        keys = {}
+        for k in np.flatnonzero(truths > 0).tolist():
+            part = slice(ends[k - 1] if k else 0, ends[k])
+            digest = blake2b(score[part].tobytes() + credit[part].tobytes(), digest_size=16).digest()
+            keys[k] = (k, int(truths[k]), digest)
+        new = [k for k, key in keys.items() if key not in self._known]
+        fresh = np.zeros_like(entries.counted)
+        fresh[new] = True
+        in_new = fresh[entries.category]
+        columns = {name: getattr(entries, name)[in_new] for name in ("category", "image", "score", "credit")}
+        ap = replace(entries, counted=fresh, **columns).scores().ap
+        self._known.update(zip((keys[k] for k in new), ap[new].tolist(), strict=True))
+        ap[list(keys)] = [self._known[key] for key in keys.values()]
+        counted = entries.rule.in_mean(truths, entries.counted)
+        parts = (counted, counted & entries.rare, counted & ~entries.rare)
+        return Means(*(mean_over(ap, part) for part in parts))

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Mask
-from shoe.diagnosis.deltas import Ranking
 from shoe.diagnosis.fix_targets import FIXABLE, shared_map, targets_by_map, targets_of_each
 from shoe.diagnosis.oracles import ERRORS, GROUPS, MISSED_GT, NAMES, TYPES, Errors, State, before_fixes
 from shoe.diagnosis.overlaps import Overlaps, overlaps
@@ -20,7 +19,8 @@ from shoe.diagnosis.types import FLOW, NO_PART, Assigned, ErrorType, TruthStatus
 from shoe.diagnosis.variants import Variant
 from shoe.matching.task import Task
 from shoe.protocols.signature import Signature, sign
-from shoe.scoring.entries import Means
+from shoe.scoring.entries import ClassScores, Means, Rule
+from shoe.scoring.ranking import FixedRanking
 
 
 class Step(NamedTuple):
@@ -182,18 +182,27 @@ class ErrorAnalysis:
         }
 
     @cached_property
-    def ranking(self) -> Ranking:
-        """The predictions, ranked for mAP."""
-        return Ranking.of(self.scope, self.variant.strict)
+    def _ranking(self) -> FixedRanking:
+        return FixedRanking.of(self.scope.hoi, self.scope.by_rank, len(self.task.truth.classes))
+
+    def means_after(self, state: State) -> Means:
+        """Mean AP of a state (protocols.md 8.5; IJCV paper 2.3), over all, rare and non-rare classes."""
+        scope, classes, options = self.scope, self.task.truth.classes, self.variant.strict
+        false = state.kept.copy()
+        false[state.true_positives] = False
+        found = np.flatnonzero(state.found_by >= 0)
+        truths = np.bincount(scope.truth_hoi[state.counted], minlength=len(classes))
+        lists = self._ranking.lists(false, state.found_by[found], scope.truth_hoi[found], truths, options.ap)
+        return ClassScores.of(lists, truths, np.ones(len(classes), bool), Rule.of(options)).means(classes.rare)
 
     @cached_property
     def means(self) -> Means:
         """Mean AP before any fix, over all, rare and non-rare classes."""
-        return self.ranking.means(before_fixes(self.assigned.found_by, len(self.assigned.types)))
+        return self.means_after(before_fixes(self.assigned.found_by, len(self.assigned.types)))
 
     @cached_property
     def _after(self) -> dict[str, Means]:
-        return {name: self.ranking.means(state) for name, state in self.states.items()}
+        return {name: self.means_after(state) for name, state in self.states.items()}
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
@@ -205,7 +214,7 @@ class ErrorAnalysis:
         """Errors fixed one after the other, to the end at 1 (IJCV paper, Eq. 4 and 5)."""
         # The first step is the first oracle alone.
         first = self._after[TYPES[0].name]
-        means = [self.means, first, *(self.ranking.means(state) for state in self._fixed.sequence[1:])]
+        means = [self.means, first, *(self.means_after(state) for state in self._fixed.sequence[1:])]
         return tuple(
             Step(error.name, after, after.minus(earlier))
             for error, (earlier, after) in zip(ERRORS, pairwise(means), strict=True)

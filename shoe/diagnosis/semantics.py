@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from shoe.diagnosis.after_fixes import Tables
+from shoe.diagnosis.after_fixes import SharedLists, Tables
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.relations import PredictedWords, predicted_words
 from shoe.diagnosis.vocabulary_gap import MOST, VocabularyGap, vocabulary_gap
@@ -99,6 +99,10 @@ class SemanticDiagnosis:
         return {} if len(self.analysis.scope.truth) else {"map": "no ground truth"}
 
     @cached_property
+    def _lists(self) -> SharedLists:
+        return SharedLists()
+
+    @cached_property
     def _scored(self) -> tuple[Scorer, Matches]:
         scorer = Scorer(self._tables.task, self._similarities, self.options)
         return scorer, scorer.match(scorer.map_rows)
@@ -109,7 +113,7 @@ class SemanticDiagnosis:
         if self.absent:
             return _NOTHING
         scorer, matches = self._scored
-        return scorer.entries(matches).means()
+        return self._lists.means(scorer.entries(matches))
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
@@ -117,7 +121,7 @@ class SemanticDiagnosis:
         deltas = {}
         for name, state in self.analysis.states.items() if not self.absent else ():
             after = Scorer(self._tables.after(state), self._similarities, self.options)
-            deltas[name] = after.entries(after.match(after.map_rows)).means().minus(self.means)
+            deltas[name] = self._lists.means(after.entries(after.match(after.map_rows))).minus(self.means)
         return deltas
 
     @cached_property
@@ -125,4 +129,4 @@ class SemanticDiagnosis:
         """What explains the gain over exact matches of words; None where SHOE-mAP is absent."""
         if self.absent:
             return None
-        return vocabulary_gap(self._tables, *self._scored, self.means.map or 0.0, self.words, self.most)
+        return vocabulary_gap(self._tables, *self._scored, self._lists, self.words, self.most)

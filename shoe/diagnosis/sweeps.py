@@ -180,6 +180,6 @@ def _means_of_some(analysis: ErrorAnalysis) -> Callable[[Mask], Means]:
         kept = kept_rows[scope.prediction]
         left = kept[right]
         found_by = scope.best_of(right[left], truth[left])
-        return analysis.ranking.means(replace(before_fixes(found_by, len(kept)), kept=kept))
+        return analysis.means_after(replace(before_fixes(found_by, len(kept)), kept=kept))
 
     return means

@@ -21,7 +21,7 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Indices
 from shoe.core.iou import Overlap, iou
-from shoe.diagnosis.after_fixes import Tables
+from shoe.diagnosis.after_fixes import SharedLists, Tables
 from shoe.diagnosis.integrated_gradients import shares_of
 from shoe.diagnosis.relations import PredictedWords, Relation
 from shoe.lexicon.store import lexicon
@@ -160,7 +160,7 @@ def vocabulary_gap(
     tables: Tables,
     scorer: Scorer,
     matches: Matches,
-    value: float,
+    lists: SharedLists,
     words: tuple[PredictedWords, PredictedWords],
     most: int = MOST,
 ) -> VocabularyGap:
@@ -170,19 +170,23 @@ def vocabulary_gap(
         tables: the scorer's, which lead back to the rows and boxes of the files; some class has ground truth.
         scorer: under the map, and a protocol of arithmetic means of verb and object and of all points of a curve.
         matches: its matches for SHOE-mAP.
-        value: its SHOE-mAP.
+        lists: of the same scorer, ranked before.
         words: similarities and relations of verbs and of objects.
         most: confusions to list.
     """
+
+    def map_of(scorer: Scorer, matches: Matches) -> float:
+        return lists.means(scorer.entries(matches)).map or 0.0
+
     exact = _under(scorer, exact_matches(scorer.task, scorer.similarities))
     identity = _under(scorer, HoiSimilarity.of(scorer.task, WordNetSimilarity("identity"), scorer.options))
     start = _sigma(exact, matches)
     other = _under(scorer, exact.similarities, _NOTHING).match(matches.unmatched).false_positive_of
     ladder = [
-        _map(exact, exact.match(exact.map_rows)),
-        _map(exact, replace(matches, sigma=start, false_positive_of=other)),
-        _map(exact, replace(matches, sigma=start)),
-        value,
+        map_of(exact, exact.match(exact.map_rows)),
+        map_of(exact, replace(matches, sigma=start, false_positive_of=other)),
+        map_of(exact, replace(matches, sigma=start)),
+        map_of(scorer, matches),
     ]
     matching, false_positives, credit = np.diff(ladder).tolist()
 
@@ -212,8 +216,8 @@ def vocabulary_gap(
 
     return VocabularyGap(
         exact_map=ladder[0],
-        identity_map=_map(identity, identity.match(identity.map_rows)),
-        map=value,
+        identity_map=map_of(identity, identity.match(identity.map_rows)),
+        map=ladder[-1],
         matching=matching,
         false_positives=false_positives,
         credit=credit,
@@ -245,10 +249,6 @@ def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
 
 def _under(scorer: Scorer, similarities: HoiSimilarity, near: Overlaps | None = None) -> Scorer:
     return Scorer(scorer.task, similarities, scorer.options, scorer.near if near is None else near)
-
-
-def _map(scorer: Scorer, matches: Matches) -> float:
-    return float(scorer.entries(matches).means().map or 0.0)
 
 
 def _sigma(scorer: Scorer, matches: Matches) -> Floats:

@@ -71,6 +71,8 @@ class Task:
         Raises:
             InputError: when two prediction images are one image of the truth.
         """
+        if self.origin is not None:
+            return self.origin.task.truth_image
         names = self.predictions.images
         found = image_index(names, self.truth.interactions.images)
         twice = np.flatnonzero(np.bincount(found[found >= 0], minlength=1) > 1)
