@@ -89,7 +89,7 @@ def commands() -> str:
 
     from shoe.cli.app import app
 
-    found = [" ".join(words) for words in walk(typer.main.get_command(app), ("shoe",))]
+    found = [" ".join(words) for words in walk(typer.main.get_command(app()), ("shoe",))]
     return "\n".join(f"## {name}\n\n```text\n{output(f'{name} --help')}\n```\n" for name in found)
 
 

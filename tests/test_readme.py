@@ -59,7 +59,7 @@ def test_every_generated_table_is_known() -> None:
 @pytest.mark.parametrize(("page", "line"), shown_commands())
 def test_commands_that_are_shown_have_these_options(page: str, line: str) -> None:
     """Looks at names of commands and options, not at what they do: files are the reader's."""
-    command: Any = typer.main.get_command(app)
+    command: Any = typer.main.get_command(app())
     words = shlex.split(line, comments=True)[1:]
     while hasattr(command, "commands") and words and not words[0].startswith("-"):
         assert words[0] in command.commands, (page, line)

@@ -5,6 +5,7 @@ import os
 import sys
 from io import TextIOWrapper
 
+from shoe.cli import parameters, score
 from shoe.core.errors import ShoeError
 
 
@@ -18,7 +19,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         match sys.argv[1:]:
-            # What takes no options need not wait for the parser of options, which costs as much as the demo itself.
+            # What is plain need not wait for typer, which takes as long to import as the demo takes.
             case ["demo"]:
                 from shoe.cli.demo import demo
 
@@ -27,10 +28,12 @@ def main() -> None:
                 from shoe.version import __version__
 
                 print(__version__)
-            case _:
-                from shoe.cli.app import app
+            case ["score", *words] if (given := parameters.read(score.score, words)) is not None:
+                score.score(**given)
+            case words:
+                from shoe.cli.app import COMMANDS, app
 
-                app(prog_name="shoe")
+                app(*[word for word in words[:1] if word in COMMANDS])(prog_name="shoe")
     except ShoeError as error:
         print(f"shoe: {error}", file=sys.stderr)
         sys.exit(2)

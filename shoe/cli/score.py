@@ -3,45 +3,34 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from shoe.benchmarks import DEFAULT
+from shoe.cli.parameters import Argument, Option
 
 
 def score(
-    predictions: Annotated[Path, typer.Argument(help="Prediction file; its format is recognised by content.")],
-    ground_truth: Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")],
-    dataset: Annotated[str, typer.Option(help="Whose classes the ground truth has.")] = DEFAULT,
+    predictions: Annotated[Path, Argument("Prediction file; its format is recognised by content.")],
+    ground_truth: Annotated[Path, Option("Annotation file of the dataset.", ("-g",))],
+    dataset: Annotated[str, Option("Whose classes the ground truth has.")] = DEFAULT,
     protocol: Annotated[
         list[str] | None,
-        typer.Option(
-            "--protocol",
-            "-p",
-            help="Protocol; again for more. 'all': every strict one and shoe. Default: hico-det, shoe.",
-        ),
+        Option("Protocol; again for more. 'all': every strict one and shoe. Default: hico-det, shoe.", ("-p",)),
     ] = None,
-    similarity: Annotated[str, typer.Option(help="Similarity map: a shipped name or a folder.")] = "hico-det",
-    option: Annotated[
-        list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol.")
-    ] = None,
+    similarity: Annotated[str, Option("Similarity map: a shipped name or a folder.")] = "hico-det",
+    option: Annotated[list[str] | None, Option("NAME=VALUE: change one choice of a protocol.", ("-o",))] = None,
     boxes: Annotated[
-        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
+        str | None, Option("Box convention of the predictions, where it is not their format's own.")
     ] = None,
-    format: Annotated[
-        str | None, typer.Option("--format", help="Prediction format, if content is not to decide.")
-    ] = None,
-    classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
-    subset: Annotated[str | None, typer.Option(help="Score on a named part of the images: single-pair.")] = None,
+    format: Annotated[str | None, Option("Prediction format, if content is not to decide.")] = None,
+    classes: Annotated[Path | None, Option("Class table that replaces the packaged one.")] = None,
+    subset: Annotated[str | None, Option("Score on a named part of the images: single-pair.")] = None,
     split: Annotated[
-        str | None, typer.Option(help="test2015 or train2015, if the annotation file holds both (anno_bbox.mat).")
+        str | None, Option("test2015 or train2015, if the annotation file holds both (anno_bbox.mat).")
     ] = None,
     image_labels: Annotated[
-        Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")
+        Path | None, Option("Official anno.mat: known-object setting by image-level labels.")
     ] = None,
-    bounds: Annotated[
-        bool, typer.Option("--bounds", help="Also say what the map leaves open: costs several scorings.")
-    ] = False,
-    json: Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")] = None,
+    bounds: Annotated[bool, Option("Also say what the map leaves open; takes several times as long.")] = False,
+    json: Annotated[str | None, Option("Write JSON to this file; '-': standard output.")] = None,
 ) -> None:
     """Score predictions: strict mAP beside SHOE-mAP, SHOE-mF1 and the miss rates, with a signature.
 
@@ -57,7 +46,7 @@ def score(
     gt_miss_rate, prediction_miss_rate, classes, tied_share, map_interval, mf1_interval, unrated_pairs, raters};
     resolution {verbs, objects {words, dataset_labels, unresolved}, rated_share, fallback_share, unrated_share, basis};
     profile {images_with_predictions, unknown_images, constant_scores, repeats, outside_share}; absent; notes. Fractions
-    0..1; what cannot be measured is left out.
+    0..1; what cannot be measured is left out. Intervals, unrated pairs and raters are there with --bounds.
     """
     from shoe.benchmarks import benchmark, read_ground_truth
     from shoe.benchmarks.classes import read_classes

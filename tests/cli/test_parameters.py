@@ -1,0 +1,59 @@
+"""Reading a command line without typer: the same arguments as typer reads, or none."""
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from shoe.cli import score
+from shoe.cli.app import app
+from shoe.cli.parameters import declared, read
+
+PLAIN: list[list[str]] = [
+    ["p.json", "--ground-truth", "t.json"],
+    ["-g", "t.json", "p.json", "--bounds"],
+    ["p.json", "--ground-truth=t.json", "--protocol", "qpic", "-p", "shoe", "--option=delta=0.25", "-o", "cap=3"],
+    ["p.json", "-g", "a.json", "-g", "b.json", "--json", "-", "--image-labels", "anno.mat", "--dataset", "hico-det"],
+]
+OTHER: list[list[str]] = [
+    [],
+    ["p.json"],
+    ["--help"],
+    ["p.json", "-g"],
+    ["p.json", "q.json", "-g", "t.json"],
+    ["p.json", "-gt.json"],
+    ["p.json", "-g", "t.json", "--nonsense", "1"],
+    ["p.json", "-g", "t.json", "--bounds=yes"],
+    ["p.json", "-g", "--bounds"],
+    ["p.json", "-g", "t.json", "--json="],
+]
+
+
+@pytest.mark.parametrize("words", PLAIN, ids=" ".join)
+def test_plain_words_are_read_as_typer_reads_them(words: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = app("score")
+    (command,) = whole.registered_commands
+    assert command.callback is not None
+    seen: dict[str, Any] = {}
+    monkeypatch.setattr(command, "callback", functools.wraps(command.callback)(lambda **given: seen.update(given)))
+    done = CliRunner().invoke(whole, ["score", *words])
+    assert done.exit_code == 0, done.output
+    found = read(score.score, words)
+    assert found is not None
+    defaults = dict(zip(list(declared(score.score))[2:], score.score.__defaults__ or (), strict=True))
+    assert defaults | found == seen
+
+
+@pytest.mark.parametrize("words", OTHER, ids=" ".join)
+def test_all_else_is_left_to_typer(words: Sequence[str]) -> None:
+    assert read(score.score, words) is None
+
+
+def test_every_type_is_one_that_is_converted() -> None:
+    kinds = {kind for kind, _ in declared(score.score).values()}
+    assert kinds == {Path, str, bool, list[str] | None, str | None, Path | None}
+    assert typer.main.get_command(app("score")) is not None
