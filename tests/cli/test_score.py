@@ -264,7 +264,7 @@ BAD_PREDICTIONS: dict[str, tuple[bytes, list[str]]] = {
     "NaN in CSV": ((CSV + ROW + ROW.replace("406", "nan")).encode(), ["line 3", "ox2", "nan"]),
     "infinite box": (
         (CSV + ROW + ROW.replace("406", "inf")).encode(),
-        ["line 3", IMAGE, "object box: found [134, 0, inf, 480]"],
+        ["line 3: ox2: found 'inf', expected a number"],
     ),
     "x1 >= x2": (
         record(human_box=[165, 166, 8, 472]),
@@ -274,7 +274,7 @@ BAD_PREDICTIONS: dict[str, tuple[bytes, list[str]]] = {
         record(object_box=[8, 166, 165, 166]),
         ["line 2", IMAGE, "object box: found [8, 166, 165, 166]", "--boxes"],
     ),
-    "no finite score": ((CSV + ROW + ROW.replace("0.5", "inf")).encode(), ["line 3", IMAGE, "score: found inf"]),
+    "no finite score": ((CSV + ROW + ROW.replace("0.5", "inf")).encode(), ["line 3: score: found 'inf'"]),
     "no score but text": (record(score="high"), ["line 2: score: found 'high'"]),
     "unknown category": (
         qpic(predictions=[QPIC["predictions"][0] | {"category_id": 91}, QPIC["predictions"][1]]),
