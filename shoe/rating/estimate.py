@@ -1,41 +1,79 @@
 """What a run will take before anything is asked: pairs, requests, tokens, money and hours of every rater.
 
-What is not known yet is a range. Prompts are really rendered, for a seeded sample of questions; what an earlier run
+What is not known is a range. Prompts are really rendered, for a seeded sample of questions; what an earlier run
 measured (:class:`Progress`) takes the place of what is assumed here. Failed attempts that are tried again and second
 questions after an answer without a rating are not in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
-from shoe.llm.budget import bound_of
-from shoe.rating.assumed import (
-    ANSWER_TOKENS,
-    BATCH_HOURS,
-    ENOUGH,
-    SECONDS,
-    TOKENS_PER_CHAR,
-    WHY_NOT_ZERO,
-    Range,
-    measured,
-    not_zero,
-    slowest,
-    total,
-)
+from shoe.llm.budget import Usage, bound_of, usage_of
+from shoe.llm.ledger import answers
+from shoe.llm.states import pending
 from shoe.rating.config import RaterConfig, RatersFile
+from shoe.rating.job import Outcome
 from shoe.rating.planning import Plan
 from shoe.rating.prompts import Prompts
 from shoe.rating.questions import Question, SenseText
+from shoe.rating.questions import describe as describe_names
+from shoe.rating.session import Raters, RaterSession
 
 SAMPLE = 200
 """Questions per part of speech whose prompts are rendered."""
+_LATEST = 1 << 18
+"""Bytes of a ledger's end by which tokens are measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A quantity that is not known: what is likely, and between what it will lie; never negative."""
+
+    low: float
+    likely: float
+    high: float
+
+    @classmethod
+    def exactly(cls, value: float) -> Range:
+        """A quantity that is known."""
+        return cls(value, value, value)
+
+    def each(self, change: Callable[[float], float]) -> Range:
+        """Change the three values, by something that keeps their order."""
+        return Range(change(self.low), change(self.likely), change(self.high))
+
+    def __mul__(self, other: Range | float) -> Range:
+        other = other if isinstance(other, Range) else Range.exactly(other)
+        return Range(self.low * other.low, self.likely * other.likely, self.high * other.high)
+
+    def __add__(self, other: Range) -> Range:
+        return Range(self.low + other.low, self.likely + other.likely, self.high + other.high)
+
+
+NOT_ZERO: Mapping[Part, Range] = {"verb": Range(0.07, 120 / 850, 0.28), "object": Range(0.1, 0.3, 0.6)}
+"""Share of pairs that a first rater does not rate 0. Verbs: the paper's run, and half and twice that."""
+WHY_NOT_ZERO: Mapping[Part, str] = {
+    "verb": "an assumption, as in the paper's run: 120K of 850K",
+    "object": "an assumption; 28 % of the shipped map's object pairs are above 0",
+}
+TOKENS_PER_CHAR = Range(0.23, 0.25, 0.29)
+"""Of the shipped prompts; measured with the tokenizers of Qwen, Mistral (Tekken), Llama 3 and BERT."""
+ANSWER_TOKENS = Range(6, 8, 20)
+"""For each pair; measured with the same tokenizers. A model that thinks first writes hundreds."""
+SECONDS = Range(0.5, 1.5, 5)
+"""Of one short request to a hosted model; a guess."""
+BATCH_HOURS = Range(0.5, 12, 24)
+"""OpenAI promises a batch within 24 hours."""
+ENOUGH = 5_000
+"""Answers of a first rater that say more about its zeros than the paper does; they begin with few senses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +85,15 @@ class Progress:
         zeros: per part, how many of those are rated 0; only the first rater's matter.
         tokens_per_char: measured input tokens for each character of a prompt; None if nothing is known.
         answer_tokens: measured output tokens for each pair.
-        seconds: measured time of one request.
     """
 
     answered: Mapping[Part, int] = field(default_factory=dict)
     zeros: Mapping[Part, int] = field(default_factory=dict)
     tokens_per_char: float | None = None
     answer_tokens: float | None = None
-    seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RaterEstimate:
+class RaterEstimate(NamedTuple):
     """What one rater has still to do.
 
     Attributes:
@@ -73,11 +108,11 @@ class RaterEstimate:
     kind: str
     answered: int
     pairs: Range
-    requests: Range | None
-    input_tokens: Range | None
-    output_tokens: Range | None
-    cost: Range | None
-    hours: Range | None
+    requests: Range | None = None
+    input_tokens: Range | None = None
+    output_tokens: Range | None = None
+    cost: Range | None = None
+    hours: Range | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,22 +136,51 @@ class Estimate:
     @property
     def cost(self) -> Range:
         """Of all raters."""
-        return total(rater.cost for rater in self.raters)
+        return _total(rater.cost for rater in self.raters)
 
     @property
     def hours(self) -> Range:
         """Of all raters whose hours are known, one after the other."""
-        return total(rater.hours for rater in self.raters)
+        return _total(rater.hours for rater in self.raters)
+
+
+def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
+    """Say per rater what its kept answers tell about the rest of its work."""
+    found: dict[str, Progress] = {}
+    start = 0
+    for session in raters.sessions:
+        end = start + len(session.config.columns)
+        states = {part: rated.states[:, start:end] for part, rated in outcome.parts.items()}
+        answered = {part: int(np.count_nonzero(~pending(some))) for part, some in states.items()}
+        zeros = {part: int(np.count_nonzero(some == 0)) for part, some in states.items()}
+        found[session.config.name] = Progress(answered, zeros, *_measured_tokens(session, raters))
+        start = end
+    return found
+
+
+def _measured_tokens(session: RaterSession, raters: Raters) -> tuple[float | None, float | None]:
+    """Input tokens for each character of a prompt, and output tokens for each pair."""
+    told = [(entry, usage) for entry in answers(session.ledger.path, _LATEST) if (usage := usage_of(entry["answer"]))]
+    if not told:
+        return None, None
+    senses = iter(describe_names([name for entry, _ in told for pair in entry["pairs"] for name in pair]))
+    characters = 0
+    for entry, _ in told:
+        group = [Question(b"", entry["part"], next(senses), next(senses)) for _ in entry["pairs"]]
+        characters += raters.prompts.length(group, several=session.config.pairs_per_request > 1)
+    pairs = sum(len(entry["pairs"]) for entry, _ in told)
+    total = Usage(*map(sum, zip(*(usage for _, usage in told), strict=True)))
+    return total.input / characters, total.output / pairs
 
 
 def estimate(
     plans: Mapping[Part, Plan],
     raters: RatersFile,
     prompts: Prompts,
-    describe: Callable[[Sequence[str]], Sequence[SenseText]],
+    describe: Callable[[Sequence[str]], Sequence[SenseText]] = describe_names,
     progress: Mapping[str, Progress] | None = None,
 ) -> Estimate:
-    """Estimate a run.
+    """Estimate a run: per rater what is left to do, and what that rests on.
 
     Args:
         plans: what is to be rated.
@@ -124,9 +188,6 @@ def estimate(
         prompts: what raters are asked.
         describe: lemmas and glosses of senses, by name.
         progress: what is known of raters from earlier runs, by name.
-
-    Returns:
-        Per rater what is left to do, and what that rests on.
     """
     known = {config.name: (progress or {}).get(config.name, Progress()) for config in raters.raters}
     samples = {part: _sample(plan, describe, raters.ensemble.seed) for part, plan in plans.items() if len(plan)}
@@ -146,12 +207,30 @@ def estimate(
     )
 
 
+def _total(ranges: Iterable[Range | None]) -> Range:
+    return sum((one for one in ranges if one is not None), Range.exactly(0))
+
+
+def _measured(value: float | None, assumed: Range) -> Range:
+    """What was measured, with a tenth around it; else what is assumed."""
+    return assumed if value is None else Range(0.9 * value, value, 1.1 * value)
+
+
+def _not_zero(part: Part, answered: int, zeros: int) -> Range:
+    """Share of the pairs that a first rater has not answered yet and will not rate 0."""
+    if answered < ENOUGH:
+        return NOT_ZERO[part]
+    # Answers come in the order of names, not at random: the rest may be unlike them.
+    share = 1 - zeros / answered
+    return Range(0.8 * share, share, min(1.25 * share, 1))
+
+
 def _onward(part: Part, questions: int, raters: RatersFile, first: Progress) -> Range:
     """How many pairs the raters after the first are shown."""
     if part not in raters.ensemble.prefilter:
         return Range.exactly(questions)
     answered, zeros = _pairs_answered(part, raters.raters[0], first)
-    return not_zero(part, answered, zeros).each(
+    return _not_zero(part, answered, zeros).each(
         lambda share: min(answered - zeros + share * (questions - answered) + raters.ensemble.sample, questions)
     )
 
@@ -168,61 +247,41 @@ def _of_rater(
     prompts: Prompts,
     known: Progress,
 ) -> RaterEstimate:
-    left = {part: _left(shown[part], config.repeats, known.answered.get(part, 0)) for part in shown}
-    pairs, answered = total(left.values()), sum(known.answered.values())
+    left: dict[Part, Range] = {}
+    for part, pairs in shown.items():
+        done = known.answered.get(part, 0)
+        left[part] = pairs.each(lambda n, done=done: max(round(n) * config.repeats - done, 0))  # type: ignore[misc]
+    found = RaterEstimate(config.name, config.kind, sum(known.answered.values()), _total(left.values()))
     if not config.prompted:
-        return RaterEstimate(config.name, config.kind, answered, pairs, None, None, None, None, None)
-    requests = {part: left[part].each(lambda n: ceil(n / config.pairs_per_request)) for part in left}
-    chars = total(
-        requests[part].times(Range.exactly(_chars(config, sample, prompts))) for part, sample in samples.items()
-    )
-    input_tokens = chars.times(measured(known.tokens_per_char, TOKENS_PER_CHAR))
-    output_tokens = pairs.times(_answer_tokens(config, known))
-    return RaterEstimate(
-        name=config.name,
-        kind=config.kind,
-        answered=answered,
-        pairs=pairs,
-        requests=total(requests.values()),
-        input_tokens=input_tokens,
-        output_tokens=output_tokens,
-        cost=input_tokens.times(Range.exactly(config.price.input / 1e6))
-        + output_tokens.times(Range.exactly(config.price.output / 1e6)),
-        hours=_hours(config, total(requests.values()), input_tokens + output_tokens, known),
+        return found
+    by_part = {part: pairs.each(lambda n: ceil(n / config.pairs_per_request)) for part, pairs in left.items()}
+    requests = _total(by_part.values())
+    chars = _total(by_part[part] * _chars(config, sample, prompts) for part, sample in samples.items())
+    each = _measured(known.answer_tokens, ANSWER_TOKENS)
+    if (bound := bound_of(config.sampling)) is not None:
+        most = bound / config.pairs_per_request
+        each = Range(min(each.low, most), min(each.likely, most), most)
+    tokens_in, tokens_out = chars * _measured(known.tokens_per_char, TOKENS_PER_CHAR), found.pairs * each
+    return found._replace(
+        requests=requests,
+        input_tokens=tokens_in,
+        output_tokens=tokens_out,
+        cost=tokens_in * (config.price.input / 1e6) + tokens_out * (config.price.output / 1e6),
+        hours=_hours(config, requests, tokens_in + tokens_out),
     )
 
 
-def _left(pairs: Range, repeats: int, answered: int) -> Range:
-    return pairs.each(lambda n: max(round(n) * repeats - answered, 0))
-
-
-def _answer_tokens(config: RaterConfig, known: Progress) -> Range:
-    """Per pair; the bound that raters.toml sets is the most."""
-    tokens = measured(known.answer_tokens, ANSWER_TOKENS)
-    bound = bound_of(config.sampling)
-    most = tokens.high if bound is None else bound / config.pairs_per_request
-    return Range(min(tokens.low, most), min(tokens.likely, most), most)
-
-
-def _hours(config: RaterConfig, requests: Range, tokens: Range, known: Progress) -> Range | None:
+def _hours(config: RaterConfig, requests: Range, tokens: Range) -> Range | None:
     """What is slowest: answers, or one of the endpoint's limits."""
     if not requests.high:
         return Range.exactly(0)
-    if config.kind == "openai-batch":
-        return BATCH_HOURS
-    if config.kind == "transformers":
-        return None if known.seconds is None else requests.times(measured(known.seconds, SECONDS)).each(_over(3600))
+    if config.kind in ("openai-batch", "transformers"):
+        return BATCH_HOURS if config.kind == "openai-batch" else None
     limits = config.limits
-    ways = [requests.times(measured(known.seconds, SECONDS)).each(_over(3600 * limits.concurrency))]
-    if limits.requests_per_minute is not None:
-        ways.append(requests.each(_over(60 * limits.requests_per_minute)))
-    if limits.tokens_per_minute is not None:
-        ways.append(tokens.each(_over(60 * limits.tokens_per_minute)))
-    return slowest(ways)
-
-
-def _over(divisor: float) -> Callable[[float], float]:
-    return lambda value: value / divisor
+    ways = [requests * SECONDS * (1 / (3600 * limits.concurrency))]
+    ways += [requests * (1 / (60 * most)) for most in [limits.requests_per_minute] if most is not None]
+    ways += [tokens * (1 / (60 * most)) for most in [limits.tokens_per_minute] if most is not None]
+    return Range(max(one.low for one in ways), max(one.likely for one in ways), max(one.high for one in ways))
 
 
 def _chars(config: RaterConfig, sample: Sequence[Question], prompts: Prompts) -> float:
@@ -248,7 +307,7 @@ def _about_zeros(raters: RatersFile, questions: Mapping[Part, int], known: Progr
         answered, zeros = _pairs_answered(part, first, known)
         if answered >= questions.get(part, 0):
             continue
-        share = not_zero(part, answered, zeros)
+        share = _not_zero(part, answered, zeros)
         source = f"as of the {answered:,} that it has answered" if answered >= ENOUGH else WHY_NOT_ZERO[part]
         yield (
             f"{first.name} rates {_percent(share.likely)} of the {part} pairs above 0 ({_percent(share.low)} to "
@@ -262,11 +321,12 @@ def _about_requests(raters: RatersFile, known: Mapping[str, Progress]) -> Iterat
     for unknown, kind, sentence in (
         ("tokens_per_char", None, f"{_span(TOKENS_PER_CHAR)} input tokens for each character"),
         ("answer_tokens", None, f"{_span(ANSWER_TOKENS)} output tokens for each pair; more if the model thinks first"),
-        ("seconds", "openai", f"{_span(SECONDS)} seconds for each request"),
-        ("seconds", "openai-batch", f"{_span(BATCH_HOURS)} hours for all batches, which run side by side"),
-        ("seconds", "transformers", "hours are known after the first answers"),
+        (None, "openai", f"{_span(SECONDS)} seconds for each request"),
+        (None, "openai-batch", f"{_span(BATCH_HOURS)} hours for all batches, which run side by side"),
+        (None, "transformers", "how many hours the model takes on this machine is not known"),
     ):
-        names = [c.name for c in prompted if getattr(known[c.name], unknown) is None and kind in (None, c.kind)]
+        of_kind = [config for config in prompted if kind in (None, config.kind)]
+        names = [c.name for c in of_kind if unknown is None or getattr(known[c.name], unknown) is None]
         if names:
             yield f"{', '.join(names)}: {sentence}"
     if prompted:

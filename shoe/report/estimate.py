@@ -11,8 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import printable
-from shoe.rating.assumed import Range
-from shoe.rating.estimate import Estimate, RaterEstimate
+from shoe.rating.estimate import Estimate, Range, RaterEstimate
 
 _LONGEST = 500
 
@@ -59,16 +58,8 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
 
 
 def _rater(rater: RaterEstimate) -> dict[str, Any]:
-    quantities = {
-        "pairs": rater.pairs,
-        "requests": rater.requests,
-        "input_tokens": rater.input_tokens,
-        "output_tokens": rater.output_tokens,
-        "cost": rater.cost,
-        "hours": rater.hours,
-    }
-    found = {name: _bounds(value) for name, value in quantities.items() if value is not None}
-    return {"name": rater.name, "kind": rater.kind, "answered": rater.answered} | found
+    known = {name: value for name, value in rater._asdict().items() if value is not None}
+    return {name: _bounds(value) if isinstance(value, Range) else value for name, value in known.items()}
 
 
 def _bounds(value: Range) -> dict[str, float]:

@@ -13,9 +13,20 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.llm.budget import Price
 from shoe.llm.limits import Limits
-from shoe.rating.assumed import ANSWER_TOKENS, BATCH_HOURS, ENOUGH, NOT_ZERO, SECONDS, TOKENS_PER_CHAR, Range
 from shoe.rating.config import Ensemble, RaterConfig, RatersFile
-from shoe.rating.estimate import Estimate, Progress, RaterEstimate, estimate
+from shoe.rating.estimate import (
+    ANSWER_TOKENS,
+    BATCH_HOURS,
+    ENOUGH,
+    NOT_ZERO,
+    SECONDS,
+    TOKENS_PER_CHAR,
+    Estimate,
+    Progress,
+    Range,
+    RaterEstimate,
+    estimate,
+)
 from shoe.rating.kinds.lexical import Lexical
 from shoe.rating.kinds.openai import OpenAI, OpenAIBatch
 from shoe.rating.kinds.transformers import Transformers
@@ -149,19 +160,10 @@ def test_hours_are_those_of_the_narrowest_limit(limits: Limits, hours: object) -
     assert found.hours.likely == pytest.approx(hours(total(), tokens))  # type: ignore[operator]
 
 
-def test_a_measured_time_takes_the_place_of_the_assumed() -> None:
-    found = only(replace(FIRST, limits=Limits(concurrency=2)), first=Progress(seconds=0.25))
-    assert found.hours is not None
-    assert found.hours.likely == pytest.approx(total() * 0.25 / 2 / 3600)
-
-
-def test_hours_of_a_batch_are_what_is_promised_and_of_a_local_model_unknown_before_it_ran() -> None:
+def test_hours_of_a_batch_are_what_is_promised_and_of_a_local_model_unknown() -> None:
     assert only(BATCH).hours == BATCH_HOURS
     local = Transformers(name="local", model="a-model")
     assert only(local).hours is None
-    measured = only(local, local=Progress(seconds=0.1)).hours
-    assert measured is not None
-    assert measured.likely == pytest.approx(total() * 0.1 / 3600)
 
 
 def test_a_rater_without_prompts_costs_nothing() -> None:

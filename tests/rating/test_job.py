@@ -18,9 +18,8 @@ from shoe.llm.budget import Budget, Price
 from shoe.llm.states import State
 from shoe.rating.built import check_place, states_of, write_built
 from shoe.rating.config import Ensemble, RatersFile
-from shoe.rating.estimate import Progress
+from shoe.rating.estimate import Progress, measured_progress
 from shoe.rating.job import Outcome, known, rate, rate_pairs
-from shoe.rating.measured import measured_progress
 from shoe.rating.planning import Plan, plan_pairs
 from shoe.rating.prefilter import Disagreement, goes_on, sample_of
 from shoe.rating.prompts import Prompts

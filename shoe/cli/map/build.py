@@ -128,11 +128,9 @@ def _plans(
 
 
 def _estimate(raters: Raters, plans: Mapping[Part, Plan], before: Outcome) -> Estimate:
-    from shoe.rating.estimate import estimate
-    from shoe.rating.measured import measured_progress
-    from shoe.rating.questions import describe
+    from shoe.rating.estimate import estimate, measured_progress
 
-    return estimate(plans, raters.file, raters.prompts, describe, measured_progress(raters, before))
+    return estimate(plans, raters.file, raters.prompts, progress=measured_progress(raters, before))
 
 
 def _show_estimate(estimate: Estimate, json: str | None) -> None:
