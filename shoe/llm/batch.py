@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
+from hashlib import blake2b
+from pathlib import Path
 from time import monotonic, sleep
 
 import orjson
 
 from shoe.core.errors import InputError, ShoeError
 from shoe.llm.batch_api import BatchApi, Seen, StoppedError
-from shoe.llm.batches import Draft, Past, Result, Started, Supply, line, prepared, result_of
-from shoe.llm.chat import Chat
+from shoe.llm.batches import Started, Supply, line, names_of, past, prepared, result_of
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import NoResponseFormatError, Transient, http_error
 from shoe.llm.limits import Limits
-from shoe.llm.request import Recorder, Request
+from shoe.llm.request import Chat, Recorder, Request
 
 _log = logging.getLogger(__name__)
 MOST_BYTES = 200_000_000
@@ -51,7 +52,7 @@ class BatchPass:
         self._recorder = recorder
         self._structured = chat.response_format is not None
         self._api = BatchApi(place, chat.model, limits, self._sleep, self._is_stopping)
-        self._past = Past(recorder)
+        self._open, self._ended = past(recorder.remembered())
         self._running: list[Started] = []
         self._tries: Counter[str] = Counter()
         self._shown: dict[str, str] = {}
@@ -66,7 +67,7 @@ class BatchPass:
         """
         self._supply = Supply(requests)
         try:
-            with self._api, suppress(StoppedError):
+            with closing(self._api), suppress(StoppedError):
                 self._resume()
                 self._go_on()
         except OSError as error:
@@ -92,13 +93,13 @@ class BatchPass:
 
     def _resume(self) -> None:
         """Take up the batches of earlier runs of which this run asks anything."""
-        unsure = [started for started in self._past.open.values() if started.batch is None]
-        begun = self._api.begun(self._past.ended) if unsure else {}
+        unsure = [started for started in self._open.values() if started.batch is None]
+        begun = self._api.begun(self._ended) if unsure else {}
         for started in unsure:
             started.batch = begun.get(started.digest)
             if started.batch is not None:
                 self._recorder.remember({"event": "started", "digest": started.digest, "batch": started.batch})
-        self._running = [started for started in self._past.open.values() if started.batch is not None]
+        self._running = [started for started in self._open.values() if started.batch is not None]
         for started in self._running:
             self._supply.hold(started)
         self._supply.find(lambda: all(started.found for started in self._running))
@@ -111,39 +112,46 @@ class BatchPass:
 
     def _begin(self) -> bool:
         """Begin one more batch; False if there is nothing to ask, or nothing may be asked now."""
-        with Draft(self._api.folder / "requests.jsonl") as draft:
-            self._fill(draft)
+        path, requests, digest = self._api.folder / "requests.jsonl", {}, blake2b(digest_size=16)
+        with path.open("wb") as stream:
+            for name, request, text in self._drawn():
+                requests[name] = request
+                digest.update(text)
+                stream.write(text)
         # What was reserved until the budget had no room for more is sent: else no run of such a budget would send any.
-        if not draft.requests or (self._budget_left and self._is_stopping()):
+        if not requests or (self._budget_left and self._is_stopping()):
             return False
-        self._send(draft)
+        self._send(path, requests, digest.hexdigest())
         return True
 
-    def _fill(self, draft: Draft) -> None:
-        most = self._most_requests
-        while len(draft.requests) < most and self._budget_left and not self._queue_full and not self._is_stopping():
+    def _drawn(self) -> Iterator[tuple[str, Request, bytes]]:
+        """The requests of one more batch, each with its custom id and its line; what they may cost is reserved."""
+        count = size = 0
+        while count < self._most_requests and self._budget_left and not self._queue_full and not self._is_stopping():
             # What batches did not answer waits for the last of them, rather than to go in many small ones.
             request = self._supply.take(again=not self._running)
             if request is None:
                 return
             name, text = line(self._chat, request, self._structured)
-            if draft.size + len(text) > MOST_BYTES:
+            count, size = count + 1, size + len(text)
+            if size > MOST_BYTES:
                 self._supply.put_back(request)
                 return
             self._budget_left = self._recorder.may_ask(request)
             if self._budget_left:
-                draft.add(name, request, text)
+                yield name, request, text
 
-    def _send(self, draft: Draft) -> None:
-        started = draft.started()
-        earlier = self._past.open.get(started.digest)
-        self._recorder.remember(prepared(started))
+    def _send(self, path: Path, requests: Mapping[str, Request], digest: str) -> None:
+        started = Started(digest, {name: names_of(request) for name, request in requests.items()})
+        started.found = {name: part for one in requests.values() for part in one.parts() for name in names_of(part)}
+        earlier = self._open.get(digest)
+        self._recorder.remember(prepared(digest, requests))
         started.file = earlier.file if earlier else None
         if started.file is None:
-            started.file = self._api.upload(f"shoe-{started.digest}.jsonl", draft.path)
-            self._recorder.remember({"event": "uploaded", "digest": started.digest, "file": started.file})
-        started.batch = self._api.start(started.file, started.digest, self._past.ended)
-        self._recorder.remember({"event": "started", "digest": started.digest, "batch": started.batch})
+            started.file = self._api.upload(f"shoe-{digest}.jsonl", path)
+            self._recorder.remember({"event": "uploaded", "digest": digest, "file": started.file})
+        started.batch = self._api.start(started.file, digest, self._ended)
+        self._recorder.remember({"event": "started", "digest": digest, "batch": started.batch})
         self._supply.hold(started)
         self._running.append(started)
 
@@ -158,7 +166,8 @@ class BatchPass:
         missing = dict.fromkeys(started.requests, why)
         hopeless = self._keep_answers(started, batch, missing) if batch is not None else None
         self._recorder.remember({"event": "ended", "digest": started.digest})
-        self._past.end(started)
+        self._open.pop(started.digest, None)
+        self._ended.add(started.batch or "")
         self._leave(started)
         self._queue_full = False
         excused = batch is not None and batch.status == "failed" and self._is_excused(started, batch)
@@ -184,7 +193,8 @@ class BatchPass:
             An error that no further try would help, if any request met one.
         """
         hopeless: ShoeError | None = None
-        for name, result in self._results(batch):
+        lines = (text for file in batch.files for text in self._api.lines(file))
+        for name, result in (result_of(self._place, self._chat.model, text) for text in lines):
             if name not in missing:
                 continue
             if isinstance(result, dict):
@@ -201,11 +211,6 @@ class BatchPass:
                 hopeless = hopeless or (result if isinstance(result, ShoeError) else None)
         return hopeless
 
-    def _results(self, batch: Seen) -> Iterator[tuple[str, Result]]:
-        for file in batch.files:
-            for text in self._api.lines(file):
-                yield result_of(self._place, self._chat.model, text)
-
     def _ask_later(self, name: str, request: Request, why: str, *, excused: bool) -> None:
         """Put a request without an answer among those to be made, but for one that had all its tries."""
         self._recorder.failure(request, why)
@@ -219,8 +224,8 @@ class BatchPass:
         Raises:
             ShoeError: if not.
         """
-        message = next((one.message for one in batch.problems if one.message), "no reason given")
-        if any(one.code in _QUEUE_FULL for one in batch.problems) and started.beside:
+        message = next((message for _, message in batch.problems if message), "no reason given")
+        if any(code in _QUEUE_FULL for code, _ in batch.problems) and started.beside:
             # Others took the room; while none of them ends, there is none.
             self._queue_full = bool(self._running)
             return True

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from shoe.core.errors import ShoeError
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import Transient, http_error
 from shoe.llm.limits import Limits
-from shoe.llm.retry import policy
-from shoe.llm.sdk import client, connection_error
+from shoe.llm.sdk import client, connection_error, policy
 
 _MARK = "shoe"
 _MOST_LISTED = 1000
 _T = TypeVar("_T")
-
-
 _ODD = "odd", "not what the Batch API answers (is base_url right?)"
 
 
@@ -29,69 +24,55 @@ class StoppedError(Exception):
     """The job is to end, and a request that failed is not made again."""
 
 
-class Problem(NamedTuple):
-    """Why a batch failed; empty where the endpoint does not say."""
-
-    code: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """How a batch stands, as far as the endpoint says as the API has it.
+class Seen(NamedTuple):
+    """How a batch stands, as far as the endpoint says as the API has it; empty or 0 where it does not.
 
     Attributes:
         id: of the batch.
         status: "in_progress", "completed", ...
         files: ids of what came out of it.
         done, total: requests.
-        problems: why it failed.
+        problems: why it failed: codes and messages.
     """
 
     id: str
     status: str
-    files: Sequence[str]
+    files: list[str]
     done: int
     total: int
-    problems: Sequence[Problem]
-
-    @classmethod
-    def of(cls, batch: Any) -> Seen:
-        """Take what the SDK made of a response, whatever that was."""
-        counts, errors = getattr(batch, "request_counts", None), getattr(batch, "errors", None)
-        data = getattr(errors, "data", None)
-        return cls(
-            id=_text(batch, "id"),
-            status=_text(batch, "status"),
-            files=[name for name in (_text(batch, "output_file_id"), _text(batch, "error_file_id")) if name],
-            done=_count(counts, "completed") + _count(counts, "failed"),
-            total=_count(counts, "total"),
-            problems=[Problem(_text(one, "code"), _text(one, "message")) for one in data or ()]
-            if isinstance(data, list)
-            else [],
-        )
+    problems: list[tuple[str, str]]
 
 
-def _text(of: Any, name: str) -> str:
-    value = getattr(of, name, None)
-    return value if isinstance(value, str) else ""
+def _seen(batch: Any) -> Seen:
+    """Take what the SDK made of a response, whatever that was."""
+    files = [_field(batch, str, "output_file_id"), _field(batch, str, "error_file_id")]
+    done, failed, total = (_field(batch, int, "request_counts", name) for name in ("completed", "failed", "total"))
+    problems = [
+        (_field(one, str, "code"), _field(one, str, "message")) for one in _field(batch, list, "errors", "data")
+    ]
+    status = _field(batch, str, "status")
+    return Seen(_id(batch), status, [name for name in files if name], done + failed, total, problems)
 
 
-def _count(of: Any, name: str) -> int:
-    value = getattr(of, name, None)
-    return value if isinstance(value, int) else 0
+def _field(of: Any, kind: type[_T], *path: str) -> _T:
+    """An attribute of this type; an empty one if there is none."""
+    for name in path:
+        of = getattr(of, name, None)
+    return of if isinstance(of, kind) else kind()
+
+
+def _id(found: Any) -> str:
+    """The id of what an endpoint has; a web page, of which the SDK makes a text, has none."""
+    if not (name := _field(found, str, "id")):
+        raise Transient(*_ODD)
+    return name
 
 
 class BatchApi:
-    """Batches at one endpoint; a context, after which its files are gone."""
+    """Batches at one endpoint; its files are gone when it is closed."""
 
     def __init__(
-        self,
-        place: Endpoint,
-        model: str,
-        limits: Limits,
-        sleep: Callable[[float], None],
-        stopped: Callable[[], bool],
+        self, place: Endpoint, model: str, limits: Limits, sleep: Callable[[float], None], stopped: Callable[[], bool]
     ) -> None:
         retries = policy(limits.tries, stopped)
         from tenacity import Retrying
@@ -104,12 +85,8 @@ class BatchApi:
         self._client = client(place, limits.timeout)
         self._folder = TemporaryDirectory(prefix="shoe-")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the connection, and remove the files."""
         self._client.close()
         self._folder.cleanup()
 
@@ -123,7 +100,7 @@ class BatchApi:
 
         def send() -> str:
             with path.open("rb") as stream:
-                return _named(self._client.files.create(file=(name, stream), purpose="batch"))
+                return _id(self._client.files.create(file=(name, stream), purpose="batch"))
 
         return self._call(send)
 
@@ -141,7 +118,7 @@ class BatchApi:
             if lost and (found := self._begun(others).get(digest)):
                 return found
             lost.append(True)
-            return _named(
+            return _id(
                 self._client.batches.create(
                     input_file_id=file,
                     endpoint="/v1/chat/completions",
@@ -165,12 +142,8 @@ class BatchApi:
             if error.status_code not in (404, 405, 501):
                 raise
             return {}
-        marked = ((getattr(batch, "metadata", None), _text(batch, "id")) for batch in reversed(newest))
-        return {
-            about[_MARK]: batch
-            for about, batch in marked
-            if isinstance(about, dict) and _MARK in about and batch and batch not in others
-        }
+        marked = ((_field(batch, dict, "metadata"), _field(batch, str, "id")) for batch in reversed(newest))
+        return {about[_MARK]: batch for about, batch in marked if _MARK in about and batch and batch not in others}
 
     def look(self, batch: str) -> Seen | None:
         """How a batch stands; None if the endpoint does not know it any more."""
@@ -181,8 +154,7 @@ class BatchApi:
                 found = self._client.batches.retrieve(batch)
             except openai.NotFoundError:
                 return None
-            seen = Seen.of(found)
-            if not (seen.id and seen.status):
+            if not (seen := _seen(found)).status:
                 raise Transient(*_ODD)
             return seen
 
@@ -214,8 +186,7 @@ class BatchApi:
 
     def _call(self, ask: Callable[[], _T]) -> _T:
         try:
-            answered: _T = self._retrying.copy()(self._attempt, ask)
-            return answered
+            return self._retrying.copy()(self._attempt, ask)
         except Transient as last:
             if self._stopped():
                 raise StoppedError from None
@@ -234,11 +205,3 @@ class BatchApi:
             response = error.response
             failed = http_error(self._place, self._model, response.status_code, response.headers, response.read())
             raise failed from None
-
-
-def _named(found: Any) -> str:
-    """The id of what an endpoint made; a web page, of which the SDK makes a text, has none."""
-    name = _text(found, "id")
-    if not name:
-        raise Transient(*_ODD)
-    return name

@@ -12,21 +12,17 @@ A batch that was prepared, but of which no start is known, is looked for at the 
 
 from __future__ import annotations
 
-import hashlib
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import orjson
 
 from shoe.core.errors import ShoeError
-from shoe.llm.chat import Chat
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import NoResponseFormatError, Transient, answer
-from shoe.llm.request import KEY_BYTES, Recorder, Request
+from shoe.llm.request import KEY_BYTES, Chat, Request
 
 _START, _BETWEEN, _END = b'{"custom_id":"', b'","method":"POST","url":"/v1/chat/completions","body":', b"}\n"
 
@@ -130,82 +126,33 @@ class Supply:
         return None
 
 
-class Draft:
-    """Requests that are to become a batch, in a file; a context."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.requests: dict[str, Request] = {}
-        self.size = 0
-        self._digest = hashlib.blake2b(digest_size=16)
-        self._stream = path.open("wb")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stream.close()
-
-    def add(self, custom_id: str, request: Request, line: bytes) -> None:
-        """Add one request."""
-        self._stream.write(line)
-        self._digest.update(line)
-        self.requests[custom_id] = request
-        self.size += len(line)
-
-    def started(self) -> Started:
-        """The batch that it is to become."""
-        return Started(
-            digest=self._digest.hexdigest(),
-            requests={custom_id: names_of(request) for custom_id, request in self.requests.items()},
-            found={
-                name: part for request in self.requests.values() for part in request.parts() for name in names_of(part)
-            },
-        )
-
-
 def line(chat: Chat, request: Request, structured: bool) -> tuple[str, bytes]:
     """Custom id and line of one request."""
     name = chat.once(request, structured)
     return name, _START + name.encode() + _BETWEEN + chat.body(request, structured) + _END
 
 
-def prepared(started: Started) -> Mapping[str, Any]:
-    """What is remembered before a batch is sent."""
-    requests = [
-        [custom_id, names[0][1], b"".join(key for key, _ in names).hex()]
-        for custom_id, names in started.requests.items()
-    ]
-    return {"event": "prepared", "digest": started.digest, "requests": requests}
+def prepared(digest: str, requests: Mapping[str, Request]) -> Mapping[str, Any]:
+    """What is remembered before a batch of requests, given by custom id, is sent."""
+    listed = [[custom_id, request.attempt, request.key.hex()] for custom_id, request in requests.items()]
+    return {"event": "prepared", "digest": digest, "requests": listed}
 
 
-class Past:
-    """The batches of earlier runs, from what is remembered of them."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        self.open: dict[str, Started] = {}
-        self.ended: set[str] = set()
-        for event in recorder.remembered():
-            self._follow(event)
-
-    def end(self, started: Started) -> None:
-        """Take note that a batch is over."""
-        self.open.pop(started.digest, None)
-        if started.batch:
-            self.ended.add(started.batch)
-
-    def _follow(self, event: Mapping[str, Any]) -> None:
+def past(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Started], set[str]]:
+    """Find the batches of earlier runs: by digest those of which no end is remembered, and ids of those that ended."""
+    running: dict[str, Started] = {}
+    ended: set[str] = set()
+    for event in events:
         match event:
             case {"event": "prepared", "digest": digest, "requests": requests}:
-                self.open[digest] = Started(digest, {name: _names(keys, attempt) for name, attempt, keys in requests})
-            case {"event": "uploaded", "digest": digest, "file": file} if digest in self.open:
-                self.open[digest].file = file
-            case {"event": "started", "digest": digest, "batch": batch} if digest in self.open:
-                self.open[digest].batch = batch
-            case {"event": "ended", "digest": digest} if digest in self.open:
-                self.end(self.open[digest])
+                running[digest] = Started(digest, {name: _names(keys, attempt) for name, attempt, keys in requests})
+            case {"event": "uploaded", "digest": digest, "file": file} if digest in running:
+                running[digest].file = file
+            case {"event": "started", "digest": digest, "batch": batch} if digest in running:
+                running[digest].batch = batch
+            case {"event": "ended", "digest": digest} if digest in running:
+                ended.add(running.pop(digest).batch or "")
+    return running, ended
 
 
 Result = dict[str, Any] | Transient | NoResponseFormatError | ShoeError

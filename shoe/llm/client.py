@@ -13,13 +13,11 @@ from time import monotonic
 from typing import Any
 
 from shoe.core.errors import ShoeError
-from shoe.llm.chat import Chat
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import NoResponseFormatError, RejectedError, Transient, answer
 from shoe.llm.limits import Gate, Limits
-from shoe.llm.request import Recorder, Request
-from shoe.llm.retry import policy
-from shoe.llm.sdk import async_client, connection_error
+from shoe.llm.request import Chat, Recorder, Request
+from shoe.llm.sdk import async_client, connection_error, policy
 
 GIVEN_UP_IN_A_ROW = 20
 """Requests given up, or answered with no chat completion, in a row: then the endpoint is taken for broken."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,19 +18,31 @@ _SHORTEST_SECRET = 8
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An OpenAI-compatible endpoint, ready to be asked.
+    """An OpenAI-compatible endpoint.
 
     Attributes:
         who: uses it, for messages ("rater 'qwen'").
         base_url: its address, without a slash at the end.
         key_variable: the environment variable that holds its key; empty if it needs none.
-        key: the key itself; no part of ``repr``.
+        key: the key itself, once it is read; no part of ``repr``.
     """
 
     who: str
     base_url: str
     key_variable: str
-    key: str = field(repr=False)
+    key: str = field(default="", repr=False)
+
+    def open(self) -> Endpoint:
+        """Read the key.
+
+        Raises:
+            OptionError: if it is missing or cannot be one.
+        """
+        key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
+        if self.key_variable and not (key and key.isascii() and key.isprintable()):
+            found = "odd characters" if key else "nothing"
+            raise OptionError(f"{self.who}: {named(self.key_variable)}: found {found}, expected a key")
+        return replace(self, key=key)
 
     def shown(self, text: str) -> str:
         """Make an endpoint's words fit for a line of a message, without the key should they repeat it."""
@@ -55,28 +67,7 @@ class Endpoint:
         return f"{self.who}: {self.base_url}"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where an endpoint is, and the name of the variable that holds its key; empty if it needs none."""
-
-    who: str
-    base_url: str
-    key_variable: str
-
-    def open(self) -> Endpoint:
-        """Read the key.
-
-        Raises:
-            OptionError: if it is missing or cannot be one.
-        """
-        key = os.environ.get(self.key_variable, "").strip() if self.key_variable else ""
-        if self.key_variable and not (key and key.isascii() and key.isprintable()):
-            found = "odd characters" if key else "nothing"
-            raise OptionError(f"{self.who}: {named(self.key_variable)}: found {found}, expected a key")
-        return Endpoint(self.who, self.base_url, self.key_variable, key)
-
-
-def address(who: str, base_url: str, api_key_env: str) -> Address:
+def address(who: str, base_url: str, api_key_env: str) -> Endpoint:
     """Check where an endpoint is, without looking for the key.
 
     A key is sent only where one was named: ``api_key_env``, or OPENAI_API_KEY for the official endpoint alone.
@@ -87,7 +78,7 @@ def address(who: str, base_url: str, api_key_env: str) -> Address:
     url = without_slash(base_url)
     if problem := _problem(url):
         raise OptionError(f"{who}: base_url: found {problem}, expected one like {OFFICIAL}")
-    return Address(who, url, api_key_env or (OFFICIAL_KEY if url == OFFICIAL else ""))
+    return Endpoint(who, url, api_key_env or (OFFICIAL_KEY if url == OFFICIAL else ""))
 
 
 def without_slash(base_url: str) -> str:

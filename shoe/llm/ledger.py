@@ -1,18 +1,15 @@
 """The ledger: every answer as it came, a line of JSON for each attempt, kept before it is read and never changed.
 
-One file for each model, as far as answers depend on how it is asked (``identity``)::
+One file for each model and way to ask it (``identity``)::
 
     {"format":"shoe ledger","version":1,"rater":{...}}
     {"keys":["9f.."],"ids":["417"],"part":"verb","pairs":[["ride.v.01","sit.v.01"]],"prompt":"5e..","answer":{...}}
     {"keys":["9f.."],"failure":"429","detail":"..."}
     {"event":{...}}
 
-Between ``keys`` and ``answer`` stands what the request says of itself (``Request.about``). No line holds a state:
-states follow from the answers by parsing, so that a better parser reads old answers better. A kill leaves whole lines,
-and at most one torn one at the end: readers pass it over, and the next writer cuts it off.
-
-What parsing gave is kept in a cache by stretches of the file, each with the checksum of its content, so that opening
-the ledger of a million answers does not parse them all again.
+Between ``keys`` and ``answer`` stands what the request says of itself (``Request.about``). States follow from answers
+by parsing. A kill leaves whole lines, and at most one torn one at the end: readers pass it over, and the next writer
+cuts it off. What parsing gave is cached by stretches of the file, each with the checksum of its content.
 """
 
 from __future__ import annotations
@@ -23,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from zlib import crc32
 
 import numpy as np
@@ -40,7 +37,6 @@ CACHE = "cache"
 BLOCK = 1 << 20
 """Bytes of a stretch: it ends with the line that reaches so far."""
 _CHECK_BYTES = 16
-_CHUNK = 1 << 16
 _ENTRY_STATES = frozenset([*range(128), State.REFUSED, State.REFUSED_TOGETHER, State.UNPARSED_ONCE])
 
 Parse = Callable[[Mapping[str, Any]], Sequence[int]]
@@ -98,63 +94,54 @@ class Ledger:
             InputError: naming the line that is damaged.
         """
         try:
-            handle = os.open(self.path, os.O_RDONLY)
+            stream = self.path.open("rb")
         except FileNotFoundError:
             return
         except OSError as error:
             raise InputError(self.path, found=str(error.strerror), expected="a ledger") from None
-        try:
-            size = os.fstat(handle).st_size
-            self._read(handle, size if end is None else min(end, size))
-        finally:
-            os.close(handle)
+        with stream:
+            size = os.fstat(stream.fileno()).st_size
+            self._read(stream, size if end is None else min(end, size))
 
-    def _read(self, handle: int, size: int) -> None:
-        if self._offset == 0 and not self._read_header(handle, size):
-            return
+    def _read(self, stream: BinaryIO, size: int) -> None:
+        if self._offset == 0:
+            header_line = stream.readline(size)
+            if not header_line.endswith(b"\n"):
+                return
+            check_header(self.path, header_line, self.identity)
+            self._offset = self._block_start = len(header_line)
         if size < self._offset:
             raise InputError(self.path, found="less than before", expected="a ledger that only grows")
         if size >= self._block_start + BLOCK:
             with closing(Cache(self.path.parent / CACHE)) as kept:
-                while (end := _line_end(handle, self._block_start + BLOCK - 1, size)) is not None:
-                    self._read_block(handle, end, kept)
-        data = _span(handle, self._offset, size)
+                while (end := _line_end(stream, self._block_start + BLOCK - 1, size)) is not None:
+                    self._read_block(stream, end, kept)
+        stream.seek(self._offset)
+        data = stream.read(size - self._offset)
         data = data[: data.rfind(b"\n") + 1]
-        self._add(data, self._block)
+        self._take(self._parsed(data))
         self._offset += len(data)
 
-    def _read_header(self, handle: int, size: int) -> bool:
-        line = first_line(handle, size)
-        if not line:
-            return False
-        check_header(self.path, line, self.identity)
-        self._offset = self._block_start = len(line)
-        return True
-
-    def _read_block(self, handle: int, end: int, kept: Cache) -> None:
+    def _read_block(self, stream: BinaryIO, end: int, kept: Cache) -> None:
         """Read to the end of the block that is being read, out of the cache if all of it is new."""
-        content = _span(handle, self._block_start, end)
+        stream.seek(self._block_start)
+        content = stream.read(end - self._block_start)
         name = f"{self.path.name}/{self._block_start}"
         check = self._parser + crc32(content).to_bytes(4) + (end - self._block_start).to_bytes(8)
         known = _unpacked(kept.get(name), check) if self._offset == self._block_start else None
+        self._take(known or self._parsed(content[self._offset - self._block_start :]))
         if known is None:
-            self._add(content[self._offset - self._block_start :], self._block)
             kept.set(name, _packed(self._block, check))
-        else:
-            self._take(known, self._block)
         self._offset = self._block_start = end
         self._block = _Read()
 
-    def _add(self, lines: bytes, block: _Read) -> None:
-        self._take(self._parsed(lines), block)
-
-    def _take(self, new: _Read, block: _Read) -> None:
+    def _take(self, new: _Read) -> None:
         if new.states:
             self._index.add(as_keys(bytes(new.keys)), np.frombuffer(bytes(new.states), np.int8))
         self.events += new.events
-        block.keys += new.keys
-        block.states += new.states
-        block.events += new.events
+        self._block.keys += new.keys
+        self._block.states += new.states
+        self._block.events += new.events
 
     def _parsed(self, lines: bytes) -> _Read:
         read = _Read()
@@ -182,17 +169,13 @@ class Ledger:
             raise ValueError("no answer, failure or event")
 
     def _damaged(self, number: int, line: bytes, error: Exception) -> InputError:
-        before = number + 1
         with self.path.open("rb") as stream:
-            left = self._offset
-            while left > 0:
-                chunk = stream.read(min(_CHUNK, left))
-                before += chunk.count(b"\n")
-                left -= len(chunk)
+            while stream.tell() < self._offset and stream.readline():
+                number += 1
         found = f"{quote(line[:40].decode('utf-8', 'replace'))} ({type(error).__name__}: {error})"
         return InputError(
             self.path,
-            record=f"line {before}",
+            record=f"line {number + 1}",
             found=found,
             expected="a whole line of a ledger",
             hint="remove the line to have its questions asked again",
@@ -227,12 +210,6 @@ def header(identity: Mapping[str, Any]) -> bytes:
     return canonical({"format": FORMAT, "version": VERSION, "rater": identity}) + b"\n"
 
 
-def first_line(handle: int, size: int) -> bytes:
-    """Read the first line of an open ledger; nothing if it is not whole."""
-    end = _line_end(handle, 0, size)
-    return b"" if end is None else _span(handle, 0, end)
-
-
 def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
     """See that a ledger is this model's.
 
@@ -247,24 +224,22 @@ def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
 
 
 def answer_line(request: Request, raw: Mapping[str, Any]) -> bytes:
-    """Make the line of an answer.
-
-    Raises:
-        TypeError: for an answer that JSON cannot hold.
-    """
-    entry = {"keys": _hex(request), **request.about(), "answer": raw}
-    return orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
+    """Make the line of an answer; TypeError for one that JSON cannot hold."""
+    return _line({"keys": _hex(request), **request.about(), "answer": raw})
 
 
 def failure_line(request: Request, kind: str, detail: str) -> bytes:
     """Make the line of an attempt that brought no answer."""
-    entry = {"keys": _hex(request), "failure": kind, "detail": detail}
-    return orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
+    return _line({"keys": _hex(request), "failure": kind, "detail": detail})
 
 
 def event_line(event: Mapping[str, Any]) -> bytes:
     """Make the line of something to remember."""
-    return orjson.dumps({"event": event}, option=orjson.OPT_APPEND_NEWLINE)
+    return _line({"event": event})
+
+
+def _line(entry: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _hex(request: Request) -> list[str]:
@@ -274,40 +249,26 @@ def _hex(request: Request) -> list[str]:
 def _packed(read: _Read, check: bytes) -> bytes:
     """Write what lines say as bytes that tell whether they are whole, and of which lines and parser they are."""
     body = orjson.dumps({"answers": len(read.states), "events": read.events}) + b"\n" + read.keys + read.states
-    return hashlib.blake2b(check + body, digest_size=_CHECK_BYTES).digest() + body
+    return _checksum(check + body) + body
 
 
 def _unpacked(packed: bytes | None, check: bytes) -> _Read | None:
     """Read what was packed; None unless it is whole and has this check."""
-    if (
-        packed is None
-        or packed[:_CHECK_BYTES] != hashlib.blake2b(check + packed[_CHECK_BYTES:], digest_size=_CHECK_BYTES).digest()
-    ):
+    body = (packed or b"")[_CHECK_BYTES:]
+    if packed is None or packed[:_CHECK_BYTES] != _checksum(check + body):
         return None
-    about, _, arrays = packed[_CHECK_BYTES:].partition(b"\n")
+    about, _, arrays = body.partition(b"\n")
     facts = orjson.loads(about)
     split = facts["answers"] * KEY_BYTES
     return _Read(bytearray(arrays[:split]), bytearray(arrays[split:]), facts["events"])
 
 
-def _line_end(handle: int, start: int, size: int) -> int | None:
+def _checksum(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=_CHECK_BYTES).digest()
+
+
+def _line_end(stream: BinaryIO, start: int, size: int) -> int | None:
     """Where the line that holds a byte ends, its newline included; None if it does not before ``size``."""
-    while start < size:
-        chunk = os.pread(handle, min(_CHUNK, size - start), start)
-        if not chunk:
-            return None
-        found = chunk.find(b"\n")
-        if found >= 0:
-            return start + found + 1
-        start += len(chunk)
-    return None
-
-
-def _span(handle: int, start: int, end: int) -> bytes:
-    return b"".join(_chunks(handle, start, end))
-
-
-def _chunks(handle: int, start: int, end: int) -> Iterator[bytes]:
-    while start < end and (chunk := os.pread(handle, end - start, start)):
-        yield chunk
-        start += len(chunk)
+    stream.seek(start)
+    line = stream.readline(max(size - start, 0))
+    return start + len(line) if line.endswith(b"\n") else None

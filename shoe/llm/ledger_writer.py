@@ -13,7 +13,7 @@ from threading import Condition, Lock, Thread
 from typing import Any
 
 from shoe.core.errors import InputError
-from shoe.llm.ledger import check_header, first_line, header
+from shoe.llm.ledger import check_header, header
 
 _LOOK_FOR_LOCK = 0.1
 _GATHER = 0.02
@@ -161,12 +161,12 @@ def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[
 def _repair(path: Path, handle: int, identity: Mapping[str, Any]) -> None:
     """Cut off what a kill left of a line, and begin a ledger that has not begun."""
     try:
-        size = os.fstat(handle).st_size
-        whole = _end_of_lines(handle, size)
-        if whole < size:
-            os.ftruncate(handle, whole)
+        whole = _end_of_lines(handle)
+        os.ftruncate(handle, whole)
         if whole:
-            check_header(path, first_line(handle, whole), identity)
+            with open(handle, "rb", closefd=False) as stream:
+                stream.seek(0)
+                check_header(path, stream.readline(), identity)
             return
         _write(handle, header(identity))
         os.fsync(handle)
@@ -184,8 +184,9 @@ def _write(handle: int, data: bytes) -> None:
         data = data[os.write(handle, data) :]
 
 
-def _end_of_lines(handle: int, size: int) -> int:
+def _end_of_lines(handle: int) -> int:
     """Where the last whole line ends."""
+    size = os.fstat(handle).st_size
     while size > 0:
         start = max(size - _CHUNK, 0)
         found = os.pread(handle, size - start, start).rfind(b"\n")

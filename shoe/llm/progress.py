@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from shoe.core.errors import printable
 from shoe.llm.recorder import Tally
@@ -16,28 +16,6 @@ if TYPE_CHECKING:
     from rich.progress import Task, TaskID
 
 SECONDS_BETWEEN_LINES = 30.0
-
-
-class Display(Protocol):
-    """Something that shows how a run goes; used by one thread."""
-
-    def show(self, tallies: Sequence[Tally]) -> None:
-        """Show how far every model is; called some times a second."""
-        ...
-
-    def say(self, line: str) -> None:
-        """Tell the user something; may be called from any thread."""
-        ...
-
-
-class Silent:
-    """Shows nothing."""
-
-    def show(self, tallies: Sequence[Tally]) -> None:
-        """Do nothing."""
-
-    def say(self, line: str) -> None:
-        """Do nothing."""
 
 
 class Progress:

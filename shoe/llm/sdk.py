@@ -1,9 +1,9 @@
-"""Clients of the openai SDK for an endpoint: nothing is tried twice, no redirection is followed, no body is endless."""
+"""Clients of the openai SDK for an endpoint, which try nothing twice, and the one layer of retries, tenacity's."""
 
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,13 @@ from shoe.llm.errors import Transient
 
 if TYPE_CHECKING:
     import openai
+    from tenacity import RetryCallState
 
 LONGEST_BODY = 16_000_000
 """Bytes of an answer; what goes on beyond that is broken off."""
 _OWN = (b"accept", b"connection", b"content-", b"host", b"idempotency-", b"transfer-", b"user-agent", b"x-stainless-")
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 
 
 def client(place: Endpoint, timeout: float) -> openai.OpenAI:
@@ -91,6 +94,36 @@ def connection_error(
     if isinstance(cause, httpx2.ConnectError):
         return Transient("unreachable", words, overload=True, reached=False)
     return Transient("dropped", words, reached=False)
+
+
+def policy(tries: int, stopped: Callable[[], bool]) -> dict[str, Any]:
+    """Say how attempts that fail with :class:`Transient` are made again; the last one's error is raised.
+
+    The n-th wait is drawn from 0 to 2^(n-1) times half a second ("full jitter": requests that failed together do not
+    come back together), but no shorter than the endpoint asks for.
+
+    Args:
+        tries: attempts in all.
+        stopped: whether the run stops: then no further attempt is made.
+
+    Returns:
+        Arguments of tenacity's ``Retrying`` or ``AsyncRetrying``, beside how to sleep.
+    """
+    try:
+        from tenacity import retry_if_exception_type, wait_random_exponential
+    except ImportError:
+        raise MissingExtraError("asking an endpoint", "llm") from None
+
+    jitter = wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)
+
+    def wait(state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        return max(jitter(state), getattr(error, "retry_after", None) or 0.0)
+
+    def stop(state: RetryCallState) -> bool:
+        return state.attempt_number >= tries or stopped()
+
+    return {"stop": stop, "wait": wait, "retry": retry_if_exception_type(Transient), "reraise": True}
 
 
 def _sdk() -> Any:

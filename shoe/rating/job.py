@@ -17,7 +17,7 @@ from shoe.core.arrays import Indices, Mask
 from shoe.core.errors import ShoeError
 from shoe.lexicon.expressions import Part
 from shoe.llm.budget import Budget
-from shoe.llm.progress import Display, Silent
+from shoe.llm.progress import Progress
 from shoe.llm.recorder import Tally
 from shoe.llm.states import State, pending
 from shoe.rating.planning import Plan, plan_pairs
@@ -69,7 +69,7 @@ def rate(
     raters: Raters,
     plans: Mapping[Part, Plan],
     budget: Budget,
-    display: Display | None = None,
+    display: Progress | None = None,
     *,
     sample: int | None = None,
 ) -> Outcome:
@@ -92,7 +92,7 @@ def rate(
         MissingExtraError: if WordNet's glosses cannot be read.
         KeyboardInterrupt: at the second interruption.
     """
-    run = _Run(raters, plans, budget, display or Silent(), sample)
+    run = _Run(raters, plans, budget, display, sample)
     run.work()
     return run.outcome()
 
@@ -106,7 +106,7 @@ def rate_pairs(
     raters: Raters,
     pairs: Mapping[Part, Sequence[tuple[str, str]]],
     budget: Budget,
-    display: Display | None = None,
+    display: Progress | None = None,
 ) -> dict[Part, RatedPairs]:
     """Have all raters rate some pairs; the first rater's zeros go no further, and none of them is sampled.
 
@@ -144,7 +144,7 @@ class _Run:
     """One run: a thread for each rater; the first one's says what goes on to the others."""
 
     def __init__(
-        self, raters: Raters, plans: Mapping[Part, Plan], budget: Budget, display: Display, sample: int | None
+        self, raters: Raters, plans: Mapping[Part, Plan], budget: Budget, display: Progress | None, sample: int | None
     ) -> None:
         self._raters = raters
         self._given = plans
@@ -187,13 +187,18 @@ class _Run:
         while not self._all_ended.is_set():
             try:
                 self._all_ended.wait(_LOOK)
-                self._display.show(self._tallies)
+                if self._display:
+                    self._display.show(self._tallies)
             except KeyboardInterrupt:
                 if interrupted or self._quiet:
                     raise
                 interrupted = True
                 self._budget.stop("interrupted")
-                self._display.say("interrupted; what is in flight is awaited and kept (again: end at once)")
+                self._say("interrupted; what is in flight is awaited and kept (again: end at once)")
+
+    def _say(self, line: str) -> None:
+        if self._display:
+            self._display.say(line)
 
     def _guarded(self, number: int) -> None:
         """Do a rater's work; what it raises ends the work of all."""
@@ -238,7 +243,7 @@ class _Run:
         every = [
             asked for part, some in rows.items() for asked in session.questions(self._plans[part], some, self._texts)
         ]
-        states = iter(session.rate(every, self._budget, self._tallies[number], self._display.say))
+        states = iter(session.rate(every, self._budget, self._tallies[number], self._say))
         for part, some in rows.items():
             for column in columns:
                 self._states[part][some, column] = next(states)

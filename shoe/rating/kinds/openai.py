@@ -21,10 +21,9 @@ from typing import Annotated, Any, ClassVar
 
 from shoe.core.errors import OptionError, quote
 from shoe.llm.batch import BatchPass
-from shoe.llm.chat import OURS, Chat
 from shoe.llm.client import Pass
 from shoe.llm.endpoint import OFFICIAL, OFFICIAL_KEY, address, without_slash
-from shoe.llm.request import Recorder
+from shoe.llm.request import OURS, Chat, Recorder
 from shoe.rating.answers import read_chat
 from shoe.rating.config import RaterConfig, setting
 from shoe.rating.prompts import SECOND_TIME, Prompts
