@@ -1,12 +1,12 @@
 """``shoe dataset``: what a ground truth file holds."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from shoe.benchmarks import DEFAULT
+from shoe.cli.output import put_json
 
 app = typer.Typer(
     help="Look into ground truth files.",
@@ -39,7 +39,7 @@ def info(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: _
     from shoe.report.terminal import console
 
     facts = summary(read_ground_truth(file, dataset, split=split))
-    if not _write_json({"file": str(file), **facts}, json):
+    if not put_json({"file": str(file), **facts}, json):
         print_summary(str(file), facts, console())
 
 
@@ -56,15 +56,5 @@ def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: 
     from shoe.report.terminal import console
 
     counts = statistics(read_ground_truth(file, dataset, split=split))
-    if not _write_json({"file": str(file), **counts}, json):
+    if not put_json({"file": str(file), **counts}, json):
         print_statistics(counts, console())
-
-
-def _write_json(content: Mapping[str, Any], target: str | None) -> bool:
-    """Write JSON where it is wanted; True if that takes up the output."""
-    from shoe.cli.output import write_json
-    from shoe.io.json import encode
-
-    if target is not None:
-        write_json(encode(content, readable=True), target)
-    return target == "-"

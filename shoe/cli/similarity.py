@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from shoe.cli.output import Json, put_json
+
 
 def similarity(
     a: Annotated[str, typer.Argument(help="A class: a synset (ride.v.01), a class's word (ride), or an interaction.")],
@@ -17,7 +19,7 @@ def similarity(
     pos: Annotated[str | None, typer.Option(help="verb or object, for a word that is both.")] = None,
     combine: Annotated[str, typer.Option(help="arithmetic, geometric or minimum of verb and object.")] = "arithmetic",
     weight: Annotated[float, typer.Option(help="Weight of the verb, 0 to 1.")] = 0.5,
-    json: Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")] = None,
+    json: Json = None,
 ) -> None:
     """Explain how similar a class and a word are: senses, ratings of each rater, what was never rated.
 
@@ -31,8 +33,6 @@ def similarity(
     import numpy as np
 
     from shoe.benchmarks import DEFAULT, benchmark
-    from shoe.cli.output import write_json
-    from shoe.io.json import encode
     from shoe.report.similarity import similarity_dict, similarity_lines
     from shoe.similarity import SimilarityMap, load_similarity
     from shoe.similarity import combine as combined
@@ -46,7 +46,5 @@ def similarity(
         verb, object_ = (np.array(part.value) for part in parts)
         whole = {"combine": combine, "weight": weight, "value": float(combined(verb, object_, combine, weight))}
     found = similarity_dict(source, parts, whole)
-    if json is not None:
-        write_json(encode(found, readable=True), json)
-    if json != "-":
+    if not put_json(found, json):
         print("\n".join(similarity_lines(found)))

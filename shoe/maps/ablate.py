@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -43,9 +44,9 @@ class SubsetSpread:
 
     subsets: int
     mean: float
-    deviation: float | None
-    low: float
-    high: float
+    standard_deviation: float | None
+    lowest: float
+    highest: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,9 +68,9 @@ class Ablation:
     human: dict[HumanKind, HumanRatings]
 
     @property
-    def sizes(self) -> range:
-        """The sizes of subsets."""
-        return range(1, len(self.similarity.raters) + 1)
+    def sizes(self) -> dict[int, int]:
+        """The number of subsets of each size."""
+        return dict(Counter(len(subset.raters) for subset in self.subsets))
 
     def spread(self, figure: Callable[[Subset], float | None], size: int | None = None) -> SubsetSpread | None:
         """How a figure varies over the subsets of one size, or over all; None where none of them has it.
@@ -119,29 +120,24 @@ def ablate(
     Raises:
         OptionError: for more than 10 raters.
     """
-    subsets = subsets_of(len(similarity.raters))
-    comparisons = [HumanComparison(ratings, similarity) for ratings in human]
+    comparisons = {ratings.kind: HumanComparison(ratings, similarity) for ratings in human}
+    subsets = []
+    for chosen in track(subsets_of(len(similarity.raters))):
+        fewer = similarity.with_raters(chosen)
+        semantic = semantic_of(under(report, fewer)) if report else None
+        subsets.append(
+            Subset(
+                raters=chosen,
+                rated={part: int(table.rated.sum()) for part, table in fewer.tables.items()},
+                map=semantic.map if semantic else None,
+                mf1=semantic.mf1 if semantic else None,
+                human={kind: comparison.of(chosen) for kind, comparison in comparisons.items()},
+            )
+        )
     return Ablation(
         similarity=similarity,
         correlations={part: rater_agreements(table.ratings) for part, table in similarity.tables.items()},
-        subsets=[_subset(similarity, chosen, report, comparisons) for chosen in track(subsets)],
+        subsets=subsets,
         report=report,
         human={ratings.kind: ratings for ratings in human},
-    )
-
-
-def _subset(
-    similarity: SimilarityMap,
-    chosen: tuple[int, ...],
-    report: Report | None,
-    comparisons: Sequence[HumanComparison],
-) -> Subset:
-    fewer = similarity.with_raters(chosen)
-    semantic = semantic_of(under(report, fewer)) if report else None
-    return Subset(
-        raters=chosen,
-        rated={part: int(table.rated.sum()) for part, table in fewer.tables.items()},
-        map=semantic.map if semantic else None,
-        mf1=semantic.mf1 if semantic else None,
-        human={comparison.human.kind: comparison.of(chosen) for comparison in comparisons},
     )

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from shoe.benchmarks import benchmark
-from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Indices
 from shoe.core.errors import OptionError, printable, quote
 from shoe.lexicon.expressions import Part
@@ -55,15 +53,11 @@ class MapInfo:
     Attributes:
         similarity: the map.
         parts: its tables.
-        details: per rater, what else map.json says of it (refused, unparsable, ...).
-        provenance: what map.json says beside names.
         warnings: what a user of the map should know, one line each.
     """
 
     similarity: SimilarityMap
     parts: dict[Part, PartInfo]
-    details: list[dict[str, Any]]
-    provenance: dict[str, Any]
     warnings: list[str]
 
 
@@ -72,66 +66,46 @@ def describe(similarity: SimilarityMap) -> MapInfo:
     try:
         classes = benchmark(similarity.dataset).classes
     except OptionError:
-        classes = None
-    parts = {part: _part(table, senses_of(classes, part)) for part, table in similarity.tables.items()}
-    return MapInfo(
-        similarity=similarity,
-        parts=parts,
-        details=[dict(rater.details) for rater in similarity.raters],
-        provenance=similarity.provenance,
-        warnings=_warnings(similarity, parts),
-    )
-
-
-def senses_of(classes: HoiClasses | None, part: Part) -> list[str] | None:
-    """Distinct senses of a dataset's classes, in its order; no_interaction has none."""
-    if classes is None:
-        return None
-    synsets = classes.verb_synsets if part == "verb" else classes.object_synsets
-    return [synset for synset in dict.fromkeys(synsets) if synset]
+        parts = {part: _part(table, None) for part, table in similarity.tables.items()}
+    else:
+        synsets: dict[Part, Sequence[str]] = {"verb": classes.verb_synsets, "object": classes.object_synsets}
+        senses = {part: [name for name in dict.fromkeys(names) if name] for part, names in synsets.items()}
+        parts = {part: _part(table, senses[part]) for part, table in similarity.tables.items()}
+    return MapInfo(similarity, parts, _warnings(similarity, parts))
 
 
 def _part(table: RatedPairs, senses: list[str] | None) -> PartInfo:
-    rated = table.rated
+    """Describe a table; ``senses`` are those of the dataset's classes, in its order, None if they are not known."""
+    rated, coverage = table.rated, None
     histograms = [np.bincount(column[column != MISSING], minlength=HIGHEST + 1) for column in table.ratings.T]
-    nothing = slice(0, 0)
+    if senses is not None:
+        rows = (table.classes.get(sense, slice(0, 0)) for sense in ids_of(senses).tolist())
+        coverage = {name: int(rated[of].sum()) for name, of in zip(senses, rows, strict=True)}
     return PartInfo(
         pairs=len(table),
         rated=int(rated.sum()),
         class_senses=len(table.classes),
         histograms=np.array(histograms, np.int64),
         agreements=rater_agreements(table.ratings),
-        coverage=None
-        if senses is None
-        else {
-            name: int(rated[table.classes.get(sense, nothing)].sum())
-            for name, sense in zip(senses, ids_of(senses).tolist(), strict=True)
-        },
+        coverage=coverage,
     )
 
 
 def _warnings(similarity: SimilarityMap, parts: dict[Part, PartInfo]) -> list[str]:
     lines = []
-    dataset = printable(similarity.dataset)
     for part, info in parts.items():
         if info.coverage is None:
             lines.append(f"{part}s: coverage not measured: the classes of {quote(similarity.dataset)} are not known")
             continue
         known = similarity.tables[part].classes
-        senses = zip(info.coverage, ids_of(info.coverage).tolist(), strict=True)
-        absent = [name for name, sense in senses if sense not in known]
-        if absent:
-            lines.append(_class_line(absent, part, dataset, "are not in the map at all"))
-        empty = [sense for sense in info.without_ratings if sense not in absent]
-        if empty:
-            lines.append(_class_line(empty, part, dataset, "have pairs and no rating"))
+        absent = [n for n, s in zip(info.coverage, ids_of(info.coverage).tolist(), strict=True) if s not in known]
+        empty = [name for name in info.without_ratings if name not in absent]
+        for names, what in ((absent, "are not in the map at all"), (empty, "have pairs and no rating")):
+            if names:
+                shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+                found = f"{part}s: {len(names)} class senses of {printable(similarity.dataset)} {what}"
+                lines.append(f"{found}, so that only words for the same sense are similar to them: {shown}")
         for rater, histogram in zip(similarity.raters, info.histograms, strict=True):
             if info.pairs and not histogram.any():
                 lines.append(f"{part}s: rater {quote(rater.name)} rated no pair")
     return lines
-
-
-def _class_line(senses: Sequence[str], part: Part, dataset: str, what: str) -> str:
-    shown = ", ".join(senses[:_NAMED]) + (f" and {len(senses) - _NAMED} more" if len(senses) > _NAMED else "")
-    consequence = "so that only words for the same sense are similar to them"
-    return f"{part}s: {len(senses)} class senses of {dataset} {what}, {consequence}: {shown}"

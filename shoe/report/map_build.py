@@ -13,15 +13,14 @@ from shoe.rating.built import account, states_of, unanswered
 from shoe.rating.job import Outcome, Rated
 from shoe.rating.prefilter import PAPER
 from shoe.rating.session import Raters
-from shoe.report.map_tables import count, table
-from shoe.report.text import words
+from shoe.report.text import count, table, words
 
 _STATES = ("rated", "refused", "unparsable", "unrated", "not_asked")
 
 
 def states_table(raters: Raters, outcome: Outcome) -> Table:
     """A row for each column and part of speech: how many of its questions are in which state."""
-    made = table("rater", "part", right=tuple(state.replace("_", " ") for state in _STATES))
+    made = table("rater", "part", *(state.replace("_", " ") for state in _STATES), names=2)
     for column, rater in enumerate(raters.columns):
         for part, rated in outcome.parts.items():
             states = states_of(rated, column)
@@ -32,7 +31,7 @@ def states_table(raters: Raters, outcome: Outcome) -> Table:
 def work_table(raters: Raters, outcome: Outcome) -> Table:
     """A row for each rater: what it did in this run, and what that cost."""
     currency = raters.file.currency
-    made = table("rater", right=("answers", "requests", "retries", "failures", "tokens in", "out", f"cost {currency}"))
+    made = table("rater", "answers", "requests", "retries", "failures", "tokens in", "out", f"cost {currency}")
     for tally in outcome.tallies:
         counts = (tally.done, tally.requests, tally.retries, tally.failures.total())
         tokens = (tally.input_tokens, tally.output_tokens)

@@ -9,8 +9,8 @@ from typing import Any
 from rich.table import Table
 
 from shoe.maps.complete import Completion, Round, Why
-from shoe.report.map_tables import count, table
 from shoe.report.notes import percent
+from shoe.report.text import count, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def rounds_table(completion: Completion, currency: str) -> Table:
         "to",
         "width",
     )
-    made = table("round", right=columns)
+    made = table("round", *columns)
     for state in completion.rounds:
         low, high = state.interval
         counts = (state.asked, state.rated, state.unanswered, state.spent.requests)

@@ -2,91 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from shoe.lexicon.expressions import Part
+from shoe.core.errors import printable
 from shoe.maps.info import MapInfo, PartInfo
-from shoe.report.map_tables import count, fixed, heading, present, prose_lines, table
-from shoe.report.text import say, words
+from shoe.report.text import count, fixed, present, say, table, words
+from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
 
 _FEWEST = 5
+_LONGEST = 2000
+_DEEPEST = 6
+_MOST_ITEMS = 50
 
 
 def info_dict(info: MapInfo) -> dict[str, Any]:
     """Collect a description's figures in the documented keys."""
     similarity = info.similarity
+    raters = []
+    for column, rater in enumerate(similarity.raters):
+        entry = {"name": rater.name, "model": rater.model, "note": rater.note, "details": dict(rater.details)}
+        for part, of_part in info.parts.items():
+            histogram = of_part.histograms[column].tolist()
+            missing = of_part.pairs - sum(histogram)
+            entry[f"{part}s"] = {"rated": sum(histogram), "missing": missing, "histogram": histogram}
+        raters.append(entry)
     return {
         "name": similarity.name,
         "dataset": similarity.dataset,
         "digest": similarity.digest,
         "ensemble": similarity.ensemble,
-        "raters": [
-            {"name": rater.name, "model": rater.model, "note": rater.note, "details": details}
-            | {f"{part}s": _counts(of_part, column) for part, of_part in info.parts.items()}
-            for column, (rater, details) in enumerate(zip(similarity.raters, info.details, strict=True))
-        ],
-        **{f"{part}s": _part_dict(info, part) for part in info.parts},
-        "provenance": info.provenance,
+        "raters": raters,
+        **{f"{part}s": _part_dict(info, of_part) for part, of_part in info.parts.items()},
+        "provenance": similarity.provenance,
         "warnings": info.warnings,
     }
 
 
-def print_info(info: MapInfo, to: Console) -> None:
-    """Print a description; every class of the dataset is in the JSON alone."""
-    similarity = info.similarity
-    say(to, heading(similarity), style="bold")
-    say(to, f"ensemble: {similarity.ensemble} by map.json; commands take the mean unless told otherwise")
-    to.print(_rater_table(info))
-    for rater, details in zip(similarity.raters, info.details, strict=True):
-        say(to, ": ".join([rater.name, rater.model, *([str(rater.note)] if rater.note else [])]))
-        for line in prose_lines(details, 1):
-            say(to, line)
-    if len(similarity.raters) > 1:
-        to.print(_agreement_table(info))
-    else:
-        say(to, "")
-    to.print(_coverage_table(info))
-    say(
-        to, f"covered: class senses of {similarity.dataset} with a rated synset; fewest to most: synsets rated with one"
-    )
-    for part, of_part in info.parts.items():
-        if of_part.coverage:
-            fewest = sorted(of_part.coverage.items(), key=lambda item: item[1])[:_FEWEST]
-            shown = ", ".join(f"{sense} {rated:,}" for sense, rated in fewest)
-            say(to, f"{part}s with the fewest: {shown}")
-    for line in prose_lines(info.provenance):
-        say(to, line)
-    for line in info.warnings:
-        say(to, f"warning: {line}", style="yellow")
-
-
-def _counts(of_part: PartInfo, column: int) -> dict[str, Any]:
-    histogram = of_part.histograms[column].tolist()
-    return {"rated": sum(histogram), "missing": of_part.pairs - sum(histogram), "histogram": histogram}
-
-
-def _part_dict(info: MapInfo, part: Part) -> dict[str, Any]:
-    of_part, raters = info.parts[part], info.similarity.raters
+def _part_dict(info: MapInfo, of_part: PartInfo) -> Any:
+    names = [rater.name for rater in info.similarity.raters]
     return present(
         {
             "pairs": of_part.pairs,
             "rated_pairs": of_part.rated,
             "class_senses": of_part.class_senses,
             "agreement": [
-                present(
-                    {
-                        "raters": [raters[found.first].name, raters[found.second].name],
-                        "pairs": found.pairs,
-                        "exact": found.exact,
-                        "pearson": found.pearson,
-                        "quadratic_weighted_kappa": found.kappa,
-                    }
-                )
+                {
+                    "raters": [names[found.first], names[found.second]],
+                    "pairs": found.pairs,
+                    "exact": found.exact,
+                    "pearson": found.pearson,
+                    "quadratic_weighted_kappa": found.kappa,
+                }
                 for found in of_part.agreements
             ],
             "coverage": of_part.coverage,
@@ -95,8 +67,42 @@ def _part_dict(info: MapInfo, part: Part) -> dict[str, Any]:
     )
 
 
+def heading(similarity: SimilarityMap) -> str:
+    """A map in one line: name, content, and how its raters are combined."""
+    pairs = " and ".join(f"{len(table):,} {part} pairs" for part, table in similarity.tables.items())
+    raters = "1 rater" if len(similarity.raters) == 1 else f"{len(similarity.raters)} raters"
+    return f"{similarity.name} ({similarity.digest}) · classes of {similarity.dataset} · {pairs} · {raters}"
+
+
+def print_info(info: MapInfo, to: Console) -> None:
+    """Print a description; every class of the dataset is in the JSON alone."""
+    similarity = info.similarity
+    say(to, heading(similarity), style="bold")
+    say(to, f"ensemble: {similarity.ensemble} by map.json; commands take the mean unless told otherwise")
+    to.print(_rater_table(info))
+    for rater in similarity.raters:
+        say(to, ": ".join([rater.name, rater.model, *([str(rater.note)] if rater.note else [])]))
+        for line in _prose_lines(dict(rater.details), 1):
+            say(to, line)
+    if len(similarity.raters) > 1:
+        to.print(_agreement_table(info))
+    else:
+        say(to, "")
+    to.print(_coverage_table(info))
+    covered = f"covered: class senses of {similarity.dataset} with a rated synset"
+    say(to, f"{covered}; fewest to most: synsets rated with one")
+    for part, of_part in info.parts.items():
+        if of_part.coverage:
+            fewest = sorted(of_part.coverage.items(), key=lambda item: item[1])[:_FEWEST]
+            say(to, f"{part}s with the fewest: {', '.join(f'{sense} {rated:,}' for sense, rated in fewest)}")
+    for line in _prose_lines(similarity.provenance):
+        say(to, line)
+    for line in info.warnings:
+        say(to, f"warning: {line}", style="yellow")
+
+
 def _rater_table(info: MapInfo) -> Table:
-    made = table("rater", "part", right=("rated", "missing", *map(str, range(HIGHEST + 1)), "mean"))
+    made = table("rater", "part", "rated", "missing", *map(str, range(HIGHEST + 1)), "mean", names=2)
     for column, rater in enumerate(info.similarity.raters):
         for part, of_part in info.parts.items():
             histogram = of_part.histograms[column]
@@ -108,31 +114,54 @@ def _rater_table(info: MapInfo) -> Table:
 
 
 def _agreement_table(info: MapInfo) -> Table:
-    made = table("raters", "", "part", right=("both rated", "equal %", "Pearson", "kappa (quadratic)"))
     raters = info.similarity.raters
-    for part, of_part in info.parts.items():
-        for found in of_part.agreements:
-            made.add_row(
-                words(raters[found.first].name),
-                words(raters[found.second].name),
-                f"{part}s",
-                count(found.pairs),
-                fixed(None if found.exact is None else 100 * found.exact, 1),
-                fixed(found.pearson),
-                fixed(found.kappa),
-            )
-    return made
+    rows = (
+        (
+            words(raters[found.first].name),
+            words(raters[found.second].name),
+            f"{part}s",
+            count(found.pairs),
+            fixed(None if found.exact is None else 100 * found.exact, 1),
+            fixed(found.pearson),
+            fixed(found.kappa),
+        )
+        for part, of_part in info.parts.items()
+        for found in of_part.agreements
+    )
+    return table("raters", "", "part", "both rated", "equal %", "Pearson", "kappa (quadratic)", names=3, rows=rows)
 
 
 def _coverage_table(info: MapInfo) -> Table:
-    made = table("coverage", right=("pairs", "rated", "class senses", "covered", "fewest", "median", "most"))
+    made = table("coverage", "pairs", "rated", "class senses", "covered", "fewest", "median", "most")
     for part, of_part in info.parts.items():
-        covered, spread = "–", ["–", "–", "–"]
+        cells = ["–"] * 4
         if of_part.coverage:
             rated = list(of_part.coverage.values())
-            covered = f"{sum(number > 0 for number in rated)} of {len(rated)}"
-            spread = [count(int(of_rated(rated))) for of_rated in (min, np.median, max)]
-        made.add_row(
-            f"{part}s", count(of_part.pairs), count(of_part.rated), count(of_part.class_senses), covered, *spread
-        )
+            spread = (count(int(of_rated(rated))) for of_rated in (min, np.median, max))
+            cells = [f"{sum(number > 0 for number in rated)} of {len(rated)}", *spread]
+        made.add_row(f"{part}s", *map(count, (of_part.pairs, of_part.rated, of_part.class_senses)), *cells)
     return made
+
+
+def _prose_lines(value: Any, depth: int = 0) -> Iterator[str]:
+    """Lay any JSON out for reading, two spaces a level; what is too deep or too long is cut, and says so."""
+    indent = "  " * depth
+    if depth > _DEEPEST:
+        yield f"{indent}…"
+    elif isinstance(value, dict):
+        for key, below in value.items():
+            shown = printable(str(key))
+            if isinstance(below, (dict, list)):
+                yield f"{indent}{shown}"
+                yield from _prose_lines(below, depth + 1)
+            else:
+                yield f"{indent}{shown}: {printable(str(below), longest=_LONGEST)}"
+    elif isinstance(value, list):
+        for item in value[:_MOST_ITEMS]:
+            lines = list(_prose_lines(item, depth + 1))
+            yield f"{indent}- {lines[0].strip()}" if lines else f"{indent}-"
+            yield from lines[1:]
+        if len(value) > _MOST_ITEMS:
+            yield f"{indent}- and {len(value) - _MOST_ITEMS:,} more"
+    else:
+        yield f"{indent}{printable(str(value), longest=_LONGEST)}"

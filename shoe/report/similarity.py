@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from shoe.core.errors import printable
+from shoe.report.text import aligned, present
 from shoe.similarity import Similarity, SimilarityMap
-from shoe.similarity.explain import CandidateSense, Explanation
+from shoe.similarity.explain import Explanation
 
 
 def similarity_dict(
     similarity: Similarity, explanations: Sequence[Explanation], interaction: dict[str, Any] | None
 ) -> dict[str, Any]:
-    """Collect explanations in the documented keys."""
-    about = {"name": similarity.name, "digest": similarity.digest}
-    if isinstance(similarity, SimilarityMap):
-        about["ensemble"] = similarity.ensemble
-    parts = [_explanation_dict(explanation) for explanation in explanations]
-    return {"similarity": about, "parts": parts, **({} if interaction is None else {"interaction": interaction})}
+    """Collect explanations in the documented keys.
+
+    Args:
+        similarity: what gave the values.
+        explanations: one or several.
+        interaction: how verb and object were combined, and to what; None where they were not.
+    """
+    ensemble = similarity.ensemble if isinstance(similarity, SimilarityMap) else None
+    about = {"name": similarity.name, "digest": similarity.digest, "ensemble": ensemble}
+    parts = [asdict(explanation) for explanation in explanations]
+    found: dict[str, Any] = present({"similarity": about, "parts": parts, "interaction": interaction})
+    return found
 
 
 def similarity_lines(found: dict[str, Any]) -> list[str]:
@@ -40,30 +48,6 @@ def similarity_lines(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _explanation_dict(explanation: Explanation) -> dict[str, Any]:
-    return {
-        "part": explanation.of.part,
-        "class_word": explanation.of.word,
-        "class_synset": explanation.of.synset,
-        "word": explanation.word,
-        "value": explanation.value,
-        "basis": explanation.basis.name.lower().replace("_", " "),
-        **({"sense": explanation.sense} if explanation.sense else {}),
-        "candidates": [_candidate_dict(candidate) for candidate in explanation.candidates],
-    }
-
-
-def _candidate_dict(candidate: CandidateSense) -> dict[str, Any]:
-    ratings = {rater: rating for rater, rating in candidate.ratings.items() if rating is not None}
-    return {
-        "synset": candidate.synset,
-        "lemma": candidate.lemma,
-        "reason": candidate.reason,
-        **({} if candidate.value is None else {"value": candidate.value}),
-        **({"ratings": ratings} if ratings else {}),
-    }
-
-
 def _candidate_lines(part: dict[str, Any]) -> list[str]:
     candidates = part["candidates"]
     if not part["class_synset"]:
@@ -77,9 +61,6 @@ def _candidate_lines(part: dict[str, Any]) -> list[str]:
         value = f"{candidate['value']:.3f}" if "value" in candidate else "unrated"
         ratings = [str(candidate.get("ratings", {}).get(rater, "-")) for rater in raters]
         rows.append([mark, candidate["synset"], value, *ratings, printable(candidate["reason"])])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     unrated = sum("value" not in candidate for candidate in candidates)
-    if unrated:
-        lines.append(f"  {unrated} of {len(candidates)} senses were never rated with this class")
-    return lines
+    never = [f"  {unrated} of {len(candidates)} senses were never rated with this class"] if unrated else []
+    return [*aligned(rows), *never]

@@ -1,6 +1,9 @@
-"""What the terminal renderings of a diagnosis share: lines, cells and tables that no name from a file can steer."""
+"""What terminal renderings share: lines, cells, figures and tables that no name from a file can steer."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -22,12 +25,19 @@ def words(text: str, longest: int = 80) -> Text:
     return Text(printable(text, longest))
 
 
-def table(first: str, *columns: str) -> Table:
-    """A table of figures by name; figures and headings are never cut off."""
+def table(*columns: str, names: int = 1, rows: Iterable[Iterable[str | Text]] = ()) -> Table:
+    """A table of figures by name; figures and headings are never cut off.
+
+    Args:
+        columns: their headings.
+        names: how many of them, the first ones, are names; figures stand at the right.
+        rows: a cell a column.
+    """
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    made.add_column(first, no_wrap=True)
-    for column in columns:
-        made.add_column(column, justify="right", no_wrap=True)
+    for index, column in enumerate(columns):
+        made.add_column(column, justify="left" if index < names else "right", no_wrap=True)
+    for row in rows:
+        made.add_row(*row)
     return made
 
 
@@ -40,6 +50,12 @@ def table_of_models(first: str, *columns: str) -> Table:
     return made
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines, each column as wide as its longest cell."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
 def many(number: int, noun: str) -> str:
     """A count and what it counts."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -48,3 +64,20 @@ def many(number: int, noun: str) -> str:
 def points(value: float | None, digits: int = 2) -> str:
     """A difference of fractions in points; a dash where there is nothing to measure."""
     return "–" if value is None else f"{100 * value:+z.{digits}f}"
+
+
+def fixed(value: float | None, digits: int = 3) -> str:
+    """A figure; a dash where there is nothing to measure."""
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def count(value: int) -> str:
+    """A count with its thousands apart."""
+    return f"{value:,}"
+
+
+def present(value: Any) -> Any:
+    """JSON without what is absent: no key has null."""
+    if isinstance(value, dict):
+        return {key: present(below) for key, below in value.items() if below is not None}
+    return [present(item) for item in value] if isinstance(value, list | tuple) else value

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -13,18 +12,17 @@ from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
-from shoe.lexicon.phrases import Reading, best_reading
+from shoe.lexicon.phrases import best_reading
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity.maps import SimilarityMap
 from shoe.similarity.table import Basis, Similarity, similarity_table
 
-PARTS: tuple[Part, ...] = get_args(Part)
+_A: dict[Part, str] = {"verb": "a verb", "object": "an object"}
 
 
-@dataclass(frozen=True, slots=True)
-class ClassSense:
+class ClassSense(NamedTuple):
     """What a word is compared with: a class's sense, "" for no_interaction, and its word."""
 
     part: Part
@@ -39,26 +37,38 @@ class CandidateSense:
     Attributes:
         synset, lemma, reason: the sense, the lemma that it was found by, and how.
         value: 0..1; None if the pair was never rated.
-        ratings: what each rater gave, None where it gave nothing; empty if the pair is not in the map.
+        ratings: what each rater gave that gave something; None if nobody did.
     """
 
     synset: str
     lemma: str
     reason: str
     value: float | None
-    ratings: dict[str, int | None]
+    ratings: dict[str, int] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A value and all that led to it; ``sense`` is the sense that gave it, "" if none did."""
+    """A value and all that led to it.
 
-    of: ClassSense
+    Attributes:
+        part: "verb" or "object".
+        class_word, class_synset: the class's word, and its sense; "" for no_interaction.
+        word: what it is compared with.
+        value: 0..1.
+        basis: what that rests on; see :class:`~shoe.similarity.Basis`.
+        sense: of the word, the one that gave the value; None if none did.
+        candidates: its senses in order of preference.
+    """
+
+    part: Part
+    class_word: str
+    class_synset: str
     word: str
     value: float
-    basis: Basis
-    sense: str
-    candidates: tuple[CandidateSense, ...]
+    basis: str
+    sense: str | None
+    candidates: list[CandidateSense]
 
 
 def explanations(
@@ -80,42 +90,37 @@ def explanations(
     Raises:
         OptionError: if the dataset has no such class, or ``a`` needs ``part``.
     """
-    of, predicted = (_interaction(text) if part is None else None for text in (a, b))
+    of, predicted = (best_reading(text) if part is None and " " in text.strip() else None for text in (a, b))
     if of is None or predicted is None:
-        return [explain(similarity, sense, b) for sense in class_senses(classes, a, part)], False
+        return [_explain(similarity, sense, b) for sense in class_senses(classes, a, part)], False
     senses = interaction_senses(classes, of.verb, of.object)
-    words = (predicted.verb, predicted.object)
-    return [explain(similarity, sense, word) for sense, word in zip(senses, words, strict=True)], True
+    return [_explain(similarity, sense, word) for sense, word in zip(senses, predicted, strict=True)], True
 
 
-def _interaction(text: str) -> Reading | None:
-    """Verb and object of a text; None where it is no interaction."""
-    return best_reading(text) if " " in text.strip() else None
-
-
-def explain(similarity: Similarity, of: ClassSense, word: str) -> Explanation:
+def _explain(similarity: Similarity, of: ClassSense, word: str) -> Explanation:
     """Explain the value that scoring uses for a class's sense and a word, under the default options."""
     class_sense = ids_of([of.synset])
     table = similarity_table(similarity, of.part, class_sense, [of.word], [word], SemanticOptions())
     found = resolve(word, of.part).candidates
-    values = similarity.values(of.part, class_sense, np.array([c.synset for c in found], np.int32))[0]
+    values = similarity.values(of.part, class_sense, np.array([c.synset for c in found], np.int32))[0].tolist()
+    candidates = []
+    for candidate, value in zip(found, values, strict=True):
+        given = (
+            similarity.ratings(of.part, of.synset, candidate.name) if isinstance(similarity, SimilarityMap) else None
+        )
+        ratings = {rater: rating for rater, rating in (given or {}).items() if rating is not None}
+        known = None if np.isnan(value) else value
+        candidates.append(CandidateSense(candidate.name, candidate.lemma, candidate.reason, known, ratings or None))
     sense = int(table.sense[0, 0])
     return Explanation(
-        of=of,
+        part=of.part,
+        class_word=of.word,
+        class_synset=of.synset,
         word=word,
         value=float(table.values[0, 0]),
-        basis=Basis(table.basis[0, 0]),
-        sense="" if sense < 0 else lexicon().name(sense),
-        candidates=tuple(
-            CandidateSense(
-                synset=candidate.name,
-                lemma=candidate.lemma,
-                reason=candidate.reason,
-                value=None if np.isnan(value) else float(value),
-                ratings=_ratings(similarity, of, candidate.name),
-            )
-            for candidate, value in zip(found, values, strict=True)
-        ),
+        basis=Basis(table.basis[0, 0]).name.lower().replace("_", " "),
+        sense=None if sense < 0 else lexicon().name(sense),
+        candidates=candidates,
     )
 
 
@@ -130,30 +135,47 @@ def class_senses(classes: HoiClasses, text: str, part: str | None = None) -> lis
     Raises:
         OptionError: if it is neither, or a word that needs ``part``.
     """
-    if part is not None and part not in PARTS:
-        raise unknown_name("part of speech", part, PARTS)
+    if part is not None and part not in _A:
+        raise unknown_name("part of speech", part, get_args(Part))
     synset = lexicon().synset(text)
     if synset >= 0:
         of_synset: Part = "verb" if lexicon().pos(synset) == "v" else "object"
         if part not in (None, of_synset):
-            raise OptionError(f"{quote(text)} is the sense of {_A[of_synset]}, expected {_A[part]}")
+            raise OptionError(
+                f"{quote(text)} is the sense of {_A[of_synset]}, expected {'a verb' if part == 'verb' else 'an object'}"
+            )
         name = lexicon().name(synset)
-        words = dict(reversed(_senses(classes, of_synset)))
-        return [ClassSense(of_synset, name, words.get(name, name))]
-    fitting = {p: int(match_labels([text], _labels(classes, p), p)[0]) for p in PARTS if part is None or part == p}
-    fitting = {p: label for p, label in fitting.items() if label >= 0}
+        return [
+            next((of for of in _senses(classes, of_synset) if of.synset == name), ClassSense(of_synset, name, name))
+        ]
+    labels: dict[Part, tuple[str, ...]] = {"verb": classes.verbs, "object": classes.objects}
+    asked = {p: words for p, words in labels.items() if part in (None, p)}
+    fitting = [(p, words[index]) for p, words in asked.items() if (index := match_labels([text], words, p)[0]) >= 0]
     if not fitting:
-        known = {word for p in PARTS if part is None or part == p for word in _labels(classes, p)}
-        raise unknown_name(f"{part or 'verb or object'} of {classes.name}", text, known)
+        raise unknown_name(
+            f"{part or 'verb or object'} of {classes.name}", text, {w for of in asked.values() for w in of}
+        )
     if len(fitting) > 1:
         raise OptionError(f"{quote(text)} is a verb and an object of {classes.name}: say --pos verb or --pos object")
-    ((only, label),) = fitting.items()
-    word = _labels(classes, only)[label]
-    return [ClassSense(only, name, word) for name, of_word in _senses(classes, only) if of_word == word]
+    ((only, word),) = fitting
+    return [of for of in _senses(classes, only) if of.word == word]
+
+
+def _senses(classes: HoiClasses, part: Part) -> list[ClassSense]:
+    """Distinct senses of a dataset's classes with their words, in its order."""
+    verb = part == "verb"
+    synsets, labels = (classes.verb_synsets, classes.verbs) if verb else (classes.object_synsets, classes.objects)
+    index = (classes.verb if verb else classes.object).tolist()
+    return list(dict.fromkeys(ClassSense(part, synset, labels[i]) for synset, i in zip(synsets, index, strict=True)))
 
 
 def interaction_senses(classes: HoiClasses, verb: str, object_: str) -> tuple[ClassSense, ClassSense]:
     """Find the class of an interaction, as ("riding", "horse").
+
+    Args:
+        classes: of the dataset.
+        verb: in any inflection.
+        object_: in any inflection.
 
     Raises:
         OptionError: if the dataset has no such class.
@@ -169,23 +191,3 @@ def interaction_senses(classes: HoiClasses, verb: str, object_: str) -> tuple[Cl
         ClassSense("verb", classes.verb_synsets[hoi], classes.verbs[v]),
         ClassSense("object", classes.object_synsets[hoi], classes.objects[o]),
     )
-
-
-_A = {"verb": "a verb", "object": "an object"}
-
-
-def _labels(classes: HoiClasses, part: Part) -> Sequence[str]:
-    return classes.verbs if part == "verb" else classes.objects
-
-
-def _senses(classes: HoiClasses, part: Part) -> list[tuple[str, str]]:
-    """Distinct (synset, word) of a dataset's classes, in its order."""
-    synsets, index = (
-        (classes.verb_synsets, classes.verb) if part == "verb" else (classes.object_synsets, classes.object)
-    )
-    labels = _labels(classes, part)
-    return list(dict.fromkeys((synset, labels[i]) for synset, i in zip(synsets, index.tolist(), strict=True)))
-
-
-def _ratings(similarity: Similarity, of: ClassSense, synset: str) -> dict[str, int | None]:
-    return (similarity.ratings(of.part, of.synset, synset) or {}) if isinstance(similarity, SimilarityMap) else {}

@@ -27,11 +27,11 @@ def test_mean_and_deviation_are_the_papers() -> None:
     """SHOE supplement, Table 1: agreement of the five subsets of four raters, printed with 85.82 ± 0.42."""
     of_four = spread_of([85.67, 85.86, 86.40, 85.91, 85.24])
     assert of_four is not None
-    assert (round(of_four.mean, 2), round(of_four.deviation or 0, 2)) == (85.82, 0.42)
-    assert (of_four.subsets, of_four.low, of_four.high) == (5, 85.24, 86.40)
+    assert (round(of_four.mean, 2), round(of_four.standard_deviation or 0, 2)) == (85.82, 0.42)
+    assert (of_four.subsets, of_four.lowest, of_four.highest) == (5, 85.24, 86.40)
     of_five = spread_of([85.73, None])
     assert of_five is not None
-    assert (of_five.subsets, of_five.deviation) == (1, None)
+    assert (of_five.subsets, of_five.standard_deviation) == (1, None)
     assert spread_of([None]) is None
 
 
@@ -59,7 +59,7 @@ def test_each_subset_scores_as_a_map_that_it_alone_made(tmp_path: Path) -> None:
         assert (subset.map, subset.mf1) == (alone.map, alone.mf1)
     single = found.spread(lambda subset: subset.map, 1)
     assert single is not None
-    assert single.low < single.high
+    assert single.lowest < single.highest
 
 
 def test_people_are_compared_with_each_subset(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_counts_of_a_small_map(tmp_path: Path) -> None:
     assert (verbs.pairs, verbs.rated, verbs.class_senses) == (4, 3, 2)
     assert verbs.histograms.tolist() == [[1, 0, 0, 1, 0], [1, 1, 1, 0, 0]]
     assert objects.histograms.tolist() == [[0, 1, 0, 0, 1], [0, 0, 0, 1, 0]]
-    assert found.provenance == {"provenance": "by hand", "licence": "CC0"}
+    assert found.similarity.provenance == {"provenance": "by hand", "licence": "CC0"}
     (agreement,) = verbs.agreements
     assert (agreement.pairs, agreement.exact) == (2, 0.5)
 
@@ -68,7 +68,8 @@ def test_what_map_json_says_of_raters_is_shown(tmp_path: Path) -> None:
     about = json.loads((tmp_path / "a" / "map.json").read_text())
     about["raters"][0] |= {"refused": 3, "unparsable": 1}
     (tmp_path / "a" / "map.json").write_text(json.dumps(about))
-    assert describe(SimilarityMap.load(tmp_path / "a")).details == [{"refused": 3, "unparsable": 1}, {}]
+    raters = describe(SimilarityMap.load(tmp_path / "a")).similarity.raters
+    assert [rater.details for rater in raters] == [{"refused": 3, "unparsable": 1}, {}]
 
 
 def test_prose_that_no_json_can_hold_is_refused(tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
-"""``shoe map``: similarity maps, one thin command per file."""
+"""``shoe map``: similarity maps, in thin commands."""
+
+from collections.abc import Callable
 
 import typer
 
-from shoe.cli.map import ablate, build, complete, diff, export, import_, info, merge
+from shoe.cli.map import tools
+from shoe.cli.map.build import build
+from shoe.cli.map.complete import complete
 
 app = typer.Typer(
     help="Look into similarity maps, and make new ones from them.",
@@ -10,11 +14,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("build")(build.build)
-app.command("complete")(complete.complete)
-app.command("import")(import_.import_)
-app.command("merge")(merge.merge)
-app.command("info")(info.info)
-app.command("diff")(diff.diff)
-app.command("ablate")(ablate.ablate)
-app.command("export")(export.export)
+_COMMANDS: dict[str, Callable[..., None]] = {
+    "build": build,
+    "complete": complete,
+    "import": tools.import_,
+    "merge": tools.merge,
+    "info": tools.info,
+    "diff": tools.diff,
+    "ablate": tools.ablate,
+    "export": tools.export,
+}
+for _name, _command in _COMMANDS.items():
+    app.command(_name)(_command)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from shoe.benchmarks import DEFAULT
+from shoe.cli.output import put_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -137,7 +138,7 @@ def _show_estimate(estimate: Estimate, json: str | None) -> None:
     from shoe.report.estimate import estimate_json, estimate_table
     from shoe.report.terminal import console
 
-    _write({"estimate": estimate_json(estimate)}, json)
+    put_json({"estimate": estimate_json(estimate)}, json)
     if json != "-":
         console().print(estimate_table(estimate))
 
@@ -217,7 +218,7 @@ def _run(
         _say("interrupted: all answers are kept, no map is written; the same command goes on from here")
         raise KeyboardInterrupt
     write_built(out, dataset, raters, outcome, rules)
-    _write(outcome_json(raters, outcome, budget, rules), json)
+    put_json(outcome_json(raters, outcome, budget, rules), json)
     if json != "-":
         _show_outcome(raters, outcome)
     _say(f"{out}: written{'' if is_complete(outcome) else ', as far as answers go'}")
@@ -247,14 +248,6 @@ def _say_how_to_go_on(outcome: Outcome, budget: Budget) -> None:
         _say(f"the budget ended the run ({spent}); the same command goes on from here, with a budget of its own")
     elif missing := left(outcome):
         _say(f"{missing:,} questions have no answer yet; the same command asks them again")
-
-
-def _write(content: dict[str, Any], json: str | None) -> None:
-    from shoe.cli.output import write_json
-    from shoe.io.json import encode
-
-    if json is not None:
-        write_json(encode(content, readable=True), json)
 
 
 def _say(line: str) -> None:

@@ -51,7 +51,7 @@ def complete(
     """
     import gc
 
-    from shoe.cli.map.evaluation import evaluated
+    from shoe.cli.map.tools import evaluated
     from shoe.core.errors import OptionError
     from shoe.llm.budget import Budget
     from shoe.maps.draft import begun
@@ -142,8 +142,7 @@ def _tell(
     completion: Completion, report: Report, raters: Raters, out: Path, tolerance: float, json: str | None
 ) -> None:
     """Put out what came of it."""
-    from shoe.cli.output import write_json
-    from shoe.io.json import encode
+    from shoe.cli.output import put_json
     from shoe.rating.planning import plan_dataset, plan_needed
     from shoe.report.map_complete import Sizes, closing_lines, completion_json, rounds_table
     from shoe.report.terminal import console
@@ -153,9 +152,7 @@ def _tell(
     plans = plan_dataset(classes), plan_needed(classes, [report.predictions])
     sizes = Sizes(*(sum(len(plan) for plan in parts.values()) for parts in plans))
     about: dict[str, Any] = {"out": str(out)} if completion.rounds[-1].rated else {}
-    if json is not None:
-        write_json(encode(completion_json(completion, sizes, tolerance, about), readable=True), json)
-    if json == "-":
+    if put_json(completion_json(completion, sizes, tolerance, about), json):
         return
     to = console()
     to.print(rounds_table(completion, raters.file.currency))
