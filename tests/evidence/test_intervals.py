@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoe
@@ -28,6 +28,7 @@ from shoe.scoring.score import Report
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.scoring.semantic import semantic_score
 from tests.evidence.imputing import Gappy, completed
+from tests.examples import examples
 from tests.maps.samples import Rows, made
 from tests.oracles.model import ImageScene, Triplet, to_tables
 from tests.oracles.scenes import random_scenes, small_classes
@@ -117,7 +118,7 @@ def _between(imputation: Imputation, similarities: HoiSimilarity) -> bool:
 
 
 @pytest.mark.parametrize("settings_", SETTINGS, ids=" ".join)
-@settings(max_examples=8)
+@examples(0.3)
 @given(seed=st.integers(0, 1 << 20), share=st.sampled_from([0.0, 0.3, 0.7, 0.9]))
 def test_no_drawn_values_score_outside(settings_: list[str], seed: int, share: float) -> None:
     task, options = scene_task(seed), changed(SEMANTIC["shoe"], settings_)
@@ -125,7 +126,6 @@ def test_no_drawn_values_score_outside(settings_: list[str], seed: int, share: f
     assert outside(task, today, options, range(seed, seed + 4)) == []
 
 
-@settings(max_examples=15)
 @given(seed=st.integers(0, 1 << 20), share=st.sampled_from([0.0, 0.5, 0.9]), which=st.sampled_from(SETTINGS))
 def test_todays_score_is_inside(seed: int, share: float, which: list[str]) -> None:
     task, options = scene_task(seed), changed(SEMANTIC["shoe"], which)
@@ -217,6 +217,7 @@ def test_the_packaged_map_holds_its_bounds_on_the_sample() -> None:
     assert outside(task, today, options, range(8)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_packaged_map_holds_its_bounds_on_the_test_set(shared_data: Path) -> None:
     truth = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")

@@ -7,6 +7,7 @@ IoUs, IoUs of exactly 0.5 and equal similarities are equal in any order of arith
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import TypeVar
 from zlib import crc32
 
@@ -49,6 +50,7 @@ def small_classes() -> HoiClasses:
     return benchmark("hico-det").classes
 
 
+@cache
 def toy_similarity(classes: HoiClasses, seed: int = 0) -> tuple[Similarity, Similarity]:
     """Similarity of verbs and of objects: fixed by the words, a quarter's multiple, 1 for the same word.
 
@@ -63,9 +65,11 @@ def toy_similarity(classes: HoiClasses, seed: int = 0) -> tuple[Similarity, Simi
             return 0.0
         return (0.0, 0.0, 0.25, 0.5, 0.75, 1.0)[crc32(f"{seed} {synset} {word}".encode()) % 6]
 
+    @cache
     def verb(hoi: int, word: str) -> float:
         return value(words[hoi][0], classes.verb_synsets[hoi], word)
 
+    @cache
     def noun(hoi: int, word: str) -> float:
         return value(words[hoi][1], classes.object_synsets[hoi], word)
 

@@ -38,6 +38,7 @@ OPTIONS: dict[str, list[str]] = {
     "cap": ["none", "3"],
     "repeats": ["charged", "matched"],
 }
+MANY_IMAGES = random_scenes(np.random.default_rng(5), 40, n_predictions=25, open_words=True)
 NUMBERS = ("weight", "threshold", "delta", "tau", "map-tau")
 
 
@@ -79,8 +80,7 @@ def test_any_options_agree_with_the_oracle(found: list[ImageScene], options: dic
 
 @pytest.mark.parametrize(("name", "value"), [(n, v) for n, values in OPTIONS.items() for v in values[1:]])
 def test_each_option_agrees_on_many_images(name: str, value: str) -> None:
-    found = random_scenes(np.random.default_rng(5), 40, n_predictions=25, open_words=True)
-    agree(found, {name: value})
+    agree(MANY_IMAGES, {name: value})
 
 
 @given(scenes(max_images=2, labels=False))
