@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices, Ints
+from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.coordinates import CommonCoordinates, Coordinates, converted
 from shoe.core.interactions import Interactions
 from shoe.core.ragged import stable_order
@@ -78,6 +78,12 @@ class Tables:
             found_by=analysis.assigned.found_by,
         )
 
+    def kept(self, state: State) -> Mask:
+        """(p,) which predictions of ``task`` a state keeps."""
+        kept = np.zeros(len(self.row), bool)
+        kept[self.row[state.kept]] = True
+        return kept
+
     def after(self, state: State) -> Task:
         """Write a state into tables; of its boxes only those of fixed predictions need be compared anew."""
         predictions, truths = self.task.predictions, self.task.truth.interactions
@@ -93,9 +99,7 @@ class Tables:
                 verb=_with(predictions.verb, rows, self.verb[truths.verb[fixed]]),
                 object=_with(predictions.object, rows, self.object[truths.object[fixed]]),
             )
-        kept = np.zeros(len(self.row), bool)
-        kept[self.row[state.kept]] = True
-        truth = self.task.truth
+        kept, truth = self.kept(state), self.task.truth
         return Task(
             predictions if kept.all() else predictions.select(kept),
             truth if state.counted.all() else replace(truth, interactions=truths.select(state.counted)),

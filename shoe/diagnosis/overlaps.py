@@ -50,14 +50,18 @@ class Overlaps:
 def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
     """Look up which predictions in scope share a box with which truths."""
     found = scope.task.overlaps(coordinates, rule, either=True)
-    truth = _index(scope.truth, len(scope.task.truth.interactions))[found.truth]
-    prediction = _index(scope.prediction, len(scope.task.predictions))[found.prediction]
-    part = np.flatnonzero((truth >= 0) & (prediction >= 0))
-    part = part[np.argsort(prediction[part], kind="stable")]
-    truth, prediction = truth[part], prediction[part]
+    index_of_truth = _index(scope.truth, len(scope.task.truth.interactions))
+    index = _index(scope.prediction, len(scope.task.predictions))
+    part = np.flatnonzero((index_of_truth >= 0)[found.truth] & (index >= 0)[found.prediction])
+    prediction = index[found.prediction[part]]
+    order = np.argsort(prediction, kind="stable")
+    part, prediction = part[order], prediction[order]
+    truth = index_of_truth[found.truth[part]]
     human, object_ = rule.holds(found.human)[part], rule.holds(found.object)[part]
     object_ &= scope.truth_object[truth] == scope.object[prediction]
-    pair_iou = np.where(human & object_, found.iou[part], 0.0)
+    both = np.flatnonzero(human & object_)
+    pair_iou = np.zeros(len(part))
+    pair_iou[both] = np.minimum(found.human[part[both]], found.object[part[both]])
     correct = _correct(scope, coordinates, rule, prediction, human, object_)
     return Overlaps(prediction, truth, human, object_, pair_iou, *correct)
 

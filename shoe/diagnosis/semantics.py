@@ -11,13 +11,14 @@ from functools import cached_property
 
 from shoe.diagnosis.after_fixes import SharedLists, Tables
 from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.oracles import State
 from shoe.diagnosis.relations import PredictedWords, predicted_words
 from shoe.diagnosis.vocabulary_gap import MOST, VocabularyGap, vocabulary_gap
 from shoe.diagnosis.wrong_words import WrongWords, wrong_words
 from shoe.lexicon.resolve import lexicon_digest
 from shoe.protocols.options import SemanticOptions
 from shoe.protocols.signature import Signature, sign
-from shoe.scoring.entries import Means
+from shoe.scoring.entries import Entries, Means
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import score_outside
 from shoe.scoring.scorer import Matches, Scorer
@@ -120,9 +121,17 @@ class SemanticDiagnosis:
         """What each strict oracle alone adds to SHOE-mAP, by its error's name; it may be negative."""
         deltas = {}
         for name, state in self.analysis.states.items() if not self.absent else ():
-            after = Scorer(self._tables.after(state), self._similarities, self.options)
-            deltas[name] = self._lists.means(after.entries(after.match(after.map_rows))).minus(self.means)
+            deltas[name] = self._lists.means(self._entries_after(state)).minus(self.means)
         return deltas
+
+    def _entries_after(self, state: State) -> Entries:
+        tables, (scorer, _) = self._tables, self._scored
+        if state.counted.all() and (state.found_by == tables.found_by).all():
+            # Nothing but predictions is gone: what is known of all the others stays.
+            rows = scorer.map_rows
+            return scorer.entries(scorer.match(rows[tables.kept(state)[rows]]))
+        after = Scorer(tables.after(state), self._similarities, self.options)
+        return after.entries(after.match(after.map_rows))
 
     @cached_property
     def vocabulary_gap(self) -> VocabularyGap | None:
