@@ -186,7 +186,8 @@ class BatchApi:
 
     def _call(self, ask: Callable[[], _T]) -> _T:
         try:
-            return self._retrying.copy()(self._attempt, ask)
+            answered: _T = self._retrying.copy()(self._attempt, ask)
+            return answered
         except Transient as last:
             if self._stopped():
                 raise StoppedError from None

@@ -1,8 +1,7 @@
 """A cache on disk beside the ledgers: what reading a stretch of a ledger gave, so that it need not be read again.
 
-It is a copy: lost, damaged or foreign, it costs time and changes nothing. The library stores whatever it is given as a
-pickle, and both its ``Disk`` classes run the pickle that somebody else puts into a row; ours keeps bytes under texts in
-the database itself, refuses all else, both ways, and neither opens nor removes a file that a row names.
+It is a copy: lost, damaged or foreign, it costs time and changes nothing. Both ``Disk`` classes of the library run the
+pickle that somebody else puts into a row; ours keeps bytes under texts in the database itself, and refuses all else.
 """
 
 from contextlib import suppress

@@ -1,8 +1,6 @@
 """Many requests to a chat endpoint, as fast as it bears: each answer kept before it is read, each failure counted.
 
-One pass goes over the requests once. A request is taken from the iterator when there is room for it, so that memory
-does not grow with their number. The recorder is called in the loop itself: it hands a line to the operating system in
-microseconds, and another thread has the disk take it.
+A request is taken from the iterator when there is room for it, so that memory does not grow with their number.
 """
 
 from __future__ import annotations
@@ -197,12 +195,7 @@ class Pass:
         return raw
 
     async def _post(self, body: bytes, once: str) -> tuple[int, Mapping[str, str], bytes]:
-        """Send one request; status, headers and body of the response, as it came.
-
-        Args:
-            body: JSON.
-            once: its ``Idempotency-Key``: an endpoint that honours it answers a repeat with what it has, and an
-                endpoint that does not answers again.
+        """Send JSON under an ``Idempotency-Key``; status, headers and body of the response, as it came.
 
         Raises:
             Transient: if no whole response came in time.

@@ -24,8 +24,7 @@ class Writer:
     """Appends lines to one ledger. Its methods may be called from several threads.
 
     :meth:`append` hands a line to the operating system before it returns, where no end of this process can reach it any
-    more; a thread has the disk take what has gathered, so that a thousand answers cost fifty syncs. Nothing is read
-    back before that.
+    more; a thread has the disk take what has gathered.
 
     Attributes:
         synced: so many bytes of the file, whole lines, are on the disk.
@@ -111,11 +110,8 @@ def writing(
     Args:
         path: of the ledger; made if absent, with its folder.
         identity: of the model, see :class:`~shoe.llm.ledger.Ledger`.
-        stopping: asked while waiting.
+        stopping: asked while waiting; then there is no writer.
         say: told once that there is something to wait for.
-
-    Yields:
-        The writer; None if it came to stopping while waiting.
 
     Raises:
         InputError: if the file cannot be written, or is another model's ledger.

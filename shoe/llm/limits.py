@@ -1,8 +1,7 @@
 """How many requests are in flight and when the next may start: what the endpoint bears, found by trying.
 
-Additive increase, multiplicative decrease (Chiu and Jain 1989; TCP's slow start at the beginning): one request, then
-twice as many a round trip until the endpoint says that it is too much, half of that, and from there one more a round
-trip. Inside the limits that the user sets, all the time.
+Additive increase, multiplicative decrease (Chiu and Jain 1989; TCP's slow start at the beginning): twice as many
+requests a round trip until that is too much, half of those, and from there one more a round trip.
 """
 
 from __future__ import annotations

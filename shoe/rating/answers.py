@@ -1,8 +1,7 @@
 """Reading ratings out of what a model wrote: tolerant of the form, strict about the content.
 
-A rating is found where the text says so: after a word like "rating", or in answers to several pairs after the pair's
-id; in JSON, in a fence, in a table, in a sentence. It counts if it is a whole number 0 to 4 and nothing else in the
-text gives the pair another one. All the rest (7, 2.5, "3 or 4", two ratings, an id that nobody gave) is no rating.
+A rating is found after a word like "rating", or in answers to several pairs after the pair's id. It counts if it is a
+whole number 0 to 4 and nothing else in the text gives the pair another one.
 """
 
 from __future__ import annotations

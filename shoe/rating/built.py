@@ -1,8 +1,4 @@
-"""The map that a run makes: ratings as columns, and in map.json how they came about.
-
-Nothing in it depends on when or in which order answers came, or on what they cost: two runs that end with the same
-answers write the same bytes.
-"""
+"""The map that a run makes: ratings as columns, and in map.json how they came about; equal answers make equal bytes."""
 
 from __future__ import annotations
 

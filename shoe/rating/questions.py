@@ -1,9 +1,7 @@
 """What a rater is asked: pairs of senses in words, put into requests, each with the key under which its answer is kept.
 
-A key is a digest of everything that can change the answer: the version of this scheme, the rater (kind, model,
-revision, sampling parameters, pairs per request, and those of its kind's settings that take part: endpoint, structured
-output, the content of a file), the prompt's text, both senses as they are shown, and the number of the repeat. What a
-rater costs, how fast it may be asked, its column's name and where its key is found change no answer and no key.
+A key is a digest of everything that can change the answer: the rater (:func:`shoe.rating.config.identity_of`), the
+prompt's text, both senses as they are shown, and the number of the repeat.
 """
 
 from __future__ import annotations
@@ -160,11 +158,10 @@ class Backend(Protocol):
 
 
 def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:
-    """Give each question of a request a number by which its answer is told from the others'.
+    """Give each question of a request a number by which its answer is told from the others'; never a rating.
 
-    It is made from the question's key and says nothing of its index: a model that drops a pair and counts on cannot
-    give a pair the answer of its neighbour. It is never a rating, nor a token more than needed: many tokenizers have
-    three digits in one.
+    It is made from the question's key and not from its index: a model that drops a pair and counts on cannot give a
+    pair the answer of its neighbour.
     """
     least = 100 if len(keys) <= _MOST_SHORT_IDS else 100_000_000
     taken: dict[int, None] = {}
@@ -195,8 +192,8 @@ def key_maker(
 ) -> Callable[[bytes, bytes], bytes]:
     """Return the function that makes a pair's key of its two senses, each as :meth:`SenseText.encoded`.
 
-    The key is a digest of ``{"part", "prompt", "rater", "repeat", "senses": [first, second]}`` as canonical JSON. All
-    but the senses is hashed once: a million keys take about two seconds.
+    The key is a digest of ``{"part", "prompt", "rater", "repeat", "senses": [first, second]}`` as canonical JSON, of
+    which all but the senses is hashed once.
 
     Args:
         identity: of the rater, see :func:`shoe.rating.config.identity_of`.
@@ -285,10 +282,7 @@ class Questions:
         return as_keys(self.joined)
 
     def groups(self, wanted: States, size: int, attempt: int) -> Iterator[list[Question]]:
-        """Make groups of the questions that are wanted.
-
-        Groups are cut from all questions, whatever was answered before: what is asked together does not depend on
-        where an earlier run ended.
+        """Make groups of the questions that are wanted, cut from all questions, whatever was answered before.
 
         Args:
             wanted: (n,) true for questions that are to be asked.

@@ -19,11 +19,8 @@ from shoe.rating.kinds import local
 from shoe.rating.prompts import Prompts
 from shoe.rating.questions import Backend, Group, SenseText
 
-# The default thresholds (scripts/fit-thresholds) give the 78,518 pairs of the shipped map hico-det, under
-# all-MiniLM-L6-v2, as many of each rating (78.7, 13.4, 5.3, 2.5 and 0.2 %) as that map's mean ratings have. They are
-# fitted to nothing but these five shares, on pairs that were chosen with the same encoder: so the shares agree by
-# construction, the ratings of single pairs do not (quadratic weighted kappa 0.42). Another encoder spreads its cosines
-# otherwise and needs its own.
+# The default thresholds (scripts/fit-thresholds) give the pairs of the shipped map, under all-MiniLM-L6-v2, as many of
+# each rating as that map's mean ratings have; another encoder spreads its cosines otherwise and needs its own.
 
 _TEXT = "lemmas: gloss, version 1"
 """Names what ``text_of`` makes; another text is another answer."""

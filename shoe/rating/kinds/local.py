@@ -117,11 +117,8 @@ def fingerprint(folder: Path) -> str:
 
 def source(config: RaterConfig) -> dict[str, Any]:
     """What ``from_pretrained`` takes to find a model; code that comes with a model is never run."""
-    return {
-        "pretrained_model_name_or_path": config.model,
-        "revision": config.revision or "main",
-        "trust_remote_code": False,
-    }
+    where = {"pretrained_model_name_or_path": config.model, "revision": config.revision or "main"}
+    return {**where, "trust_remote_code": False}
 
 
 def described(config: RaterConfig) -> str:
@@ -146,9 +143,8 @@ def loading(config: RaterConfig) -> Iterator[None]:
 def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[tuple[int, list[tuple[Item, Any]]]]:
     """Gather sequences of tokens that are padded to one length, in batches of ``size``; the last ones may be smaller.
 
-    Together with :func:`padded` this makes what is computed for a sequence independent of the sequences beside it: the
-    shape that the arithmetic sees follows from its own length alone. So it makes no difference where a job was
-    interrupted and taken up again.
+    With :func:`padded`, the shape that the arithmetic sees follows from a sequence's own length alone: its figures do
+    not depend on the sequences beside it.
 
     Args:
         items: what a sequence is for, and its tokens.

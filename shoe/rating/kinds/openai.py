@@ -1,17 +1,9 @@
 """Kinds ``openai`` and ``openai-batch``: any endpoint that speaks OpenAI's chat completions.
 
-One pair a request is the paper's way; ``pairs_per_request`` puts several into one. Where the endpoint knows
-``response_format``, answers are JSON by force; where it answers 400 or 422 that it does not, the rest of the run goes
-on in plain text, which is read all the same.
-
-Every request has an ``Idempotency-Key`` made of its questions. An endpoint that honours it gives an answer once
-however often the process is killed. One that does not may be asked again for what was in flight at a kill: that is at
-most ``limits.concurrency`` requests, and nothing whose answer had arrived.
-
-Batches have the same requests. They are uploaded ``requests_per_batch`` at a time, at most ``batches`` are under way at
-once, and what a batch does not answer is put into a later one. When the process ends, batches go on at the endpoint,
-and the next run fetches their answers: a batch is remembered before it is begun and marked with a digest of its
-requests, by which it is found again even if its beginning was the last thing that happened.
+One pair a request is the paper's way; ``pairs_per_request`` puts several into one. Where the endpoint does not know
+``response_format`` (400 or 422), the rest of the run goes on in plain text, which is read all the same. Every request
+has an ``Idempotency-Key`` made of its questions; an endpoint that does not honour it may be asked again for what was in
+flight at a kill. Batches have the same requests, and go on at the endpoint when the process ends.
 """
 
 from __future__ import annotations
@@ -40,10 +32,7 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
 
     base_url: Annotated[str, setting("the endpoint's address, up to what comes before /chat/completions")] = OFFICIAL
     api_key_env: Annotated[
-        str,
-        setting(
-            f"environment variable with its key; {OFFICIAL_KEY} for the official endpoint, none for others", key=False
-        ),
+        str, setting(f"environment variable with its key; {OFFICIAL_KEY} for the official endpoint", key=False)
     ] = ""
     structured: Annotated[bool, setting("ask for JSON by response_format, as long as the endpoint knows it")] = True
 
@@ -66,10 +55,7 @@ class OpenAIBatch(OpenAI, frozen=True, kw_only=True):
     kind: ClassVar[str] = "openai-batch"
 
     requests_per_batch: Annotated[
-        int,
-        setting(
-            "most requests in one batch; fewer where the endpoint bounds waiting tokens", key=False, ge=1, le=50_000
-        ),
+        int, setting("most requests in one batch; fewer where waiting tokens are bounded", key=False, ge=1, le=50_000)
     ] = 50_000
     batches: Annotated[int, setting("most batches under way at once", key=False, ge=1, le=1000)] = 4
 

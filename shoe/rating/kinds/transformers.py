@@ -1,19 +1,14 @@
 """Kind ``transformers``: a causal language model on this machine, read without letting it write.
 
 Each prompt is put into the model's chat template and the answer is begun for it, up to where the rating stands
-(``{"rating": ``). The probabilities of the tokens 0 to 4 there say more than one sampled answer: the rating is
-their mean, sum(k p_k) / sum(p_k), rounded half up, or the most probable of them. How much of all probability is on
-these five tokens (the mass) says whether the model was about to give a rating at all; below ``least_mass`` there is
-none.
+(``{"rating": ``). The rating is the mean of the probabilities of 0 to 4 there, sum(k p_k) / sum(p_k), rounded half up,
+or the most probable; where they have less than ``least_mass`` of all probability together (the mass), there is none.
 
-A digit can be several tokens ("3" and " 3"): the probability of a rating is the sum over all tokens that are this digit
-when blanks are stripped off, where the model's own tokenizer puts the digit. What may follow is not read:
-a model that would go on to "3.5" or "10" counts as 3 or 1.
+The probability of a rating is the sum over all tokens that are this digit when blanks are stripped off ("3" and " 3").
+What may follow is not read: a model that would go on to "3.5" or "10" counts as 3 or 1.
 
-A pair's figures do not depend on the pairs that are read beside it, so that a run in pieces comes to what a run at once
-comes to: every batch of one length has the same shape (:func:`shoe.rating.kinds.local.batches`). Another ``batch_size``
-or processor moves the last bits of floating-point sums; figures are rounded to four digits, which hides most of that. A
-lower ``dtype`` moves more, and is part of the key of an answer.
+A pair's figures do not depend on the pairs that are read beside it (:func:`shoe.rating.kinds.local.batches`). Another
+``batch_size`` or processor moves the last bits of floating-point sums; figures are rounded to four digits.
 """
 
 from __future__ import annotations
@@ -52,17 +47,10 @@ class Transformers(local.LocalModel, frozen=True, kw_only=True):
     )
     read: Annotated[
         Literal["expected", "argmax"],
-        setting(
-            "the rating: the mean over the probabilities of 0 to 4, rounded, or the most probable",
-            key=False,
-            reads=True,
-        ),
+        setting("the mean of 0 to 4 by their probabilities, rounded, or the most probable", key=False, reads=True),
     ] = "expected"
     least_mass: Annotated[
-        float,
-        setting(
-            "probability that 0 to 4 must have together for an answer to count", key=False, reads=True, ge=0.0, le=1.0
-        ),
+        float, setting("probability that 0 to 4 must have together to count", key=False, reads=True, ge=0.0, le=1.0)
     ] = 0.01
 
     def backend(self, prompts: Prompts) -> Backend:
