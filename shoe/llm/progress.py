@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from datetime import timedelta
@@ -19,7 +20,10 @@ SECONDS_BETWEEN_LINES = 30.0
 
 
 class Progress:
-    """What the user sees of a run, as a context: bars on a terminal, else lines, the first after a while."""
+    """What the user sees of a run, as a context: bars on a terminal, else lines, the first after a while.
+
+    An interruption that gets through to it ends the process: nothing is awaited, threads of libraries included.
+    """
 
     def __init__(self, currency: str, unit: str = "pairs", console: Console | None = None) -> None:
         """Take how things are shown.
@@ -54,6 +58,8 @@ class Progress:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._bars.stop()
+        if kind is KeyboardInterrupt:
+            os._exit(130)
 
     def say(self, line: str) -> None:
         """Print a line above the bars."""

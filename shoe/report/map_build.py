@@ -5,33 +5,43 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 
 from shoe.lexicon.expressions import Part
 from shoe.llm.budget import Budget
 from shoe.rating.built import account, states_of, unanswered
-from shoe.rating.job import Outcome, Rated
+from shoe.rating.job import Outcome
 from shoe.rating.prefilter import PAPER
 from shoe.rating.session import Raters
-from shoe.report.text import count, table, words
-
-_STATES = ("rated", "refused", "unparsable", "unrated", "not_asked")
+from shoe.report.text import count, say, table, words
 
 
-def states_table(raters: Raters, outcome: Outcome) -> Table:
+def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
+    """Print what became of all questions, how far the raters disagree with the first, and what they did."""
+    to.print(_states(raters, outcome))
+    for line in _disagreements(raters, outcome):
+        say(to, line)
+    if any(tally.requests or tally.done for tally in outcome.tallies):
+        to.print(_work(raters, outcome))
+    for line in failure_lines(outcome):
+        say(to, line)
+
+
+def _states(raters: Raters, outcome: Outcome) -> Table:
     """A row for each column and part of speech: how many of its questions are in which state."""
-    made = table("rater", "part", *(state.replace("_", " ") for state in _STATES), names=2)
-    for column, rater in enumerate(raters.columns):
-        for part, rated in outcome.parts.items():
-            states = states_of(rated, column)
-            made.add_row(words(rater), part, *(count(states[state]) for state in _STATES))
-    return made
+    rows = [
+        (words(rater), part, *map(count, states_of(rated, column).values()))
+        for column, rater in enumerate(raters.columns)
+        for part, rated in outcome.parts.items()
+    ]
+    return table("rater", "part", "rated", "refused", "unparsable", "unrated", "not asked", names=2, rows=rows)
 
 
-def work_table(raters: Raters, outcome: Outcome) -> Table:
+def _work(raters: Raters, outcome: Outcome) -> Table:
     """A row for each rater: what it did in this run, and what that cost."""
-    currency = raters.file.currency
-    made = table("rater", "answers", "requests", "retries", "failures", "tokens in", "out", f"cost {currency}")
+    columns = ("answers", "requests", "retries", "failures", "tokens in", "out", f"cost {raters.file.currency}")
+    made = table("rater", *columns)
     for tally in outcome.tallies:
         counts = (tally.done, tally.requests, tally.retries, tally.failures.total())
         tokens = (tally.input_tokens, tally.output_tokens)
@@ -39,7 +49,7 @@ def work_table(raters: Raters, outcome: Outcome) -> Table:
     return made
 
 
-def disagreement_lines(raters: Raters, outcome: Outcome) -> Iterator[str]:
+def _disagreements(raters: Raters, outcome: Outcome) -> Iterator[str]:
     """Say how often the others disagreed with the first rater's zeros, beside the paper's figures."""
     first = raters.sessions[0].config.name
     for part, rated in outcome.parts.items():
@@ -68,17 +78,10 @@ def failure_lines(outcome: Outcome) -> Iterator[str]:
 def outcome_json(raters: Raters, outcome: Outcome, budget: Budget, rules: Mapping[Part, str]) -> dict[str, Any]:
     """All of it as JSON; what does not exist is absent."""
     stopped = {"stopped_by": budget.reason} if budget.reason else {}
+    fields = ("name", "requests", "retries", "input_tokens", "output_tokens", "cost")
     tallies = [
-        {
-            "name": tally.name,
-            "answers": tally.done,
-            "requests": tally.requests,
-            "retries": tally.retries,
-            "failures": dict(sorted(tally.failures.items())),
-            "input_tokens": tally.input_tokens,
-            "output_tokens": tally.output_tokens,
-            "cost": tally.cost,
-        }
+        {name: getattr(tally, name) for name in fields}
+        | {"answers": tally.done, "failures": dict(sorted(tally.failures.items()))}
         for tally in outcome.tallies
     ]
     columns = [
@@ -91,11 +94,7 @@ def outcome_json(raters: Raters, outcome: Outcome, budget: Budget, rules: Mappin
 
 def left(outcome: Outcome) -> int:
     """How many answers are missing, as far as is known."""
-    return sum(_left(rated) for rated in outcome.parts.values())
-
-
-def _left(rated: Rated) -> int:
-    return int(unanswered(rated).sum())
+    return sum(int(unanswered(rated).sum()) for rated in outcome.parts.values())
 
 
 def _percent(share: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.table import Table
@@ -17,8 +17,8 @@ from shoe.report.text import count, table
 class Sizes:
     """Questions that other ways would have asked: of the whole dataset, and of all that the predictions look up."""
 
-    whole: int
-    needed: int
+    whole_build: int
+    looked_up: int
 
 
 def round_line(state: Round, currency: str) -> str:
@@ -31,22 +31,11 @@ def round_line(state: Round, currency: str) -> str:
 
 def rounds_table(completion: Completion, currency: str) -> Table:
     """A row for each round."""
-    columns = (
-        "asked",
-        "rated in all",
-        "no valid answer",
-        "requests",
-        f"cost {currency}",
-        "SHOE-mAP",
-        "from",
-        "to",
-        "width",
-    )
-    made = table("round", *columns)
+    columns = ("asked", "rated in all", "no valid answer", "requests", f"cost {currency}")
+    made = table("round", *columns, "SHOE-mAP", "from", "to", "width")
     for state in completion.rounds:
-        low, high = state.interval
         counts = (state.asked, state.rated, state.unanswered, state.spent.requests)
-        figures = (state.score, low, high, state.width)
+        figures = (state.score, *state.interval, state.width)
         made.add_row(str(state.number), *map(count, counts), f"{state.spent.cost:,.4f}", *map(percent, figures))
     return made
 
@@ -56,12 +45,12 @@ def closing_lines(completion: Completion, sizes: Sizes, tolerance: float) -> Ite
     last = completion.rounds[-1]
     yield f"{completion.why} ({percent(tolerance)} points)" if completion.why is Why.TOLERANCE else str(completion.why)
     if completion.why is not Why.DECIDED:
-        yield "the interval covers whatever unrated pairs are, but for unlikely charges: docs/protocols.md, 10.7"
+        yield "the interval covers whatever unrated pairs are, but for unlikely classes of false positives: docs/protocols.md, 10.7"
     questions = last.rated + last.unanswered
     if not questions:
         yield "nothing had to be rated"
         return
-    for size, what in ((sizes.whole, "a whole build"), (sizes.needed, "all that these predictions look up")):
+    for size, what in ((sizes.whole_build, "a whole build"), (sizes.looked_up, "all that these predictions look up")):
         yield f"{questions:,} pairs instead of {size:,} ({what}): {size / questions:,.1f} times fewer"
     if last.unanswered:
         yield f"{last.unanswered:,} pairs have no valid answer; they stay open, and are not asked again"
@@ -76,21 +65,14 @@ def completion_json(completion: Completion, sizes: Sizes, tolerance: float, abou
         "why": completion.why.name.lower(),
         "map": last.score,
         "map_interval": list(last.interval),
-        "pairs": {
-            "rated": last.rated,
-            "unanswered": last.unanswered,
-            "whole_build": sizes.whole,
-            "looked_up": sizes.needed,
-        },
+        "pairs": {"rated": last.rated, "unanswered": last.unanswered, **asdict(sizes)},
         "spent": {"requests": last.spent.requests, "cost": last.spent.cost},
         "rounds": [
             {
                 "map": state.score,
                 "map_interval": list(state.interval),
                 "matches_interval": list(state.matches),
-                "asked": state.asked,
-                "rated": state.rated,
-                "unanswered": state.unanswered,
+                **{name: getattr(state, name) for name in ("asked", "rated", "unanswered")},
                 "requests": state.spent.requests,
                 "cost": state.spent.cost,
             }

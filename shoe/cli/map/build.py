@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import put_json
+from shoe.cli.output import Json, put_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shoe.benchmarks.classes import HoiClasses
     from shoe.lexicon.expressions import Part
     from shoe.lexicon.resolve import ObjectWords
     from shoe.llm.budget import Budget
     from shoe.rating.estimate import Estimate
-    from shoe.rating.job import Outcome
     from shoe.rating.planning import Plan
     from shoe.rating.session import Raters
 
@@ -52,9 +52,7 @@ def build(
     max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many attempts, retries too.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking first.")] = False,
-    json: Annotated[str | None, typer.Option("--json", help="Write the account as JSON to this file; '-': stdout.")] = (
-        None
-    ),
+    json: Json = None,
 ) -> None:
     """Have raters say how similar pairs of senses are, and write their ratings as a map that shoe score uses.
 
@@ -72,35 +70,54 @@ def build(
 
     from shoe.benchmarks import benchmark
     from shoe.llm.budget import Budget
-    from shoe.rating.built import check_place
+    from shoe.llm.endpoint import OFFICIAL
+    from shoe.rating.built import check_place, is_complete
+    from shoe.rating.estimate import estimate, measured_progress
     from shoe.rating.job import known
+    from shoe.rating.kinds.openai import OpenAI
     from shoe.rating.prompts import Prompts
     from shoe.rating.raters_toml import read_raters
     from shoe.rating.session import Raters
+    from shoe.report.estimate import estimate_json, estimate_table
+    from shoe.report.terminal import console
 
     gc.enable()  # this command runs for days
-    benchmark(dataset)
+    classes = benchmark(dataset).classes
     check_place(out)
     session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER)
-    plans, rules = _plans(dataset, predictions or [], parts, steps, object_words)
+    plans, rules = _plans(classes, dataset, predictions or [], parts, steps, object_words)
     if not any(map(len, plans.values())):
         _say("there is no pair to rate: no word of the predictions has a sense in WordNet")
     before = known(session, plans)
     if dry_run:
-        _show_estimate(_estimate(session, plans, before), json)
+        expected = estimate(plans, session.file, session.prompts, progress=measured_progress(session, before))
+        if not put_json({"estimate": estimate_json(expected)}, json):
+            console().print(estimate_table(expected))
         return
-    budget = Budget(max_cost, max_requests)
-    _say_what_no_budget_bounds(session, budget)
-    if not yes:
-        _confirm(session, plans, before, budget)
-    _run(out, dataset, session, plans, rules, budget, json)
+    configs = session.file.raters
+    unpriced = [c for c in configs if isinstance(c, OpenAI) and not (c.price.input or c.price.output)]
+    if unpriced and max_cost is not None:
+        names = ", ".join(config.name for config in unpriced)
+        _say(f"--max-cost does not bound {names}: raters.toml has no price there")
+    charged = [config.name for config in unpriced if config.base_url.rstrip("/") == OFFICIAL]
+    if not yes and not is_complete(before) and (charged or not all(config.price.is_free for config in configs)):
+        _confirm(
+            estimate(plans, session.file, session.prompts, progress=measured_progress(session, before)),
+            charged,
+            max_cost,
+        )
+    _run(out, dataset, session, plans, rules, Budget(max_cost, max_requests), json)
 
 
 def _plans(
-    dataset: str, predictions: list[Path], parts: str, steps: int | None, object_words: str | None
+    classes: HoiClasses,
+    dataset: str,
+    predictions: list[Path],
+    parts: str,
+    steps: int | None,
+    object_words: str | None,
 ) -> tuple[dict[Part, Plan], dict[Part, str]]:
     """Make the plans of the parts that are wanted, and say by which rules."""
-    from shoe.benchmarks import benchmark
     from shoe.core.errors import OptionError, unknown_name
     from shoe.lexicon.expressions import POS
     from shoe.predictions import read_predictions
@@ -111,7 +128,6 @@ def _plans(
     for part in wanted:
         if part not in POS:
             raise unknown_name("part of speech", part, POS)
-    classes = benchmark(dataset).classes
     if predictions and steps is not None:
         raise OptionError("--steps says how far a neighbourhood reaches, and --for rates none: use one of them")
     if object_words is not None and not predictions:
@@ -128,68 +144,34 @@ def _plans(
     return {part: plan for part, plan in plans.items() if part in wanted}, rules
 
 
-def _estimate(raters: Raters, plans: Mapping[Part, Plan], before: Outcome) -> Estimate:
-    from shoe.rating.estimate import estimate, measured_progress
+def _confirm(expected: Estimate, charged: list[str], max_cost: float | None) -> None:
+    """Ask before money is spent.
 
-    return estimate(plans, raters.file, raters.prompts, progress=measured_progress(raters, before))
-
-
-def _show_estimate(estimate: Estimate, json: str | None) -> None:
-    from shoe.report.estimate import estimate_json, estimate_table
-    from shoe.report.terminal import console
-
-    put_json({"estimate": estimate_json(estimate)}, json)
-    if json != "-":
-        console().print(estimate_table(estimate))
-
-
-def _confirm(raters: Raters, plans: Mapping[Part, Plan], before: Outcome, budget: Budget) -> None:
-    """Ask before money is spent."""
+    Args:
+        expected: what the run will take.
+        charged: raters that cost what nobody knows.
+        max_cost: the budget.
+    """
     from rich.console import Console
 
     from shoe.core.errors import OptionError
-    from shoe.llm.endpoint import OFFICIAL
-    from shoe.rating.built import is_complete
     from shoe.report.estimate import estimate_table
 
-    charged = [name for name, url in _without_price(raters) if url == OFFICIAL]
-    priced = [session.config.price for session in raters.sessions]
-    if is_complete(before) or not (charged or not all(price.is_free for price in priced)):
+    if not (charged or expected.cost.high):
         return
-    estimate = _estimate(raters, plans, before)
-    if not (charged or estimate.cost.high):
-        return
-    about = f"about {estimate.cost.likely:,.2f} {estimate.currency}"
+    about = f"about {expected.cost.likely:,.2f} {expected.currency}"
     if charged:
         about += f" and what {', '.join(charged)} will take, of which raters.toml has no price"
     if sys.stdin is None or not sys.stdin.isatty():
         raise OptionError(f"this run will cost {about}: --yes spends it, --dry-run says more")
-    Console(stderr=True, highlight=False).print(estimate_table(estimate))
-    bound = "" if budget.max_cost is None else f", {budget.max_cost:g} at most"
+    Console(stderr=True, highlight=False).print(estimate_table(expected))
+    bound = "" if max_cost is None else f", {max_cost:g} at most"
     try:
         agreed = typer.confirm(f"Spend {about}{bound}?", err=True)
     except typer.Abort:
         raise KeyboardInterrupt from None
     if not agreed:
         raise typer.Exit(0)
-
-
-def _say_what_no_budget_bounds(raters: Raters, budget: Budget) -> None:
-    if budget.max_cost is None:
-        return
-    if free := [name for name, _ in _without_price(raters)]:
-        _say(f"--max-cost does not bound {', '.join(free)}: raters.toml has no price there")
-
-
-def _without_price(raters: Raters) -> list[tuple[str, str]]:
-    """Names and addresses of raters behind a network whose answers count as free."""
-    from shoe.rating.kinds.openai import OpenAI
-
-    return [
-        (config.name, config.base_url.rstrip("/"))
-        for config in raters.file.raters
-        if isinstance(config, OpenAI) and not (config.price.input or config.price.output)
-    ]
 
 
 def _run(
@@ -201,48 +183,21 @@ def _run(
     budget: Budget,
     json: str | None,
 ) -> None:
-    import os
-
     from shoe.llm.progress import Progress
     from shoe.rating.built import is_complete, write_built
     from shoe.rating.job import rate
-    from shoe.report.map_build import outcome_json
+    from shoe.report.map_build import left, outcome_json, print_outcome
+    from shoe.report.terminal import console
 
     with Progress(raters.file.currency) as progress:
-        try:
-            outcome = rate(raters, plans, budget, progress)
-        except KeyboardInterrupt:
-            progress.__exit__(None, None, None)
-            os._exit(130)  # the second time: nothing is awaited, threads of libraries included
+        outcome = rate(raters, plans, budget, progress)
     if budget.reason == "interrupted":
         _say("interrupted: all answers are kept, no map is written; the same command goes on from here")
         raise KeyboardInterrupt
     write_built(out, dataset, raters, outcome, rules)
-    put_json(outcome_json(raters, outcome, budget, rules), json)
-    if json != "-":
-        _show_outcome(raters, outcome)
+    if not put_json(outcome_json(raters, outcome, budget, rules), json):
+        print_outcome(raters, outcome, console())
     _say(f"{out}: written{'' if is_complete(outcome) else ', as far as answers go'}")
-    _say_how_to_go_on(outcome, budget)
-
-
-def _show_outcome(raters: Raters, outcome: Outcome) -> None:
-    from shoe.report.map_build import disagreement_lines, failure_lines, states_table, work_table
-    from shoe.report.terminal import console
-    from shoe.report.text import say
-
-    to = console()
-    to.print(states_table(raters, outcome))
-    for line in disagreement_lines(raters, outcome):
-        say(to, line)
-    if any(tally.requests or tally.done for tally in outcome.tallies):
-        to.print(work_table(raters, outcome))
-    for line in failure_lines(outcome):
-        say(to, line)
-
-
-def _say_how_to_go_on(outcome: Outcome, budget: Budget) -> None:
-    from shoe.report.map_build import left
-
     if budget.reason in ("cost", "requests"):
         spent = f"{budget.requests:,} requests" if budget.reason == "requests" else "all that may be spent"
         _say(f"the budget ended the run ({spent}); the same command goes on from here, with a budget of its own")

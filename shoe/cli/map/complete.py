@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shoe.cli.output import Json, put_json
+
 if TYPE_CHECKING:
     from shoe.llm.budget import Budget
     from shoe.maps.complete import Completion
@@ -34,7 +36,7 @@ def complete(
         Path | None, typer.Option(help="Folder of all answers, for all maps; shoe-ledger beside the map if absent.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend what it takes.")] = False,
-    json: Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")] = None,
+    json: Json = None,
 ) -> None:
     """Have those pairs rated that the SHOE-mAP of some predictions depends on, most influential first, and no others.
 
@@ -87,8 +89,6 @@ def _run(
     purpose: Mapping[str, str],
 ) -> Completion:
     """Complete the map, and say on stderr how it goes."""
-    import os
-
     from shoe.llm.progress import Progress
     from shoe.maps.complete import Spent
     from shoe.maps.complete import complete as complete_map
@@ -97,22 +97,18 @@ def _run(
 
     currency = raters.file.currency
     with Progress(currency) as progress:
-        try:
-            return complete_map(
-                similarity,
-                report.task,
-                lambda wanted: rate_pairs(raters, wanted, budget, progress),
-                list(_raters(raters)),
-                out,
-                tolerance=tolerance,
-                purpose=purpose,
-                budget=budget.max_cost,
-                spent=lambda: Spent(budget.requests, budget.spent, budget.stopping),
-                show=lambda state: progress.say(round_line(state, currency)),
-            )
-        except KeyboardInterrupt:
-            progress.__exit__(None, None, None)
-            os._exit(130)  # the second time: nothing is awaited, threads of libraries included
+        return complete_map(
+            similarity,
+            report.task,
+            lambda wanted: rate_pairs(raters, wanted, budget, progress),
+            list(_raters(raters)),
+            out,
+            tolerance=tolerance,
+            purpose=purpose,
+            budget=budget.max_cost,
+            spent=lambda: Spent(budget.requests, budget.spent, budget.stopping),
+            show=lambda state: progress.say(round_line(state, currency)),
+        )
 
 
 def _raters(raters: Raters) -> Iterator[Rater]:
@@ -142,7 +138,6 @@ def _tell(
     completion: Completion, report: Report, raters: Raters, out: Path, tolerance: float, json: str | None
 ) -> None:
     """Put out what came of it."""
-    from shoe.cli.output import put_json
     from shoe.rating.planning import plan_dataset, plan_needed
     from shoe.report.map_complete import Sizes, closing_lines, completion_json, rounds_table
     from shoe.report.terminal import console
