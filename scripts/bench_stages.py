@@ -170,11 +170,11 @@ def profile(folder: Path) -> Outcome:
 
 def similarities(task: Task) -> tuple[Callable[[int, str], float], Callable[[int, str], float]]:
     """The shipped map's values of a task's words, in the form that the oracle takes."""
-    meaning = HoiSimilarity.of(task, load_similarity("hico-det"), SEMANTIC["shoe"])
+    found = HoiSimilarity.of(task, load_similarity("hico-det"), SEMANTIC["shoe"])
     verbs = {word: i for i, word in enumerate(task.predictions.verbs)}
     nouns = {word: i for i, word in enumerate(task.predictions.objects)}
-    verb_values, noun_values = meaning.verbs.values.tolist(), meaning.objects.values.tolist()
-    verb_row, noun_row = meaning.verb_row.tolist(), meaning.object_row.tolist()
+    verb_values, noun_values = found.verbs.values.tolist(), found.objects.values.tolist()
+    verb_row, noun_row = found.verb_row.tolist(), found.object_row.tolist()
     return (
         lambda hoi, word: float(verb_values[verb_row[hoi]][verbs[word]]),
         lambda hoi, word: float(noun_values[noun_row[hoi]][nouns[word]]),

@@ -67,7 +67,7 @@ class Interval:
 def bounds(report: Report) -> Interval | None:
     """Bound the SHOE figures of a report, whatever the unrated pairs of the map are; None where nothing is open.
 
-    Takes about three times as long as scoring.
+    Takes two to three times as long as scoring.
     """
     if report.semantic is None or report.similarities is None:
         return None

@@ -39,8 +39,8 @@ class Spread:
 def spread(report: Report) -> Spread | None:
     """Score under each rater of the map alone; None for what is no map of several raters, or cannot be measured.
 
-    A rater who rated nothing that another one rated is left out: that figure would be the ensemble's. Takes about as
-    long as scoring does, for each rater.
+    A rater who rated nothing that another one rated is left out: that figure would be the ensemble's. Takes one to
+    two times as long as scoring.
     """
     task, similarities = report.task, report.similarities
     if report.semantic is None or similarities is None or not isinstance(similarities.source, SimilarityMap):

@@ -26,10 +26,11 @@ def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indi
         Ascending indices into ``entries``.
     """
     pairs = task.exact_overlaps(options.coordinates, options.rule)
-    count = np.bincount(pairs.prediction, minlength=len(task.predictions))
-    entry = np.flatnonzero(count[entries])
-    rows = entries[entry]
-    owner, pair = expand((np.cumsum(count) - count)[rows], count[rows])
+    near = np.zeros(len(task.predictions), bool)
+    near[pairs.prediction] = True
+    entry = np.flatnonzero(near[entries])
+    first, end = (np.searchsorted(pairs.prediction, entries[entry], side) for side in ("left", "right"))
+    owner, pair = expand(first, end - first)
     entry, truth, pair_iou = entry[owner], pairs.truth[pair], pairs.iou[pair]
 
     starts = np.flatnonzero(first_of_each(entry))

@@ -179,13 +179,12 @@ class Task:
         keys = truth_key[by_key]
         starts = np.flatnonzero(first_of_each(keys))
         sizes = np.diff(starts, append=len(keys))
-        present = np.zeros(len(self.truth.interactions.images) * classes, bool)
+        # A prediction on an unknown image, number -1, falls in the part at the end that stays False.
+        present = np.zeros((len(self.truth.interactions.images) + 2) * classes, bool)
         present[keys] = True
-        rows = np.flatnonzero((self.hoi >= 0) & (self.image >= 0))
-        key = self.image[rows] * classes + self.hoi[rows]
-        some = present[key]
-        rows, key = rows[some], key[some]
-        group = np.searchsorted(keys[starts], key)
+        key = self.image * classes + self.hoi
+        rows = np.flatnonzero(present[key] & (self.hoi >= 0))
+        group = np.searchsorted(keys[starts], key[rows])
         owner, position = expand(starts[group], sizes[group])
         return by_key[position], rows[owner]
 

@@ -241,7 +241,7 @@ class Scorer:
         """
         entries = Entries(
             category=np.concatenate([self.hoi[truth], category]),
-            image=np.concatenate([self.truth_image[truth], self.task.image[false]]),
+            image=np.concatenate([self.truth_image[truth].astype(np.int32), self.task.image[false]]),
             score=np.concatenate([score, self.task.predictions.score[false]]),
             credit=np.concatenate([credit, np.zeros(len(false))]),
             truth_category=self.hoi,
