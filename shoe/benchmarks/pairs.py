@@ -17,7 +17,7 @@ from shoe.core.iou import Overlap
 from shoe.core.iou import iou as overlap_of
 from shoe.core.ragged import blocks, expand
 
-_CANDIDATES_AT_ONCE = 1 << 19
+CANDIDATES_AT_ONCE = 1 << 19
 
 
 def overlapping(table: Interactions, label: NDArray[np.integer], iou: float) -> tuple[Indices, Indices]:
@@ -100,6 +100,6 @@ def _earlier_rows(offsets: Indices) -> Iterator[tuple[Indices, Indices]]:
     """Every row with every earlier row of its image, a bounded number at a time."""
     first = np.repeat(offsets[:-1], np.diff(offsets))
     earlier = np.arange(len(first)) - first
-    for start, stop in blocks(earlier, _CANDIDATES_AT_ONCE):
+    for start, stop in blocks(earlier, CANDIDATES_AT_ONCE):
         row, before = expand(first[start:stop], earlier[start:stop])
         yield start + row, before

@@ -43,7 +43,7 @@ def glosses(names: list[str], what: str) -> dict[str, str]:
         MissingWordNetError: if WordNet's files are not there.
         InputError: if they are not those of WordNet 3.0.
     """
-    folder = next(_folders(), None)
+    folder = next(folders(), None)
     if folder is None:
         raise MissingWordNetError(what)
     lines = _lines(folder)
@@ -67,7 +67,7 @@ def _lines(folder: Path | zipfile.Path) -> list[bytes]:
     return lines
 
 
-def _folders() -> Iterator[Path | zipfile.Path]:
+def folders() -> Iterator[Path | zipfile.Path]:
     """Where WordNet's files are, the place that counts most first."""
     prefix = Path(sys.prefix)
     named = [Path(folder) for folder in os.environ.get("NLTK_DATA", "").split(os.pathsep) if folder]

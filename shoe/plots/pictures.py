@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
     from PIL.ImageFont import FreeTypeFont
 
-_WIDTH, _HEIGHT = 480, 360
+WIDTH, HEIGHT = 480, 360
 """Pixels of one picture in the grid."""
 _COLUMNS = 3
 _GAP, _LINE = 12, 19
@@ -66,19 +66,19 @@ def grid(cases: Sequence[ErrorExample], title: str, line: str, pictures: Path | 
 
     columns = min(_COLUMNS, len(cases))
     rows = -(-len(cases) // columns)
-    cell = _WIDTH + _GAP, _HEIGHT + 3 * _LINE + 2 * _GAP
+    cell = WIDTH + _GAP, HEIGHT + 3 * _LINE + 2 * _GAP
     width = max(2, columns) * cell[0] + _GAP
     image = Image.new("RGB", (width, _HEAD + rows * cell[1]), "white")
     draw = ImageDraw.Draw(image)
-    draw.text((_GAP, 10), _cut(title, _font(18, bold=True), width - 2 * _GAP), INK, _font(18, bold=True))
+    draw.text((_GAP, 10), cut(title, font_of(18, bold=True), width - 2 * _GAP), INK, font_of(18, bold=True))
     end = _key(draw, width - _GAP)
-    draw.text((_GAP, 36), _cut(line, _font(13), end - 2 * _GAP), INK, _font(13))
+    draw.text((_GAP, 36), cut(line, font_of(13), end - 2 * _GAP), INK, font_of(13))
     for k, case in enumerate(cases):
         left, top = _GAP + k % columns * cell[0], _HEAD + k // columns * cell[1]
-        image.paste(_cell(case, pictures), (left, top))
+        image.paste(draw_case(case, pictures), (left, top))
         for number, text in enumerate(_caption(case)):
-            font = _font(14, bold=number == 0)
-            draw.text((left, top + _HEIGHT + 4 + number * _LINE), _cut(text, font, _WIDTH), INK, font)
+            font = font_of(14, bold=number == 0)
+            draw.text((left, top + HEIGHT + 4 + number * _LINE), cut(text, font, WIDTH), INK, font)
     return image
 
 
@@ -96,17 +96,17 @@ def _caption(case: ErrorExample) -> list[str]:
     return lines
 
 
-def _cell(case: ErrorExample, pictures: Path | None) -> Image:
+def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
     """The picture with both pairs on it."""
     from PIL import Image, ImageDraw
 
     pairs = [(pair, colour) for pair, colour in ((case.truth, BLUE), (case.predicted, ORANGE)) if pair is not None]
-    picture, why = _picture(case.image, pictures)
+    picture, why = read_picture(case.image, pictures)
     size = case.size if min(case.size) > 0 else picture.size if picture else _extent([pair for pair, _ in pairs])
-    scale = min(_WIDTH / size[0], _HEIGHT / size[1])
+    scale = min(WIDTH / size[0], HEIGHT / size[1])
     shown = max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
-    corner = (_WIDTH - shown[0]) // 2, (_HEIGHT - shown[1]) // 2
-    cell = Image.new("RGB", (_WIDTH, _HEIGHT), "white")
+    corner = (WIDTH - shown[0]) // 2, (HEIGHT - shown[1]) // 2
+    cell = Image.new("RGB", (WIDTH, HEIGHT), "white")
     canvas = picture.resize(shown, Image.Resampling.LANCZOS) if picture else Image.new("RGB", shown, _NO_PICTURE)
     cell.paste(canvas, corner)
     draw = ImageDraw.Draw(cell)
@@ -119,11 +119,11 @@ def _cell(case: ErrorExample, pictures: Path | None) -> Image:
     taken: list[Box] = []
     if picture is None:
         left, bottom = corner[0], corner[1] + shown[1]
-        taken.append(_tag(draw, Box(left, bottom - 18, left, bottom), why, GREY, taken, []))
+        taken.append(draw_tag(draw, Box(left, bottom - 18, left, bottom), why, GREY, taken, []))
     for boxes, pair, colour in placed:
         word = "truth" if colour == BLUE else "predicted"
         for box, text in zip(boxes, (f"{word}: human", f"{word}: {pair.noun}"), strict=True):
-            taken.append(_tag(draw, box, text, colour, taken, small))
+            taken.append(draw_tag(draw, box, text, colour, taken, small))
     return cell
 
 
@@ -146,7 +146,7 @@ def _placed(pair: Shown, scale: float, corner: tuple[int, int]) -> tuple[Box, Bo
     """A pair's boxes in the cell; what leaves it is cut off at its edge."""
 
     def moved(box: Sequence[float]) -> Box:
-        edges = [min(max(v * scale + corner[k % 2], 1), (_WIDTH, _HEIGHT)[k % 2] - 2) for k, v in enumerate(box)]
+        edges = [min(max(v * scale + corner[k % 2], 1), (WIDTH, HEIGHT)[k % 2] - 2) for k, v in enumerate(box)]
         return Box(*edges)
 
     return moved(pair.human), moved(pair.object)
@@ -158,7 +158,7 @@ def _extent(pairs: Sequence[Shown]) -> tuple[int, int]:
     return max(1, *(int(box[2]) + 1 for box in boxes)), max(1, *(int(box[3]) + 1 for box in boxes))
 
 
-def _picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
+def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
     """A picture; or none, and why not."""
     from PIL import Image
 
@@ -209,22 +209,22 @@ def _join(draw: ImageDraw, boxes: tuple[Box, Box], colour: str) -> None:
         draw.ellipse((x - 4, y - 4, x + 4, y + 4), colour, "white")
 
 
-def _tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[Box], small: Sequence[Box]) -> Box:
+def draw_tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[Box], small: Sequence[Box]) -> Box:
     """Write a word at a box: inside the cell, on no other word, and beside small boxes, if there is room anywhere."""
-    font = _font(12, bold=True)
-    text = _cut(text, font, _WIDTH // 2)
+    font = font_of(12, bold=True)
+    text = cut(text, font, WIDTH // 2)
     width, height = font.getlength(text) + 6, 17.0
     corners = [
         (x, y)
         for y in (box.top - height, box.top, box.bottom, box.bottom - height)
         for x in (box.left, box.right - width)
     ]
-    anywhere = [(float(x), float(y)) for y in range(0, _HEIGHT - 16, 6) for x in range(0, _WIDTH, 12)]
+    anywhere = [(float(x), float(y)) for y in range(0, HEIGHT - 16, 6) for x in range(0, WIDTH, 12)]
     anywhere.sort(key=lambda at: abs(at[0] - box.left) + abs(at[1] - box.top))
     spots = [
         Box(x, y, x + width, y + height)
         for x, y in (*corners, *anywhere)
-        if x >= 0 and y >= 0 and x + width <= _WIDTH and y + height <= _HEIGHT
+        if x >= 0 and y >= 0 and x + width <= WIDTH and y + height <= HEIGHT
     ]
 
     def hidden(spot: Box) -> tuple[float, float]:
@@ -238,7 +238,7 @@ def _tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[Box]
 
 def _key(draw: ImageDraw, right: float) -> float:
     """Explain the lines, at the right under the title; gives its left end."""
-    font = _font(13)
+    font = font_of(13)
     x = right
     for text, colour, dashed in (
         ("object", INK, True),
@@ -255,7 +255,7 @@ def _key(draw: ImageDraw, right: float) -> float:
     return x
 
 
-def _cut(text: str, font: FreeTypeFont, width: float) -> str:
+def cut(text: str, font: FreeTypeFont, width: float) -> str:
     """A text without what the font cannot show, as much of it as fits."""
     text = in_font(text)
     if font.getlength(text) <= width:
@@ -266,7 +266,8 @@ def _cut(text: str, font: FreeTypeFont, width: float) -> str:
 
 
 @cache
-def _font(size: int, *, bold: bool = False) -> FreeTypeFont:
+def font_of(size: int, *, bold: bool = False) -> FreeTypeFont:
+    """Load matplotlib's own font, in pixels: it is the same on every machine."""
     from matplotlib import get_data_path
     from PIL import ImageFont
 

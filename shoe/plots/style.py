@@ -23,7 +23,7 @@ WIDTH = 7.2
 """Inches: the two columns of a paper."""
 _UNKNOWN = "□"
 _MISSING = "…"
-_STYLE: dict[str, Any] = {
+STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
     "axes.titlesize": 8,
@@ -82,7 +82,7 @@ def save(draw: Callable[[], Figure], folder: Path, name: str) -> list[Path]:
 
     make_folder(folder)
     paths = []
-    with style.context(["default", _STYLE]):
+    with style.context(["default", STYLE]):
         figure = draw()
         for ending, facts in (("pdf", {"CreationDate": None}), ("png", {"Software": None})):
             paths.append(folder / f"{name}.{ending}")
@@ -152,7 +152,7 @@ def _advance(character: str, bold: bool) -> float:
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     font = get_font(findfont(FontProperties(family="DejaVu Sans", weight="bold" if bold else "normal")))
-    font.set_size(_STYLE["font.size"], 72)
+    font.set_size(STYLE["font.size"], 72)
     advance: float = font.load_char(ord(character)).linearHoriAdvance
     return advance / 65536 / 72
 

@@ -66,7 +66,7 @@ def _crowded(draw: st.DrawFn) -> Interactions:
 @given(_crowded(), st.sampled_from([0.0, 0.25, 0.5, 0.8, 1.0]), st.sampled_from([1, 3, 1 << 19]))
 def test_overlaps_are_those_of_a_plain_loop(table: Interactions, iou: float, at_once: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pairs, "_CANDIDATES_AT_ONCE", at_once)
+        patch.setattr(pairs, "CANDIDATES_AT_ONCE", at_once)
         later, earlier = overlapping(table, table.object, iou)
     assert list(zip(later.tolist(), earlier.tolist(), strict=True)) == _overlapping(table, table.object.tolist(), iou)
 

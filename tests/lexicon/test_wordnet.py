@@ -15,8 +15,8 @@ from shoe.lexicon.wordnet import glosses
 @pytest.fixture
 def only_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that is the one place to look."""
-    everywhere = wordnet._folders
-    monkeypatch.setattr(wordnet, "_folders", lambda: (f for f in everywhere() if str(f).startswith(str(tmp_path))))
+    everywhere = wordnet.folders
+    monkeypatch.setattr(wordnet, "folders", lambda: (f for f in everywhere() if str(f).startswith(str(tmp_path))))
     monkeypatch.setenv("NLTK_DATA", str(tmp_path))
     return tmp_path
 

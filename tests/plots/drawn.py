@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import BytesIO
 from itertools import combinations
 from typing import NamedTuple
 
@@ -14,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from shoe.plots.style import _STYLE
+from shoe.plots.style import STYLE
 
 TOUCHING = 0.5
 """Pixels that two boxes of text may share: letters do not reach to the edges of theirs."""
@@ -31,9 +30,9 @@ class Drawn(NamedTuple):
 def drawn(make: Callable[[], Figure]) -> tuple[Figure, list[Drawn]]:
     """Draw a figure as it is saved, and list the texts that were written on it."""
     found: list[Drawn] = []
-    with style.context(["default", _STYLE]), _watched(found):
+    with style.context(["default", STYLE]), _watched(found):
         figure = make()
-        figure.savefig(BytesIO(), format="png", dpi=figure.dpi)
+        figure.draw_without_rendering()
         found.clear()  # making room for labels has written them more than once
         figure.set_layout_engine("none")
         FigureCanvasAgg(figure).draw()  # type: ignore[no-untyped-call]

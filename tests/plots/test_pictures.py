@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw
 
 from shoe.core.errors import InputError
 from shoe.diagnosis.examples import ErrorExample, Shown
-from shoe.plots.pictures import _HEIGHT, _WIDTH, Box, _cell, _cut, _font, _picture, _tag, draw_pictures, grid
+from shoe.plots.pictures import HEIGHT, WIDTH, Box, cut, draw_case, draw_pictures, draw_tag, font_of, grid, read_picture
 from shoe.plots.style import BLUE, ORANGE
 from tests.plots.models import NAMES, diagnosed
 
@@ -40,7 +40,7 @@ def along(cell: Image.Image, y: float, left: float, right: float, colour: str) -
 
 
 def test_people_are_drawn_through_and_objects_dashed_and_truth_is_wider() -> None:
-    cell = _cell(case(), None)
+    cell = draw_case(case(), None)
     for pair, colour in ((TRUTH, BLUE), (PREDICTED, ORANGE)):
         human, thing = pair.human, pair.object
         assert along(cell, human[3], human[0] + 3, human[2] - 3, colour) > 0.9
@@ -57,7 +57,7 @@ def test_boxes_lie_where_the_annotation_has_them_whatever_the_size_of_the_pictur
     left, top, right, bottom = (edge * drawn_at for edge in TRUTH.human)
     ImageDraw.Draw(picture).rectangle((left, top, right, bottom), "#FF00FF")
     picture.save(tmp_path / "a.png")
-    cell = _cell(case("a.png", predicted=None), tmp_path)
+    cell = draw_case(case("a.png", predicted=None), tmp_path)
     assert cell.getpixel((70, 150)) == (255, 0, 255)
     assert cell.getpixel((220, 30)) == (0, 0, 0)
     assert along(cell, TRUTH.human[3], 60, 190, BLUE) > 0.9
@@ -65,17 +65,17 @@ def test_boxes_lie_where_the_annotation_has_them_whatever_the_size_of_the_pictur
 
 @pytest.mark.parametrize("size", [(0, 0), (10, 3000), (3000, 10), (1, 1)])
 def test_pictures_of_any_shape_and_unknown_size(size: tuple[int, int]) -> None:
-    assert _cell(case(size=size), None).size == (_WIDTH, _HEIGHT)
+    assert draw_case(case(size=size), None).size == (WIDTH, HEIGHT)
 
 
 def test_what_cannot_be_shown_is_said(tmp_path: Path) -> None:
     (tmp_path / "broken.jpg").write_bytes(b"\xff\xd8\xff\xe0 not a picture")
     (tmp_path / "text.jpg").write_text("%!PS-Adobe-3.0 EPSF-3.0")
     (tmp_path / "folder.jpg").mkdir()
-    assert _picture("a.jpg", None) == (None, "no folder of pictures given")
-    assert _picture("a.jpg", tmp_path) == (None, "no such picture")
+    assert read_picture("a.jpg", None) == (None, "no folder of pictures given")
+    assert read_picture("a.jpg", tmp_path) == (None, "no such picture")
     for name in ("broken.jpg", "text.jpg", "folder.jpg", "a\0.jpg"):
-        assert _picture(name, tmp_path) == (None, "picture not readable")
+        assert read_picture(name, tmp_path) == (None, "picture not readable")
 
 
 def test_huge_pictures_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,54 +83,54 @@ def test_huge_pictures_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.Monk
     Image.new("RGB", (15, 10)).save(tmp_path / "large.png")
     Image.new("RGB", (30, 10)).save(tmp_path / "larger.png")
     for name in ("large.png", "larger.png"):
-        assert _picture(name, tmp_path) == (None, "picture not readable")
+        assert read_picture(name, tmp_path) == (None, "picture not readable")
 
 
 def test_names_of_images_lead_nowhere_but_into_the_folder(tmp_path: Path) -> None:
     inside = tmp_path / "pictures"
     inside.mkdir()
     Image.new("RGB", (4, 4)).save(tmp_path / "secret.png")
-    assert _picture("../secret.png", inside) == (None, "no such picture")
-    assert _picture(str(tmp_path / "secret.png"), inside) == (None, "no such picture")
+    assert read_picture("../secret.png", inside) == (None, "no such picture")
+    assert read_picture(str(tmp_path / "secret.png"), inside) == (None, "no such picture")
     Image.new("RGB", (4, 4)).save(inside / "secret.png")
-    assert _picture("val/secret.png", inside)[0] is not None
+    assert read_picture("val/secret.png", inside)[0] is not None
 
 
 @given(st.integers(0, 2**32 - 1))
 def test_words_stay_inside_and_off_each_other(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    image = Image.new("RGB", (_WIDTH, _HEIGHT))
+    image = Image.new("RGB", (WIDTH, HEIGHT))
     taken: list[Box] = []
     for text in rng.choice([*NAMES, "truth: human", "predicted: dining_table"], rng.integers(1, 6)):
-        left, top = int(rng.integers(_WIDTH - 1)), int(rng.integers(_HEIGHT - 1))
-        box = Box(left, top, int(rng.integers(left + 1, _WIDTH + 1)), int(rng.integers(top + 1, _HEIGHT + 1)))
-        spot = _tag(ImageDraw.Draw(image), box, str(text), BLUE, taken, [box])
+        left, top = int(rng.integers(WIDTH - 1)), int(rng.integers(HEIGHT - 1))
+        box = Box(left, top, int(rng.integers(left + 1, WIDTH + 1)), int(rng.integers(top + 1, HEIGHT + 1)))
+        spot = draw_tag(ImageDraw.Draw(image), box, str(text), BLUE, taken, [box])
         assert spot.left >= 0
         assert spot.top >= 0
-        assert spot.right <= _WIDTH
-        assert spot.bottom <= _HEIGHT
+        assert spot.right <= WIDTH
+        assert spot.bottom <= HEIGHT
         assert all(spot.overlap(other) == 0 for other in taken)
         taken.append(spot)
 
 
 def test_a_word_does_not_hide_a_small_box() -> None:
     small = Box(200, 200, 220, 215)
-    draw = ImageDraw.Draw(Image.new("RGB", (_WIDTH, _HEIGHT)))
-    assert _tag(draw, Box(190, 217, 300, 300), "truth: cup", BLUE, [], [small]).overlap(small) == 0
+    draw = ImageDraw.Draw(Image.new("RGB", (WIDTH, HEIGHT)))
+    assert draw_tag(draw, Box(190, 217, 300, 300), "truth: cup", BLUE, [], [small]).overlap(small) == 0
 
 
 @pytest.mark.parametrize("text", NAMES)
 @pytest.mark.parametrize("width", [20, 63, 200])
 def test_texts_are_cut_to_their_width(text: str, width: int) -> None:
-    assert _font(13).getlength(_cut(text, _font(13), width)) <= width
+    assert font_of(13).getlength(cut(text, font_of(13), width)) <= width
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 6])
 def test_grids_have_room_for_all(number: int) -> None:
     image = grid([case()] * number, "title " * 60, "line " * 60, None)
     columns, rows = min(number, 3), -(-number // 3)
-    assert image.width > max(2, columns) * _WIDTH
-    assert image.height > rows * _HEIGHT
+    assert image.width > max(2, columns) * WIDTH
+    assert image.height > rows * HEIGHT
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +154,7 @@ def test_a_grid_an_error_the_same_each_time(tmp_path: Path, photos: Path) -> Non
     for path in written:
         assert (tmp_path / "one" / path.name).read_bytes() == path.read_bytes()
         with Image.open(path) as image:
-            assert image.width <= 3 * (_WIDTH + 20)
+            assert image.width <= 3 * (WIDTH + 20)
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

@@ -1,0 +1,58 @@
+"""Exact labels by hand: to which ground truth of its class a prediction belongs, and which one is its true positive."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from shoe.benchmarks import benchmark
+from shoe.core.coordinates import Coordinates
+from shoe.matching.strict import true_positives
+from shoe.matching.task import Task
+from shoe.protocols.options import Ties
+from tests.oracles.model import ImageScene, Triplet, to_tables
+
+HICO_DET = benchmark("hico-det")
+HUMAN = (0.0, 0.0, 100.0, 100.0)
+
+
+def triplet(left: float, score: float = 1.0, verb: str = "ride") -> Triplet:
+    """A person and a horse 100 pixels wide, so many pixels to the right."""
+    return Triplet(HUMAN, (left, 0.0, left + 100, 100.0), verb, "horse", score)
+
+
+def found(truth: list[Triplet], predictions: list[Triplet], *, last_of_equals: bool = False) -> list[int]:
+    scene = ImageScene("a.jpg", truth, predictions, Coordinates.CONTINUOUS)
+    truth_table, table = to_tables([scene], HICO_DET.classes)
+    options = HICO_DET.protocols["upt"]  # edges, IoU of at least 0.5
+    if last_of_equals:
+        options = replace(options, ties=Ties.REVERSED)
+    return true_positives(Task(table, truth_table), np.arange(len(table)), options).tolist()
+
+
+def test_the_highest_score_is_the_true_positive_whatever_overlaps_more() -> None:
+    assert found([triplet(0)], [triplet(0, 0.5), triplet(10, 0.6)]) == [1]
+
+
+def test_a_prediction_belongs_to_the_ground_truth_that_it_overlaps_most_and_has_no_second_choice() -> None:
+    """Both are nearer to the first; the second is in reach of both and stays without."""
+    assert found([triplet(0), triplet(30)], [triplet(5, 0.9), triplet(10, 0.8)]) == [0]
+    assert found([triplet(0), triplet(30)], [triplet(5, 0.9), triplet(20, 0.8)]) == [0, 1]
+
+
+def test_of_equal_overlaps_the_first_ground_truth_counts() -> None:
+    assert found([triplet(0), triplet(20)], [triplet(10, 0.9), triplet(-10, 0.8)]) == [0]
+
+
+def test_a_ground_truth_of_another_class_is_none() -> None:
+    assert found([triplet(0, verb="feed"), triplet(20)], [triplet(0, 0.9), triplet(0, 0.8, "feed")]) == [0, 1]
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_of_equal_scores_the_first_or_the_last_counts(last: bool) -> None:
+    assert found([triplet(0)], [triplet(0, 0.5), triplet(10, 0.5)], last_of_equals=last) == [int(last)]
+
+
+def test_both_boxes_must_overlap() -> None:
+    away = Triplet((200.0, 0.0, 300.0, 100.0), (0.0, 0.0, 100.0, 100.0), "ride", "horse")
+    assert found([triplet(0)], [away, triplet(60)]) == []
