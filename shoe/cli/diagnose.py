@@ -10,7 +10,7 @@ from shoe.benchmarks import DEFAULT
 
 
 def diagnose(
-    predictions: Annotated[list[Path], typer.Argument(help="Prediction files, one a model; or files of pairs alone.")],
+    predictions: Annotated[list[Path], typer.Argument(help="Prediction files, one per model; or of pairs alone.")],
     ground_truth: Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")],
     dataset: Annotated[str, typer.Option(help="Whose classes the ground truth has.")] = DEFAULT,
     variant: Annotated[str, typer.Option(help="paper, or released: as the papers' toolbox decides.")] = "paper",

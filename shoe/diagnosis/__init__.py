@@ -1,1 +1,1 @@
-"""Which errors cost a detector its mAP: error types, oracles that mend them, and what mending gains."""
+"""Which errors cost a detector its mAP: error types, oracles that fix them, and what that gains."""

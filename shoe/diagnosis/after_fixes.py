@@ -151,7 +151,7 @@ class SharedLists:
         fresh[new] = True
         in_new = fresh[entries.category]
         columns = {name: getattr(entries, name)[in_new] for name in ("category", "image", "score", "credit")}
-        ap = replace(entries, counted=fresh, **columns).scores().ap
+        ap = replace(entries, counted=fresh, **columns).scores(extremes=False).ap
         self._known.update(zip((keys[k] for k in new), ap[new].tolist(), strict=True))
         ap[list(keys)] = [self._known[key] for key in keys.values()]
         counted = entries.rule.in_mean(truths, entries.counted)

@@ -106,17 +106,17 @@ def _wrong(analysis: ErrorAnalysis, row: int) -> ErrorExample:
     mine = np.full(len(near), row)
     humans = iou(ours.human(mine), theirs.human(near), options.overlap)
     objects = iou(ours.object(mine), theirs.object(near), options.overlap)
-    place = int(np.argmax(near == target if target >= 0 else humans + objects)) if len(near) else -1
-    finder = int(analysis.found_by[near[place]]) if place >= 0 else -1
+    nearest = int(np.argmax(near == target if target >= 0 else humans + objects)) if len(near) else -1
+    finder = int(analysis.found_by[near[nearest]]) if nearest >= 0 else -1
     return ErrorExample(
         image=truth.images[image],
         size=_size(truth, image),
         predicted=_pair(table, row),
         score=float(table.score[row]),
-        truth=_pair(truth, int(near[place])) if place >= 0 else None,
+        truth=_pair(truth, int(near[nearest])) if nearest >= 0 else None,
         about=target >= 0,
         found=float(table.score[finder]) if finder >= 0 else None,
-        overlap=(float(humans[place]), float(objects[place])) if place >= 0 else None,
+        overlap=(float(humans[nearest]), float(objects[nearest])) if nearest >= 0 else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Pair localisation: which pairs of a person and an object are found, whatever is said of what the one does.
+"""Pair localisation: which pairs of a person and an object are found, whatever their interaction.
 
 Pairs come before interactions are classified (IJCV paper 4.1): from a file of pairs, or as the distinct pairs of
 triplets. Boxes are compared as the toolbox compares them, with an IoU of at least 0.5, since the papers name no
@@ -70,7 +70,7 @@ class PairFigures:
 
     Attributes:
         recall, precision: of pairs (IJCV paper 4.1).
-        per_image: predicted pairs an image.
+        per_image: predicted pairs per image.
         human_recall, object_recall: boxes of people, and of objects with their label, on which some predicted box is,
             whatever pair it is of (IJCV paper 6.7).
         truths, predictions, images: numbers of true pairs, predicted pairs, and images with ground truth.
@@ -211,15 +211,15 @@ def _standing_alone(image: Indices, label: NDArray[np.integer], *boxes: Floats) 
 def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> Mask:
     """(t,) triplets that overlap none which was kept before them, of their image and label, in all boxes."""
     count = np.bincount(image)
-    place = index_in_group(count)
-    first = np.arange(len(image)) - place
-    later, earlier = expand(first, place)
+    index = index_in_group(count)
+    first = np.arange(len(image)) - index
+    later, earlier = expand(first, index)
     same = label[later] == label[earlier]
     later, earlier = later[same], earlier[same]
     for each in boxes:
         close = DIAG.rule.holds(iou(each[later], each[earlier], DIAG.rule.overlap))
         later, earlier = later[close], earlier[close]
-    return greedily_kept(later, earlier, place)
+    return greedily_kept(later, earlier, index)
 
 
 def _largest_one_to_one(truth: Indices, prediction: Indices) -> int:

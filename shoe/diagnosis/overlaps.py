@@ -1,4 +1,4 @@
-"""Which boxes of the predictions are in the place of which boxes of the ground truth: those of its scope."""
+"""Which boxes of the predictions are on which boxes of the ground truth, within the scope of a diagnosis."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def _panel(axes: Axes, names: Sequence[str], bars: Sequence[Bar], limits: tuple[
 
     Args:
         axes: where.
-        names: one a bar, in lines.
+        names: one per bar, in lines.
         bars: what to draw; a missing value leaves its row empty.
         limits: of the values, the same for all panels that are to be compared.
         gap: the last so many bars stand apart from the others.

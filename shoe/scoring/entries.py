@@ -162,17 +162,24 @@ class Entries:
         """(K,) ground truths of each class that takes part."""
         return np.where(self.counted, np.bincount(self.truth_category, minlength=len(self.counted)), 0)
 
-    def scores(self) -> ClassScores:
-        """Average precision of every class."""
+    def scores(self, *, extremes: bool = True) -> ClassScores:
+        """Average precision of every class; without ``extremes``, worst and best orders of ties are not looked for."""
         rule, truths = self.rule, self.truths
         lists = ranked_lists(
-            self.category, self.score, self.credit, truths, ap=rule.ap, ties=rule.ties, epsilon=rule.epsilon
+            self.category,
+            self.score,
+            self.credit,
+            truths,
+            ap=rule.ap,
+            ties=rule.ties,
+            epsilon=rule.epsilon,
+            extremes=extremes,
         )
         return ClassScores.of(lists, truths, self.counted, rule)
 
     def means(self) -> Means:
         """Mean average precision, over all, rare and non-rare classes."""
-        return self.scores().means(self.rare)
+        return self.scores(extremes=False).means(self.rare)
 
     def take_images(self, index: Indices) -> Entries:
         """The entries and ground truths of some images, one after the other, numbered anew from 0.

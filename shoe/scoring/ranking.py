@@ -44,6 +44,7 @@ def ranked_lists(
     ap: Interpolation,
     ties: Ties,
     epsilon: float = 0.0,
+    extremes: bool = True,
 ) -> RankedLists:
     """Rank the entries of every class.
 
@@ -55,6 +56,7 @@ def ranked_lists(
         ap: how a curve becomes a number.
         ties: the order of equal scores.
         epsilon: see :func:`average_precision`.
+        extremes: whether the worst and the best order of ties are looked for; if not, both are given as the mean.
     """
     classes = len(truths)
     by_class = stable_order(category)
@@ -83,7 +85,9 @@ def ranked_lists(
         else:
             order = np.lexsort((-gains, -gained))
             ranked = TiedList.of(len(ascending) - right[order], equal[order], gains[order])
-            values[k], worst[k], best[k], error[k] = _over_orders(ranked, k, truths[k : k + 1], ap, epsilon)
+            values[k], worst[k], best[k], error[k] = _over_orders(
+                ranked, k, truths[k : k + 1], ap, epsilon, extremes=extremes
+            )
     which = [k for k, _, _ in certain]
     values[which] = average_precision(*_padded(certain), truths[which], ap, epsilon)
     worst[which] = best[which] = values[which]
@@ -153,14 +157,14 @@ class FixedRanking:
 
 
 def _over_orders(
-    ranked: TiedList, number: int, truths: Indices, interpolation: Interpolation, epsilon: float
+    ranked: TiedList, number: int, truths: Indices, interpolation: Interpolation, epsilon: float, *, extremes: bool
 ) -> tuple[float, float, float, float]:
     """Mean of AP over the orders of a list, AP in the worst and the best order, and the mean's standard error."""
     listable = ranked.orders <= _MOST_LISTED_ORDERS
     orders = ranked.listed() if listable else ranked.drawn(number)
     values = average_precision(*orders, truths, interpolation, epsilon)
     worst = best = values.mean()
-    if ranked.groups:
+    if extremes and ranked.groups:
         worst, best = average_precision(*ranked.extremes(), truths, interpolation, epsilon)
     if listable:
         return values.mean(), worst, best, 0.0
