@@ -17,13 +17,16 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import msgspec
+
 import shoe.cli
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.predictions.boxes import LAYOUTS, SCALES
 from shoe.predictions.formats import FORMATS
 from shoe.protocols.named import ABOUT
 from shoe.protocols.options import describe
-from shoe.rating.kinds import KINDS, about, settings
+from shoe.rating.config import own_settings
+from shoe.rating.kinds import KINDS, kind_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(r"(<!-- (run|table): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -63,7 +66,16 @@ def rows(header: Row, body: list[Row]) -> str:
 
 def settings_of_raters() -> list[Row]:
     """The settings of kinds of raters; one that several kinds share stands once."""
-    return [(f"`{one.name}`", ", ".join(one.kinds), one.default, one.meaning) for one in settings()]
+    users: dict[Row, list[str]] = {}
+    for kind in KINDS:
+        fields = {field.name: field for field in msgspec.structs.fields(kind_of(kind))}
+        for name, told in own_settings(kind_of(kind)).items():
+            value = fields[name].default
+            value = list(value) if isinstance(value, tuple) else value
+            default = "needed" if value is msgspec.NODEFAULT else str(value) and f"`{value}`"
+            meaning = str((told.extra_json_schema or {}).get("description", ""))
+            users.setdefault((f"`{name}`", default, meaning), []).append(kind)
+    return [(name, ", ".join(kinds), default, meaning) for (name, default, meaning), kinds in users.items()]
 
 
 def options(strict: bool) -> str:
@@ -100,7 +112,9 @@ TABLES: dict[str, Callable[[], str]] = {
     ),
     "semantic-options": lambda: options(strict=False),
     "strict-options": lambda: options(strict=True),
-    "kinds": lambda: rows(("kind", "who rates"), [(f"`{name}`", about(name)) for name in KINDS]),
+    "kinds": lambda: rows(
+        ("kind", "who rates"), [(f"`{name}`", str(kind_of(name).__doc__).split(".")[0]) for name in KINDS]
+    ),
     "settings": lambda: rows(("setting", "kinds", "default", "what it says"), settings_of_raters()),
     "formats": lambda: rows(("format", "what it is"), [(f"`{f.name}`", f.description) for f in FORMATS.values()]),
     "layouts": lambda: rows(("layout", "four numbers are"), [(f"`{name}`", what) for name, what in LAYOUTS.items()]),

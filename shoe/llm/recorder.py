@@ -91,7 +91,7 @@ class LedgerRecorder:
     def may_ask(self, request: Request) -> bool:
         """Reserve one request; what makes none reserves none."""
         if not self._asks:
-            return not self._budget.stopping
+            return not self.stopping
         most = 0.0 if self._price.is_free else self._most(request).cost(self._price) * self._dearest
         if not self._budget.reserve(most):
             return False

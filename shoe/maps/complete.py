@@ -1,8 +1,4 @@
-"""Rate only what a score hangs on: bound it, have the most influential unrated pairs rated, bound it again.
-
-Who rates is none of this module's business: it asks a function. The map is written whole after every round, so that a
-run that was broken off goes on from its last round.
-"""
+"""Rate only what a score depends on: bound it, have the most influential unrated pairs rated, bound it again."""
 
 from __future__ import annotations
 
@@ -15,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Ints, Mask
+from shoe.core.arrays import Floats, Mask
 from shoe.core.errors import InputError
 from shoe.evidence.imputation import imputation_of
 from shoe.evidence.intervals import Bounds, OpenScore, hull, precision_bounds
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import names_of
 from shoe.maps.draft import Draft, Pair, questions_of
-from shoe.maps.influence import by_charges, by_credit
+from shoe.maps.influence import by_credit, by_false_positives
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
 from shoe.protocols.named import SEMANTIC
@@ -65,8 +61,8 @@ class Round:
     Attributes:
         number: of the round.
         score: SHOE-mAP under the map as it is then.
-        interval: its bounds, each leftover charged as today or to its rival by the guess.
-        matches: its bounds, leftovers charged as today: what is open about credit and matches.
+        interval: its bounds, each unmatched prediction a false positive of today's class or of the other possible one.
+        matches: its bounds, each a false positive of today's class: what is open about credit and matches.
         asked: questions in this round; a pair of two class senses is one question, whichever way round.
         rated: questions so far that have a rating, earlier runs for the same purpose included.
         unanswered: questions so far that have no valid answer.
@@ -135,38 +131,26 @@ def complete(
     near: Overlaps | None = None
     asked = 0
     while True:
-        look = _Look.at(similarity, task, near)
+        look = _look(similarity, task, near)
         near = look.near
-        rounds.append(
-            Round(
-                number=len(rounds),
-                score=look.score,
-                interval=look.interval,
-                matches=look.matches,
-                asked=asked,
-                rated=sum(draft.rated.values()),
-                unanswered=draft.without_answer,
-                spent=spent(),
-            )
-        )
+        rated = sum(draft.rated.values()), draft.without_answer
+        rounds.append(Round(len(rounds), look.score, look.interval, look.matches, asked, *rated, spent()))
         show(rounds[-1])
         if look.open_score is None:
             return Completion(rounds, Why.DECIDED)
-        if rounds[-1].width <= tolerance:
-            return Completion(rounds, Why.TOLERANCE)
-        if rounds[-1].spent.over:
-            return Completion(rounds, Why.OVER)
+        if rounds[-1].width <= tolerance or rounds[-1].spent.over:
+            return Completion(rounds, Why.TOLERANCE if rounds[-1].width <= tolerance else Why.OVER)
         wanted = _wanted(look, look.open_score, draft, _affordable(rounds, budget))
         if not any(wanted.values()):
             return Completion(rounds, Why.NOTHING_LEFT)
         draft.ask(wanted)
-        asked = draft.add(rate(wanted), _class_senses(look.open_score))
+        classes = {part: lookups.class_senses for part, lookups in _lookups(look.open_score).items()}
+        asked = draft.add(rate(wanted), classes)
         if asked:
             similarity = draft.write(out)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Look:
+class _Look(NamedTuple):
     """What a map makes of an evaluation, and what it leaves open; ``open_score`` is None where that is nothing."""
 
     score: float
@@ -176,22 +160,22 @@ class _Look:
     matches: Bounds
     today: tuple[Floats, Floats]
 
-    @classmethod
-    def at(cls, similarity: SimilarityMap, task: Task, near: Overlaps | None) -> _Look:
-        similarities = HoiSimilarity.of(task, similarity, OPTIONS)
-        scorer = Scorer(task, similarities, OPTIONS, near)
-        score = scorer.map()
-        if score is None:
-            raise InputError("ground truth", found="no triplet", expected="some to score against")
-        imputation = imputation_of(task, similarities, OPTIONS)
-        if imputation is None or imputation.decided:
-            nothing = np.zeros(len(scorer.truths))
-            return cls(score, scorer.near, None, (score, score), (score, score), (nothing, nothing))
-        lowest = Scorer(task, imputation.low, OPTIONS, scorer.near)
-        found = OpenScore.of(lowest, imputation, lowest.map_rows)
-        today, either = (precision_bounds(found, other) for other in (found.today, found.other))
-        matches, interval = (hull([score, *found.mean_bounds(ap)]) or (score, score) for ap in (today, either))
-        return cls(score, scorer.near, found, interval, matches, today)
+
+def _look(similarity: SimilarityMap, task: Task, near: Overlaps | None) -> _Look:
+    similarities = HoiSimilarity.of(task, similarity, OPTIONS)
+    scorer = Scorer(task, similarities, OPTIONS, near)
+    score = scorer.map()
+    if score is None:
+        raise InputError("ground truth", found="no triplet", expected="some to score against")
+    imputation = imputation_of(task, similarities, OPTIONS)
+    if imputation is None or imputation.decided:
+        nothing = np.zeros(len(scorer.truths))
+        return _Look(score, scorer.near, None, (score, score), (score, score), (nothing, nothing))
+    lowest = Scorer(task, imputation.low, OPTIONS, scorer.near)
+    found = OpenScore.of(lowest, imputation, lowest.map_rows)
+    today, either = (precision_bounds(found, other) for other in (found.today, found.other))
+    matches, interval = (hull([score, *found.mean_bounds(ap)]) or (score, score) for ap in (today, either))
+    return _Look(score, scorer.near, found, interval, matches, today)
 
 
 def _wanted(look: _Look, open_score: OpenScore, draft: Draft, most: int) -> dict[Part, list[Pair]]:
@@ -199,7 +183,10 @@ def _wanted(look: _Look, open_score: OpenScore, draft: Draft, most: int) -> dict
     lookups = _lookups(open_score)
     askable = {part: draft.askable(of_part) for part, of_part in lookups.items()}
     of_matches, of_all = (high - low for low, high in (look.matches, look.interval))
-    ways = [partial(by_credit, open_score, look.today, askable, most), partial(by_charges, open_score, askable, most)]
+    ways = [
+        partial(by_credit, open_score, look.today, askable, most),
+        partial(by_false_positives, open_score, askable, most),
+    ]
     for way in ways if of_matches >= of_all - of_matches else ways[::-1]:
         chosen = way()
         if any(mask.any() for mask in chosen.values()):
@@ -218,10 +205,6 @@ def _names(lookups: Lookups, chosen: Mask) -> list[Pair]:
 
 def _lookups(open_score: OpenScore) -> dict[Part, Lookups]:
     return {"verb": open_score.imputation.verbs, "object": open_score.imputation.objects}
-
-
-def _class_senses(open_score: OpenScore) -> dict[Part, Ints]:
-    return {part: lookups.class_senses for part, lookups in _lookups(open_score).items()}
 
 
 def _affordable(rounds: Sequence[Round], budget: float | None) -> int:

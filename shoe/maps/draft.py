@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -141,11 +142,8 @@ class Draft:
         Raises:
             InputError: if the folder cannot be written.
         """
-        state = {
-            "why": WHY,
-            "rated": self.rated,
-            "unanswered": {part: _names(questions) for part, questions in self.unanswered.items()},
-        }
+        unanswered = {part: _names(questions) for part, questions in self.unanswered.items()}
+        state = {"why": WHY, "rated": self.rated, "unanswered": unanswered}
         prose = self.start.provenance | {MARK: [*self.account[:-1], self.account[-1] | state]}
         write_map(
             folder,
@@ -224,6 +222,16 @@ def _columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
     return list(known.values())
 
 
+class _Account(msgspec.Struct, rename={"purpose": "for", "origin": "from"}):
+    """What this module writes of a completion."""
+
+    purpose: dict[str, Any]
+    raters: list[Any]
+    origin: dict[str, Any]
+    rated: dict[Part, int]
+    unanswered: dict[Part, list[Pair]]
+
+
 def _account_of(similarity: SimilarityMap) -> list[dict[str, Any]]:
     """What map.json says of completions; what is not as this module writes it is no account of one."""
     found = similarity.about.get(MARK)
@@ -231,19 +239,9 @@ def _account_of(similarity: SimilarityMap) -> list[dict[str, Any]]:
 
 
 def _is_account(entry: Any) -> bool:
-    kinds = {"for": dict, "raters": list, "from": dict, "rated": dict, "unanswered": dict}
-    if not isinstance(entry, dict) or not all(isinstance(entry.get(key), kind) for key, kind in kinds.items()):
+    try:
+        account = msgspec.convert(entry, _Account)
+    except msgspec.ValidationError:
         return False
-    return all(
-        isinstance(entry["rated"].get(part), int)
-        and isinstance(entry["unanswered"].get(part), list)
-        and all(_is_pair(names) for names in entry["unanswered"][part])
-        for part in POS
-    )
-
-
-def _is_pair(names: Any) -> bool:
-    match names:
-        case [str(first), str(second)]:
-            return bool((ids_of([first, second]) >= 0).all())
-    return False
+    names = [name for pairs in account.unanswered.values() for pair in pairs for name in pair]
+    return account.rated.keys() == account.unanswered.keys() == POS.keys() and bool((ids_of(names) >= 0).all())

@@ -1,10 +1,8 @@
 """Which unrated pairs of senses are worth a rating: those that a score depends on most, for the fewest ratings.
 
-Two questions are asked of an evaluation. Whose credit, and which match, is still open? There the width of the interval
-is shared out: over the classes by their gap, in a class over its ground truths by what their credit may still vary, and
-in a match over verb and object. Where might an unmatched prediction be a false positive of another class? There a
-cautious guess (``shoe.similarity.unrated.Imputed``) says which; what the guess rests on is asked, the highest first,
-and some pairs at random where there are too few ratings to guess by.
+Where credit and matches are open, the width of the interval is shared out: over the classes by their gap, in a class
+over its ground truths by what their credit may vary, in a match over verb and object. Where an unmatched prediction may
+be a false positive of another class, what a cautious guess (``shoe.similarity.unrated.Imputed``) rests on is asked.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ _SHARE = 0.5
 """Of the interval, that the pairs of a round are to close."""
 _DOUBT = 0.25
 """What it counts that several predictions may match, in credit: the ground truth's, and the unmatched prediction's."""
-_CHARGE = 0.5
+_FALSE_POSITIVE = 0.5
 """What it counts that a prediction may be unmatched and a false positive, in credit."""
 _ENOUGH = 40
 """Ratings to guess by, in each tenth of WordNet's measure."""
@@ -87,7 +85,7 @@ def by_credit(open_score: OpenScore, bounds: tuple[Floats, Floats], askable: Wan
     return _densest(cells, {part: side.askable.shape for part, side in sides.items()}, most)
 
 
-def by_charges(open_score: OpenScore, askable: Wanted, most: int) -> dict[Part, Mask]:
+def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dict[Part, Mask]:
     """Choose pairs that, by the guess, may make unmatched predictions false positives of other classes than today.
 
     Arguments and return value are those of :func:`by_credit`; the pairs are as many as the guess puts in question.
@@ -142,8 +140,8 @@ def _shares(open_score: OpenScore, bounds: tuple[Floats, Floats], truth: Indices
     varies = np.where(matches.settled, matches.most - matches.outcomes.least, matches.most)
     varies = np.where(matches.number > 0, varies + _DOUBT * (matches.number > 1), 0.0)
     doubtful = np.flatnonzero(today.counts & ~matches.surely)
-    charges = np.bincount(today.nearest[doubtful], minlength=len(low))
-    in_class = np.bincount(scorer.hoi, weights=varies, minlength=len(low)) + _CHARGE * charges
+    positives = np.bincount(today.nearest[doubtful], minlength=len(low))
+    in_class = np.bincount(scorer.hoi, weights=varies, minlength=len(low)) + _FALSE_POSITIVE * positives
     gap = np.where(scorer.in_mean, high - low, 0.0) / max(1, int(scorer.in_mean.sum()))
     unit = np.divide(gap, in_class, out=np.zeros(len(gap)), where=in_class > 0)
 
@@ -151,9 +149,9 @@ def _shares(open_score: OpenScore, bounds: tuple[Floats, Floats], truth: Indices
     worth = varies * unit[scorer.hoi]
     images = len(scorer.task.truth.interactions.images)
     stuck = own == 0
-    charged_image = scorer.task.image[matches.unmatched[doubtful]]
+    false_image = scorer.task.image[matches.unmatched[doubtful]]
     of_image = np.bincount(scorer.truth_image[stuck], weights=worth[stuck], minlength=images) + np.bincount(
-        charged_image, weights=_CHARGE * unit[today.nearest[doubtful]], minlength=images
+        false_image, weights=_FALSE_POSITIVE * unit[today.nearest[doubtful]], minlength=images
     )
     image = scorer.truth_image[truth]
     together = np.bincount(image[is_open], minlength=images)
@@ -163,7 +161,7 @@ def _shares(open_score: OpenScore, bounds: tuple[Floats, Floats], truth: Indices
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cells:
-    """Cells with askable pairs: their influence, and the pairs, cell by cell, as flat index_in_group in (C, S)."""
+    """Cells with askable pairs: their influence, and the pairs, cell by cell, as flat indices in (C, S)."""
 
     part: Part
     influence: Floats

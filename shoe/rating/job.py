@@ -22,7 +22,7 @@ from shoe.llm.recorder import Tally
 from shoe.llm.states import State, pending
 from shoe.rating.planning import Plan, plan_pairs
 from shoe.rating.prefilter import Disagreement, goes_on, sample_of
-from shoe.rating.questions import SenseTexts
+from shoe.rating.questions import texts_of
 from shoe.rating.session import Raters
 from shoe.similarity import RatedPairs
 from shoe.similarity.ensemble import MISSING
@@ -174,7 +174,7 @@ class _Run:
         """Start all raters and show how they go until the last has ended."""
         if not self._plans:
             return
-        self._texts = SenseTexts.of(list(self._plans.values()))
+        self._texts = texts_of(self._plans.values())
         for number, session in enumerate(self._raters.sessions):
             Thread(target=self._guarded, args=(number,), name=f"shoe-{session.config.name}", daemon=True).start()
         self._watch()

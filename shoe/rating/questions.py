@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from shoe.core.arrays import Indices
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.lexicon.wordnet import glosses
@@ -212,28 +211,19 @@ def key_maker(
     return key
 
 
-@dataclass(frozen=True, slots=True)
-class SenseTexts:
-    """The senses of some plans in words.
+SenseTexts = Mapping[int, tuple[SenseText, bytes]]
+"""By synset: its words, and those as keys take them in."""
 
-    Attributes:
-        sense: by synset.
-        encoded: by synset, as keys take them in.
+
+def texts_of(plans: Iterable[Plan]) -> SenseTexts:
+    """Describe all senses of some plans.
+
+    Raises:
+        MissingExtraError: if WordNet's glosses cannot be read.
     """
-
-    sense: Mapping[int, SenseText]
-    encoded: Mapping[int, bytes]
-
-    @classmethod
-    def of(cls, plans: Iterable[Plan]) -> SenseTexts:
-        """Describe all senses of some plans.
-
-        Raises:
-            MissingExtraError: if WordNet's glosses cannot be read.
-        """
-        synsets = np.unique(np.concatenate([column for plan in plans for column in (plan.first, plan.second)])).tolist()
-        sense = dict(zip(synsets, describe([lexicon().name(synset) for synset in synsets]), strict=True))
-        return cls(sense, {synset: words.encoded() for synset, words in sense.items()})
+    synsets = np.unique(np.concatenate([column for plan in plans for column in (plan.first, plan.second)])).tolist()
+    senses = describe([lexicon().name(synset) for synset in synsets])
+    return {synset: (sense, sense.encoded()) for synset, sense in zip(synsets, senses, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,25 +242,6 @@ class Questions:
     second: Sequence[int]
     joined: bytes
     texts: SenseTexts
-
-    @classmethod
-    def of(
-        cls, plan: Plan, rows: Indices, texts: SenseTexts, *, identity: Mapping[str, Any], prompt: str, repeat: int
-    ) -> Questions:
-        """Take rows of a plan.
-
-        Args:
-            plan: of one part of speech.
-            rows: ascending.
-            texts: of the plan's senses.
-            identity: of the rater, see :func:`shoe.rating.config.identity_of`.
-            prompt: digest of the prompt's text; empty for a rater that reads none.
-            repeat: from 1.
-        """
-        first, second = plan.first[rows], plan.second[rows]
-        key, encoded = key_maker(identity, prompt, plan.part, repeat), texts.encoded
-        columns = [map(encoded.__getitem__, column.tolist()) for column in (first, second)]
-        return cls(plan.part, first.data, second.data, b"".join(map(key, *columns)), texts)
 
     def __len__(self) -> int:
         """Number of questions."""
@@ -295,6 +266,6 @@ class Questions:
             yield [self._question(row, attempt) for row in rows[start:end].tolist()]
 
     def _question(self, row: int, attempt: int) -> Question:
-        sense = self.texts.sense
         key = self.joined[row * KEY_BYTES : (row + 1) * KEY_BYTES]
-        return Question(key, self.part, sense[self.first[row]], sense[self.second[row]], attempt)
+        first, second = self.texts[self.first[row]][0], self.texts[self.second[row]][0]
+        return Question(key, self.part, first, second, attempt)

@@ -69,15 +69,13 @@ def read_raters(path: str | Path) -> RatersFile:
     path = Path(path)
     try:
         content = tomllib.loads(read_bytes(path).decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise InputError(path, found="bytes that are not UTF-8", expected="TOML") from None
-    except tomllib.TOMLDecodeError as error:
-        # The message says where, and shows at most one character of the file.
-        raise InputError(path, found=f"no TOML ({error})", expected="raters in TOML") from None
-    except RecursionError:
-        raise InputError(path, found="lists nested hundreds deep", expected="raters in TOML") from None
-    except ValueError:  # of Python's, which turns no more than some thousand digits into a number
-        raise InputError(path, found="a number of thousands of digits", expected="raters in TOML") from None
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        found = {
+            UnicodeDecodeError: "bytes that are not UTF-8",
+            tomllib.TOMLDecodeError: f"no TOML ({error})",  # the message shows at most one character of the file
+            RecursionError: "lists nested hundreds deep",
+        }.get(type(error), "a number of thousands of digits")  # of which Python makes no number
+        raise InputError(path, found=found, expected="raters in TOML") from None
     _refuse_keys(content, path)
     raters = content.pop("rater", [])
     if not isinstance(raters, list) or not all(isinstance(one, dict) for one in raters):
@@ -152,9 +150,8 @@ class _Table:
         if "unknown field" in found["problem"] and named:
             return self.unknown(named[1], path or None, list(_fields(info)))
         if "missing required" in found["problem"] and named:
-            return self.error(
-                ".".join([*steps, named[1]]), "nothing", _words(_plain(_fields(info)[named[1]].type), None)
-            )
+            expected = _words(_plain(_fields(info)[named[1]].type), None)
+            return self.error(".".join([*steps, named[1]]), "nothing", expected)
         hint = None
         if isinstance(info, inspect.LiteralType):
             similar = near(str(value), map(str, info.values))
@@ -220,9 +217,8 @@ def _rater(path: Path, number: int, content: Mapping[str, Any]) -> RaterConfig:
         if field in content and not kind.chats:
             known = [name for name in kind.__struct_fields__ if name not in ("sampling", "pairs_per_request")]
             raise table.unknown(field, None, known)
-    config = _Table(path, table.rater, {name: value for name, value in content.items() if name != "kind"}).converted(
-        kind
-    )
+    own = {name: value for name, value in content.items() if name != "kind"}
+    config = _Table(path, table.rater, own).converted(kind)
     for name, value in config.sampling.items():
         if not _is_json(value, _MOST_LEVELS):
             expected = f"what JSON has (no date, no infinity, no more than 63 bits or {_MOST_LEVELS} levels)"
@@ -237,14 +233,9 @@ def _check_columns(path: Path, configs: tuple[RaterConfig, ...]) -> None:
     for config in configs:
         for column in config.columns:
             if column in seen:
-                found = f"a second column {quote(column)}"
-                raise InputError(
-                    path,
-                    record=f"rater {quote(config.name)}",
-                    field="name",
-                    found=found,
-                    expected="each rater under a name of its own",
-                )
+                found, record = f"a second column {quote(column)}", f"rater {quote(config.name)}"
+                expected = "each rater under a name of its own"
+                raise InputError(path, record=record, field="name", found=found, expected=expected)
             seen.add(column)
 
 
@@ -260,12 +251,8 @@ def _refuse_keys(value: Any, path: Path, field: str = "") -> None:
             _refuse_keys(inner, path, field)
     elif isinstance(value, str):
         named = last == "api_key_env"
-        if (
-            _KEY.search(value)
-            or _RANDOM.fullmatch(value)
-            or _SECRET_FIELDS.fullmatch(last)
-            or (named and not _VARIABLE.fullmatch(value))
-        ):
+        looks = _KEY.search(value) or _RANDOM.fullmatch(value) or _SECRET_FIELDS.fullmatch(last)
+        if looks or (named and not _VARIABLE.fullmatch(value)):
             where = "a field" if _KEY.search(field) or _RANDOM.search(field) or not field else field
             expected = "api_key_env with the name of the environment variable that holds the key"
             raise InputError(path, field=where, found="what looks like a key (not shown)", expected=expected)

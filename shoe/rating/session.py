@@ -22,7 +22,7 @@ from shoe.llm.states import State, States, pending
 from shoe.rating.config import RaterConfig, RatersFile, identity_of, reading_of
 from shoe.rating.planning import Plan
 from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Group, Questions, SenseTexts
+from shoe.rating.questions import Group, Questions, SenseTexts, key_maker
 
 LOCAL_GROUP = 1024
 """Questions of a group for raters that answer no prompts."""
@@ -62,11 +62,14 @@ class RaterSession:
 
     def questions(self, plan: Plan, rows: Indices, texts: SenseTexts) -> list[Questions]:
         """Make its questions for rows of a plan: once for each repeat."""
+        first, second = plan.first[rows], plan.second[rows]
+        encoded = [[texts[synset][1] for synset in column.tolist()] for column in (first, second)]
         identity, digest = self.ledger.identity, self.prompt_digest(plan.part)
-        return [
-            Questions.of(plan, rows, texts, identity=identity, prompt=digest, repeat=repeat)
-            for repeat in range(1, self.config.repeats + 1)
-        ]
+        asked = []
+        for repeat in range(1, self.config.repeats + 1):
+            key = key_maker(identity, digest, plan.part, repeat)
+            asked.append(Questions(plan.part, first.data, second.data, b"".join(map(key, *encoded)), texts))
+        return asked
 
     def known(self, asked: Sequence[Questions]) -> list[States]:
         """Say what its ledger holds of questions, asking nobody.
@@ -106,15 +109,8 @@ class RaterSession:
             states = self.known(asked)
             tally.known += sum(int(np.count_nonzero(~pending(state))) for state in states)
             config = self.config
-            recorder = LedgerRecorder(
-                self.ledger,
-                writer,
-                budget,
-                tally,
-                price=config.price,
-                sampling=config.sampling,
-                asks=config.prompted,
-            )
+            about = {"price": config.price, "sampling": config.sampling, "asks": config.prompted}
+            recorder = LedgerRecorder(self.ledger, writer, budget, tally, **about)
             for attempt, wanted, size in (
                 (1, State.UNRATED, self._size),
                 (2, State.UNPARSED_ONCE, self._size),

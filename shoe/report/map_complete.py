@@ -45,7 +45,7 @@ def closing_lines(completion: Completion, sizes: Sizes, tolerance: float) -> Ite
     last = completion.rounds[-1]
     yield f"{completion.why} ({percent(tolerance)} points)" if completion.why is Why.TOLERANCE else str(completion.why)
     if completion.why is not Why.DECIDED:
-        yield "the interval covers whatever unrated pairs are, but for unlikely classes of false positives: docs/protocols.md, 10.7"
+        yield "the interval does not cover false positives of unlikely classes: docs/protocols.md, 10.7"
     questions = last.rated + last.unanswered
     if not questions:
         yield "nothing had to be rated"

@@ -11,7 +11,7 @@ import shoe
 from shoe.evidence.imputation import imputation_of
 from shoe.evidence.intervals import OpenScore, precision_bounds
 from shoe.maps.complete import OPTIONS
-from shoe.maps.influence import by_charges, by_credit
+from shoe.maps.influence import by_credit, by_false_positives
 from shoe.scoring.scorer import Scorer
 from tests.maps.samples import Rows, made
 from tests.oracles.model import ImageScene, Triplet, to_tables
@@ -47,7 +47,7 @@ def chosen(prospects: OpenScore, *, credit: bool, most: int = 1 << 40) -> set[tu
     if credit:
         masks = by_credit(prospects, precision_bounds(prospects, prospects.today), askable, most)  # type: ignore[arg-type]
     else:
-        masks = by_charges(prospects, askable, most)  # type: ignore[arg-type]
+        masks = by_false_positives(prospects, askable, most)  # type: ignore[arg-type]
     name = shoe.lexicon.store.lexicon().name
     return {
         (name(int(lookups[part].class_senses[row])), name(int(lookups[part].synsets[column])))

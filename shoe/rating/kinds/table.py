@@ -22,7 +22,7 @@ from shoe.rating.answers import read_by_id
 from shoe.rating.config import RaterConfig, setting
 from shoe.rating.kinds import local
 from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Backend, Group
+from shoe.rating.questions import Backend, Group, Question
 from shoe.similarity.ensemble import HIGHEST
 
 _NAMES = ("class_synset", "synset")
@@ -111,17 +111,16 @@ class _Rows:
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         for group in groups:
-            given = [
-                (question, self._rating(question.first.name, question.second.name)) for question in group.questions
-            ]
-            ratings = [rating for _, rating in given if rating is not None]
-            if ratings:
-                rated = Group([question for question, rating in given if rating is not None])
+            given = {question: self._rating(question) for question in group.questions}
+            if asked := [question for question, rating in given.items() if rating is not None]:
+                rated = Group(asked)
                 if recorder.stopping or not recorder.may_ask(rated):
                     return
+                ratings = [given[question] for question in asked]
                 recorder.answer(rated, {"ratings": dict(zip(rated.ids, ratings, strict=True))})
 
-    def _rating(self, first: str, second: str) -> int | None:
+    def _rating(self, question: Question) -> int | None:
+        first, second = question.first.name, question.second.name
         return self.ratings.get((first, second), self.ratings.get((second, first)))
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
