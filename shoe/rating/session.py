@@ -109,8 +109,10 @@ class RaterSession:
             states = self.known(asked)
             tally.known += sum(int(np.count_nonzero(~pending(state))) for state in states)
             config = self.config
-            about = {"price": config.price, "sampling": config.sampling, "asks": config.prompted}
-            recorder = LedgerRecorder(self.ledger, writer, budget, tally, **about)
+            price = config.price
+            recorder = LedgerRecorder(
+                self.ledger, writer, budget, tally, price=price, sampling=config.sampling, asks=config.prompted
+            )
             for attempt, wanted, size in (
                 (1, State.UNRATED, self._size),
                 (2, State.UNPARSED_ONCE, self._size),
