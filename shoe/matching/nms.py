@@ -29,7 +29,7 @@ def pair_nms(table: Interactions, rows: Indices, threshold: float) -> Indices:
 class Suppression:
     """Pair-wise NMS of some rows of a table, prepared for all thresholds from a lowest one on.
 
-    Of one image, verb and object the best score comes first (of equals the first row); a later pair stays if human IoU
+    Of one image, verb and object the best score comes first (of ties the first row); a later pair stays if human IoU
     times the root of object IoU is at most the threshold with every pair that stayed before it (IoU of inclusive
     pixels).
     """

@@ -13,7 +13,7 @@ from shoe.protocols.options import StrictOptions, Ties
 def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indices:
     """Find the predictions that are true positives.
 
-    Each prediction is tied to the ground truth of its image and class with the largest pair IoU (the first of equals).
+    Each prediction is tied to the ground truth of its image and class with the largest pair IoU (of ties the first).
     Where that passes the rule, the prediction with the highest score is the true positive; there is no second choice.
 
     Args:

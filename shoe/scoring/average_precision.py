@@ -35,9 +35,9 @@ def average_precision(
     """Average precision of some lists.
 
     Args:
-        rank: (lists, positives) 1-based places in the ranking, ascending along a row; a row may end in places at
+        rank: (lists, positives) 1-based ranks, ascending along a row; a row may end in ranks at
             infinity with label 0.
-        label: (lists, positives) credit of the entry at each place, 0 to 1.
+        label: (lists, positives) credit of the entry at each rank, 0 to 1.
         truths: (lists,) number of ground truths, at least 1; (1,) if all have the same.
         interpolation: the rule.
         epsilon: added to the denominators by the rules that integrate; what recall may miss a threshold by, in the

@@ -1,7 +1,7 @@
 """The orders that a ranked list with tied scores can take.
 
-A list is held by its entries of positive credit. The place of an entry is certain where its score is unique in the list
-or where all entries of its score have the same credit; the rest form groups whose members take any place of the group.
+A list is held by its entries of positive credit. The rank of an entry is certain where its score is unique in the list
+or where all entries of its score have the same credit; the rest form groups whose members take any rank of the group.
 Every function returns ranks and credits as (orders, positives) matrices for ``average_precision``.
 """
 
@@ -22,7 +22,7 @@ _PAIRS = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Group:
-    """Entries of one score that differ in credit: ``size`` places after the first ``above``."""
+    """Entries of one score that differ in credit: ``size`` ranks after the first ``above``."""
 
     above: int
     size: int
@@ -34,7 +34,7 @@ class TiedList:
     """A ranked list whose order is partly open.
 
     Attributes:
-        rank, credit: 1-based places and credits of the positive entries whose place is certain.
+        rank, credit: 1-based ranks and credits of the positive entries whose rank is certain.
         groups: the tied entries whose order changes AP.
     """
 
@@ -56,12 +56,12 @@ class TiedList:
         lowest = credit[starts + members - 1]
         certain = (members == equal[starts]) & (credit[starts] == lowest)
         mask = np.repeat(certain, members)
-        place = np.arange(len(above)) - np.repeat(starts, members)
+        position = np.arange(len(above)) - np.repeat(starts, members)
         groups = [
             Group(int(above[s]), int(equal[s]), credit[s : s + m])
             for s, m in zip(starts[~certain], members[~certain], strict=True)
         ]
-        return cls((above + place + 1.0)[mask], credit[mask], groups)
+        return cls((above + position + 1.0)[mask], credit[mask], groups)
 
     @property
     def orders(self) -> int:
@@ -72,9 +72,9 @@ class TiedList:
         """Every arrangement once; a single row where nothing is open."""
         if not self.groups:
             return self.rank[None], self.credit[None]
-        places = [np.array(list(permutations(range(group.size), len(group.credit)))) for group in self.groups]
-        which = np.indices([len(p) for p in places]).reshape(len(places), -1)
-        return self._matrix([p[w] for p, w in zip(places, which, strict=True)])
+        positions = [np.array(list(permutations(range(group.size), len(group.credit)))) for group in self.groups]
+        which = np.indices([len(p) for p in positions]).reshape(len(positions), -1)
+        return self._matrix([p[w] for p, w in zip(positions, which, strict=True)])
 
     def drawn(self, list_number: int) -> tuple[Floats, Floats]:
         """Random arrangements; rows 2i and 2i + 1 mirror each other.
@@ -82,24 +82,27 @@ class TiedList:
         Args:
             list_number: seeds the draw, so that the errors of different lists are independent.
         """
-        places = []
+        positions = []
         for number, group in enumerate(self.groups):
-            drawn = _distinct_places((list_number << 16) + number, group.size, len(group.credit))
-            places.append(np.stack([drawn, group.size - 1 - drawn], axis=1).reshape(2 * _PAIRS, -1))
-        return self._matrix(places)
+            drawn = _distinct_positions((list_number << 16) + number, group.size, len(group.credit))
+            positions.append(np.stack([drawn, group.size - 1 - drawn], axis=1).reshape(2 * _PAIRS, -1))
+        return self._matrix(positions)
 
     def extremes(self) -> tuple[Floats, Floats]:
         """The worst order (credits ascending, at the end of their group) and the best (descending, at its start)."""
-        places = []
+        positions = []
         for group in self.groups:
             best = np.arange(len(group.credit))
-            places.append(np.stack([group.size - 1 - best, best]))
-        return self._matrix(places)
+            positions.append(np.stack([group.size - 1 - best, best]))
+        return self._matrix(positions)
 
-    def _matrix(self, places: list[Indices]) -> tuple[Floats, Floats]:
-        orders = len(places[0])
+    def _matrix(self, positions: list[Indices]) -> tuple[Floats, Floats]:
+        orders = len(positions[0])
         rank = np.concatenate(
-            [np.tile(self.rank, (orders, 1)), *(g.above + 1.0 + p for g, p in zip(self.groups, places, strict=True))],
+            [
+                np.tile(self.rank, (orders, 1)),
+                *(g.above + 1.0 + p for g, p in zip(self.groups, positions, strict=True)),
+            ],
             axis=1,
         )
         credit = np.concatenate([self.credit, *(group.credit for group in self.groups)])
@@ -107,16 +110,16 @@ class TiedList:
         return np.take_along_axis(rank, order, axis=1), credit[order]
 
 
-def _distinct_places(stream: int, size: int, members: int) -> Indices:
-    """(_PAIRS, members) places of a group, all orders of all choices equally likely."""
+def _distinct_positions(stream: int, size: int, members: int) -> Indices:
+    """(_PAIRS, members) positions of a group, all orders of all choices equally likely."""
     if members * members > 2 * size:
         return np.argsort(random_numbers(stream, (_PAIRS, size)), axis=1)[:, :members]
-    # Floyd's way to choose a few of many: a place that is taken already gives way to the last one not yet allowed.
+    # Floyd's way to choose a few of many: a position that is taken already gives way to the last one not yet allowed.
     numbers = random_numbers(stream, (_PAIRS, 2 * members))
     chosen = np.empty((_PAIRS, members), np.int64)
     for member in range(members):
         last = size - members + member
-        place = (numbers[:, member] % np.uint64(last + 1)).astype(np.int64)
-        taken = (chosen[:, :member] == place[:, None]).any(axis=1)
-        chosen[:, member] = np.where(taken, last, place)
+        position = (numbers[:, member] % np.uint64(last + 1)).astype(np.int64)
+        taken = (chosen[:, :member] == position[:, None]).any(axis=1)
+        chosen[:, member] = np.where(taken, last, position)
     return np.take_along_axis(chosen, np.argsort(numbers[:, members:], axis=1), axis=1)

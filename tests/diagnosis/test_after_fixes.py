@@ -38,7 +38,7 @@ def test_the_worked_example_scored_anew_gives_each_delta(variant: str, name: str
 @pytest.mark.parametrize("frame", Coordinates)
 def test_a_fixed_prediction_stands_exactly_where_its_truth_stands(frame: Coordinates) -> None:
     scene = image([Triplet(P1, O1, "ride", "horse")], [Triplet(AWAY, O1, "gallop", "horse", 0.25)])
-    scene.prediction_frame = frame
+    scene.prediction_coordinates = frame
     found = diagnosed(scene)
     task = Tables.of(found).after(found.states["human_box"])
     fixed, truth = task.predictions, task.truth.interactions

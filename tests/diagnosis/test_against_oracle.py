@@ -48,7 +48,7 @@ def test_agrees_on_many_images(name: Variant, seed: int | None, decimals: int | 
 
 def agree(found: list[ImageScene], name: Variant, seed: int | None, keep: bool) -> None:
     # Raw numbers are compared, whatever they mean; as pixels, boxes without extent are valid too.
-    task = task_of([replace(scene, prediction_frame=Coordinates.PIXELS_1) for scene in found], CLASSES)
+    task = task_of([replace(scene, prediction_coordinates=Coordinates.PIXELS_1) for scene in found], CLASSES)
     fast = diagnosis_of(task, name, seed, keep)
     images = diagnosed(found, CLASSES, name, keep)
     choose = best_case if seed is None else by_numbers(task.predictions, seed)

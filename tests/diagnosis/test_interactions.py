@@ -39,7 +39,7 @@ VERBS = CLASSES.verbs
 
 
 def known(scenes: Sequence[ImageScene]) -> list[ImageScene]:
-    return [replace(scene, prediction_frame=Coordinates.PIXELS_1) for scene in scenes if scene.known]
+    return [replace(scene, prediction_coordinates=Coordinates.PIXELS_1) for scene in scenes if scene.known]
 
 
 def scored_pairs(scenes: Sequence[ImageScene], rng: np.random.Generator) -> dict[str, list[Pair]]:

@@ -40,7 +40,7 @@ def tables(scenes: list[ImageScene]) -> tuple[GroundTruth, Interactions]:
     Raw numbers are compared, whatever they mean; as pixels, boxes of one pixel are valid too.
     """
     is_any_known = any(scene.known and scene.predictions for scene in scenes)
-    chosen = [replace(s, prediction_frame=Coordinates.PIXELS_1) for s in scenes if s.known or is_any_known]
+    chosen = [replace(s, prediction_coordinates=Coordinates.PIXELS_1) for s in scenes if s.known or is_any_known]
     return to_tables(chosen, CLASSES)
 
 
@@ -127,7 +127,7 @@ def test_figures_of_some_triplets_are_those_of_a_file_of_them(
 
 @given(crowds(), RULES)
 def test_the_order_of_images_in_a_file_does_not_matter(scenes: list[ImageScene], rules: PairRules) -> None:
-    found = [replace(scene, prediction_frame=Coordinates.PIXELS_1) for scene in scenes if scene.known]
+    found = [replace(scene, prediction_coordinates=Coordinates.PIXELS_1) for scene in scenes if scene.known]
     truth, predictions = to_tables(found, CLASSES)
     backwards = to_tables(found, CLASSES, range(len(found))[::-1])[1]
     assert pair_figures(localise(pairs_of(backwards), truth, rules)) == pair_figures(

@@ -126,7 +126,7 @@ def test_truth_predicts_itself(variant: str, found: list[ImageScene]) -> None:
     for scene in found:
         wide = [t for t in scene.truth if all(b[0] < b[2] and b[1] < b[3] for b in (t.human_box, t.object_box))]
         scene.truth = list(dict.fromkeys(wide))
-        scene.predictions, scene.prediction_frame = scene.truth, scene.truth_frame
+        scene.predictions, scene.prediction_coordinates = scene.truth, scene.truth_coordinates
     result = diagnosed(*found, variant=variant)
     assert result.counts["false_positive"] == result.counts["missed_gt"] == 0
     assert result.means.map in (pytest.approx(1), None)
@@ -177,7 +177,7 @@ def signatures() -> dict[str, Diagnosis]:
         "seed": diagnosed(scene, seed=1),
         "best": diagnosed(scene, choice="best"),
         "keep": diagnosed(scene, no_interaction="keep"),
-        "coordinates": diagnosed(replace(scene, prediction_frame=Coordinates.PIXELS_1)),
+        "coordinates": diagnosed(replace(scene, prediction_coordinates=Coordinates.PIXELS_1)),
     }
 
 

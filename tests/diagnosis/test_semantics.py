@@ -131,7 +131,7 @@ def test_truth_predicts_itself(found: list[ImageScene]) -> None:
     for scene in found:
         wide = [t for t in scene.truth if all(b[0] < b[2] and b[1] < b[3] for b in (t.human_box, t.object_box))]
         scene.truth = list(dict.fromkeys(wide))
-        scene.predictions, scene.prediction_frame = scene.truth, scene.truth_frame
+        scene.predictions, scene.prediction_coordinates = scene.truth, scene.truth_coordinates
     result = read_for_meaning("hico-det", *found)
     assert result.means.map in (None, near(1))
     assert all(gain in (None, near(0)) for delta in result.deltas.values() for gain in delta)

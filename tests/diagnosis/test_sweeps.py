@@ -60,7 +60,7 @@ def agree(scenes: list[ImageScene], sweep: Sweep, kept: Sequence[Mask], rules: P
 
 
 def check(scenes: list[ImageScene], rules: PairRules, name: Variant) -> None:
-    scenes = [replace(scene, prediction_frame=Coordinates.PIXELS_1) for scene in scenes if scene.known]
+    scenes = [replace(scene, prediction_coordinates=Coordinates.PIXELS_1) for scene in scenes if scene.known]
     task = task_of(scenes, CLASSES)
     table = task.predictions
     diagnosis = diagnosis_of(task, name)
@@ -88,7 +88,7 @@ def test_many(name: Variant) -> None:
 def test_pairs_of_a_file_go_by_their_own_scores_and_take_triplets_along(
     scenes: list[ImageScene], rules: PairRules, seed: int
 ) -> None:
-    scenes = [replace(scene, prediction_frame=Coordinates.PIXELS_1) for scene in scenes if scene.known]
+    scenes = [replace(scene, prediction_coordinates=Coordinates.PIXELS_1) for scene in scenes if scene.known]
     task = task_of(scenes, CLASSES)
     own = pairs_of(task.predictions)
     assert own.of_triplet is not None

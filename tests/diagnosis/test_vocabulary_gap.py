@@ -72,7 +72,7 @@ def test_a_verb_and_an_object_by_hand(rated: Path) -> None:
 def test_examples_lead_back_to_the_files(rated: Path) -> None:
     beside = (P1[0] + 3, P1[1], P1[2] + 3, P1[3])
     scene = image(TRUTH, [Triplet(AWAY, AWAY, "kiss", "kite"), Triplet(beside, O1, "gallop", "horse", 0.9)])
-    scene.truth_frame, scene.prediction_frame = Coordinates.PIXELS_1, Coordinates.PIXELS_0
+    scene.truth_coordinates, scene.prediction_coordinates = Coordinates.PIXELS_1, Coordinates.PIXELS_0
     (confusion,) = gap_of(rated, scene).confusions
     (example,) = confusion.examples
     assert example == ConfusionExample(

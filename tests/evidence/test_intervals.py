@@ -218,6 +218,7 @@ def test_the_packaged_map_holds_its_bounds_on_the_sample() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_packaged_map_holds_its_bounds_on_the_test_set(shared_data: Path) -> None:
     truth = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")

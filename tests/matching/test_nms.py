@@ -20,9 +20,9 @@ def plain(entries: list[tuple[int, int, int, int, float]], threshold: float) -> 
     kept: list[int] = []
     for i in sorted(range(len(entries)), key=lambda i: (-entries[i][4], i)):
         image, x, y, verb, _ = entries[i]
-        alike = [entries[k] for k in kept if (entries[k][0], entries[k][3]) == (image, verb)]
-        human = [iou_pixels(human_box(x), human_box(other[1])) for other in alike]
-        thing = [iou_pixels(object_box(y), object_box(other[2])) for other in alike]
+        others = [entries[k] for k in kept if (entries[k][0], entries[k][3]) == (image, verb)]
+        human = [iou_pixels(human_box(x), human_box(other[1])) for other in others]
+        thing = [iou_pixels(object_box(y), object_box(other[2])) for other in others]
         if all(h * sqrt(o) <= threshold for h, o in zip(human, thing, strict=True)):
             kept.append(i)
     return sorted(kept)

@@ -45,7 +45,7 @@ def _first_come(ordered: list[Candidate]) -> dict[int, int]:
 
 
 def _by_confidence(candidates: list[Candidate], scores: list[float]) -> dict[int, int]:
-    """Predictions, best score first, take the free truth of highest sigma, the first of equals."""
+    """Predictions, best score first, take the free truth of highest sigma, of ties the first."""
     return _first_come(sorted(candidates, key=lambda c: (-scores[c.prediction], c.prediction, -c.sigma, c.truth)))
 
 

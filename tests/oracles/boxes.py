@@ -5,17 +5,17 @@ from typing import Literal
 from shoe.core.coordinates import Coordinates
 
 Box = tuple[float, float, float, float]
-Space = Literal["raw", "indices", "edges"]
+Compared = Literal["raw", "indices", "edges"]
 
 
-def moved(box: Box, frame: Coordinates, space: Space) -> Box:
-    """Bring the numbers of a file into the space in which a protocol compares."""
+def moved(box: Box, kind: Coordinates, coordinates: Compared) -> Box:
+    """Bring the numbers of a file into the coordinates in which a protocol compares."""
     x1, y1, x2, y2 = box
-    if space == "indices" and frame != Coordinates.PIXELS_1:
+    if coordinates == "indices" and kind != Coordinates.PIXELS_1:
         return x1 + 1, y1 + 1, x2 + 1, y2 + 1
-    if space == "edges" and frame == Coordinates.PIXELS_0:
+    if coordinates == "edges" and kind == Coordinates.PIXELS_0:
         return x1, y1, x2 + 1, y2 + 1
-    if space == "edges" and frame == Coordinates.PIXELS_1:
+    if coordinates == "edges" and kind == Coordinates.PIXELS_1:
         return x1 - 1, y1 - 1, x2, y2
     return box
 

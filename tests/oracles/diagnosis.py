@@ -16,7 +16,7 @@ Types (8.2, S1 103-129)
  5. IoU is 8.2's in both variants: raw numbers, +1, 0 without strict overlap, equal labels. ``paper`` wants > 0.5 for
     all tests (S1 56; S1 109 alone calls < 0.5 wrong, so exactly 0.5 is neither), ``released`` >= 0.5 (8.6.1).
  6. A true positive belongs to a ground-truth triplet, not to a pair (S1 62 against S0; 8.6.2); of several of its verb
-    the best pair IoU, the first of equals, without fallback, in both variants (8.2; S1 62 is silent).
+    the best pair IoU, of ties the first, without fallback, in both variants (8.2; S1 62 is silent).
  7. A box is correct on any ground-truth box of its label: a human on a person who is an object, an object "person" on a
     human (8.2 "any ground-truth box of the image").
 
@@ -33,7 +33,7 @@ Fixes of ``released`` (8.4) are deterministic: ``choose`` is not asked. Fixes of
     true positive that the truth had, the one lower in rank is removed. Nothing is matched anew.
 13. An error with no possible truth is removed, as both-boxes errors are (S1 155), or Eq. 4 could not hold (S1 194);
     8.6.5 tells of such removals by the toolbox only.
-14. ``best_case``: a free truth, else the one whose true positive scores least, the first of equals. Greedy, prediction
+14. ``best_case``: a free truth, else the one whose true positive scores least, of ties the first. Greedy, prediction
     by prediction.
 15. Missed (S1 127, 169, S0 127, 8.2): a truth without a true positive after the four fixes, in the order of S1 3.2,
     with ``choose``; ``released``: neither a true positive nor a best-map entry, even where that entry is a duplicate.

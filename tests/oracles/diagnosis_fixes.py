@@ -27,7 +27,7 @@ Choose = Callable[[list[Candidate]], Candidate]
 
 
 def best_case(candidates: Sequence[Candidate]) -> Candidate:
-    """A free truth, else the one whose true positive scores least; the first of equals (14)."""
+    """A free truth, else the one whose true positive scores least; of ties the first (14)."""
     return min(candidates, key=lambda c: (c.holder is not None, c.holder or 0.0))
 
 

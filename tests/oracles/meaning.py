@@ -60,7 +60,7 @@ class Meaning:
         return self.nearest[verb, noun]
 
     def best_of(self, hois: Iterable[int], verb: str, noun: str) -> tuple[int | None, float]:
-        """The class of largest sigma, the first of equals; None for no classes."""
+        """The class of largest sigma, of ties the first; None for no classes."""
         best, largest = None, -1.0
         for hoi in hois:
             sigma = self.sigma(hoi, verb, noun)

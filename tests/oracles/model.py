@@ -33,8 +33,8 @@ class ImageScene:
     name: str
     truth: list[Triplet] = field(default_factory=list)
     predictions: list[Triplet] = field(default_factory=list)
-    truth_frame: Coordinates = Coordinates.PIXELS_1
-    prediction_frame: Coordinates = Coordinates.CONTINUOUS
+    truth_coordinates: Coordinates = Coordinates.PIXELS_1
+    prediction_coordinates: Coordinates = Coordinates.CONTINUOUS
     size: tuple[int, int] = (0, 0)
     known: bool = True
     labels: frozenset[int] | None = None
@@ -54,14 +54,14 @@ def from_tables(truth: GroundTruth, predictions: Interactions) -> list[ImageScen
         scenes[name] = ImageScene(
             name,
             truth=triplets,
-            truth_frame=Coordinates(int(table.coordinates[i])),
+            truth_coordinates=Coordinates(int(table.coordinates[i])),
             size=_size(table, i),
             labels=None if named is None else frozenset(named),
         )
     for i, (name, triplets) in enumerate(zip(predictions.images, _triplets(predictions), strict=True)):
         scene = scenes.setdefault(name, ImageScene(name, size=_size(predictions, i), known=name in scenes))
         scene.predictions = triplets
-        scene.prediction_frame = Coordinates(int(predictions.coordinates[i]))
+        scene.prediction_coordinates = Coordinates(int(predictions.coordinates[i]))
     return list(scenes.values())
 
 
@@ -78,9 +78,9 @@ def to_tables(
         labels = np.zeros((len(classes), len(known)), bool)
         for i, scene in enumerate(known):
             labels[sorted(scene.labels or ()), i] = True
-    truth = _table([(s, s.truth, s.truth_frame) for s in known], classes.verbs, classes.objects)
+    truth = _table([(s, s.truth, s.truth_coordinates) for s in known], classes.verbs, classes.objects)
     ordered = scenes if prediction_order is None else [scenes[i] for i in prediction_order]
-    predicted = [(s, s.predictions, s.prediction_frame) for s in ordered if s.predictions or not s.known]
+    predicted = [(s, s.predictions, s.prediction_coordinates) for s in ordered if s.predictions or not s.known]
     # Words in order of first appearance: a vocabulary that is nobody's class list.
     verbs = tuple(dict.fromkeys(t.verb for _, triplets, _ in predicted for t in triplets))
     objects = tuple(dict.fromkeys(t.object for _, triplets, _ in predicted for t in triplets))
@@ -125,5 +125,5 @@ def _table(
         objects=objects,
         score=[t.score for _, t in rows],
         sizes=np.array([scene.size for scene, _, _ in images], np.int32).reshape(-1, 2),
-        coordinates=np.array([frame for _, _, frame in images], np.uint8),
+        coordinates=np.array([kind for _, _, kind in images], np.uint8),
     )

@@ -135,7 +135,7 @@ def _few(rng: np.random.Generator, most: int) -> int:
 def _known_scene(
     rng: np.random.Generator, number: int, pool: Sequence[Words], truths: int, predicted: int, annotated: bool
 ) -> ImageScene:
-    frame = one_of(rng, (Coordinates.PIXELS_1, Coordinates.PIXELS_1, Coordinates.PIXELS_0))
+    kind = one_of(rng, (Coordinates.PIXELS_1, Coordinates.PIXELS_1, Coordinates.PIXELS_0))
     truth: list[Triplet] = []
     for _ in range(truths):
         verb, noun = one_of(rng, pool)
@@ -149,7 +149,7 @@ def _known_scene(
             copied = one_of(rng, predictions)
             predictions.append(replace(copied, score=copied.score if rng.random() < 0.5 else _score(rng)))
         elif truth and rng.random() < 0.8:
-            predictions.append(_near(rng, one_of(rng, truth), frame))
+            predictions.append(_near(rng, one_of(rng, truth), kind))
         else:
             predictions.append(_free_prediction(rng, pool))
     named = None
@@ -159,12 +159,12 @@ def _known_scene(
         # Not always all that the boxes say: annotations of images and of boxes are two files.
         told = [(t.verb, t.object) for t in truth if rng.random() < 0.8]
         named = frozenset(numbers[words] for words in [*more, *told])
-    split = "train2015" if frame == Coordinates.PIXELS_0 else "test2015"
+    split = "train2015" if kind == Coordinates.PIXELS_0 else "test2015"
     return ImageScene(
         f"HICO_{split}_{number + 1:08d}.jpg",
         truth=truth,
         predictions=predictions,
-        truth_frame=frame,
+        truth_coordinates=kind,
         size=(64, 48),
         labels=named,
     )
@@ -186,11 +186,11 @@ def _free_prediction(rng: np.random.Generator, pool: Sequence[Words]) -> Triplet
     return Triplet(_valid(_grid_box(rng, 0)), _valid(_grid_box(rng, 0)), verb, noun, _score(rng))
 
 
-def _near(rng: np.random.Generator, truth: Triplet, frame: Coordinates) -> Triplet:
+def _near(rng: np.random.Generator, truth: Triplet, kind: Coordinates) -> Triplet:
     """A prediction on a truth's pair: its boxes in one convention or another, moved, halved or as they are."""
     boxes = []
     for box in (truth.human_box, truth.object_box):
-        x1, y1, x2, y2 = moved(box, frame, one_of(rng, ("edges", "edges", "raw")))
+        x1, y1, x2, y2 = moved(box, kind, one_of(rng, ("edges", "edges", "raw")))
         change = one_of(rng, ("none", "none", "half", "half+1", "shift", "quarter"))
         if change == "half":  # IoU exactly 0.5 of edges
             x2 = (x1 + x2) / 2

@@ -6,14 +6,15 @@ Choices that the text leaves open:
   word); then the cap; then tau. A share of tau (``image``, ``dataset``) is taken of what the cap left.
 - Equal scores keep the order of the ground truth's images, then of an image's rows, in the cap, in tau, in
   ``assign=confidence`` and in ``ties=input``.
-- A repeat is told by the numbers and words of the file (one image has one frame), among what the cap and tau left.
+- A repeat is told by the numbers and words of the file (one image has one kind), among what the cap and tau left.
 - ``assign=best-first`` walks (sigma, then the key of sigma-ties, then prediction row, then truth row).
 - A missed truth's (0, 0) ties with predictions that have score 0.
-- Under ``fp-scope=dataset`` a class without ground truth can be charged; with ``classes=truth`` that costs nothing.
+- Under ``fp-scope=dataset`` a class without ground truth can have false positives; with ``classes=truth`` they cost
+  nothing.
 - ``min-sigma=delta`` compares as ``delta-at`` does. ``overlap=+1`` is the official script's IoU.
 - geometric = verb ** weight * object ** (1 - weight); minimum has no weight.
 - Rates are fractions. The prediction miss rate is of the predictions after tau; repeats count as unmatched.
-- ``f1-classes=counted``: classes with ground truth, or with a charged prediction.
+- ``f1-classes=counted``: classes with ground truth, or with a false positive.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +25,7 @@ from typing import TypedDict
 from shoe.benchmarks.classes import HoiClasses
 from tests.oracles.assignment import Candidate, assigned
 from tests.oracles.average_precision import EPSILON, Entry, average_precision, expected_ap
-from tests.oracles.boxes import Box, Space, iou_continuous, iou_pixels, moved
+from tests.oracles.boxes import Box, Compared, iou_continuous, iou_pixels, moved
 from tests.oracles.meaning import Meaning, Options, Similarity
 from tests.oracles.model import ImageScene, Triplet, class_words
 
@@ -35,8 +36,8 @@ Pair = tuple[str, int, int]
 class SemanticFigures(TypedDict):
     """None where there is nothing to measure; ``map_bounds`` (worst, best order) only where ties are expected over.
 
-    ``matched``, ``charged`` (image, prediction row, class) and ``sigma_total`` are of the mAP; ``matched_f1`` and the
-    rates of the mF1.
+    ``matched``, ``false_positives`` (image, prediction row, class) and ``sigma_total`` are of the mAP; ``matched_f1``
+    and the rates of the mF1.
     """
 
     map: float | None
@@ -48,7 +49,7 @@ class SemanticFigures(TypedDict):
     prediction_miss_rate: float | None
     matched: list[Pair]
     matched_f1: list[Pair]
-    charged: list[Pair]
+    false_positives: list[Pair]
     sigma_total: float
 
 
@@ -136,22 +137,24 @@ def semantic(
         "prediction_miss_rate": wrong / predictions if predictions else None,
         "matched": _pairs(for_map),
         "matched_f1": _pairs(for_f1),
-        "charged": [(o.name, p.row, hoi) for o in for_map for p, hoi in o.unmatched if hoi is not None],
+        "false_positives": [(o.name, p.row, hoi) for o in for_map for p, hoi in o.unmatched if hoi is not None],
         "sigma_total": sum(sigma for outcome in for_map for _, _, sigma in outcome.truth),
     }
 
 
 def _image(scene: ImageScene, numbers: dict[tuple[str, str], int], options: Options) -> _Image:
-    space: Space = "indices" if options.overlap == "+1" else "edges"
+    coordinates: Compared = "indices" if options.overlap == "+1" else "edges"
     truth = []
     for row, t in enumerate(scene.truth):
         if (t.verb, t.object) in numbers:
-            human, thing = (moved(box, scene.truth_frame, space) for box in (t.human_box, t.object_box))
+            human, thing = (moved(box, scene.truth_coordinates, coordinates) for box in (t.human_box, t.object_box))
             truth.append(_Truth(row, numbers[t.verb, t.object], human, thing))
     predictions = []
     for row, p in enumerate(scene.predictions):
         if options.no_interaction == "keep" or p.verb != "no_interaction":
-            human, thing = (moved(box, scene.prediction_frame, space) for box in (p.human_box, p.object_box))
+            human, thing = (
+                moved(box, scene.prediction_coordinates, coordinates) for box in (p.human_box, p.object_box)
+            )
             predictions.append(_Prediction(row, p.verb, p.object, p.score, human, thing, replace(p, score=0.0)))
     if options.cap is not None:
         best = sorted(predictions, key=lambda p: -p.score)[: options.cap]
@@ -272,7 +275,7 @@ def _average_precisions(
 def _f1(outcomes: list[_Outcome], counts: list[int], options: Options) -> list[float | None]:
     """Lines 15 to 35 of Algorithm 2: F1 of each class."""
     tp, fp, fn = ([0.0] * len(counts) for _ in range(3))
-    charged = set()
+    with_false_positive = set()
     for outcome in outcomes:
         for t, p, sigma in outcome.truth:
             if p is not None:
@@ -283,10 +286,10 @@ def _f1(outcomes: list[_Outcome], counts: list[int], options: Options) -> list[f
         for _, hoi in outcome.unmatched:
             if hoi is not None:
                 fp[hoi] += 1
-                charged.add(hoi)
+                with_false_positive.add(hoi)
     f1: list[float | None] = [None] * len(counts)
     for k, count in enumerate(counts):
-        if count > 0 or (options.f1_classes == "counted" and k in charged):
+        if count > 0 or (options.f1_classes == "counted" and k in with_false_positive):
             precision = tp[k] / (tp[k] + fp[k] + EPSILON)
             recall = tp[k] / ((count if options.recall == "truth" else tp[k] + fn[k]) + EPSILON)
             f1[k] = 2 * precision * recall / (precision + recall + EPSILON)

@@ -21,7 +21,7 @@ from typing import Literal, TypedDict
 
 from shoe.benchmarks.classes import HoiClasses
 from tests.oracles.average_precision import Grid, eleven_point
-from tests.oracles.boxes import Box, Space, iou_continuous, iou_pixels, iou_pixels_strict, moved
+from tests.oracles.boxes import Box, Compared, iou_continuous, iou_pixels, iou_pixels_strict, moved
 from tests.oracles.model import ImageScene, Triplet, class_words
 
 Protocol = Literal["hico-det", "hico-det-known-object", "ppdm", "qpic", "gen-vlkt", "upt", "thid", "diag"]
@@ -35,7 +35,7 @@ PROTOCOLS: tuple[Protocol, ...] = (
     "thid",
     "diag",
 )
-_SPACES: dict[Protocol, Space] = {
+_COORDINATES: dict[Protocol, Compared] = {
     "hico-det": "indices",
     "hico-det-known-object": "indices",
     "ppdm": "indices",
@@ -74,7 +74,7 @@ class StrictFigures(TypedDict):
 
 @dataclass(slots=True)
 class _Row:
-    """A triplet in the space of the protocol; ``hoi`` is -1 for words that are no class."""
+    """A triplet in the coordinates of the protocol; ``hoi`` is -1 for words that are no class."""
 
     hoi: int
     human: Box
@@ -107,7 +107,7 @@ def strict(
     """
     words = class_words(classes)
     numbers = {pair: k for k, pair in enumerate(words)}
-    images = [_image(scene, numbers, _SPACES[protocol]) for scene in scenes if scene.known]
+    images = [_image(scene, numbers, _COORDINATES[protocol]) for scene in scenes if scene.known]
     no_interaction = {k for k, (verb, _) in enumerate(words) if verb == "no_interaction"}
     if protocol == "upt":
         images = [image for image in images if image.truth]
@@ -155,14 +155,14 @@ def strict(
     return _figures(outcomes, truths, averaged, split, classes.rare.tolist(), grid or _GRIDS[protocol], protocol)
 
 
-def _image(scene: ImageScene, numbers: dict[tuple[str, str], int], space: Space) -> _Image:
+def _image(scene: ImageScene, numbers: dict[tuple[str, str], int], coordinates: Compared) -> _Image:
     def rows(triplets: list[Triplet], is_truth: bool) -> list[_Row]:
-        frame = scene.truth_frame if is_truth else scene.prediction_frame
+        kind = scene.truth_coordinates if is_truth else scene.prediction_coordinates
         return [
             _Row(
                 numbers[t.verb, t.object] if is_truth else numbers.get((t.verb, t.object), -1),
-                moved(t.human_box, frame, space),
-                moved(t.object_box, frame, space),
+                moved(t.human_box, kind, coordinates),
+                moved(t.object_box, kind, coordinates),
                 t.score,
             )
             for t in triplets
@@ -196,7 +196,7 @@ def _first_with_each_value(rows: list[_Row]) -> list[_Row]:
 
 
 def _best(prediction: _Row, truth: Sequence[tuple[int, _Row]], iou: Iou) -> tuple[int | None, float]:
-    """The ground truth of largest pair IoU, the first of equals; None where all are 0."""
+    """The ground truth of largest pair IoU, of ties the first; None where all are 0."""
     best = None
     largest = 0.0
     for number, row in truth:

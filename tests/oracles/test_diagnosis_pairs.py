@@ -219,6 +219,7 @@ def test_interaction_map_is_perfect_for_the_truth_itself(
     assert all(len(pairs_of(scene)) <= len(scene.truth) for scene in scenes)
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_real_pairs(shared_data: Path) -> None:
     """Counts of protocols.md 8, 8.7 and 15."""

@@ -105,7 +105,7 @@ def test_half_overlap_in_each_convention() -> None:
     assert iou_pixels((0, 0, 4, 4), (5, 0, 9, 4)) == 0
 
 
-def test_one_pixel_box_in_every_space() -> None:
+def test_one_pixel_box_in_all_coordinates() -> None:
     """The first pixel of an image, in three frames, is one box wherever frames are understood."""
     first = {
         Coordinates.CONTINUOUS: (0.0, 0.0, 1.0, 1.0),

@@ -35,7 +35,7 @@ def on_pair(verb: str, score: float = 1.0, noun: str = "horse") -> Triplet:
 
 
 def one_image(truth: list[Triplet], predictions: list[Triplet]) -> ImageScene:
-    return ImageScene("a.jpg", truth=truth, predictions=predictions, prediction_frame=Coordinates.PIXELS_1)
+    return ImageScene("a.jpg", truth=truth, predictions=predictions, prediction_coordinates=Coordinates.PIXELS_1)
 
 
 def exact(part: int) -> Callable[[int, str], float]:
@@ -82,7 +82,7 @@ def test_other_assignments_give_the_exact_match_to_its_truth(assign: str) -> Non
         assert score(scene, assign=assign)["map"] == about(0.625)
 
 
-# Figure 6: which class an unmatched prediction is charged to
+# Figure 6: which class an unmatched prediction is a false positive of
 
 
 def touching(k: int, word: str) -> float:
@@ -94,11 +94,11 @@ GIRAFFE = one_image(
 )
 
 
-def test_an_unmatched_prediction_is_charged_to_the_nearest_class_of_the_dataset() -> None:
+def test_an_unmatched_prediction_is_a_false_positive_of_the_nearest_class_of_the_dataset() -> None:
     figures = semantic([GIRAFFE], CLASSES, touching, exact(1))
     assert figures["matched"] == [("a.jpg", 0, 0)]
     assert figures["sigma_total"] == pytest.approx(0.775)
-    assert figures["charged"] == [("a.jpg", 1, hoi("feed", "giraffe"))]
+    assert figures["false_positives"] == [("a.jpg", 1, hoi("feed", "giraffe"))]
     assert figures["map"] == about(0.775 * 0.775)
     counted = semantic([GIRAFFE], CLASSES, touching, exact(1), {"f1-classes": "counted"})
     assert counted["mf1"] == about(figures["f1"][hoi("pet", "giraffe")] / 2)  # type: ignore[operator]
@@ -106,21 +106,23 @@ def test_an_unmatched_prediction_is_charged_to_the_nearest_class_of_the_dataset(
 
 def test_image_scope_charges_a_class_of_the_image() -> None:
     figures = semantic([GIRAFFE], CLASSES, touching, exact(1), LITERAL)
-    assert figures["charged"] == [("a.jpg", 1, hoi("pet", "giraffe"))]
+    assert figures["false_positives"] == [("a.jpg", 1, hoi("pet", "giraffe"))]
     cake = one_image([on_pair("cut", noun="cake")], [on_pair("cut", 0.9, "cake"), on_pair("hold", 0.8, "knife")])
-    assert score(cake)["charged"] == [("a.jpg", 1, hoi("hold", "knife"))]
-    assert score(cake, **LITERAL)["charged"] == []
+    assert score(cake)["false_positives"] == [("a.jpg", 1, hoi("hold", "knife"))]
+    assert score(cake, **LITERAL)["false_positives"] == []
 
 
-def test_the_first_of_equally_near_classes_is_charged() -> None:
+def test_of_equally_near_classes_the_first_has_the_false_positive() -> None:
     """Any class of ride is half right: the first in class order, or the first of the image's truth."""
     elsewhere = Triplet(THING, HUMAN, "ride", "zeppelin")
     scene = one_image([on_pair("ride", noun="horse"), on_pair("ride", noun="bicycle")], [elsewhere])
-    assert score(scene)["charged"] == [("a.jpg", 0, next(k for k, words in enumerate(WORDS) if words[0] == "ride"))]
-    assert score(scene, fp_scope="image")["charged"] == [("a.jpg", 0, hoi("ride", "horse"))]
+    assert score(scene)["false_positives"] == [
+        ("a.jpg", 0, next(k for k, words in enumerate(WORDS) if words[0] == "ride"))
+    ]
+    assert score(scene, fp_scope="image")["false_positives"] == [("a.jpg", 0, hoi("ride", "horse"))]
 
 
-def test_images_without_truth_are_charged_under_dataset_scope_only() -> None:
+def test_images_without_truth_give_false_positives_under_dataset_scope_only() -> None:
     found = [one_image([on_pair("ride")], [on_pair("ride", 0.5)]), ImageScene("b.jpg", [], [on_pair("ride", 0.9)])]
     assert score(found)["map"] == about(0.5)
     assert score(found, fp_scope="image")["map"] == about(1)
@@ -166,11 +168,11 @@ def test_missed_truths_matter_to_predictions_of_score_zero() -> None:
     assert score(found, missed="drop")["map"] == about(1 / 2)
 
 
-def test_repeats_are_charged() -> None:
+def test_repeats_are_false_positives() -> None:
     scene = one_image([on_pair("ride"), on_pair("ride")], [on_pair("ride", 0.8), on_pair("ride", 0.9)])
     figures = score(scene)
     assert figures["matched"] == [("a.jpg", 0, 1)]
-    assert figures["charged"] == [("a.jpg", 0, hoi("ride"))]
+    assert figures["false_positives"] == [("a.jpg", 0, hoi("ride"))]
     assert score(scene, repeats="matched")["gt_miss_rate"] == 0
 
 
@@ -192,10 +194,10 @@ def test_tau_by_score_and_by_share() -> None:
     kept = {by: [m[0] for m in score(found, tau_by=by, tau=0.25)["matched_f1"]] for by in ("image", "dataset")}
     assert kept == {"image": ["a.jpg", "b.jpg"], "dataset": ["b.jpg"]}
     assert score(found, map_tau=0.5)["matched"] == [("b.jpg", 0, 0)]
-    assert score(found, cap=1)["charged"] == []
+    assert score(found, cap=1)["false_positives"] == []
 
 
-def test_prediction_misses_may_count_only_what_is_charged() -> None:
+def test_prediction_misses_may_count_only_false_positives() -> None:
     scene = one_image([on_pair("ride")], [on_pair("ride"), on_pair("feed"), on_pair("steer", noun="zeppelin")])
     assert score(scene)["prediction_miss_rate"] == pytest.approx(2 / 3)
     assert score(scene, prediction_misses="charged")["prediction_miss_rate"] == pytest.approx(1 / 3)
@@ -237,7 +239,7 @@ def test_truth_scores_itself_perfectly(found: list[ImageScene]) -> None:
     for scene in found:
         wide = [t for t in scene.truth if all(b[0] < b[2] and b[1] < b[3] for b in (t.human_box, t.object_box))]
         scene.truth = list(dict.fromkeys(wide))
-        scene.predictions, scene.prediction_frame = scene.truth, scene.truth_frame
+        scene.predictions, scene.prediction_coordinates = scene.truth, scene.truth_coordinates
     figures = score(found, assign="best-first")
     if any(scene.truth for scene in found if scene.known):
         assert figures["map"] == about(1)

@@ -26,7 +26,7 @@ def on_pair(verb: str, score: float = 1.0, noun: str = "horse") -> Triplet:
 
 
 def one_image(truth: list[Triplet], predictions: list[Triplet]) -> ImageScene:
-    return ImageScene("a.jpg", truth=truth, predictions=predictions, prediction_frame=Coordinates.PIXELS_1)
+    return ImageScene("a.jpg", truth=truth, predictions=predictions, prediction_coordinates=Coordinates.PIXELS_1)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_coordinates_differ_by_one_pixel() -> None:
         "a.jpg",
         [Triplet(small, small, "ride", "horse")],
         [Triplet((2.0, 2.0, 3.0, 3.0), (2.0, 2.0, 3.0, 3.0), "ride", "horse")],
-        prediction_frame=Coordinates.PIXELS_0,
+        prediction_coordinates=Coordinates.PIXELS_0,
     )
     perfect = {p for p in PROTOCOLS if strict([scene], CLASSES, p)["ap"][hoi("ride")] == 1}
     assert perfect == {"hico-det", "hico-det-known-object", "ppdm", "upt"}
@@ -196,7 +196,7 @@ def test_truth_without_duplicates_scores_itself_perfectly(found: list[ImageScene
     for scene in found:
         wide = [t for t in scene.truth if all(b[0] < b[2] and b[1] < b[3] for b in (t.human_box, t.object_box))]
         scene.truth = list(dict.fromkeys(wide))
-        scene.predictions, scene.prediction_frame = scene.truth, scene.truth_frame
+        scene.predictions, scene.prediction_coordinates = scene.truth, scene.truth_coordinates
     for protocol in PROTOCOLS:
         # Equal scores make GEN-VLKT take the first row only: its bug, not its rule.
         figures = strict(found, CLASSES, protocol, bugs=protocol != "gen-vlkt")

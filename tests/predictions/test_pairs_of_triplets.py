@@ -21,7 +21,7 @@ CLASSES = small_classes()
 
 
 def triplets_of(scenes: list[ImageScene]) -> Interactions:
-    return to_tables([replace(scene, prediction_frame=Coordinates.PIXELS_1) for scene in scenes], CLASSES)[1]
+    return to_tables([replace(scene, prediction_coordinates=Coordinates.PIXELS_1) for scene in scenes], CLASSES)[1]
 
 
 @given(crowds(), st.integers(0, 2**16))

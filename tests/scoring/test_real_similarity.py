@@ -215,7 +215,7 @@ def test_real_similarities_agree_with_the_oracle(options: dict[str, str]) -> Non
     ids=named,
 )
 def test_the_scorer_uses_these_similarities_for_every_class_and_word(options: dict[str, str]) -> None:
-    """Figures rest on the few cells that a match or a charge meets; here are all."""
+    """Figures rest on the few cells that a match or a false positive meets; here are all."""
     report = fast(SCENES, "hico-det", options)
     found, words = report.similarities, report.predictions
     assert found is not None

@@ -15,7 +15,7 @@ from tests.oracles.average_precision import Method, expected_ap
 
 
 def scores(credit: list[float], classes: int = 1, size: int | None = None) -> RankedLists:
-    """Classes alike: one score for all entries, some of them credited."""
+    """Equal classes: one score for all entries, some of them credited."""
     size = size or len(credit)
     one = np.zeros(size)
     one[: len(credit)] = credit
@@ -54,7 +54,7 @@ def test_the_mean_over_drawn_orders_is_as_near_as_its_error_says() -> None:
 
 
 @pytest.mark.parametrize(("credited", "size"), [(8, 12), (3, 40), (9, 60)])
-def test_drawn_orders_are_distinct_places_of_the_group(credited: int, size: int) -> None:
+def test_drawn_orders_are_distinct_ranks_of_the_group(credited: int, size: int) -> None:
     ranked = TiedList.of(np.zeros(credited, np.int64), np.full(credited, size), np.linspace(1, 0.5, credited))
     rank, credit = ranked.drawn(3)
     assert (np.diff(rank, axis=1) > 0).all()
