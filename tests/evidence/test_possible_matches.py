@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from shoe.evidence.possible_matches import Outcomes, any_maximal, in_file_order
 from shoe.matching.assign import assign
 from shoe.matching.overlaps import Overlaps
+from shoe.protocols.options import Assign
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -42,7 +43,7 @@ class Case:
     def may(self, sigma: np.typing.NDArray[np.float64]) -> np.typing.NDArray[np.bool_]:
         return np.asarray(sigma > self.floor, bool)
 
-    def outcomes(self, method: str) -> Outcomes:
+    def outcomes(self, method: Assign) -> Outcomes:
         kept = self.may(self.high)
         pairs, low, high = self.pairs.select(kept), self.low[kept], self.high[kept]
         if method != "greedy-gt" or not len(low):
@@ -62,7 +63,7 @@ class Case:
         possible[kept] = found.possible
         return Outcomes(possible, found.sure, found.least, found.maybe_unmatched, found.surely_unmatched)
 
-    def matched(self, sigma: np.typing.NDArray[np.float64], method: str) -> np.typing.NDArray[np.int64]:
+    def matched(self, sigma: np.typing.NDArray[np.float64], method: Assign) -> np.typing.NDArray[np.int64]:
         """Indices of the pairs that these similarities match."""
         kept = np.flatnonzero(self.may(sigma))
         pairs = self.pairs.select(kept)
@@ -71,7 +72,7 @@ class Case:
 
 
 @given(st.integers(0, 1 << 32), st.sampled_from(["greedy-gt", "best-first", "hungarian", "confidence"]))
-def test_nothing_happens_that_was_not_expected(seed: int, method: str) -> None:
+def test_nothing_happens_that_was_not_expected(seed: int, method: Assign) -> None:
     case = Case(seed)
     expected = case.outcomes(method)
     for _ in range(8):
