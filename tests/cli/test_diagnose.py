@@ -190,8 +190,9 @@ def test_figures_and_pictures(tmp_path: Path, few: list[Path]) -> None:
     assert "interaction.png" in told[0]
 
 
-def test_pictures_of_several_models_have_folders_of_their_own(tmp_path: Path, few: list[Path]) -> None:
-    done = run(*few, "--images", tmp_path / "i", "--similarity", "none")
+def test_pictures_of_several_models_have_folders_of_their_own(tmp_path: Path) -> None:
+    models = [write_ride(tmp_path / name) for name in ("one.jsonl", "two.jsonl")]
+    done = run(*models, "--images", tmp_path / "i", "--similarity", "none")
     assert done.returncode == 0
     assert sorted(os.listdir(tmp_path / "i")) == ["one", "two"]
 
