@@ -1,6 +1,8 @@
 """Files whole: read at once, gzip or not; written so that nobody ever sees half of one."""
 
 import os
+import re
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,8 @@ from shoe.core.errors import InputError, near
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP, _ZLIB = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS
+_PADDING = re.compile(rb"\0*")
+_STEP = 1 << 12
 LARGEST_UNPACKED = 4_000_000_000
 """Bytes that packed data may unpack to; the largest files of the field have a tenth of it."""
 
@@ -33,16 +37,18 @@ def read_bytes(path: str | Path) -> bytes:
     if not data.startswith(_GZIP_MAGIC):
         return data
     parts: list[bytes] = []
+    view, start, left = memoryview(data), 0, LARGEST_UNPACKED
     try:
-        while data:
-            part, data = _unpacked(data, _GZIP, LARGEST_UNPACKED - sum(map(len, parts)))
+        while start < len(data):
+            part, size = _unpacked(view[start:], _GZIP, left, _STEP if parts else len(data))
             parts.append(part)
-            data = data.lstrip(b"\0")  # some tools pad
+            left -= len(part)
+            start = _PADDING.match(data, start + size).end()  # type: ignore[union-attr]  # it may be empty
     except OverflowError as error:
         raise InputError(path, found=str(error), expected=f"at most {LARGEST_UNPACKED / 1e9:g} GB") from None
     except (ValueError, zlib.error) as error:
         raise InputError(path, found=f"damaged gzip data ({error})", expected="a whole .gz file") from None
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    return b"".join(parts)
 
 
 def inflated(data: bytes) -> bytes:
@@ -53,18 +59,24 @@ def inflated(data: bytes) -> bytes:
         OverflowError: if it unpacks to more than ``LARGEST_UNPACKED`` bytes.
         zlib.error: if it is damaged.
     """
-    return _unpacked(data, _ZLIB, LARGEST_UNPACKED)[0]
+    return _unpacked(memoryview(data), _ZLIB, LARGEST_UNPACKED, len(data))[0]
 
 
-def _unpacked(data: bytes, window: int, most: int) -> tuple[bytes, bytes]:
-    """One packed stream's content, of which no more than ``most`` bytes are ever made, and the data after it."""
-    unpacker = zlib.decompressobj(window)
-    content = unpacker.decompress(data, most + 1)
-    if len(content) > most:
-        raise OverflowError(f"packed data of more than {LARGEST_UNPACKED / 1e9:g} GB")
-    if not unpacker.eof:
-        raise ValueError("it ends too early")
-    return content, unpacker.unused_data
+def _unpacked(data: memoryview, window: int, most: int, step: int) -> tuple[bytes, int]:
+    """One packed stream's content, of which no more than ``most`` bytes are ever made, and its packed size.
+
+    It is fed ``step`` bytes, then twice as many each time: zlib copies what it was fed after the stream's end.
+    """
+    unpacker, parts, end = zlib.decompressobj(window), [], 0
+    while not unpacker.eof:
+        if end >= len(data):
+            raise ValueError("it ends too early")
+        parts.append(unpacker.decompress(data[end : end + step], most + 1))
+        most -= len(parts[-1])
+        if most < 0:
+            raise OverflowError(f"packed data of more than {LARGEST_UNPACKED / 1e9:g} GB")
+        end, step = min(end + step, len(data)), 2 * step
+    return b"".join(parts), end - len(unpacker.unused_data)
 
 
 def _nearest_sibling(path: Path) -> str | None:
@@ -79,8 +91,8 @@ def _nearest_sibling(path: Path) -> str | None:
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """Open a temporary file in the same folder; it takes the place of ``path`` when the block ends well.
 
-    A link keeps pointing to its file, which is what is replaced. What is no regular file (a pipe, anything under /dev,
-    where a link may stand for one) is written to as it is.
+    A link keeps pointing to its file, which is what is replaced, and which keeps its permissions. What is no regular
+    file (a pipe, a device) is written to as it is, and so is /dev/stdout, whatever it is a link to.
 
     Raises:
         InputError: if the folder or file cannot be written to, or the disk is full.
@@ -89,7 +101,8 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 
     target = Path(path)
     try:
-        if target.absolute().parts[1:2] in (("dev",), ("proc",)) or (target.exists() and not target.is_file()):
+        folder = os.path.realpath(target.parent)
+        if folder == "/dev" or folder.startswith("/proc/") or (target.exists() and not target.is_file()):
             with target.open("wb") as stream:
                 yield stream
             return
@@ -100,7 +113,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
                 yield stream
                 stream.flush()
                 os.fsync(stream.fileno())
-            os.chmod(temporary, 0o666 & ~_umask())
+            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask())
             os.replace(temporary, target)
         except BaseException:
             os.unlink(temporary)

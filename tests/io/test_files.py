@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import zlib
 from pathlib import Path
 
@@ -30,6 +31,25 @@ def test_a_file_gets_the_permissions_of_any_new_file(tmp_path: Path) -> None:
     with replacing(tmp_path / "a"):
         pass
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == stat.S_IMODE((tmp_path / "plain").stat().st_mode)
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    (tmp_path / "a").chmod(0o640)
+    with replacing(tmp_path / "a"):
+        pass
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
+
+
+def test_a_folder_of_files_under_dev_is_a_folder_like_any_other() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder) / "a"
+        path.write_bytes(b"old")
+        with replacing(path) as stream:
+            stream.write(b"new")
+            stream.flush()
+            assert path.read_bytes() == b"old"
+        assert path.read_bytes() == b"new"
 
 
 @pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, SystemExit])
@@ -140,6 +160,14 @@ def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
 def test_packed_data_of_several_members_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"one, ") + gzip.compress(b"") + gzip.compress(b"two") + b"\0" * 9)
     assert read_bytes(tmp_path / "a.gz") == b"one, two"
+
+
+def test_many_members_are_read_in_linear_time(tmp_path: Path) -> None:
+    members = gzip.compress(b"") * 20_000 + gzip.compress(b"a") + b"\0" * 1_000_000 + gzip.compress(b"b" * 100_000)
+    (tmp_path / "a.gz").write_bytes(members)
+    start = time.process_time()
+    assert read_bytes(tmp_path / "a.gz") == b"a" + b"b" * 100_000
+    assert time.process_time() - start < 1
 
 
 def test_no_more_is_unpacked_than_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
