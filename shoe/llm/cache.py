@@ -46,7 +46,8 @@ class Cache:
     def __init__(self, folder: Path) -> None:
         self._below: Any = None
         with suppress(Exception):  # what a foreign database can do to the library has no bounds
-            if "$" not in str(folder := folder.absolute()):  # the library would put in a variable's value
+            # The library would put in a variable's value; and what a link points to may be anybody's.
+            if "$" not in str(folder := folder.absolute()) and not folder.is_symlink():
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 folder.chmod(0o700)
                 self._below = diskcache.Cache(str(folder), 10.0, _PlainDisk, **SETTINGS)

@@ -112,6 +112,15 @@ def test_the_folder_is_the_users_alone(tmp_path: Path, before: int | None) -> No
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
+def test_a_link_is_a_miss_and_what_it_points_to_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir(mode=0o755)
+    (tmp_path / "c").symlink_to("other")
+    put(tmp_path / "c", a=b"value")
+    assert got(tmp_path / "c", "a") is None
+    assert (tmp_path / "other").stat().st_mode & 0o777 == 0o755
+    assert [*(tmp_path / "other").iterdir()] == []
+
+
 @pytest.mark.parametrize(
     "damage",
     [
