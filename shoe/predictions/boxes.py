@@ -59,6 +59,7 @@ class Convention:
         """Whether boxes can be converted only where the image's size is known."""
         return self.scale in ("unit", "thousand") or self.scale.startswith("resized:")
 
+    @np.errstate(over="ignore", invalid="ignore")  # what is not finite is refused with the record's name
     def converted(self, boxes: Floats, sizes: Floats) -> Floats:
         """Turn boxes into x1, y1, x2, y2 in pixels of the image.
 

@@ -1,5 +1,6 @@
 """Box conventions: each turns its numbers into corners in pixels, and none is guessed."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,13 @@ def test_the_layouts_that_fit_do(numbers: list[float]) -> None:
         convention = parse_convention(name)
         corners = convention.converted(box, SIZE)
         assert (corners[:, :2] <= corners[:, 2:]).all()
+
+
+@pytest.mark.parametrize("convention", [None, "xywh", "cxcywh", "unit"])
+def test_numbers_too_large_to_add_are_one_line_and_no_warning(tmp_path: Path, convention: str | None) -> None:
+    path = _vlm(tmp_path / "v.json", [1e308, 1e308, 1.7e308, 1.7e308], width=640, height=400)
+    with warnings.catch_warnings(action="error"), pytest.raises(InputError, match="human box: found"):
+        read_predictions(path, boxes=convention)
 
 
 def _many(path: Path, bad: int, of: int) -> Path:
