@@ -190,15 +190,19 @@ class Entries:
         Args:
             index: (m,) images; any of them as often as wanted.
         """
-        entry, image = _rows_of_images(self.image, index)
         truth, truth_image = _rows_of_images(self.truth_image, index)
+        of_truth = self.truth_category[truth]
+        entry, image = _rows_of_images(self.image, index)
+        # A class none of whose ground truths was drawn has no list, as where it never had one.
+        ranked = (np.bincount(of_truth, minlength=len(self.counted)) > 0)[self.category[entry]]
+        entry, image = entry[ranked], image[ranked]
         return replace(
             self,
             category=self.category[entry],
             image=image,
             score=self.score[entry],
             credit=self.credit[entry],
-            truth_category=self.truth_category[truth],
+            truth_category=of_truth,
             truth_image=truth_image,
         )
 

@@ -67,6 +67,18 @@ def test_resampled_semantic_entries_score_as_the_images_repeated_under_new_names
     assert close(once.take_images(index).means(), again.means())
 
 
+@pytest.mark.parametrize("setting", ["strict.zero-tp=skip", "strict.unpredicted=full-only"])
+@given(st.integers(0, 1 << 32))
+def test_a_class_none_of_whose_ground_truths_was_drawn_has_no_entries(setting: str, seed: int) -> None:
+    found = scenes(seed)
+    index = np.random.default_rng(seed).integers(0, len(found), 2)
+    options = changed(PROTOCOLS["hico-det"], ["strict.truthless=zero", setting])
+    taken = strict_entries(task_of(found, CLASSES), options).take_images(index).scores()
+    again = strict_entries(task_of(renamed(found, index), CLASSES), options).scores()
+    assert close(taken.means(CLASSES.rare), again.means(CLASSES.rare))
+    assert taken.entries.tolist() == again.entries.tolist()
+
+
 def test_images_without_entries_and_no_images_at_all() -> None:
     entries = strict_entries(task_of(scenes(1), CLASSES), StrictOptions())
     nothing = entries.take_images(np.zeros(0, np.int64))
