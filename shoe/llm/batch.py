@@ -34,16 +34,7 @@ class BatchPass:
     def __init__(
         self, place: Endpoint, chat: Chat, limits: Limits, recorder: Recorder, *, requests_per_batch: int, batches: int
     ) -> None:
-        """Take what is asked where.
-
-        Args:
-            place: the endpoint.
-            chat: what all requests have in common.
-            limits: of the endpoint: seconds and tries.
-            recorder: keeps all that happens.
-            requests_per_batch: most requests in one batch.
-            batches: most batches under way at once.
-        """
+        """Take what is asked where: ``requests_per_batch`` at most, and so many ``batches`` under way at once."""
         self._place = place
         self._chat = chat
         self._tries_allowed = limits.tries

@@ -1,13 +1,9 @@
 """Batches of requests: made up, begun, waited for and read, across as many runs of the process as it takes.
 
-What is remembered of a batch, in this order, so that it is begun once and read whole:
-
-- ``{"event": "prepared", "digest", "requests": [[custom_id, attempt, keys], ...]}`` before anything is sent;
-- ``{"event": "uploaded", "digest", "file"}``;
-- ``{"event": "started", "digest", "batch"}``;
-- ``{"event": "ended", "digest"}`` after its last answer was kept.
-
-A batch that was prepared, but of which no start is known, is looked for at the endpoint by its digest.
+What is remembered of a batch, in this order: ``{"event": "prepared", "digest", "requests": [[custom_id, attempt, keys],
+...]}`` before anything is sent; ``{"event": "uploaded", "digest", "file"}``; ``{"event": "started", "digest",
+"batch"}``; ``{"event": "ended", "digest"}`` after its last answer was kept. A batch that was prepared, but of which no
+start is known, is looked for at the endpoint by its digest.
 """
 
 from __future__ import annotations

@@ -75,15 +75,10 @@ def address(who: str, base_url: str, api_key_env: str) -> Endpoint:
     Raises:
         OptionError: if the address is none.
     """
-    url = without_slash(base_url)
+    url = base_url.rstrip("/")
     if problem := _problem(url):
         raise OptionError(f"{who}: base_url: found {problem}, expected one like {OFFICIAL}")
     return Endpoint(who, url, api_key_env or (OFFICIAL_KEY if url == OFFICIAL else ""))
-
-
-def without_slash(base_url: str) -> str:
-    """Write an address in the form in which it is used."""
-    return base_url.rstrip("/")
 
 
 def named(variable: str) -> str:

@@ -247,7 +247,6 @@ def _hex(request: Request) -> list[str]:
 
 
 def _packed(read: _Read, check: bytes) -> bytes:
-    """Write what lines say as bytes that tell whether they are whole, and of which lines and parser they are."""
     body = orjson.dumps({"answers": len(read.states), "events": read.events}) + b"\n" + read.keys + read.states
     return _checksum(check + body) + body
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,8 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
     Raises:
         InputError: if the folder cannot be written to.
     """
-    models = _listed([session.config.model for session in raters.sessions])
+    *most, last = dict.fromkeys(session.config.model for session in raters.sessions)
+    models = f"{', '.join(most)} and {last}" if most else last
     prose: dict[str, Any] = {
         "provenance": f"Rated pair by pair by {models} (shoe map build).",
         "prompts": _prompts(raters, outcome),
@@ -92,12 +94,7 @@ def account(raters: Raters, outcome: Outcome, rules: Mapping[Part, str]) -> dict
             "sample": len(rated.sampled),
             "seed": ensemble.seed,
             "disagreement": {
-                column: {
-                    "rated": found.rated,
-                    "not_zero": found.not_zero,
-                    "share": found.share,
-                    "interval_95": list(found.interval),
-                }
+                column: {**asdict(found), "share": found.share, "interval_95": list(found.interval)}
                 for column, found in rated.disagreements.items()
             },
             "share_in_the_paper": list(PAPER),
@@ -171,8 +168,3 @@ def _is_ours(path: Path) -> bool:
     except (OSError, orjson.JSONDecodeError):
         return False
     return isinstance(about, dict) and MARK in about
-
-
-def _listed(models: list[str]) -> str:
-    *most, last = dict.fromkeys(models)
-    return f"{', '.join(most)} and {last}" if most else last

@@ -1,7 +1,6 @@
 """Rating whole plans: the first rater, what goes on to the others, and all of them at the same time.
 
-What comes out follows from the ledgers alone: not from the order in which answers came, nor from where runs before were
-broken off, nor from what else the ledgers hold.
+What comes out follows from the ledgers alone, not from the order in which answers came.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""From a dataset's classes to the pairs of senses that are to be rated: all of them, or those that are needed.
-
-Nothing here reads glosses or asks anybody; a plan of 850,000 pairs takes about a second.
-"""
+"""From a dataset's classes to the pairs of senses that are to be rated: all of them, or those that are needed."""
 
 from __future__ import annotations
 
@@ -103,13 +100,9 @@ def needed_senses(
 ) -> dict[Part, Synsets]:
     """List the senses of all words that occur in a triplet, per part of speech, ascending: what scoring looks up.
 
-    A word that is a label of the dataset is similar to its own class whatever a map says, and is looked up for all
-    other classes; a word without a sense in WordNet, or "no interaction", is never looked up.
-
     Args:
         predictions: of one or more models.
-        object_words: as scoring will have it, see :func:`shoe.lexicon.resolve.resolve`; what one choice needs another
-            may not.
+        object_words: as scoring will have it, see :func:`shoe.lexicon.resolve.resolve`.
     """
     verbs = {word for table in predictions for word in _used(table.verbs, table.verb)}
     objects = {word for table in predictions for word in _used(table.objects, table.object)}

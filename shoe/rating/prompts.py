@@ -1,10 +1,9 @@
 """Prompts: text files that say to a rater what a pair is and how to rate it.
 
-A prompt has four sections, each begun by its name in brackets on a line of its own: ``[instructions]`` (the same for
-all pairs, so that an endpoint can keep it), ``[one]`` (asks for one pair, the paper's way), ``[several]`` (asks for
-``$pairs``, each laid out as in ``[pair]`` with its ``$id``). ``$first_words`` and ``$first_gloss`` are the words and
-the definition of one sense, ``$second_...`` those of the other; a whole interaction has ``$first_verb_words`` and so
-on. A dollar sign is written ``$$``.
+Four sections, each begun by its name in brackets on a line of its own: ``[instructions]``, ``[one]`` (asks for one
+pair), ``[several]`` (asks for ``$pairs``, each laid out as in ``[pair]`` with its ``$id``). ``$first_words`` and
+``$first_gloss`` are the words and the definition of one sense, ``$second_...`` those of the other; a whole interaction
+has ``$first_verb_words`` and so on. A dollar sign is written ``$$``.
 """
 
 from __future__ import annotations
@@ -34,13 +33,7 @@ SECOND_TIME = (
 
 
 class Rendered(NamedTuple):
-    """What one request says.
-
-    Attributes:
-        system: the instructions.
-        user: the question.
-        ids: one per pair, in order; shown in the question if it asks for several.
-    """
+    """What one request says: the instructions, the question, and per pair an id, shown if it asks for several."""
 
     system: str
     user: str
@@ -56,15 +49,7 @@ class Interaction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One prompt file.
-
-    Attributes:
-        text: all of it.
-        digest: 16 hex digits of ``text``.
-        instructions: the section of this name.
-        one, several, pair: likewise, ready to be filled in.
-        overheads: characters of ``one``, ``several`` and ``pair`` without what is filled in; of an id, the most.
-    """
+    """One prompt file: its text, 16 hex digits of that, its sections, and their lengths without what is filled in."""
 
     text: str
     digest: str
@@ -100,15 +85,9 @@ class Prompt:
         _check_fields(path, "pair", body["pair"], ["id", *fields])
         blank = dict.fromkeys([*fields, "pairs"], "") | {"id": "100"}
         one, several, pair = (Template(body[name]) for name in _SECTIONS[1:])
-        return cls(
-            text=text,
-            digest=hashlib.sha256(text.encode()).hexdigest()[:16],
-            instructions=body["instructions"],
-            one=one,
-            several=several,
-            pair=pair,
-            overheads=(len(one.substitute(blank)), len(several.substitute(blank)), len(pair.substitute(blank))),
-        )
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        overheads = len(one.substitute(blank)), len(several.substitute(blank)), len(pair.substitute(blank))
+        return cls(text, digest, body["instructions"], one, several, pair, overheads)
 
     def fill(self, pairs: Sequence[Mapping[str, str]], ids: Sequence[str], *, several: bool) -> Rendered:
         """Ask for pairs, each given by its fields."""

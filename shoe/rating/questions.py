@@ -30,13 +30,7 @@ _MOST_SHORT_IDS = 100
 
 @dataclass(frozen=True, slots=True)
 class SenseText:
-    """One synset in words.
-
-    Attributes:
-        name: "ride.v.01".
-        lemmas: its words, WordNet's order, spaces for underscores.
-        gloss: WordNet's definition.
-    """
+    """One synset in words: its name ("ride.v.01"), lemmas (spaces for underscores) and definition."""
 
     name: str
     lemmas: tuple[str, ...]
@@ -143,15 +137,11 @@ class Backend(Protocol):
         ...
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
-        """Read ratings out of one raw answer; a pure function of its arguments.
-
-        Args:
-            ids: one per question of the group, as they stood in the request.
-            raw: what ``Recorder.answer`` was given.
+        """Read ratings out of what ``Recorder.answer`` was given; a pure function of its arguments.
 
         Returns:
-            Per id a rating 0 to 4; ``State.REFUSED``, or ``State.REFUSED_TOGETHER`` if there are several ids; or
-            ``State.UNPARSED_ONCE`` where there is none to be found.
+            Per id, one per question of the group, a rating 0 to 4; ``State.REFUSED``, or ``State.REFUSED_TOGETHER`` if
+            there are several ids; or ``State.UNPARSED_ONCE`` where there is none to be found.
         """
         ...
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rich import box
 from rich.console import Group
-from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import printable
 from shoe.rating.estimate import Estimate, Range, RaterEstimate
+from shoe.report.text import table
 
 _LONGEST = 500
 
@@ -21,12 +20,11 @@ def estimate_table(estimate: Estimate) -> Group:
 
     "~" marks what is likely; below it stands between what it will lie.
     """
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("rater", overflow="fold")
-    for column in ("answered", "to ask", "requests", "tokens in", "out", f"cost {estimate.currency}", "hours"):
-        table.add_column(printable(column), justify="right", no_wrap=True)
+    columns = ("answered", "to ask", "requests", "tokens in", "out", printable(f"cost {estimate.currency}"), "hours")
+    made = table("rater", *columns)
+    made.columns[0].no_wrap, made.columns[0].overflow = False, "fold"
     for rater in estimate.raters:
-        table.add_row(
+        made.add_row(
             Text(printable(rater.name)),
             _short(rater.answered),
             _count(rater.pairs),
@@ -35,13 +33,13 @@ def estimate_table(estimate: Estimate) -> Group:
             _span(rater.hours, _time),
         )
     if len(estimate.raters) > 1:
-        table.add_section()
-        table.add_row("all", *[""] * 5, _span(estimate.cost, _money), _span(estimate.hours, _time))
+        made.add_section()
+        made.add_row("all", *[""] * 5, _span(estimate.cost, _money), _span(estimate.hours, _time))
     planned = ", ".join(
         f"{estimate.rows[part]:,} {part} pairs ({count:,} to be asked)" for part, count in estimate.questions.items()
     )
     remarks = [Text(printable(f"- {line}", longest=_LONGEST)) for line in estimate.assumptions]
-    return Group(Text(f"planned: {planned}"), table, *remarks)
+    return Group(Text(f"planned: {planned}"), made, *remarks)
 
 
 def estimate_json(estimate: Estimate) -> dict[str, Any]:

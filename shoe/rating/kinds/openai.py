@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 from shoe.core.errors import OptionError, quote
 from shoe.llm.batch import BatchPass
 from shoe.llm.client import Pass
-from shoe.llm.endpoint import OFFICIAL, OFFICIAL_KEY, address, without_slash
+from shoe.llm.endpoint import OFFICIAL, OFFICIAL_KEY, address
 from shoe.llm.request import OURS, Chat, Recorder
 from shoe.rating.answers import read_chat
 from shoe.rating.config import RaterConfig, setting
@@ -46,7 +46,7 @@ class OpenAI(RaterConfig, frozen=True, kw_only=True):
 
     def identity(self) -> Mapping[str, Any]:
         """Return the endpoint's address as it is used, and what is said when a pair is asked a second time."""
-        return {"base_url": without_slash(self.base_url), "second_time": SECOND_TIME}
+        return {"base_url": self.base_url.rstrip("/"), "second_time": SECOND_TIME}
 
 
 class OpenAIBatch(OpenAI, frozen=True, kw_only=True):
