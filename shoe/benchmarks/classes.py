@@ -148,9 +148,9 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
 
 
 def _ids(synsets: Sequence[str]) -> Ints:
-    from shoe.lexicon.store import lexicon
+    from shoe.lexicon.names import ids_of
 
-    return lexicon().ids_of(synsets)
+    return ids_of(synsets)
 
 
 def _check_labels(rows: Sequence[Sequence[str]], source: str | Path) -> None:

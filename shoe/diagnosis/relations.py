@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
+from shoe.lexicon.names import ids_of
 from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.store import lexicon
 from shoe.matching.task import Task
@@ -142,7 +143,7 @@ def word_relations(
     counts = np.array([len(senses) for senses in candidates], np.int64)
     of_word = np.array([c.synset for senses in candidates for c in senses], np.int32)
     synsets = np.array(sorted(set(of_word.tolist())), np.int32)
-    classes = lexicon().ids_of(class_synsets)
+    classes = ids_of(class_synsets)
     related = relations(classes, synsets)
 
     code = np.full(table.values.shape, Relation.UNRELATED, np.int8)

@@ -17,6 +17,7 @@ LONGEST_EXPRESSION = 5
 """Words of the longest expression that is looked up."""
 
 _FILE = Path(__file__).parent / "data" / "aliases.tsv"
+_NO_JOINTS = str.maketrans("", "", "_-")
 
 
 class Sense(NamedTuple):
@@ -74,17 +75,13 @@ def _found(words: list[str], part: Part, spelled: str) -> list[Sense]:
         for name, why in _aliases(part).get(lemma, [])
     ]
     for lemma in _lemmas(words, part, spelled):
-        reason = _reason(lemma, written, words)
+        reason = f'base form of "{" ".join(words)}"'
+        if lemma == written:
+            reason = "as written"
+        elif lemma.translate(_NO_JOINTS) == "".join(words):
+            reason = f'spelled "{lemma}"'
         senses += [Sense(synset, lemma, reason) for synset in store.senses(lemma, POS[part]).tolist()]
     return list({sense.synset: sense for sense in reversed(senses)}.values())[::-1]
-
-
-def _reason(lemma: str, written: str, words: list[str]) -> str:
-    if lemma == written:
-        return "as written"
-    if lemma.translate(_NO_JOINTS) == "".join(words):
-        return f'spelled "{lemma}"'
-    return f'base form of "{" ".join(words)}"'
 
 
 def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:
@@ -95,11 +92,11 @@ def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:
         return [lemma for lemma in dict.fromkeys(lemmas) if store.has(lemma, pos)]
     heads = [words[-1 if part == "object" else 0]]
     heads += [base for base in bases(heads[0], part) if base != heads[0]]
-    forms = [joint.join(_with_head(words, head, part)) for joint in ("_", "-", "") for head in heads]
+    forms = [joint.join(with_head(words, head, part)) for joint in ("_", "-", "") for head in heads]
     return [form for form in dict.fromkeys([spelled, *forms]) if store.has(form, pos)]
 
 
-def _with_head(words: list[str], head: str, part: Part) -> list[str]:
+def with_head(words: list[str], head: str, part: Part) -> list[str]:
     """Put another form of its head into an expression: the last word of a noun, the first of a verb."""
     return [*words[:-1], head] if part == "object" else [head, *words[1:]]
 
@@ -107,7 +104,7 @@ def _with_head(words: list[str], head: str, part: Part) -> list[str]:
 def _alias_keys(words: list[str], part: Part) -> list[str]:
     inflected = _alias_forms(part)
     head = words[-1] if part == "object" else words[0]
-    forms = ["_".join(words), "".join(words), *("_".join(_with_head(words, base, part)) for base in bases(head, part))]
+    forms = ["_".join(words), "".join(words), *("_".join(with_head(words, base, part)) for base in bases(head, part))]
     return list(dict.fromkeys(inflected[form] for form in forms if form in inflected))
 
 
@@ -121,14 +118,6 @@ def _aliases(part: Part) -> dict[str, list[tuple[str, str]]]:
 @cache
 def _alias_forms(part: Part) -> dict[str, str]:
     """Each regular form of each alias to the alias."""
-    forms = {}
-    for alias in _aliases(part):
-        words = alias.split("_")
-        if part == "object":
-            forms.update({"_".join([*words[:-1], form]): alias for form in noun_forms(words[-1])})
-        else:
-            forms.update({"_".join([form, *words[1:]]): alias for form in verb_forms(words[0])})
-    return forms
-
-
-_NO_JOINTS = str.maketrans("", "", "_-")
+    head, forms_of = (-1, noun_forms) if part == "object" else (0, verb_forms)
+    split = [(alias, alias.split("_")) for alias in _aliases(part)]
+    return {"_".join(with_head(words, form, part)): alias for alias, words in split for form in forms_of(words[head])}

@@ -1,8 +1,6 @@
-"""Names of senses as 64-bit keys, computed for tens of thousands of names at once.
+"""Names of senses (``ride.v.01``) as 64-bit keys, computed for tens of thousands of names at once.
 
-A map names its senses as people read them (``ride.v.01``); looking names up one by one in Python would cost more than
-all of scoring. The key of a name is a fixed mixing function of its bytes. Keys of all names of WordNet 3.0 differ (a
-test says so), so that equal keys mean equal names.
+Keys of all names of WordNet 3.0 differ (a test says so), so that equal keys mean equal names.
 """
 
 from __future__ import annotations
@@ -47,12 +45,18 @@ def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) 
         if not len(rows):
             continue
         width = -(-max(int(lengths[rows].max()), 1) // _WORD) * _WORD
-        # One window per byte of the file and one after it (an empty name may end it), overlapping: picking rows copies
-        # each name once, and nothing else.
+        # One window per byte of the file, overlapping, and one after it, as an empty name may end it.
         windows: NDArray[np.void] = np.ndarray(len(text) + 1, f"V{width}", padded, strides=(1,))
         words = windows[starts[rows]].view("<u8").reshape(len(rows), -1)
         words &= _MASKS[lengths[rows], : words.shape[1]]
-        keys[rows] = _mix(words)
+        total = np.zeros(len(rows), np.uint64)
+        for column, multiplier in zip(words.T, _MULTIPLIERS[:-1], strict=False):
+            # A word of zeros adds nothing, so that a key does not depend on how far its name was padded.
+            product = column * multiplier
+            product ^= product >> _SHIFT
+            product *= _MULTIPLIERS[-1]
+            total += product
+        keys[rows] = total
     return keys
 
 
@@ -61,17 +65,6 @@ def keys_of(names: Sequence[str]) -> Keys:
     encoded = [name.encode() for name in names]
     lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
     return keys_in(b"".join(encoded), np.cumsum(lengths) - lengths, lengths)
-
-
-def _mix(rows: NDArray[np.uint64]) -> Keys:
-    total = np.zeros(len(rows), np.uint64)
-    for column, multiplier in zip(rows.T, _MULTIPLIERS[:-1], strict=False):
-        # A word of zeros adds nothing, so that a key does not depend on how far its name was padded.
-        product = column * multiplier
-        product ^= product >> _SHIFT
-        product *= _MULTIPLIERS[-1]
-        total += product
-    return total
 
 
 class KeyTable:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.lexicon import text
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.expressions import POS, Part, with_head
 from shoe.lexicon.morphology import noun_forms, verb_forms
 from shoe.lexicon.store import lexicon
 
@@ -62,24 +62,21 @@ def _match(word: str, known: dict[str, int], part: Part) -> int:
     found = known.get(_joined(kept), -1)
     if found >= 0:
         return found
-    head = -1 if part == "object" else 0
-    for base in lexicon().exceptions[POS[part]].get(kept[head], []):
-        form = [*kept[:-1], base] if part == "object" else [base, *kept[1:]]
-        if (found := known.get(_joined(form), -1)) >= 0:
-            return found
-    return -1
+    bases = lexicon().exceptions[POS[part]].get(kept[-1 if part == "object" else 0], [])
+    forms = (_joined(with_head(kept, base, part)) for base in bases)
+    return next((known[form] for form in forms if form in known), -1)
 
 
-def _forms(label: list[str], part: Part) -> Iterator[str]:
-    """Yield the regular inflections of a label: of its first word for a verb, of its last for an object."""
+def _forms(label: list[str], part: Part) -> list[str]:
+    """The regular inflections of a label: of its first word for a verb, of its last for an object."""
     if not label or text.says_no_interaction(label):
-        return
+        return []
     if part == "verb":
-        yield from (_joined([form, *label[1:]]) for form in verb_forms(label[0]))
-        return
-    *before, last = label
-    forms = [*noun_forms(last), *_IRREGULAR_PLURALS.get(last, []), *lexicon().base_forms(last, "n")]
-    yield from (_joined([*before, form]) for form in forms)
+        forms = verb_forms(label[0])
+    else:
+        last = label[-1]
+        forms = [*noun_forms(last), *_IRREGULAR_PLURALS.get(last, []), *lexicon().base_forms(last, "n")]
+    return [_joined(with_head(label, form, part)) for form in forms]
 
 
 def _joined(words: list[str]) -> str:

@@ -1,7 +1,4 @@
-"""Inflection: suffix rules from form to base as WordNet's morphy has them, and spelling rules from base to forms.
-
-And British spelling to American, for words that WordNet has only in the American one.
-"""
+"""Inflection: from form to base as WordNet's morphy does it, and from base to forms; British spelling to American."""
 
 import re
 from functools import cache, lru_cache
@@ -10,28 +7,10 @@ from typing import Literal
 
 # morphy(7WN), "Rules of Detachment": ending of the form, ending of the base.
 _DETACHMENTS = {
-    "n": [
-        ("s", ""),
-        ("ses", "s"),
-        ("ves", "f"),
-        ("xes", "x"),
-        ("zes", "z"),
-        ("ches", "ch"),
-        ("shes", "sh"),
-        ("men", "man"),
-        ("ies", "y"),
-    ],
-    "v": [
-        ("s", ""),
-        ("ies", "y"),
-        ("es", "e"),
-        ("es", ""),
-        ("ed", "e"),
-        ("ed", ""),
-        ("ing", "e"),
-        ("ing", ""),
-    ],
+    "n": "s: ses:s ves:f xes:x zes:z ches:ch shes:sh men:man ies:y",
+    "v": "s: ies:y es:e es: ed:e ed: ing:e ing:",
 }
+_SUBSTITUTIONS = {pos: [rule.split(":") for rule in rules.split()] for pos, rules in _DETACHMENTS.items()}
 _VOWELS = frozenset("aeiou")
 _SPELLINGS = Path(__file__).parent / "data" / "spellings.tsv"
 _AMERICAN = [
@@ -50,14 +29,11 @@ _AMERICAN = [
 
 def substitutions(form: str, pos: Literal["n", "v"]) -> list[str]:
     """Return what each suffix rule of morphy makes of a form, whether or not such a word exists."""
-    return [form.removesuffix(old) + new for old, new in _DETACHMENTS[pos] if form.endswith(old)]
+    return [form.removesuffix(old) + new for old, new in _SUBSTITUTIONS[pos] if form.endswith(old)]
 
 
 def undoubled(form: str) -> str:
-    """Return the base of an -ing or -ed form with a doubled consonant ("blogging": "blog"), "" for other words.
-
-    Morphy leaves these to its exception lists, which lack many.
-    """
+    """Return the base of an -ing or -ed form with a doubled consonant ("blogging": "blog"), "" for other words."""
     stem = form.removesuffix("ing").removesuffix("ed")
     doubled = stem != form and len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in _VOWELS
     return stem[:-1] if doubled else ""

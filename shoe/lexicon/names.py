@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Ints
-from shoe.lexicon.keys import keys_in
+from shoe.lexicon.keys import keys_in, keys_of
 from shoe.lexicon.store import lexicon
 
 
 def ids_of(names: Iterable[str]) -> Ints:
-    """Look up names of senses, by any of their lemmas.
+    """Look up names of senses, by any of their lemmas: those that WordNet lists first all at once, others one by one.
 
     Returns:
         (n,) ids in the compiled lexicon; -1 for what is no such name, as "".
@@ -25,7 +25,12 @@ def ids_of(names: Iterable[str]) -> Ints:
         >>> names_of(ids_of(["ride.v.01", "rider.n.99"]))
         ['ride.v.01', '']
     """
-    return lexicon().ids_of(list(names))
+    listed, store = list(names), lexicon()
+    ids = store.key_table.find(keys_of(listed))
+    for index in np.flatnonzero(ids < 0).tolist():
+        if listed[index]:
+            ids[index] = store.synset(listed[index])
+    return ids
 
 
 def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
@@ -39,7 +44,7 @@ def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:
     Returns:
         (n,) ids in the compiled lexicon; -1 for what is not WordNet's first name of a sense.
     """
-    return lexicon().ids_of_keys(keys_in(text, starts, ends - starts))
+    return lexicon().key_table.find(keys_in(text, starts, ends - starts))
 
 
 def names_of(ids: NDArray[np.integer] | Sequence[int]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import NamedTuple
 
 from shoe.lexicon import text
@@ -104,7 +105,9 @@ def _candidates(phrase: str) -> Iterator[Reading]:
         yield found
     elif fields:
         verb, noun = fields
-        yield Reading(" ".join(_verb_only(verb)), " ".join(_noun_phrase(noun)[0]))
+        while len(verb) > 1 and (verb[0] in _SKIPPED or _is_adverb(verb[0])):
+            verb = verb[1:]
+        yield Reading(" ".join(verb), " ".join(_noun_phrase(noun)[0]))
     else:
         for index in dict.fromkeys(_verb_indices(words)):
             yield _passive(words, index) or _active(words, index)
@@ -117,7 +120,7 @@ def _fields(plain: str) -> tuple[list[str], list[str]] | None:
         return None
     verb, noun = _words(parts[-2]), _words(parts[-1])
     marked = plain[:1] in "<([{" or "|" in plain or "->" in plain
-    short = len(verb) <= 3 and len(noun) <= 3 and bool(verb) and _is_verb(verb[0]) and not _is_verb_group(noun)
+    short = 1 <= len(verb) <= 3 and len(noun) <= 3 and _is_verb(verb[0]) and text.AUXILIARIES.isdisjoint(noun[:1])
     person = len(parts) == 2 or not _words(parts[0]) or _words(parts[0])[-1] in _PERSONS
     return (verb, noun) if marked or (short and person) else None
 
@@ -132,9 +135,7 @@ def _after_no_interaction(words: list[str]) -> Reading | None:
     for index, word in enumerate(words):
         joined = [word, *words[index + 1 : index + 2]] == ["no", "interaction"]
         if joined or text.says_no_interaction(text.tokens(word)):
-            rest = words[index + 1 + joined :]
-            while rest and (rest[0] in text.PREPOSITIONS or rest[0] == ","):
-                rest = rest[1:]
+            rest = list(dropwhile(lambda word: word in text.PREPOSITIONS or word == ",", words[index + 1 + joined :]))
             return Reading(_NO_INTERACTION, " ".join(_noun_phrase(rest)[0]))
     return None
 
@@ -206,13 +207,6 @@ def _passive(words: list[str], index: int) -> Reading | None:
     return Reading(words[index], " ".join(_noun_phrase(subject)[0]))
 
 
-def _verb_only(words: list[str]) -> list[str]:
-    start = 0
-    while start < len(words) - 1 and (words[start] in _SKIPPED or _is_adverb(words[start])):
-        start += 1
-    return words[start:]
-
-
 def _noun_phrase(words: list[str]) -> tuple[list[str], list[str]]:
     """Split words into the noun phrase that they begin with, without determiners, and what follows it."""
     words = without_determiners(words)
@@ -241,10 +235,6 @@ def _is_verb(word: str) -> bool:
     return any(bases(w, "verb") or find([w], "verb") for w in (word, first)) or (
         len(first) > 5 and first.endswith("ing")
     )
-
-
-def _is_verb_group(words: list[str]) -> bool:
-    return bool(words) and words[0] in text.AUXILIARIES
 
 
 def _is_adverb(word: str) -> bool:

@@ -59,11 +59,6 @@ class Resolution:
     part: Part
     candidates: tuple[Candidate, ...]
 
-    @property
-    def resolved(self) -> bool:
-        """Whether there is any candidate."""
-        return bool(self.candidates)
-
 
 def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -> Resolution:
     """Find the synsets that a predicted verb or object may mean.
@@ -140,7 +135,8 @@ def _without_auxiliaries(words: list[str]) -> list[str]:
 
 def _object(words: list[str], spelled: str, how: ObjectWords) -> Iterable[Sense]:
     if how == "pooled":
-        return [sense for word in words for sense in _part_of(words, [word])]
+        found = [sense for word in words for sense in find([word], "object")]
+        return _because(found, f'word of "{" ".join(words)}"') if len(words) > 1 else found
     phrase = without_determiners(words)
     if how == "head":
         head = _noun_groups(phrase)[0][-1:] if phrase else []
@@ -149,7 +145,9 @@ def _object(words: list[str], spelled: str, how: ObjectWords) -> Iterable[Sense]
     if how == "phrase":
         return whole
     if whole:
-        return [*whole, *_described(phrase)]
+        # The noun of a fixed expression may be meant literally: "big apple" is a city, or an apple.
+        literal = find(phrase[1:], "object") if len(phrase) == 2 and phrase[0] in _DESCRIPTIVE else []
+        return [*whole, *_because(literal, f'head of "{" ".join(phrase)}"')]
     return [sense for rank, group in enumerate(_noun_groups(phrase)) for sense in _nouns(words, group, rank == 0)]
 
 
@@ -168,12 +166,6 @@ def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
                 end = start + 1
                 break
         end -= 1
-
-
-def _described(phrase: list[str]) -> Iterable[Sense]:
-    """Yield the noun of a fixed expression that may be meant literally: "big apple" is a city, or an apple."""
-    if len(phrase) == 2 and phrase[0] in _DESCRIPTIVE:
-        yield from _because(find(phrase[1:], "object"), f'head of "{" ".join(phrase)}"')
 
 
 def describes(words: list[str]) -> bool:
@@ -212,11 +204,6 @@ def _noun_groups(phrase: list[str]) -> list[list[str]]:
             break
     groups = [without_determiners(group) for group in groups if group]
     return [group for group in groups[:-1] if group[-1] not in _MEASURES] + groups[-1:]
-
-
-def _part_of(words: list[str], known: list[str]) -> list[Sense]:
-    senses = find(known, "object")
-    return _because(senses, f'word of "{" ".join(words)}"') if len(words) > 1 else senses
 
 
 def _because(senses: Iterable[Sense], why: str) -> list[Sense]:

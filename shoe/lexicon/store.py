@@ -8,7 +8,6 @@ into memory and read where it is asked; lemmas are found by hash bucket, not by 
 from __future__ import annotations
 
 import mmap
-from collections.abc import Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
@@ -18,7 +17,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.lexicon.keys import Keys, KeyTable, keys_of
+from shoe.lexicon.keys import KeyTable
 from shoe.lexicon.morphology import substitutions
 
 Pos = Literal["n", "v"]
@@ -103,7 +102,7 @@ class Lexicon:
 
     def lemmas(self, synset: int) -> list[str]:
         """Return the lemmas of a synset in WordNet's order, lower-case."""
-        return [self._lemma(int(m)) for m in self._member[self._members(synset)]]
+        return [self._lemma(int(m)) for m in self._member[self._member_end[synset] : self._member_end[synset + 1]]]
 
     def hypernyms(self, synset: int) -> NDArray[np.int32]:
         """Return the direct hypernyms of a synset; for an instance (a person, a place) the classes that it is of."""
@@ -115,14 +114,12 @@ class Lexicon:
 
     def name(self, synset: int) -> str:
         """WordNet 3.0 name of a synset: its first lemma, part of speech and sense number, as "ride.v.01"."""
-        if synset in self._names:
-            return self._names[synset]
-        pos = self.pos(synset)
-        first = int(self._member[self._member_end[synset]])
-        senses = self._sense[self._group(first, pos)].tolist()
-        name = f"{self._lemma(first)}.{pos}.{senses.index(synset) + 1:02d}"
-        self._names[synset] = name
-        return name
+        if synset not in self._names:
+            pos = self.pos(synset)
+            first = int(self._member[self._member_end[synset]])
+            number = self._sense[self._group(first, pos)].tolist().index(synset) + 1
+            self._names[synset] = f"{self._lemma(first)}.{pos}.{number:02d}"
+        return self._names[synset]
 
     def synset(self, name: str) -> int:
         """Return the synset of a name as "ride.v.01", by any of its lemmas; -1 if WordNet has none."""
@@ -132,21 +129,6 @@ class Lexicon:
             return -1
         senses = self.senses(lemma, pos)
         return int(senses[int(rest) - 1]) if 1 <= int(rest) <= len(senses) else -1
-
-    def ids_of(self, names: Sequence[str]) -> NDArray[np.int32]:
-        """Return the synsets of names as "ride.v.01", (n,); -1 where WordNet has none, as for "".
-
-        The names that :meth:`name` gives are found all at once, names by another of a synset's lemmas one by one.
-        """
-        ids = self.ids_of_keys(keys_of(names))
-        for index in np.flatnonzero(ids < 0).tolist():
-            if names[index]:
-                ids[index] = self.synset(names[index])
-        return ids
-
-    def ids_of_keys(self, keys: Keys) -> NDArray[np.int32]:
-        """Return the synsets that have the names of some keys, (n,); -1 where none has."""
-        return self._key_table.find(keys)
 
     def base_forms(self, word: str, pos: Pos) -> list[str]:
         """Return every lemma that a word can be a form of, by the rules of WordNet's morphy.
@@ -162,10 +144,12 @@ class Lexicon:
     @cached_property
     def exceptions(self) -> dict[Pos, dict[str, list[str]]]:
         """Irregular forms per part of speech: form to its bases ("rode": ["ride"])."""
-        return {pos: _exceptions(text.tobytes().decode()) for pos, text in self._exception_text.items()}
+        lines = {pos: text.tobytes().decode().splitlines() for pos, text in self._exception_text.items()}
+        return {pos: {form: bases for form, *bases in map(str.split, of_pos)} for pos, of_pos in lines.items()}
 
     @cached_property
-    def _key_table(self) -> KeyTable:
+    def key_table(self) -> KeyTable:
+        """Finds synsets by the keys of their names."""
         return KeyTable(self.keys)
 
     def _find(self, lemma: str) -> int:
@@ -182,9 +166,6 @@ class Lexicon:
         group = 2 * lemma + (pos == "v")
         return slice(self._sense_end[group], self._sense_end[group + 1])
 
-    def _members(self, synset: int) -> slice:
-        return slice(self._member_end[synset], self._member_end[synset + 1])
-
     def _lemma(self, number: int) -> str:
         return str(self._text[self._text_end[number] : self._text_end[number + 1]], "utf-8")
 
@@ -194,7 +175,3 @@ def _ends(lengths: NDArray[np.uint8]) -> memoryview:
     ends = np.zeros(len(lengths) + 1, np.int32)
     np.cumsum(lengths, out=ends[1:])
     return ends.data
-
-
-def _exceptions(text: str) -> dict[str, list[str]]:
-    return {form: bases for form, *bases in map(str.split, text.splitlines())}

@@ -1,7 +1,4 @@
-"""WordNet's own files, for what the compiled lexicon leaves out: definitions.
-
-The lexicon numbers synsets in the order of WordNet's data files, so that a synset's line is found by its number.
-"""
+"""WordNet's own files, in whose order the compiled lexicon numbers synsets, for what it leaves out: definitions."""
 
 from __future__ import annotations
 
@@ -47,12 +44,9 @@ def glosses(names: list[str], what: str) -> dict[str, str]:
     if folder is None:
         raise MissingWordNetError(what)
     lines = _lines(folder)
-    return {name: _definition(lines[lexicon().synset(name)]) for name in names}
-
-
-def _definition(line: bytes) -> str:
-    """What stands behind the bar, without its examples."""
-    return _QUOTED.sub("", line.decode().split("|")[1]).strip().strip("; ")
+    # What stands behind the bar, without its examples.
+    texts = {name: lines[lexicon().synset(name)].decode().split("|")[1] for name in names}
+    return {name: _QUOTED.sub("", text).strip().strip("; ") for name, text in texts.items()}
 
 
 @cache

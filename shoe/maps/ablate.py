@@ -13,7 +13,7 @@ from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.maps.agreement import RaterAgreement, rater_agreements
 from shoe.maps.effect import semantic_of, under
-from shoe.maps.human import HumanAgreement, HumanComparison, HumanKind, HumanRatings
+from shoe.maps.human import HumanAgreement, HumanKind, HumanRatings, compare_people
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 
@@ -120,7 +120,6 @@ def ablate(
     Raises:
         OptionError: for more than 10 raters.
     """
-    comparisons = {ratings.kind: HumanComparison(ratings, similarity) for ratings in human}
     subsets = []
     for chosen in track(subsets_of(len(similarity.raters))):
         fewer = similarity.with_raters(chosen)
@@ -131,7 +130,7 @@ def ablate(
                 rated={part: int(table.rated.sum()) for part, table in fewer.tables.items()},
                 map=semantic.map if semantic else None,
                 mf1=semantic.mf1 if semantic else None,
-                human={kind: comparison.of(chosen) for kind, comparison in comparisons.items()},
+                human={ratings.kind: compare_people(ratings, similarity, chosen) for ratings in human},
             )
         )
     return Ablation(

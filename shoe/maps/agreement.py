@@ -8,7 +8,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shoe.core.arrays import Floats
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
 _LEVELS = HIGHEST + 1
@@ -38,18 +37,9 @@ def rater_agreements(ratings: Ratings) -> list[RaterAgreement]:
     """Compare every two raters of an (n, R) table of ratings, in the order of the columns."""
     found = []
     for first, second in combinations(range(ratings.shape[1]), 2):
-        both = (ratings[:, [first, second]] != MISSING).all(axis=1)
-        a, b = ratings[both, first], ratings[both, second]
-        found.append(
-            RaterAgreement(
-                first=first,
-                second=second,
-                pairs=len(a),
-                exact=float((a == b).mean()) if len(a) else None,
-                pearson=pearson(a, b),
-                kappa=quadratic_weighted_kappa(a, b),
-            )
-        )
+        a, b = ratings[(ratings[:, [first, second]] != MISSING).all(axis=1)][:, [first, second]].T
+        exact = float((a == b).mean()) if len(a) else None
+        found.append(RaterAgreement(first, second, len(a), exact, pearson(a, b), quadratic_weighted_kappa(a, b)))
     return found
 
 
@@ -89,8 +79,3 @@ def spearman(a: ArrayLike, b: ArrayLike) -> float | None:
     from scipy.stats import rankdata
 
     return pearson(rankdata(a), rankdata(b))
-
-
-def closeness(a: Floats, b: Floats) -> float | None:
-    """Agreement as a share: 1 - mean absolute difference of (n,) values 0..1; None without any (protocols, A29)."""
-    return 1 - float(np.abs(a - b).mean()) if len(a) else None

@@ -51,7 +51,7 @@ def compare(a: SimilarityMap, b: SimilarityMap) -> dict[Part, PartDiff]:
 
 
 def _compare_part(a: SimilarityMap, b: SimilarityMap, part: Part) -> PartDiff:
-    rated_a, rated_b = (similarity.tables[part].rated for similarity in (a, b))
+    rated_a, rated_b = a.tables[part].rated, b.tables[part].rated
     rows_a = np.flatnonzero(rated_a)
     table = a.tables[part][rows_a]
     rows_b = b.tables[part].rows_of(table.class_sense, table.sense)
@@ -61,6 +61,7 @@ def _compare_part(a: SimilarityMap, b: SimilarityMap, part: Part) -> PartDiff:
     value_a, value_b = a.pair_values(part)[rows_a[shared]], b.pair_values(part)[rows_b[shared]]
     difference = np.abs(value_b - value_a)
     order = np.argsort(-difference, kind="stable")[: min(_LARGEST, np.count_nonzero(difference))]
+    largest = zip(pairs[order].names(), value_a[order].tolist(), value_b[order].tolist(), strict=True)
     return PartDiff(
         shared=len(pairs),
         only_a=int(rated_a.sum()) - len(pairs),
@@ -68,12 +69,7 @@ def _compare_part(a: SimilarityMap, b: SimilarityMap, part: Part) -> PartDiff:
         pearson=pearson(value_a, value_b),
         spearman=spearman(value_a, value_b),
         mean_difference=float(difference.mean()) if len(pairs) else None,
-        largest=[
-            ValueDifference(class_synset, synset, of_a, of_b)
-            for (class_synset, synset), of_a, of_b in zip(
-                pairs[order].names(), value_a[order].tolist(), value_b[order].tolist(), strict=True
-            )
-        ],
+        largest=[ValueDifference(*names, of_a, of_b) for names, of_a, of_b in largest],
     )
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-from shoe.core.arrays import Ints
 from shoe.core.errors import OptionError, quote
 from shoe.io.files import replacing
 from shoe.lexicon.expressions import Part
@@ -27,16 +25,14 @@ def export(similarity: SimilarityMap, target: Path) -> None:
         OptionError: for another ending.
         InputError: if the file cannot be written.
     """
-    writers: dict[str, Callable[[SimilarityMap, IO[bytes]], None]] = {
-        ".npz": _write_dense,
-        ".csv": lambda of, stream: _write_long(of, stream, ","),
-        ".tsv": lambda of, stream: _write_long(of, stream, "\t"),
-    }
     ending = target.suffix.lower()
-    if ending not in writers:
-        raise OptionError(f"OUT: found {quote(target.name)}, expected a name that ends in {', '.join(writers)}")
+    if ending not in (".npz", ".csv", ".tsv"):
+        raise OptionError(f"OUT: found {quote(target.name)}, expected a name that ends in .npz, .csv, .tsv")
     with replacing(target) as stream:
-        writers[ending](similarity, stream)
+        if ending == ".npz":
+            _write_dense(similarity, stream)
+        else:
+            _write_long(similarity, stream, ending)
 
 
 def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
@@ -48,8 +44,8 @@ def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
         -1 for what the rater has not rated.
     """
     table = similarity.tables[part]
-    classes, synsets = table.classes.keys(), {*table.classes, *table.sense.tolist()}
-    row, column = (_by_name(senses) for senses in (classes, synsets))
+    groups = (table.classes, {*table.classes, *table.sense.tolist()})
+    row, column = (np.array(sorted(senses, key=lexicon().name), np.int32) for senses in groups)
     index = np.zeros(len(lexicon()), np.int64)
     index[column] = np.arange(len(column))
     rows = np.repeat(np.arange(len(row)), [of.stop - of.start for of in table.classes.values()])
@@ -63,29 +59,20 @@ def dense(similarity: SimilarityMap, part: Part) -> dict[str, Any]:
     }
 
 
-def _by_name(senses: Iterable[int]) -> Ints:
-    return np.array(sorted(senses, key=lexicon().name), np.int32)
-
-
 def _write_dense(similarity: SimilarityMap, stream: IO[bytes]) -> None:
     arrays = {f"{part}_{name}": array for part in similarity.tables for name, array in dense(similarity, part).items()}
-    about = {
-        "raters": np.array([rater.name for rater in similarity.raters], np.str_),
-        "name": np.array(similarity.name),
-        "dataset": np.array(similarity.dataset),
-        "digest": np.array(similarity.digest),
-        "ensemble": np.array(similarity.ensemble),
-    }
-    np.savez_compressed(stream, allow_pickle=False, **about, **arrays)
+    about = {name: np.array(getattr(similarity, name)) for name in ("name", "dataset", "digest", "ensemble")}
+    raters = np.array([rater.name for rater in similarity.raters], np.str_)
+    np.savez_compressed(stream, allow_pickle=False, raters=raters, **about, **arrays)
 
 
-def _write_long(similarity: SimilarityMap, stream: IO[bytes], delimiter: str) -> None:
+def _write_long(similarity: SimilarityMap, stream: IO[bytes], ending: str) -> None:
     text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-    if delimiter == "\t":
+    if ending == ".tsv":
         # Nothing is quoted, as in the map's own tables: no name holds a tab or a line end.
         writer = csv.writer(text, delimiter="\t", quoting=csv.QUOTE_NONE, quotechar=None, lineterminator="\n")
     else:
-        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+        writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["part", "class_synset", "synset", "value", *(rater.name for rater in similarity.raters)])
     for part, table in similarity.tables.items():
         values = ["" if np.isnan(value) else str(value) for value in similarity.pair_values(part).tolist()]

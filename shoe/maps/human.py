@@ -14,7 +14,7 @@ from shoe.core.errors import InputError, quote
 from shoe.io.delimited import delimited_rows
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon
-from shoe.maps.agreement import closeness, pearson, spearman
+from shoe.maps.agreement import pearson, spearman
 from shoe.maps.sources import check_same_part
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity import SimilarityMap, combine
@@ -63,9 +63,8 @@ class HumanAgreement:
 def read_human_ratings(path: Path) -> list[HumanRatings]:
     """Read human ratings: of pairs of senses, verbs apart from objects, or of whole interactions.
 
-    The header, between tabs or commas, is ``class_synset synset rating`` or ``verb_a object_a verb_b object_b rating``;
-    senses are WordNet names (ride.v.01), ratings 0 to 4. Several lines for a pair are several people's: their mean is
-    taken. ``a`` is the side of the class.
+    The header is ``class_synset synset rating`` or ``verb_a object_a verb_b object_b rating``, ``a`` of the class;
+    senses are WordNet names (ride.v.01), ratings 0 to 4. Several lines for a pair are several people's.
 
     Raises:
         InputError: naming the file, line and field of what breaks the format.
@@ -79,50 +78,48 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
         senses = tuple(_sense(path, number, column, name) for column, name in zip(header[:-1], row[:-1], strict=True))
         if header == _PAIR:
             check_same_part(path, np.array(senses[:1]), np.array(senses[1:]), number)
-        ratings.setdefault(senses, []).append(_rating(path, number, row[-1]))
+        try:
+            rating = float(row[-1])
+        except ValueError:
+            rating = np.nan
+        if not 0 <= rating <= HIGHEST:
+            expected = f"a number 0 to {HIGHEST}"
+            raise InputError(path, record=f"line {number}", field="rating", found=quote(row[-1]), expected=expected)
+        ratings.setdefault(senses, []).append(rating)
     if header == _INTERACTION:
         return [_gathered("interactions", ratings, {"verb": (0, 2), "object": (1, 3)})]
-    kinds: tuple[tuple[HumanKind, Part], ...] = (("verbs", "verb"), ("objects", "object"))
-    of_parts = [
-        (kind, part, {senses: given for senses, given in ratings.items() if lexicon().pos(senses[0]) == POS[part]})
-        for kind, part in kinds
-    ]
-    return [_gathered(kind, of_part, {part: (0, 1)}) for kind, part, of_part in of_parts if of_part]
+    kinds: dict[HumanKind, Part] = {"verbs": "verb", "objects": "object"}
+    found = []
+    for kind, part in kinds.items():
+        if of_part := {senses: given for senses, given in ratings.items() if lexicon().pos(senses[0]) == POS[part]}:
+            found.append(_gathered(kind, of_part, {part: (0, 1)}))
+    return found
 
 
-class HumanComparison:
-    """People's ratings beside a map's, looked up once and then compared under any of its raters."""
+def compare_people(human: HumanRatings, similarity: SimilarityMap, columns: Sequence[int]) -> HumanAgreement:
+    """Compare people with the ensemble of some raters of a map; a pair that none of them rated is left out.
 
-    def __init__(self, human: HumanRatings, similarity: SimilarityMap) -> None:
-        self.human = human
-        self._similarity = similarity
-        self._rows = {part: similarity.tables[part].rows_of(*pairs.T) for part, pairs in human.pairs.items()}
-
-    def of(self, columns: Sequence[int]) -> HumanAgreement:
-        """Compare people with the ensemble of some raters; a pair that none of them rated is left out."""
-        options = SemanticOptions()
-        found = {part: self._values(part, columns) for part in self._rows}
-        if self.human.kind == "interactions":
-            values = combine(found["verb"], found["object"], options.combine, options.weight)
-        else:
-            (values,) = found.values()
-        known = ~np.isnan(values)
-        ours, theirs = values[known], self.human.values[known]
-        return HumanAgreement(
-            pairs=int(known.sum()),
-            agreement=closeness(ours, theirs),
-            pearson=pearson(ours, theirs),
-            spearman=spearman(ours, theirs),
-        )
-
-    def _values(self, part: Part, columns: Sequence[int]) -> Floats:
-        rows = self._rows[part]
+    Args:
+        human: N pairs.
+        similarity: the map.
+        columns: indices of its raters.
+    """
+    of_parts = []
+    for part, pairs in human.pairs.items():
+        table = similarity.tables[part]
+        rows = table.rows_of(*pairs.T)
         values = np.full(len(rows), np.nan)
-        known = rows >= 0
-        ratings = self._similarity.tables[part].ratings[rows[known]][:, list(columns)]
-        values[known] = ensemble_values(ratings, self._similarity.ensemble)
-        values[np.equal(*self.human.pairs[part].T)] = 1
-        return values
+        values[rows >= 0] = ensemble_values(table.ratings[rows[rows >= 0]][:, list(columns)], similarity.ensemble)
+        values[np.equal(*pairs.T)] = 1
+        of_parts.append(values)
+    values = of_parts[0]
+    if human.kind == "interactions":
+        values = combine(*of_parts, SemanticOptions().combine, SemanticOptions().weight)
+    known = ~np.isnan(values)
+    ours, theirs = values[known], human.values[known]
+    # The share of agreement of protocols, A29.
+    agreement = 1 - float(np.abs(ours - theirs).mean()) if len(ours) else None
+    return HumanAgreement(len(ours), agreement, pearson(ours, theirs), spearman(ours, theirs))
 
 
 def _gathered(
@@ -146,14 +143,3 @@ def _sense(path: Path, number: int, column: str, name: str) -> int:
         expected = f"the name of a WordNet 3.0 {'noun' if wanted == 'object' else wanted or 'synset'}, as {example}"
         raise InputError(path, record=f"line {number}", field=column, found=quote(name), expected=expected)
     return sense
-
-
-def _rating(path: Path, number: int, field: str) -> float:
-    try:
-        rating = float(field)
-    except ValueError:
-        rating = np.nan
-    if not 0 <= rating <= HIGHEST:
-        expected = f"a number 0 to {HIGHEST}"
-        raise InputError(path, record=f"line {number}", field="rating", found=quote(field), expected=expected)
-    return rating

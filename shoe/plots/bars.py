@@ -5,7 +5,7 @@ Panels are of horizontal bars with their figures beside them: names stay readabl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoe.diagnosis.analysis import ErrorAnalysis
@@ -16,7 +16,6 @@ from shoe.plots.style import BLUE, GREY, INK, ORANGE, label, new_figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 _ROOM = 0.04
 """Share of an axis that is left free beyond the longest bar."""
@@ -51,36 +50,28 @@ _RARE, _NON_RARE = "^", "o"
 
 def error_bars(models: Mapping[str, ErrorAnalysis]) -> Figure:
     """Draw the deltas: one panel for all errors of one model, or a panel per error where there are several models."""
-    figure = _errors_of_one(*next(iter(models.items()))) if len(models) == 1 else _errors_of_several(models)
-    _legend(figure)
-    return figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
-
-def _errors_of_one(name: str, found: ErrorAnalysis) -> Figure:
-    ranked = sorted(ERRORS, key=lambda error: -(found.deltas[error.name].map or 0.0))
-    errors = (*ranked, *GROUPS)
-    figure = new_figure(0.95 + 0.28 * len(errors))
-    bars = [_delta_bar(found, error.name) for error in errors]
-    axes = figure.subplots()
-    _panel(axes, [error.label for error in errors], bars, _limits_of(bars), gap=len(GROUPS))
-    axes.set_xlabel(_GAIN)
-    axes.set_title(f"{label(name, _TITLE, lines=1)}\nmAP {_points(found.means.map)}", loc="left")
-    return figure
-
-
-def _errors_of_several(models: Mapping[str, ErrorAnalysis]) -> Figure:
-    labels = [label(name, _NAME) for name in models]
-    rows = (len(ERRORS) + len(GROUPS)) // _COLUMNS
-    figure = new_figure(0.6 + rows * (0.5 + _row_height(labels) * len(models)))
-    panels = iter(figure.subplots(rows, _COLUMNS, sharey=True).ravel())
-    for group in (ERRORS, GROUPS):
-        bars = [[_delta_bar(found, error.name) for found in models.values()] for error in group]
-        limits = _limits_of([bar for each in bars for bar in each])
-        for error, each in zip(group, bars, strict=True):
-            axes = next(panels)
-            _panel(axes, labels, each, limits)
-            axes.set_title(error.label, loc="left", fontweight="bold")
-    figure.supxlabel(_GAIN, fontsize=8)
+    if len(models) == 1:
+        ((name, found),) = models.items()
+        errors = (*sorted(ERRORS, key=lambda error: -(found.deltas[error.name].map or 0.0)), *GROUPS)
+        bars = [_delta_bar(found, error.name) for error in errors]
+        figure = _single(name, f"mAP {_points(found.means.map)}", bars, 0.95)
+        _panel(figure.axes[0], [error.label for error in errors], bars, _limits_of(bars), gap=len(GROUPS))
+        figure.axes[0].set_xlabel(_GAIN)
+    else:
+        panels = []
+        for group in (ERRORS, GROUPS):
+            bars_of = {error.label: [_delta_bar(found, error.name) for found in models.values()] for error in group}
+            limits = _limits_of([bar for bars in bars_of.values() for bar in bars])
+            panels += [(title, bars, limits) for title, bars in bars_of.items()]
+        figure = _grid(models, panels, 0.6, 0.5)
+        figure.supxlabel(_GAIN, fontsize=8)
+    colours = [Patch(color=ORANGE, label="costs most"), Patch(color=BLUE, label="other errors")]
+    marks = ((_RARE, "rare classes"), (_NON_RARE, "non-rare"))
+    lines = [Line2D([], [], marker=mark, linestyle="", label=text, **_mark(mark)) for mark, text in marks]
+    figure.legend(handles=[*colours, *lines], loc="outside upper right", ncols=4)
     return figure
 
 
@@ -91,42 +82,52 @@ def _delta_bar(found: ErrorAnalysis, name: str) -> Bar:
     return Bar(full, _points(delta.map, "+"), colour, ((_RARE, rare), (_NON_RARE, non_rare)))
 
 
-def _legend(figure: Figure) -> None:
-    from matplotlib.patches import Patch
-
-    entries = [
-        Patch(color=ORANGE, label="costs most"),
-        Patch(color=BLUE, label="other errors"),
-        _legend_of(_RARE, "rare classes"),
-        _legend_of(_NON_RARE, "non-rare"),
-    ]
-    figure.legend(handles=entries, loc="outside upper right", ncols=len(entries))
-
-
 def pair_bars(models: Mapping[str, Diagnosis | PairDiagnosis]) -> Figure:
     """Draw the figures of both sub-tasks that some model has, in percent."""
-    found = list(models.values())
-    shares = {name: share for name, share in _SHARES.items() if any(share(model) is not None for model in found)}
+    numbers = ["–" if (n := model.pairs.per_image) is None else f"{n:.1f}" for model in models.values()]
+    found = {title: [share(model) for model in models.values()] for title, share in _SHARES.items()}
+    shares = {
+        title: [Bar(None if value is None else 100 * value, _points(value), BLUE) for value in values]
+        for title, values in found.items()
+        if any(value is not None for value in values)
+    }
     if len(models) == 1:
-        bars = [_percent(share(found[0])) for share in shares.values()]
-        figure = new_figure(0.7 + 0.28 * len(bars))
-        axes = figure.subplots()
-        _panel(axes, list(shares), bars, (0, 100))
-        axes.set_title(f"{label(next(iter(models)), _TITLE, lines=1)}\n{_number(found[0])} pairs per image", loc="left")
-        axes.set_xlabel("%")
+        bars = [bar for (bar,) in shares.values()]
+        figure = _single(next(iter(models)), f"{numbers[0]} pairs per image", bars, 0.7)
+        _panel(figure.axes[0], list(shares), bars, (0, 100))
+        figure.axes[0].set_xlabel("%")
         return figure
+    counts = [Bar(model.pairs.per_image, text, BLUE) for model, text in zip(models.values(), numbers, strict=True)]
+    panels = {"pairs per image": counts} | {f"{title}, %": bars for title, bars in shares.items()}
+    return _grid(models, [(title, bars, _limits_of(bars)) for title, bars in panels.items()], 0.2, 0.55)
+
+
+def _single(name: str, line: str, bars: Sequence[Bar], above: float) -> Figure:
+    """A figure of one panel with room for bars, under a model's name and a line."""
+    figure = new_figure(above + 0.28 * len(bars))
+    figure.subplots().set_title(f"{label(name, _TITLE, lines=1)}\n{line}", loc="left")
+    return figure
+
+
+def _grid(
+    models: Iterable[str], panels: Sequence[tuple[str, Sequence[Bar], tuple[float, float]]], above: float, title: float
+) -> Figure:
+    """Draw panels with a bar a model.
+
+    Args:
+        models: their names.
+        panels: title, bars, and limits of the values of each.
+        above: inches beyond the panels.
+        title: inches of a panel beyond its bars.
+    """
     labels = [label(name, _NAME) for name in models]
-    rows = -(-(len(shares) + 1) // _COLUMNS)
-    figure = new_figure(0.2 + rows * (0.55 + _row_height(labels) * len(models)))
-    panels = figure.subplots(rows, _COLUMNS, sharey=True).ravel()
-    counts = [Bar(model.pairs.per_image, _number(model), BLUE) for model in found]
-    _panel(panels[0], labels, counts, _limits_of(counts))
-    panels[0].set_title("pairs per image", loc="left", fontweight="bold")
-    for axes, (name, share) in zip(panels[1:], shares.items(), strict=False):
-        bars = [_percent(share(model)) for model in found]
-        _panel(axes, labels, bars, _limits_of(bars))
-        axes.set_title(f"{name}, %", loc="left", fontweight="bold")
-    for axes in panels[1 + len(shares) :]:
+    rows = -(-len(panels) // _COLUMNS)
+    figure = new_figure(above + rows * (title + _row_height(labels) * len(labels)))
+    grid = figure.subplots(rows, _COLUMNS, sharey=True).ravel()
+    for axes, (text, bars, limits) in zip(grid, panels, strict=False):
+        _panel(axes, labels, bars, limits)
+        axes.set_title(text, loc="left", fontweight="bold")
+    for axes in grid[len(panels) :]:
         axes.remove()
     return figure
 
@@ -165,7 +166,7 @@ def _panel(axes: Axes, names: Sequence[str], bars: Sequence[Bar], limits: tuple[
 
 def _limits_of(bars: Sequence[Bar]) -> tuple[float, float]:
     """Limits that show all of some bars and their marks, and 0."""
-    values = [bar.value for bar in bars] + [value for bar in bars for _, value in bar.marks]
+    values = (value for bar in bars for value in (bar.value, *(marked for _, marked in bar.marks)))
     known = [0.0, *(value for value in values if value is not None)]
     room = _ROOM * (max(known) - min(known)) or 1.0
     return min(known) - (room if min(known) < 0 else 0.0), max(known) + room
@@ -174,13 +175,6 @@ def _limits_of(bars: Sequence[Bar]) -> tuple[float, float]:
 def _row_height(names: Sequence[str]) -> float:
     """Inches that a row needs, so that names of several lines do not touch."""
     return 0.12 + 0.135 * max(name.count("\n") + 1 for name in names)
-
-
-def _legend_of(mark: str, text: str) -> Line2D:
-    """A legend's entry for a mark."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], marker=mark, linestyle="", label=text, **_mark(mark))
 
 
 def _mark(mark: str) -> dict[str, Any]:
@@ -195,12 +189,3 @@ def _mark(mark: str) -> dict[str, Any]:
 
 def _points(value: float | None, sign: str = "") -> str:
     return "–" if value is None else f"{100 * value:{sign}z.1f}"
-
-
-def _percent(value: float | None) -> Bar:
-    return Bar(None if value is None else 100 * value, _points(value), BLUE)
-
-
-def _number(model: Diagnosis | PairDiagnosis) -> str:
-    per_image = model.pairs.per_image
-    return "–" if per_image is None else f"{per_image:.1f}"

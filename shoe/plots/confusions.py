@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,7 +11,6 @@ from shoe.plots.style import GREY, INK, label, new_figure, width_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
 
 _MOST = 18
 """Rows and columns at most."""
@@ -42,10 +42,10 @@ def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str
         title: what the numbers are.
         show: a number in a few characters.
     """
+    from matplotlib.patches import Rectangle
+
     rows, columns = _words(cells)
-    values = {
-        (cell.truth, cell.predicted): cell.value for cell in cells if cell.truth in rows and cell.predicted in columns
-    }
+    values = {(truth, word): value for truth, word, value in cells if truth in rows and word in columns}
     names = [label(word, _LONGEST, lines=1) for word in rows], [label(word, _LONGEST, lines=1) for word in columns]
     aside = [0.35 + max(map(width_of, words)) for words in names]
     width = max(4.0, aside[0] + _CELL * len(columns) + 0.6)
@@ -57,7 +57,8 @@ def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str
         x, y = columns.index(predicted), rows.index(truth)
         depth = log(value / bottom) / log(top / bottom) if top > bottom else 1.0
         depth = _FAINTEST + (1 - _FAINTEST) * depth
-        axes.add_patch(_square(x, y, depth))
+        colour = tuple(1 - depth * (1 - channel) for channel in _DARKEST)
+        axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="none"))
         axes.text(x, y, show(value), ha="center", va="center", size=6, color="white" if depth > _LIGHT_TEXT else INK)
     axes.set_xlim(-0.5, len(columns) - 0.5)
     axes.set_ylim(len(rows) - 0.5, -0.5)
@@ -84,17 +85,10 @@ def _words(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
         if all(len(words | {word}) <= _MOST for words, word in zip(chosen, pair, strict=True)):
             for words, word in zip(chosen, pair, strict=True):
                 words.add(word)
-    drawn = [cell for cell in cells if cell.truth in chosen[0] and cell.predicted in chosen[1]]
-    sums: tuple[dict[str, float], dict[str, float]] = {}, {}
-    for cell in drawn:
-        for totals, word in zip(sums, (cell.truth, cell.predicted), strict=True):
-            totals[word] = totals.get(word, 0.0) + cell.value
+    sums: tuple[defaultdict[str, float], defaultdict[str, float]] = defaultdict(float), defaultdict(float)
+    for truth, predicted, value in cells:
+        if truth in chosen[0] and predicted in chosen[1]:
+            sums[0][truth] += value
+            sums[1][predicted] += value
     rows, columns = (sorted(totals, key=lambda word: (-totals[word], word)) for totals in sums)
     return rows, columns
-
-
-def _square(x: int, y: int, depth: float) -> Rectangle:
-    from matplotlib.patches import Rectangle
-
-    colour = tuple(1 - depth * (1 - channel) for channel in _DARKEST)
-    return Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="none")

@@ -89,11 +89,8 @@ def _caption(case: ErrorExample) -> list[str]:
     if case.truth is not None:
         found = "" if case.found is None else f", found at {case.found:.2f}"
         lines.append(f"{'truth' if case.about else 'nearest truth'}: {case.truth.verb} {case.truth.noun}{found}")
-    if case.overlap is not None:
-        lines.append(f"IoU human {case.overlap[0]:.2f}, object {case.overlap[1]:.2f} · {case.image}")
-    else:
-        lines.append(case.image)
-    return lines
+    overlap = "" if case.overlap is None else "IoU human {:.2f}, object {:.2f} · ".format(*case.overlap)
+    return [*lines, f"{overlap}{case.image}"]
 
 
 def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
@@ -102,7 +99,11 @@ def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
 
     pairs = [(pair, colour) for pair, colour in ((case.truth, BLUE), (case.predicted, ORANGE)) if pair is not None]
     picture, why = read_picture(case.image, pictures)
-    size = case.size if min(case.size) > 0 else picture.size if picture else _extent([pair for pair, _ in pairs])
+    size = case.size
+    if min(size) <= 0:  # unknown: that of the picture, or one that all boxes fit into
+        corners = [box[2:4] for pair, _ in pairs for box in (pair.human, pair.object)]
+        width, height = (max(1, *(int(edge) + 1 for edge in edges)) for edges in zip(*corners, strict=True))
+        size = picture.size if picture else (width, height)
     scale = min(WIDTH / size[0], HEIGHT / size[1])
     shown = max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
     corner = (WIDTH - shown[0]) // 2, (HEIGHT - shown[1]) // 2
@@ -112,9 +113,13 @@ def draw_case(case: ErrorExample, pictures: Path | None) -> Image:
     draw = ImageDraw.Draw(cell)
     placed = [(_placed(pair, scale, corner), pair, colour) for pair, colour in pairs]
     for boxes, _, colour in placed:
-        for box, dashed in zip(boxes, (False, True), strict=True):
-            _outline(draw, box, colour, dashed=dashed)
-        _join(draw, boxes, colour)
+        _outline(draw, boxes[0], colour, dashed=False)
+        _outline(draw, boxes[1], colour, dashed=True)
+        middles = [((box.left + box.right) / 2, (box.top + box.bottom) / 2) for box in boxes]
+        for width, fill in ((4 if colour == BLUE else 3, "white"), (2 if colour == BLUE else 1, colour)):
+            draw.line(middles, fill, width)
+        for x, y in middles:
+            draw.ellipse((x - 4, y - 4, x + 4, y + 4), colour, "white")
     small = [box for boxes, _, _ in placed for box in boxes if box.overlap(box) < _SMALL]
     taken: list[Box] = []
     if picture is None:
@@ -150,12 +155,6 @@ def _placed(pair: Shown, scale: float, corner: tuple[int, int]) -> tuple[Box, Bo
         return Box(*edges)
 
     return moved(pair.human), moved(pair.object)
-
-
-def _extent(pairs: Sequence[Shown]) -> tuple[int, int]:
-    """A size that all boxes fit into."""
-    boxes = [box for pair in pairs for box in (pair.human, pair.object)]
-    return max(1, *(int(box[2]) + 1 for box in boxes)), max(1, *(int(box[3]) + 1 for box in boxes))
 
 
 def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
@@ -200,25 +199,11 @@ def _dashes(start: tuple[float, float], end: tuple[float, float]) -> list[tuple[
     return pieces
 
 
-def _join(draw: ImageDraw, boxes: tuple[Box, Box], colour: str) -> None:
-    """Join the middles of a pair's boxes."""
-    ends = [((box.left + box.right) / 2, (box.top + box.bottom) / 2) for box in boxes]
-    for width, fill in ((4 if colour == BLUE else 3, "white"), (2 if colour == BLUE else 1, colour)):
-        draw.line(ends, fill, width)
-    for x, y in ends:
-        draw.ellipse((x - 4, y - 4, x + 4, y + 4), colour, "white")
-
-
 def draw_tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[Box], small: Sequence[Box]) -> Box:
     """Write a word at a box: inside the cell, on no other word, and beside small boxes, if there is room anywhere."""
     font = font_of(12, bold=True)
     text = cut(text, font, WIDTH // 2)
     width, height = font.getlength(text) + 6, 17.0
-    corners = [
-        (x, y)
-        for y in (box.top - height, box.top, box.bottom, box.bottom - height)
-        for x in (box.left, box.right - width)
-    ]
     anywhere = [(float(x), float(y)) for y in range(0, HEIGHT - 16, 6) for x in range(0, WIDTH, 12)]
     anywhere.sort(key=lambda at: abs(at[0] - box.left) + abs(at[1] - box.top))
     spots = [
@@ -238,18 +223,11 @@ def draw_tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[
 
 def _key(draw: ImageDraw, right: float) -> float:
     """Explain the lines, at the right under the title; gives its left end."""
-    font = font_of(13)
-    x = right
-    for text, colour, dashed in (
-        ("object", INK, True),
-        ("human", INK, False),
-        ("prediction", ORANGE, None),
-        ("ground truth", BLUE, None),
     ):
         x -= font.getlength(text)
         draw.text((x, 36), text, INK, font)
         x -= 36
-        for a, b in _dashes((x, 44), (x + 29, 44)) if dashed else [((x, 44), (x + 29, 44))]:
+        for a, b in _dashes((x, 44), (x + 29, 44)) if text == "object" else [((x, 44), (x + 29, 44))]:
             draw.line([a, b], colour, 5 if colour == BLUE else 2)
         x -= 16
     return x

@@ -124,8 +124,7 @@ def label(text: str, inches: float, lines: int = 3, *, bold: bool = False) -> st
 
 def in_font(text: str) -> str:
     """Text in one line, with a sign for what the font does not have."""
-    known = _characters()
-    return "".join(c if ord(c) in known else _UNKNOWN for c in printable(text, longest=1000))
+    return "".join(c if ord(c) in _characters() else _UNKNOWN for c in printable(text, longest=1000))
 
 
 def _wrapped(text: str, inches: float, *, bold: bool) -> list[str]:

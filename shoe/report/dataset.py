@@ -25,11 +25,7 @@ _TITLES = {
     "rare_classes": "  rare",
     "non_rare_classes": "  non-rare",
 }
-_COORDINATES = {
-    "continuous": "continuous",
-    "pixels_0": "pixel indices from 0",
-    "pixels_1": "pixel indices from 1",
-}
+_COORDINATES = {"continuous": "continuous", "pixels_0": "pixel indices from 0", "pixels_1": "pixel indices from 1"}
 _LONGEST = 1000
 
 
@@ -55,10 +51,8 @@ def print_summary(title: str, facts: Mapping[str, Any], to: Console) -> None:
 def print_statistics(counts: Mapping[str, Sequence[Mapping[str, Any]]], to: Console) -> None:
     """Print what :func:`shoe.benchmarks.summary.statistics` counts, a table each of objects, verbs and classes."""
     for kind in ("objects", "verbs", "classes"):
-        rows = [
-            (row["name"], row["triplets"], row["images"], "rare" if row.get("rare") else "") for row in counts[kind]
-        ]
         header = [kind, "triplets", "images", *([""] if kind == "classes" else [])]
+        rows = [(r["name"], r["triplets"], r["images"], "rare" if r.get("rare") else "") for r in counts[kind]]
         _print_table(header, [row[: len(header)] for row in rows], to)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -73,18 +73,25 @@ def print_ablation(ablation: Ablation, to: Console) -> None:
         say(to, f"human ratings: {len(ratings.values):,} pairs of {kind}, {ratings.lines:,} ratings")
     if len(similarity.raters) > 1:
         to.print(_correlation_table(ablation))
-    scores = ("SHOE-mAP", "SHOE-mF1") if ablation.report else ()
+    scores: dict[str, Callable[[Subset], float | None]] = {}
+    if ablation.report:
+        scores = {"SHOE-mAP": lambda subset: subset.map, "SHOE-mF1": lambda subset: subset.mf1}
+
+    def rated_and_scores(subset: Subset) -> list[str]:
+        return [*map(count, subset.rated.values()), *(percent(figure(subset)) for figure in scores.values())]
+
+    def agreement(subset: Subset) -> list[str]:
+        found = subset.human[kind]
+        return [percent(found.agreement), fixed(found.pearson), fixed(found.spearman), count(found.pairs)]
+
     columns = (*(f"{part}s rated" for part in similarity.tables), *scores)
-    to.print(_table_of_subsets(ablation, "raters", columns, _rated_and_scores))
+    to.print(_table_of_subsets(ablation, "raters", columns, rated_and_scores))
     for kind, people in ablation.human.items():
         columns = ("agreement %", "Pearson", "Spearman", f"on pairs, of {len(people.values):,}")
-        to.print(_table_of_subsets(ablation, f"people on {kind} beside", columns, _agreement_cells(kind)))
+        to.print(_table_of_subsets(ablation, f"people on {kind} beside", columns, agreement))
     if more > 0:
         say(to, f"{more:,} more subsets: --json -")
-    figures: dict[str, Callable[[Subset], float | None]] = {}
-    if ablation.report:
-        figures = {"SHOE-mAP": lambda subset: subset.map, "SHOE-mF1": lambda subset: subset.mf1}
-    figures |= {f"agreement, {kind}": _agreement_with(kind) for kind in ablation.human}
+    figures = scores | {f"agreement, {kind}": _agreement_with(kind) for kind in ablation.human}
     if figures:
         rows = (
             (str(size), count(subsets), *(_mean(ablation.spread(figure, size)) for figure in figures.values()))
@@ -115,7 +122,7 @@ def _correlation_table(ablation: Ablation) -> Table:
 
 
 def _table_of_subsets(
-    ablation: Ablation, title: str, columns: tuple[str, ...], cells: Callable[[Subset], tuple[str, ...]]
+    ablation: Ablation, title: str, columns: tuple[str, ...], cells: Callable[[Subset], Iterable[str]]
 ) -> Table:
     """A row for each subset; of very many for the smallest, and for the whole map."""
     subsets, raters = ablation.subsets, ablation.similarity.raters
@@ -123,27 +130,13 @@ def _table_of_subsets(
     made.columns[1].no_wrap = False
     for subset in subsets if len(subsets) <= _MOST_ROWS else [*subsets[: _MOST_ROWS - 1], subsets[-1]]:
         names = words(" + ".join(raters[column].name for column in subset.raters), longest=300)
-        made.add_row(str(len(subset.raters)), names, *cells(subset)[: len(columns)])
+        made.add_row(str(len(subset.raters)), names, *cells(subset))
     return made
 
 
-def _rated_and_scores(subset: Subset) -> tuple[str, ...]:
-    return (*map(count, subset.rated.values()), percent(subset.map), percent(subset.mf1))
-
-
-def _agreement_cells(kind: HumanKind) -> Callable[[Subset], tuple[str, ...]]:
-    def cells(subset: Subset) -> tuple[str, ...]:
-        found = subset.human[kind]
-        return percent(found.agreement), fixed(found.pearson), fixed(found.spearman), count(found.pairs)
-
-    return cells
-
-
 def _mean(spread: SubsetSpread | None) -> str:
-    if spread is None:
-        return "–"
-    deviation = spread.standard_deviation
-    return percent(spread.mean) + ("" if deviation is None else f" ± {100 * deviation:.2f}")
+    deviation = spread.standard_deviation if spread else None
+    return percent(spread.mean if spread else None) + ("" if deviation is None else f" ± {100 * deviation:.2f}")
 
 
 def _range(spread: SubsetSpread) -> str:

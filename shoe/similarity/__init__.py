@@ -68,11 +68,7 @@ def load_similarity(name_or_folder: str | Path, ensemble: str = "mean") -> Simil
         return WordNetSimilarity(name_or_folder)
     if not is_map(name_or_folder):
         raise unknown_name("similarity", str(name_or_folder), [*MEASURES, *shipped_maps()])
-    if name_or_folder in shipped_maps():
-        return _shipped_map(str(name_or_folder), ensemble)
-    return SimilarityMap.load(name_or_folder, ensemble)
+    return (_load_once if name_or_folder in shipped_maps() else SimilarityMap.load)(name_or_folder, ensemble)
 
 
-@cache
-def _shipped_map(name: str, ensemble: str) -> SimilarityMap:
-    return SimilarityMap.load(name, ensemble)
+_load_once = cache(SimilarityMap.load)

@@ -62,14 +62,10 @@ def _mean(ratings: Ratings) -> Floats:
 
 
 def _median(ratings: Ratings) -> Floats:
-    ordered = np.sort(ratings, axis=1)
-    missing = (ratings == MISSING).sum(axis=1)
-    present = np.maximum(ratings.shape[1] - missing, 1)
-    rows = np.arange(len(ratings))
-    last = ratings.shape[1] - 1
-    low = ordered[rows, np.minimum(missing + (present - 1) // 2, last)].astype(np.float64)
-    high = ordered[rows, np.minimum(missing + present // 2, last)]
-    median: Floats = (low + high) / 2
+    missing, rows = ratings == MISSING, np.arange(len(ratings))
+    ordered = np.sort(np.where(missing, HIGHEST + 1, ratings), axis=1)
+    present = np.maximum((~missing).sum(axis=1), 1)
+    median: Floats = (ordered[rows, (present - 1) // 2] + ordered[rows, present // 2]) / 2
     return median
 
 

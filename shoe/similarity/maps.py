@@ -74,8 +74,7 @@ class SimilarityMap(Similarity):
         """Load a shipped map by name, or any map by its folder.
 
         Args:
-            name_or_folder: "hico-det", or a folder that holds map.json. A shipped name comes first: a folder of the
-                same name in the working directory is "./hico-det".
+            name_or_folder: "hico-det", or a folder that holds map.json; "./hico-det" is a folder of a shipped name.
             ensemble: how to combine raters; what map.json says if absent.
 
         Raises:
@@ -87,7 +86,11 @@ class SimilarityMap(Similarity):
         is_shipped = name_or_folder in shipped_maps()
         folder = shipped("similarity_maps") / name_or_folder if is_shipped else Path(name_or_folder)
         header, about = _read_about(folder / ABOUT)
-        raters = [_rater(rater) for rater in about["raters"]]
+        known = _RaterEntry.__struct_fields__
+        raters = [
+            Rater(rater.name, rater.model, rater.note, {key: entry[key] for key in entry if key not in known})
+            for rater, entry in zip(header.raters, about["raters"], strict=True)
+        ]
         files = {"verb": header.verbs, "object": header.objects}
         read = {
             part: read_table(folder / file, [rater.name for rater in raters], files[part].sha256)
@@ -149,19 +152,12 @@ class SimilarityMap(Similarity):
         Args:
             columns: indices of the raters, in the order that they are to have.
         """
-        raters = tuple(self.raters[column] for column in columns)
+        raters, tables, digests = tuple(self.raters[column] for column in columns), {}, {}
         kept = "\n".join(rater.name for rater in raters)
-        return replace(
-            self,
-            raters=raters,
-            tables={
-                part: replace(table, ratings=np.ascontiguousarray(table.ratings[:, list(columns)]))
-                for part, table in self.tables.items()
-            },
-            digests={
-                part: hashlib.sha256(f"{digest}\n{kept}".encode()).hexdigest() for part, digest in self.digests.items()
-            },
-        )
+        for part, table in self.tables.items():
+            tables[part] = replace(table, ratings=np.ascontiguousarray(table.ratings[:, list(columns)]))
+            digests[part] = hashlib.sha256(f"{self.digests[part]}\n{kept}".encode()).hexdigest()
+        return replace(self, raters=raters, tables=tables, digests=digests)
 
 
 @cache
@@ -175,16 +171,12 @@ def is_map(name_or_folder: str | Path) -> bool:
     return name_or_folder in shipped_maps() or os.path.isfile(Path(name_or_folder) / ABOUT)
 
 
-def _meant(expected: str) -> Meta:
-    return Meta(extra={"expected": expected})
-
-
-def _named(expected: str) -> Meta:
-    return Meta(min_length=1, extra={"expected": expected})
+def _meant(expected: str, least: int | None = None, **more: str) -> Meta:
+    return Meta(min_length=least, extra={"expected": expected, **more})
 
 
 _RATERS = "one or more raters, each with a name of its own and a model"
-_Name = Annotated[str, _named("a name")]
+_Name = Annotated[str, _meant("a name", 1)]
 
 
 class _Table(msgspec.Struct, frozen=True):
@@ -193,7 +185,7 @@ class _Table(msgspec.Struct, frozen=True):
 
 class _RaterEntry(msgspec.Struct, frozen=True):
     name: _Name
-    model: Annotated[str, _named("who or what is behind the rater")]
+    model: Annotated[str, _meant("who or what is behind the rater", 1)]
     note: str = ""
 
 
@@ -202,10 +194,10 @@ class _Header(msgspec.Struct, frozen=True):
 
     version: Annotated[Literal[1], _meant(f"{VERSION}, the version that this shoe reads")]
     name: _Name
-    dataset: Annotated[str, _named("a dataset's name")]
+    dataset: Annotated[str, _meant("a dataset's name", 1)]
     scale: Annotated[tuple[Literal[0], Literal[4]], _meant(f"[0, {HIGHEST}]")]
-    ensemble: Annotated[str, _named("an ensemble's name")]
-    raters: Annotated[list[_RaterEntry], Meta(min_length=1, extra={"expected": _RATERS, "item": "rater"})]
+    ensemble: Annotated[str, _meant("an ensemble's name", 1)]
+    raters: Annotated[list[_RaterEntry], _meant(_RATERS, 1, item="rater")]
     verbs: _Table
     objects: _Table
     format: Any = ""
@@ -235,9 +227,3 @@ def _read_about(path: Path) -> tuple[_Header, dict[str, Any]]:
         if names.count(name) > 1:
             raise InputError(path, field="raters", found=f"{quote(name)} twice", expected="a name of its own for each")
     return header, about
-
-
-def _rater(entry: dict[str, Any]) -> Rater:
-    known = ("name", "model", "note")
-    details = {name: value for name, value in entry.items() if name not in known}
-    return Rater(entry["name"], entry["model"], entry.get("note", ""), details)

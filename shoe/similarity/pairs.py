@@ -28,7 +28,6 @@ from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
 _NAMES = ("class_synset", "synset")
 _TAB, _NEWLINE, _ZERO, _LAST = (ord(character) for character in "\t\n0~")
-_DIGITS_AT_ONCE = 12
 _STRIDE = 32
 _RATINGS = {"": MISSING} | {str(rating): rating for rating in range(HIGHEST + 1)}
 
@@ -155,22 +154,10 @@ def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> 
 def format_table(pairs: RatedPairs, raters: Sequence[str]) -> bytes:
     """Write pairs that are sorted by name as a table; R raters."""
     # The text of each distinct sense and of each distinct row of ratings is made once.
-    first, row = _distinct_rows(pairs.ratings)
-    distinct = pairs.ratings[first].tolist()
-    texts = ["".join(f"\t{'' if rating == MISSING else rating}" for rating in ratings) + "\n" for ratings in distinct]
-    columns = (names_of(pairs.class_sense), names_of(pairs.sense), row.tolist())
-    return _header(raters) + "".join(f"{a}\t{b}{texts[r]}" for a, b, r in zip(*columns, strict=True)).encode()
-
-
-def _distinct_rows(ratings: Ratings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number the rows of ratings by their content: where each number occurs first, and (m,) the numbers."""
-    number = np.zeros(len(ratings), np.int64)
-    for index, column in enumerate(ratings.T):
-        if index % _DIGITS_AT_ONCE == 0:  # before a number outgrows its 64 bits
-            _, number = np.unique(number, return_inverse=True)
-        number = number * (HIGHEST + 2) + column - MISSING
-    _, first, number = np.unique(number, return_index=True, return_inverse=True)
-    return first, number
+    rows = list(map(tuple, pairs.ratings.tolist()))
+    texts = {row: "".join(f"\t{'' if rating == MISSING else rating}" for rating in row) + "\n" for row in set(rows)}
+    columns = (names_of(pairs.class_sense), names_of(pairs.sense), rows)
+    return _header(raters) + "".join(f"{a}\t{b}{texts[row]}" for a, b, row in zip(*columns, strict=True)).encode()
 
 
 def parse_table(text: bytes, source: Path, raters: Sequence[str] | None) -> RatedPairs:

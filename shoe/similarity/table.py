@@ -179,17 +179,14 @@ def similarity_table(
     Returns:
         The table, rows and columns in the order given.
     """
-    resolved = [[c.synset for c in resolve(word, part, options.object_words).candidates] for word in words]
-    synsets = np.array(sorted({s for senses in resolved for s in senses}), np.int32)
-    index = np.searchsorted(synsets, np.array([s for senses in resolved for s in senses], np.int32))
-    counts = np.array([len(senses) for senses in resolved], np.int64)
-    first = np.cumsum(counts) - counts
+    synsets, index, first, counts = word_senses(part, words, options)
     unresolved = counts == 0
 
     value, rated = _pair_values(similarity, part, class_senses, synsets, options)
     if options.sense == "one":
         overall = np.minimum(value, 1).max(axis=1, initial=_UNRATED)[index]
-        first = first + _leading(overall, first, counts)
+        bounds = zip(first.tolist(), (first + counts).tolist(), strict=True)
+        first = np.array([a + int(overall[a:b].argmax()) if a < b else a for a, b in bounds], np.int64)
     if options.sense != "max":
         counts = np.minimum(counts, 1)
     best, chosen = _best(value, index, first, counts)
@@ -208,12 +205,30 @@ def similarity_table(
     same_only = same & (basis != Basis.IDENTICAL)
     for cells, fixed, reason in ((ruled_out, 0, Basis.ZERO), (same_only, 1, Basis.SAME_WORD)):
         values[cells], basis[cells], picked[cells] = fixed, reason, -1
-    return SimilarityTable(
-        values=np.ascontiguousarray(values.T),
-        basis=np.ascontiguousarray(basis.T),
-        sense=np.ascontiguousarray(picked.T),
-        unresolved=tuple(words[w] for w in np.flatnonzero(unresolved & ~not_interacting).tolist()),
-    )
+    without = tuple(words[w] for w in np.flatnonzero(unresolved & ~not_interacting).tolist())
+    return SimilarityTable(*map(np.ascontiguousarray, (values.T, basis.T, picked.T)), without)
+
+
+def word_senses(
+    part: Part, words: Sequence[str], options: SemanticOptions, most: int | None = None
+) -> tuple[Ints, Indices, Indices, Indices]:
+    """Resolve W words.
+
+    Args:
+        part: "verb" or "object".
+        words: as predicted.
+        options: what a word of several parts becomes.
+        most: how many senses of each word; all if absent.
+
+    Returns:
+        (S,) ids of all their senses, ascending; indices into these of each word's senses, word after word in the order
+        of preference; (W,) where a word's indices begin, and (W,) how many there are.
+    """
+    resolved = [[c.synset for c in resolve(word, part, options.object_words).candidates[:most]] for word in words]
+    senses = np.array([sense for of_word in resolved for sense in of_word], np.int32)
+    synsets, index = np.unique(senses, return_inverse=True)
+    counts = np.array([len(of_word) for of_word in resolved], np.int64)
+    return synsets, index, np.cumsum(counts) - counts, counts
 
 
 def _pair_values(
@@ -249,13 +264,6 @@ def _best(value: Floats, index: Indices, first: Indices, counts: Indices) -> tup
         np.copyto(leading, rows[:, None], where=better)
     back = np.argsort(order)
     return best[back], chosen[back]
-
-
-def _leading(overall: Floats, first: Indices, counts: Indices) -> Indices:
-    """(W,) index of the highest value among each word's senses, the first of ties; 0 for a word that has none."""
-    return np.array(
-        [int(overall[start : start + n].argmax()) if n else 0 for start, n in zip(first, counts, strict=True)], np.int64
-    )
 
 
 def _rules(part: Part, class_senses: Ints, class_words: Sequence[str], words: Sequence[str]) -> tuple[Mask, Mask, Mask]:

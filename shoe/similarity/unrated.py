@@ -1,8 +1,6 @@
 """The pairs of senses that a map leaves unrated: which they are, and what the map would say if they were rated.
 
-Ratings that exist stay, a sense is always 1 to itself, and a word without a sense has no pairs. Every unrated pair of a
-class's sense is given one value, or a cautious one: all of them 0 and all of them 1 are the lowest and the highest that
-ratings could make of the map; anything else lies between these, pair by pair.
+All of them at 0 and all of them at 1 are the lowest and the highest that ratings could make of the map.
 """
 
 from __future__ import annotations
@@ -15,9 +13,8 @@ import numpy as np
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.ragged import expand
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.resolve import resolve
 from shoe.protocols.options import SemanticOptions
-from shoe.similarity.table import Similarity
+from shoe.similarity.table import Similarity, word_senses
 from shoe.similarity.wordnet import wordnet_values
 
 BINS = 10
@@ -52,21 +49,9 @@ class Lookups:
         cls, similarity: Similarity, part: Part, class_senses: Ints, words: Sequence[str], options: SemanticOptions
     ) -> Lookups:
         """List what a table looks up; the arguments are those of :func:`shoe.similarity.similarity_table`."""
-        most = 1 if options.sense == "first" else None
-        resolved = [[c.synset for c in resolve(word, part, options.object_words).candidates[:most]] for word in words]
-        synsets = np.array(sorted({s for senses in resolved for s in senses}), np.int32)
-        count = np.array([len(senses) for senses in resolved], np.int64)
-        unrated = np.isnan(similarity.values(part, class_senses, synsets))
-        unrated[class_senses < 0] = False
-        return cls(
-            part=part,
-            class_senses=class_senses,
-            synsets=synsets,
-            senses=np.searchsorted(synsets, np.array([s for senses in resolved for s in senses], np.int32)),
-            first=np.cumsum(count) - count,
-            count=count,
-            unrated=unrated,
-        )
+        synsets, senses, first, count = word_senses(part, words, options, 1 if options.sense == "first" else None)
+        unrated = np.isnan(similarity.values(part, class_senses, synsets)) & (class_senses >= 0)[:, None]
+        return cls(part, class_senses, synsets, senses, first, count, unrated)
 
     def pairs(self, row: Indices, word: Indices) -> tuple[Indices, Indices, Indices]:
         """The unrated pairs of some cells.

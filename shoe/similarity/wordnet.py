@@ -1,16 +1,11 @@
-"""Similarities that need no rater: they come from WordNet's hypernym graph alone.
-
-They are computed, not shipped: a table of one value per pair of senses would be a copy of WordNet, and far larger than
-it. They show what LLM ratings add, and fill in for pairs that a map does not rate.
+"""Similarities that need no rater: they are computed from WordNet's hypernym graph alone.
 
 ``path`` and ``wup`` equal ``path_similarity`` and ``wup_similarity`` of nltk 3.10 (with its simulated root for verbs),
-except that a sense is always 1 to itself: nltk's wup is not, for some senses that have hypernym paths of different
-lengths.
+except that a sense is always 1 to itself: nltk's wup is not, where hypernym paths differ in length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
@@ -84,29 +79,21 @@ def _wup(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
         preferred = (meeting_depth[cells] < depth) | (
             (classes[below] == ancestor)[:, None] & (meeting_depth[cells] == depth)
         )
-        around = _around(up[:, below], ancestor, ancestors)[:, None] + _around(
-            up_others[:, below_others], ancestor, ancestors
+        # Steps of the shortest way from senses to the ancestor; past it and back down, where that is shorter.
+        above = _distances(ancestor)
+        rows, back = [ancestors[synset] for synset in above], np.array(list(above.values()), np.int32)[:, None]
+        around = (up[rows][:, below] + back).min(axis=0)[:, None] + (up_others[rows][:, below_others] + back).min(
+            axis=0
         )
         similarity[cells] = np.where(preferred, 2 * longest / (around + 2 * longest), similarity[cells])
         meeting_depth[cells] = np.where(preferred, depth, meeting_depth[cells])
     return similarity
 
 
-def _around(up: Steps, ancestor: int, ancestors: dict[int, int]) -> Steps:
-    """Steps of the shortest way from senses to their ancestor; past it and back down, where that is shorter."""
-    above = _distances(ancestor)
-    rows = [ancestors[synset] for synset in above]
-    shortest: Steps = (up[rows] + np.array(list(above.values()), np.int32)[:, None]).min(axis=0)
-    return shortest
-
-
 def _ancestors(synsets: Ints) -> dict[int, int]:
     """All senses above some senses, and themselves: {sense: row}."""
-    found: dict[int, int] = {}
-    for synset in synsets.tolist():
-        for ancestor in _distances(synset):
-            found.setdefault(ancestor, len(found))
-    return found
+    above = dict.fromkeys(ancestor for synset in synsets.tolist() for ancestor in _distances(synset))
+    return {ancestor: row for row, ancestor in enumerate(above)}
 
 
 def _steps(synsets: Ints, ancestors: dict[int, int]) -> Steps:
@@ -137,14 +124,9 @@ def _distances(synset: int) -> dict[int, int]:
 
 @cache
 def _max_depth(synset: int) -> int:
-    return 1 + max(map(_max_depth, _hypernyms(synset)), default=-1)
+    return 1 + max(map(_max_depth, lexicon().hypernyms(synset).tolist()), default=-1)
 
 
 @cache
 def _min_depth(synset: int) -> int:
-    return 1 + min(map(_min_depth, _hypernyms(synset)), default=-1)
-
-
-def _hypernyms(synset: int) -> Iterable[int]:
-    hypernyms: list[int] = lexicon().hypernyms(synset).tolist()
-    return hypernyms
+    return 1 + min(map(_min_depth, lexicon().hypernyms(synset).tolist()), default=-1)

@@ -85,12 +85,12 @@ def test_forms_that_english_inflects_otherwise_are_no_forms() -> None:
 
 @pytest.mark.parametrize("word", ["no interaction", "no_interaction", "No-Interaction", "nointeraction"])
 def test_no_interaction_means_nothing(word: str) -> None:
-    assert not resolve(word, "verb").resolved
+    assert not resolve(word, "verb").candidates
 
 
 def test_a_negated_verb_means_nothing() -> None:
-    assert not resolve("not riding", "verb").resolved
-    assert not resolve("isn't holding", "verb").resolved
+    assert not resolve("not riding", "verb").candidates
+    assert not resolve("isn't holding", "verb").candidates
 
 
 @pytest.mark.parametrize(("word", "lemma"), pairs(OBJECTS))
@@ -181,4 +181,4 @@ def test_any_text_is_resolved_or_not(text: str) -> None:
 
 
 def test_a_very_long_word_is_no_word() -> None:
-    assert not resolve("dog " * 250_000, "object").resolved
+    assert not resolve("dog " * 250_000, "object").candidates

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from shoe.maps.agreement import closeness, pearson, quadratic_weighted_kappa, rater_agreements, spearman
+from shoe.maps.agreement import pearson, quadratic_weighted_kappa, rater_agreements, spearman
 
 _ratings = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30)
 
@@ -59,11 +59,6 @@ def test_correlations_are_scipys(pairs: list[tuple[int, int]]) -> None:
     else:
         assert pearson(a, b) == pytest.approx(stats.pearsonr(a, b).statistic, abs=1e-12)
         assert spearman(a, b) == pytest.approx(stats.spearmanr(a, b).statistic, abs=1e-12)
-
-
-def test_closeness() -> None:
-    assert closeness(np.array([0.5, 1.0]), np.array([0.25, 1.0])) == 0.875
-    assert closeness(np.zeros(0), np.zeros(0)) is None
 
 
 def test_raters_are_compared_where_both_rated() -> None:
