@@ -12,7 +12,7 @@ import numpy as np
 from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.maps.agreement import RaterAgreement, rater_agreements
-from shoe.maps.effect import semantic_of, under
+from shoe.maps.diff import semantic_of, under
 from shoe.maps.human import HumanAgreement, HumanKind, HumanRatings, compare_people
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap

@@ -114,7 +114,7 @@ def compare_people(human: HumanRatings, similarity: SimilarityMap, columns: Sequ
         of_parts.append(values)
     values = of_parts[0]
     if human.kind == "interactions":
-        values = combine(*of_parts, SemanticOptions().combine, SemanticOptions().weight)
+        values = combine(values, of_parts[1], SemanticOptions().combine, SemanticOptions().weight)
     known = ~np.isnan(values)
     ours, theirs = values[known], human.values[known]
     # The share of agreement of protocols, A29.

@@ -99,7 +99,14 @@ def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
     first = SimilarityMap.load(names[0])
     sources = [_source_of(first)]
     for name in names[1:]:
-        source = _read_any(name, first)
+        if not is_map(name) and Path(name).is_file():
+            source = read_source(Path(name))
+        else:
+            similarity = SimilarityMap.load(name)
+            source = _source_of(similarity)
+            if similarity.dataset != first.dataset:
+                expected = f"{quote(first.dataset)}, as of {first.name}"
+                raise InputError(name, field="dataset", found=quote(similarity.dataset), expected=expected)
         for other in sources:
             for rater in sorted({rater.name for rater in source.raters} & {rater.name for rater in other.raters}):
                 expected = f"another name, as {other.name} has a rater of that name"
@@ -180,16 +187,14 @@ def side_by_side(sources: Sequence[RatingSource]) -> tuple[list[Rater], dict[Par
     named: dict[str, Rater] = {}
     for rater in (rater for source in sources for rater in source.raters):
         named.setdefault(rater.name, rater)
-    raters, column = list(named.values()), {name: index for index, name in enumerate(named)}
-    return raters, {part: _joined(sources, part, raters, column) for part in POS}
+    column = {name: index for index, name in enumerate(named)}
+    return list(named.values()), {part: _joined(sources, part, column) for part in POS}
 
 
-def _joined(
-    sources: Sequence[RatingSource], part: Part, raters: Sequence[Rater], column: Mapping[str, int]
-) -> RatedPairs:
+def _joined(sources: Sequence[RatingSource], part: Part, column: Mapping[str, int]) -> RatedPairs:
     keys = np.unique(np.concatenate([source.pairs[part].keys for source in sources]))
     class_sense, sense = (senses.astype(np.int32) for senses in np.divmod(keys, len(lexicon())))
-    ratings = np.full((len(keys), len(raters)), MISSING, np.int8)
+    ratings = np.full((len(keys), len(column)), MISSING, np.int8)
     for source in sources:
         given = source.pairs[part]
         rows = np.searchsorted(keys, given.keys)
@@ -206,16 +211,6 @@ def _joined(
                 )
             of_rater[rows] = np.maximum(of_rater[rows], new)
     return RatedPairs(class_sense, sense, ratings).by_name()
-
-
-def _read_any(name: str, first: SimilarityMap) -> RatingSource:
-    if not is_map(name) and Path(name).is_file():
-        return read_source(Path(name))
-    other = SimilarityMap.load(name)
-    if other.dataset != first.dataset:
-        expected = f"{quote(first.dataset)}, as of {first.name}"
-        raise InputError(name, field="dataset", found=quote(other.dataset), expected=expected)
-    return _source_of(other)
 
 
 def _source_of(similarity: SimilarityMap) -> RatingSource:

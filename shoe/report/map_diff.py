@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from shoe.lexicon.expressions import Part
-from shoe.maps.diff import PartDiff, lemmas_of
-from shoe.maps.effect import class_moves, semantic_of
+from shoe.maps.diff import PartDiff, class_moves, lemmas_of, semantic_of
 from shoe.report.map_info import heading
 from shoe.report.notes import percent
 from shoe.report.text import count, fixed, present, say, table, words

@@ -114,21 +114,14 @@ def _rater_table(info: MapInfo) -> Table:
 
 
 def _agreement_table(info: MapInfo) -> Table:
-    raters = info.similarity.raters
-    rows = (
-        (
-            words(raters[found.first].name),
-            words(raters[found.second].name),
-            f"{part}s",
-            count(found.pairs),
-            fixed(None if found.exact is None else 100 * found.exact, 1),
-            fixed(found.pearson),
-            fixed(found.kappa),
-        )
-        for part, of_part in info.parts.items()
-        for found in of_part.agreements
-    )
-    return table("raters", "", "part", "both rated", "equal %", "Pearson", "kappa (quadratic)", names=3, rows=rows)
+    made = table("raters", "", "part", "both rated", "equal %", "Pearson", "kappa (quadratic)", names=3)
+    names = [rater.name for rater in info.similarity.raters]
+    for part, of_part in info.parts.items():
+        for found in of_part.agreements:
+            equal = fixed(None if found.exact is None else 100 * found.exact, 1)
+            figures = (count(found.pairs), equal, fixed(found.pearson), fixed(found.kappa))
+            made.add_row(words(names[found.first]), words(names[found.second]), f"{part}s", *figures)
+    return made
 
 
 def _coverage_table(info: MapInfo) -> Table:

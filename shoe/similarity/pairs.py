@@ -91,8 +91,8 @@ class RatedPairs:
     def classes(self) -> dict[int, slice]:
         """The rows of each class's sense, in order; for pairs that are sorted by name."""
         starts = np.flatnonzero(first_of_each(self.class_sense)).tolist()
-        senses, ends = self.class_sense[starts].tolist(), [*starts[1:], len(self)][: len(starts)]
-        return {sense: slice(start, end) for sense, start, end in zip(senses, starts, ends, strict=True)}
+        bounds = map(slice, starts, [*starts[1:], len(self)])
+        return dict(zip(self.class_sense[starts].tolist(), bounds, strict=True))
 
     @cached_property
     def _order(self) -> Indices:
@@ -255,9 +255,7 @@ def _class_senses(text: bytes, starts: Indices, ends: Indices) -> Ints:
     """(m,) senses of the classes of sorted rows: where two rows are of one class, so are all rows between them."""
     marks = np.append(np.arange(0, len(starts), _STRIDE), len(starts) - 1)[: len(starts)]
     at_marks = ids_in(text, starts[marks], ends[marks])
-    senses = np.repeat(at_marks[:-1], np.diff(marks))
-    senses = np.append(senses, at_marks[-1:])
-    between = np.repeat(at_marks[:-1] != at_marks[1:], np.diff(marks))
-    rows = np.flatnonzero(between)
+    senses = np.append(np.repeat(at_marks[:-1], np.diff(marks)), at_marks[-1:])
+    rows = np.flatnonzero(np.repeat(at_marks[:-1] != at_marks[1:], np.diff(marks)))
     senses[rows] = ids_in(text, starts[rows], ends[rows])
     return senses

@@ -192,21 +192,28 @@ def similarity_table(
     best, chosen = _best(value, index, first, counts)
 
     basis = np.full(best.shape, Basis.UNRATED, np.uint8)
-    of_word, of_class = np.nonzero(chosen >= 0)
-    supported = rated[chosen[of_word, of_class], of_class]
-    basis[of_word[supported], of_class[supported]] = Basis.RATED
+    word, of = np.nonzero(chosen >= 0)
+    supported = rated[chosen[word, of], of]
+    basis[word[supported], of[supported]] = Basis.RATED
     basis[(basis == Basis.RATED) & (best == 0)] = Basis.ZERO
     basis[best == _IDENTICAL] = Basis.IDENTICAL
     basis[unresolved] = Basis.UNRESOLVED
     values = np.clip(best, 0, 1)
     picked = np.append(synsets, -1).astype(np.int32)[chosen]
 
-    same, ruled_out, not_interacting = _rules(part, class_senses, class_words, words)
+    # What needs no rating: the class's own word, and no_interaction, which is different from all else.
+    label = {word: number for number, word in enumerate(dict.fromkeys([*class_words, NO_INTERACTION]))}
+    of_word = match_labels(words, list(label), part)
+    same = of_word[:, None] == np.array([label[word] for word in class_words], np.int32)
+    not_interacting = of_word == label[NO_INTERACTION]
+    ruled_out = (not_interacting[:, None] | (class_senses < 0)) & ~same
     same_only = same & (basis != Basis.IDENTICAL)
     for cells, fixed, reason in ((ruled_out, 0, Basis.ZERO), (same_only, 1, Basis.SAME_WORD)):
         values[cells], basis[cells], picked[cells] = fixed, reason, -1
     without = tuple(words[w] for w in np.flatnonzero(unresolved & ~not_interacting).tolist())
-    return SimilarityTable(*map(np.ascontiguousarray, (values.T, basis.T, picked.T)), without)
+    return SimilarityTable(
+        np.ascontiguousarray(values.T), np.ascontiguousarray(basis.T), np.ascontiguousarray(picked.T), without
+    )
 
 
 def word_senses(
@@ -264,19 +271,3 @@ def _best(value: Floats, index: Indices, first: Indices, counts: Indices) -> tup
         np.copyto(leading, rows[:, None], where=better)
     back = np.argsort(order)
     return best[back], chosen[back]
-
-
-def _rules(part: Part, class_senses: Ints, class_words: Sequence[str], words: Sequence[str]) -> tuple[Mask, Mask, Mask]:
-    """What needs no rating.
-
-    Returns:
-        (W, C) whether the word is the class's word; (W, C) whether they are different because one of them is
-        no_interaction and the other is not; (W,) whether the word is no_interaction.
-    """
-    labels = list(dict.fromkeys([*class_words, NO_INTERACTION]))
-    label = {word: number for number, word in enumerate(labels)}
-    of_class = np.array([label[word] for word in class_words], np.int32)
-    of_word = match_labels(words, labels, part)
-    same = of_word[:, None] == of_class
-    not_interacting = of_word == label[NO_INTERACTION]
-    return same, (not_interacting[:, None] | (class_senses < 0)) & ~same, not_interacting

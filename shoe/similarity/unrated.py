@@ -81,10 +81,9 @@ class Lookups:
 class Imputed(Similarity):
     """A map whose unrated pairs have an imputed value.
 
-    Without a value of their own, they get one that few of them will exceed. Of the pairs that are looked up together,
-    those that WordNet's Wu-Palmer measure finds about as similar (by tenths) are a bin; imputed is what 95 % of a bin's
-    ratings do not exceed, and no less than in a bin below. It is as good as the ratings that it is drawn from: a
-    measured expectation, not a bound.
+    The cautious value is one that few of them will exceed. Of the pairs that are looked up together, those that Wu and
+    Palmer's measure finds about as similar (by tenths) are a bin; imputed is what 95 % of a bin's ratings do not
+    exceed, and no less than in a bin below: a measured expectation, not a bound.
 
     Attributes:
         source: a map.

@@ -9,7 +9,7 @@ import pytest
 from shoe.core.errors import OptionError
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.maps.ablate import ablate, spread_of, subsets_of
-from shoe.maps.effect import scored, semantic_of
+from shoe.maps.diff import scored, semantic_of
 from shoe.maps.human import read_human_ratings
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import content, made

@@ -9,8 +9,16 @@ from typing import Any
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.maps.diff import ValueDifference, compare, glosses_of, lemmas_of
-from shoe.maps.effect import class_moves, scored, semantic_of, under
+from shoe.maps.diff import (
+    ValueDifference,
+    class_moves,
+    compare,
+    glosses_of,
+    lemmas_of,
+    scored,
+    semantic_of,
+    under,
+)
 from shoe.similarity import SimilarityMap
 from tests.maps.samples import made
 

@@ -122,8 +122,7 @@ def diff(
     what cannot be measured is left out.
     """
     from shoe.core.errors import MissingExtraError
-    from shoe.maps.diff import compare, glosses_of
-    from shoe.maps.effect import under
+    from shoe.maps.diff import compare, glosses_of, under
     from shoe.report.map_diff import diff_dict, print_diff
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
@@ -232,7 +231,7 @@ def evaluated(predictions: Path | None, ground_truth: Path | None, map_name: str
     """
     from shoe.core.errors import OptionError
     from shoe.evidence.facts import box_check
-    from shoe.maps.effect import scored
+    from shoe.maps.diff import scored
 
     if predictions is None and ground_truth is None:
         return None
