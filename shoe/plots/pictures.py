@@ -204,6 +204,8 @@ def draw_tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[
     font = font_of(12, bold=True)
     text = cut(text, font, WIDTH // 2)
     width, height = font.getlength(text) + 6, 17.0
+    rows, columns = (box.top - height, box.top, box.bottom, box.bottom - height), (box.left, box.right - width)
+    corners = [(x, y) for y in rows for x in columns]
     anywhere = [(float(x), float(y)) for y in range(0, HEIGHT - 16, 6) for x in range(0, WIDTH, 12)]
     anywhere.sort(key=lambda at: abs(at[0] - box.left) + abs(at[1] - box.top))
     spots = [
@@ -223,7 +225,8 @@ def draw_tag(draw: ImageDraw, box: Box, text: str, colour: str, taken: Sequence[
 
 def _key(draw: ImageDraw, right: float) -> float:
     """Explain the lines, at the right under the title; gives its left end."""
-    ):
+    font, x = font_of(13), right
+    for text, colour in {"object": INK, "human": INK, "prediction": ORANGE, "ground truth": BLUE}.items():
         x -= font.getlength(text)
         draw.text((x, 36), text, INK, font)
         x -= 36
