@@ -154,8 +154,9 @@ def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> 
 def format_table(pairs: RatedPairs, raters: Sequence[str]) -> bytes:
     """Write pairs that are sorted by name as a table; R raters."""
     # The text of each distinct sense and of each distinct row of ratings is made once.
-    rows = list(map(tuple, pairs.ratings.tolist()))
-    texts = {row: "".join(f"\t{'' if rating == MISSING else rating}" for rating in row) + "\n" for row in set(rows)}
+    rows: list[bytes] = np.ascontiguousarray(pairs.ratings).view(f"V{len(raters)}")[:, 0].tolist()
+    distinct = {row: np.frombuffer(row, np.int8).tolist() for row in set(rows)}
+    texts = {row: "".join(f"\t{'' if r == MISSING else r}" for r in of) + "\n" for row, of in distinct.items()}
     columns = (names_of(pairs.class_sense), names_of(pairs.sense), rows)
     return _header(raters) + "".join(f"{a}\t{b}{texts[row]}" for a, b, row in zip(*columns, strict=True)).encode()
 
