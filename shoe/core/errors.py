@@ -46,6 +46,22 @@ class OptionError(ShoeError):
     """An option was given a value outside its range."""
 
 
+def check_kind(name: str, value: object, kind: type, source: str) -> None:
+    """Refuse an argument of another kind, as a path where a table is wanted.
+
+    Args:
+        name: of the argument.
+        value: what was given for it.
+        kind: what it has to be.
+        source: the call that gives one, for the message.
+
+    Raises:
+        OptionError: naming argument, kind found, and the call.
+    """
+    if not isinstance(value, kind):
+        raise OptionError(f"{name}: found {type(value).__name__}, expected {kind.__name__}, as {source} gives it")
+
+
 class MissingExtraError(ShoeError):
     """An optional dependency is missing; the message is the command that installs it."""
 

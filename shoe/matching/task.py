@@ -11,7 +11,7 @@ import numpy as np
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Indices, Ints
 from shoe.core.coordinates import CommonCoordinates
-from shoe.core.errors import InputError, quote
+from shoe.core.errors import InputError, check_kind, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.iou import Overlap, OverlapRule
 from shoe.core.ragged import expand, first_of_each
@@ -61,6 +61,15 @@ class Task:
     _compared: dict[tuple[CommonCoordinates, Overlap, bool], _Compared] = field(
         default_factory=dict, init=False, repr=False
     )
+
+    def __post_init__(self) -> None:
+        """Refuse paths, and the two swapped.
+
+        Raises:
+            OptionError: for an argument that is no table.
+        """
+        check_kind("predictions", self.predictions, Interactions, "shoe.read_predictions(FILE)")
+        check_kind("truth", self.truth, GroundTruth, "shoe.read_ground_truth(FILE)")
 
     @cached_property
     def truth_image(self) -> Ints:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shoe.core.coordinates import CommonCoordinates
-from shoe.core.errors import OptionError, unknown_name
+from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.iou import Overlap
 from shoe.protocols.options import STRICT_PREFIX, Interpolation, SemanticOptions, StrictOptions, Ties, changed
 
@@ -70,6 +70,9 @@ def choose(
     Raises:
         OptionError: for an unknown name or value, two semantic protocols, or a setting that no protocol asked for uses.
     """
+    for what, given, example in (("protocols", names, '["qpic"]'), ("options", assignments, '["tau=0.3"]')):
+        if isinstance(given, str) or not all(isinstance(one, str) for one in given):
+            raise OptionError(f"{what}: found {quote(given)}, expected a list of names, as {example}")
     names = [n for name in names for n in ([*strict, "shoe"] if name == "all" else [name])]
     for name in names:
         if name not in strict and name not in SEMANTIC:

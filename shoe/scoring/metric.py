@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from shoe.benchmarks.truth import GroundTruth
+from shoe.core.errors import check_kind
 from shoe.core.interactions import Interactions, concatenate
+from shoe.protocols.named import choose
 from shoe.scoring.score import Report, score
 
 
@@ -47,13 +49,25 @@ class Metric:
             similarity: name of a shipped map or baseline, or a map's folder.
             protocols: names of protocols; the benchmark's defaults if none.
             options: ``NAME=VALUE`` settings that change the protocols' choices.
+
+        Raises:
+            OptionError: as :func:`shoe.score` does, before any batch is collected.
         """
+        check_kind("truth", truth, GroundTruth, "shoe.read_ground_truth(FILE)")
+        benchmark = truth.benchmark
+        labels = truth.image_labels is not None
+        choose(protocols or benchmark.default_protocols, options, benchmark.protocols, image_labels=labels)
         self.truth = truth
         self._settings = similarity, tuple(protocols), tuple(options)
         self._batches: list[Interactions] = []
 
     def update(self, predictions: Interactions) -> None:
-        """Add the predictions of some images."""
+        """Add the predictions of some images.
+
+        Raises:
+            OptionError: for what is no table of them.
+        """
+        check_kind("predictions", predictions, Interactions, "shoe.Interactions.from_columns(...)")
         self._batches.append(predictions)
 
     def merge(self, other: Metric) -> None:

@@ -102,9 +102,10 @@ def score(
         A report; ``report.strict.map``, ``report.semantic.map``, ``str(report.signature)``.
 
     Raises:
-        OptionError: for an unknown protocol, option or value.
+        OptionError: for an unknown protocol, option or value, or arguments that are no tables.
         InputError: when predictions and ground truth have no image in common.
     """
+    task = Task(predictions, truth)
     benchmark = truth.benchmark
     chosen = choose(
         protocols or benchmark.default_protocols,
@@ -112,7 +113,6 @@ def score(
         benchmark.protocols,
         image_labels=truth.image_labels is not None,
     )
-    task = Task(predictions, truth)
     task.check_images()
     facts = {"coordinates": coordinate_names(predictions)}
     if notes is not None:
