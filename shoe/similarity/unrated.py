@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -117,10 +118,16 @@ class Imputed(Similarity):
 
 def bins_of(part: Part, class_senses: Ints, senses: Ints) -> Indices:
     """(C, S) tenth of Wu and Palmer's measure that each pair falls in; -1 for a sense with itself, or with none."""
-    similar = wordnet_values("wup", part, class_senses, senses)
-    own = class_senses[:, None] == senses
+    return _bins_of(part, class_senses.astype(np.int32).tobytes(), senses.astype(np.int32).tobytes())
+
+
+@lru_cache(maxsize=8)  # verbs and objects are asked for again in every round of completing a map
+def _bins_of(part: Part, class_senses: bytes, senses: bytes) -> Indices:
+    classes, others = np.frombuffer(class_senses, np.int32), np.frombuffer(senses, np.int32)
+    similar = wordnet_values("wup", part, classes, others)
     bins: Indices = np.minimum(np.nan_to_num(similar) * BINS, BINS - 1).astype(np.int64)
-    bins[own | np.isnan(similar)] = -1
+    bins[(classes[:, None] == others) | np.isnan(similar)] = -1
+    bins.flags.writeable = False
     return bins
 
 

@@ -27,7 +27,8 @@ def found(truth: list[Triplet], predictions: list[Triplet], *, last_of_equals: b
     options = HICO_DET.protocols["upt"]  # edges, IoU of at least 0.5
     if last_of_equals:
         options = replace(options, ties=Ties.REVERSED)
-    return true_positives(Task(table, truth_table), np.arange(len(table)), options).tolist()
+    rows: list[int] = true_positives(Task(table, truth_table), np.arange(len(table)), options).tolist()
+    return rows
 
 
 def test_the_highest_score_is_the_true_positive_whatever_overlaps_more() -> None:
