@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import orjson
 
 from shoe.core.errors import ShoeError
@@ -29,6 +30,35 @@ Name = tuple[bytes, int]
 def names_of(request: Request) -> list[Name]:
     """Key and attempt of each question."""
     return [(key, request.attempt) for key in request.keys]
+
+
+class _Prepared(msgspec.Struct, tag_field="event", tag="prepared"):
+    digest: str
+    requests: list[
+        tuple[
+            str,
+            Annotated[int, msgspec.Meta(ge=1, le=2)],
+            Annotated[str, msgspec.Meta(pattern=rf"^([0-9a-f]{{{2 * KEY_BYTES}}})+\Z")],
+        ]
+    ]
+
+
+class _Uploaded(msgspec.Struct, tag_field="event", tag="uploaded"):
+    digest: str
+    file: str
+
+
+class _Begun(msgspec.Struct, tag_field="event", tag="started"):
+    digest: str
+    batch: str
+
+
+class _Ended(msgspec.Struct, tag_field="event", tag="ended"):
+    digest: str
+
+
+Event = _Prepared | _Uploaded | _Begun | _Ended
+"""What may stand in a ledger as remembered; see the module."""
 
 
 @dataclass(slots=True)

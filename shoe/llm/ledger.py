@@ -23,10 +23,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from zlib import crc32
 
+import msgspec
 import numpy as np
 import orjson
 
 from shoe.core.errors import InputError, quote
+from shoe.llm.batches import Event
 from shoe.llm.cache import Cache
 from shoe.llm.request import KEY_BYTES, Request
 from shoe.llm.states import Index, Keys, State, States, as_keys
@@ -148,7 +150,7 @@ class Ledger:
         for number, line in enumerate(lines.split(b"\n")[:-1]):
             try:
                 self._parse_line(line, read)
-            except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+            except (ValueError, TypeError, KeyError, AttributeError, IndexError, msgspec.ValidationError) as error:
                 raise self._damaged(number, line, error) from None
         return read
 
@@ -164,6 +166,7 @@ class Ledger:
             read.keys += keys
             read.states += np.array(states, np.int8).tobytes()
         elif "event" in entry:
+            msgspec.convert(entry["event"], Event)
             read.events.append(entry["event"])
         elif "failure" not in entry:
             raise ValueError("no answer, failure or event")

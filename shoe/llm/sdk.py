@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from shoe.core.errors import MissingExtraError, ShoeError
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 LONGEST_BODY = 16_000_000
 """Bytes of an answer; what goes on beyond that is broken off."""
+LONGEST_FILE, _LONGEST_DOWNLOAD = 4_000_000_000, 3600.0
+"""Bytes of a file, which go to the disk; seconds that it may take."""
 _OWN = (b"accept", b"connection", b"content-", b"host", b"idempotency-", b"transfer-", b"user-agent", b"x-stainless-")
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
@@ -29,7 +32,8 @@ def client(place: Endpoint, timeout: float) -> openai.OpenAI:
         MissingExtraError: if the SDK is not installed.
     """
     sdk = _sdk()
-    http = sdk.DefaultHttpxClient(follow_redirects=False, event_hooks={"request": [partial(_leave_only_ours, place)]})
+    hooks = {"request": [partial(_leave_only_ours, place)], "response": [_bounds(timeout)]}
+    http = sdk.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
     made: openai.OpenAI = sdk.OpenAI(http_client=http, **_options(place, timeout))
     return made
 
@@ -39,26 +43,13 @@ def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
     sdk = _sdk()
     import httpx2
 
-    class Bounded(httpx2.AsyncByteStream):
-        def __init__(self, stream: Any) -> None:
-            self._stream = stream
-
-        async def __aiter__(self) -> AsyncIterator[bytes]:
-            left = LONGEST_BODY
-            async for part in self._stream:
-                left -= len(part)
-                if left < 0:
-                    raise Transient("too long", f"an answer of more than {LONGEST_BODY / 1e6:g} MB")
-                yield part
-
-        async def aclose(self) -> None:
-            await self._stream.aclose()
+    bounds = _bounds(timeout)
 
     async def leave_only_ours(request: Any) -> None:
         _leave_only_ours(place, request)
 
     async def bound(response: Any) -> None:
-        response.stream = Bounded(response.stream)
+        bounds(response)
 
     http = sdk.DefaultAsyncHttpxClient(
         follow_redirects=False,
@@ -85,6 +76,8 @@ def connection_error(
     if isinstance(error, TimeoutError | openai.APITimeoutError):
         return Transient("timeout", f"nothing within {timeout:g} s", overload=True, reached=False)
     cause = error.__cause__ or error
+    if isinstance(cause, Transient):
+        return cause
     words = place.shown(str(cause) or type(cause).__name__)
     below: BaseException | None = cause
     while below is not None:
@@ -135,7 +128,49 @@ def _sdk() -> Any:
 
 
 def _options(place: Endpoint, timeout: float) -> dict[str, Any]:
-    return {"api_key": place.key or "none", "base_url": place.base_url, "max_retries": 0, "timeout": timeout}
+    plain = {"Accept-Encoding": "identity"}
+    address = {"api_key": place.key or "none", "base_url": place.base_url}
+    return {**address, "max_retries": 0, "timeout": timeout, "default_headers": plain}
+
+
+def _bounds(timeout: float) -> Callable[[Any], None]:
+    """What bounds a response: in bytes, which must not be packed as they would unpack to any number, and in seconds."""
+    import httpx2
+
+    class Bounded(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+        def __init__(self, response: Any) -> None:
+            is_file = response.is_success and response.request.url.path.endswith("/content")
+            self._stream = response.stream
+            self._left = self._most = LONGEST_FILE if is_file else LONGEST_BODY
+            self._end = monotonic() + (_LONGEST_DOWNLOAD if is_file else timeout)
+
+        def _taken(self, part: bytes) -> bytes:
+            self._left -= len(part)
+            if self._left < 0:
+                raise Transient("too long", f"an answer of more than {self._most / 1e6:g} MB")
+            if monotonic() > self._end:
+                raise Transient("timeout", "an answer that does not end", overload=True)
+            return part
+
+        def __iter__(self) -> Iterator[bytes]:
+            return map(self._taken, self._stream)
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            async for part in self._stream:
+                yield self._taken(part)
+
+        def close(self) -> None:
+            self._stream.close()
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    def bound(response: Any) -> None:
+        if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise Transient("packed", "a packed answer, which was not asked for")
+        response.stream = Bounded(response)
+
+    return bound
 
 
 def _leave_only_ours(place: Endpoint, request: Any) -> None:

@@ -40,13 +40,17 @@ class Heard:
 
 @dataclass(frozen=True)
 class Says:
-    """One response; if ``sent`` is a number, so many bytes of its body are sent before the connection is closed."""
+    """One response; if ``sent`` is a number, so many bytes of its body are sent before the connection is closed.
+
+    ``drip`` seconds pass between the bytes of its body.
+    """
 
     body: bytes = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     kind: str = "application/json"
     sent: int | None = None
+    drip: float = 0.0
 
 
 Reply = Callable[[Heard], Awaitable[Says | None]]
@@ -119,7 +123,11 @@ class Http:
                 names = {"Content-Type": said.kind, "Content-Length": str(len(said.body)), **said.headers}
                 head = "".join(f"{name}: {value}\r\n" for name, value in names.items())
                 body = said.body if said.sent is None else said.body[: said.sent]
-                writer.write(f"HTTP/1.1 {said.status} -\r\n{head}\r\n".encode() + body)
+                writer.write(f"HTTP/1.1 {said.status} -\r\n{head}\r\n".encode() + (b"" if said.drip else body))
+                for byte in body if said.drip else b"":
+                    writer.write(bytes([byte]))
+                    await writer.drain()
+                    await asyncio.sleep(said.drip)
                 await writer.drain()
                 if said.sent is not None:
                     break

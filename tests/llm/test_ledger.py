@@ -80,10 +80,11 @@ def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
 
 
 def test_events_are_remembered_in_order(tmp_path: Path) -> None:
-    write(tmp_path, [event_line({"batch": "one"}), line([0], [1]), event_line({"batch": "two"})])
+    events = [{"event": "started", "digest": "d", "batch": "b"}, {"event": "ended", "digest": "d"}]
+    write(tmp_path, [event_line(events[0]), line([0], [1]), event_line(events[1])])
     ledger = fresh(tmp_path)
     ledger.refresh()
-    assert ledger.events == [{"batch": "one"}, {"batch": "two"}]
+    assert ledger.events == events
 
 
 def test_a_line_torn_at_any_byte_is_passed_over_and_cut_off(tmp_path: Path) -> None:
@@ -111,6 +112,13 @@ def test_a_line_torn_at_any_byte_is_passed_over_and_cut_off(tmp_path: Path) -> N
         b'{"keys":["%b"],"answer":{"said":{"%b":-3}}}' % (b"0" * 32, b"0" * 32),
         b'{"keys":["%b"],"answer":{"said":{"%b":3}}' % (b"0" * 32, b"0" * 32),
         b'{"some":"thing"}',
+        b'{"event":{"event":"prepared","digest":"d","requests":"abc"}}',
+        b'{"event":{"event":"prepared","digest":"d","requests":5}}',
+        b'{"event":{"event":"prepared","digest":"d","requests":[["a",1,"zz"]]}}',
+        b'{"event":{"event":"prepared","digest":"d","requests":[["a",999,"%b"]]}}' % (b"0" * 32),
+        b'{"event":{"event":"prepared","digest":[],"requests":[]}}',
+        b'{"event":{"event":"started","digest":"d","batch":5}}',
+        b'{"event":5}',
         b"[]",
         b"3",
         b"",
