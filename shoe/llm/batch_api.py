@@ -43,7 +43,7 @@ class Seen(NamedTuple):
     problems: list[tuple[str, str]]
 
 
-def _seen(batch: Any) -> Seen:
+def _seen(place: Endpoint, batch: Any) -> Seen:
     """Take what the SDK made of a response, whatever that was."""
     files = [_field(batch, str, "output_file_id"), _field(batch, str, "error_file_id")]
     done, failed, total = (_field(batch, int, "request_counts", name) for name in ("completed", "failed", "total"))
@@ -51,7 +51,7 @@ def _seen(batch: Any) -> Seen:
         (_field(one, str, "code"), _field(one, str, "message")) for one in _field(batch, list, "errors", "data")
     ]
     status = _field(batch, str, "status")
-    return Seen(_id(batch), status, [name for name in files if name], done + failed, total, problems)
+    return Seen(_id(place, batch), status, [name for name in files if name], done + failed, total, problems)
 
 
 def _field(of: Any, kind: type[_T], *path: str) -> _T:
@@ -61,9 +61,10 @@ def _field(of: Any, kind: type[_T], *path: str) -> _T:
     return of if isinstance(of, kind) else kind()
 
 
-def _id(found: Any) -> str:
-    """The id of what an endpoint has; a web page, of which the SDK makes a text, has none."""
-    if not (name := _field(found, str, "id")):
+def _id(place: Endpoint, found: Any) -> str:
+    """The id of what an endpoint has, fit to be kept and shown; a web page, of which the SDK makes a text, has none."""
+    name = _field(found, str, "id")
+    if not name or name != place.shown(name):
         raise Transient(*_ODD)
     return name
 
@@ -100,7 +101,7 @@ class BatchApi:
 
         def send() -> str:
             with path.open("rb") as stream:
-                return _id(self._client.files.create(file=(name, stream), purpose="batch"))
+                return _id(self._place, self._client.files.create(file=(name, stream), purpose="batch"))
 
         return self._call(send)
 
@@ -119,12 +120,13 @@ class BatchApi:
                 return found
             lost.append(True)
             return _id(
+                self._place,
                 self._client.batches.create(
                     input_file_id=file,
                     endpoint="/v1/chat/completions",
                     completion_window="24h",
                     metadata={_MARK: digest},
-                )
+                ),
             )
 
         return self._call(create)
@@ -143,7 +145,11 @@ class BatchApi:
                 raise
             return {}
         marked = ((_field(batch, dict, "metadata"), _field(batch, str, "id")) for batch in reversed(newest))
-        return {about[_MARK]: batch for about, batch in marked if _MARK in about and batch and batch not in others}
+        return {
+            about[_MARK]: batch
+            for about, batch in marked
+            if _MARK in about and batch and batch not in others and batch == self._place.shown(batch)
+        }
 
     def look(self, batch: str) -> Seen | None:
         """How a batch stands; None if the endpoint does not know it any more."""
@@ -154,7 +160,7 @@ class BatchApi:
                 found = self._client.batches.retrieve(batch)
             except openai.NotFoundError:
                 return None
-            if not (seen := _seen(found)).status:
+            if not (seen := _seen(self._place, found)).status:
                 raise Transient(*_ODD)
             return seen
 
@@ -175,7 +181,7 @@ class BatchApi:
                     response.stream_to_file(path)
             except openai.NotFoundError:
                 path.write_bytes(b"")
-            except (OSError, openai.OpenAIError):
+            except (OSError, openai.OpenAIError, Transient):
                 raise
             except Exception as error:  # of the SDK's HTTP library, which has had several names
                 raise Transient("dropped", self._place.shown(str(error))) from None

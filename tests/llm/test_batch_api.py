@@ -50,10 +50,17 @@ class Odd(Endpoint):
         return heard
 
 
-def rated(upload: Reply = UPLOADED, begin: Reply = BEGUN, look: Reply = OVER, content: Reply = NOTHING) -> Memory:
-    memory = Memory()
+def rated(
+    memory: Memory | None = None,
+    upload: Reply = UPLOADED,
+    begin: Reply = BEGUN,
+    look: Reply = OVER,
+    content: Reply = NOTHING,
+    api_key_env: str = "",
+) -> Memory:
+    memory = memory or Memory()
     with Server(endpoint=Odd(upload, begin, look, content)) as server:
-        _, backend = rater(server.url, "openai-batch", limits=Limits(tries=2))
+        _, backend = rater(server.url, "openai-batch", limits=Limits(tries=2), api_key_env=api_key_env)
         backend.rate(in_groups(questions(2)), memory)
     return memory
 
@@ -65,9 +72,19 @@ def test_what_is_no_batch_api_is_one_line(step: str, odd: Reply) -> None:
         rated(**{step: odd})
 
 
+@pytest.mark.parametrize("odd", ["file-sk-secret-key", "a\\nb", "a\\u202eb", "\\ud800", "x" * 1000])
+@pytest.mark.parametrize("step", ["upload", "begin", "look"])
+def test_an_id_that_could_not_be_shown_is_kept_nowhere(monkeypatch: pytest.MonkeyPatch, step: str, odd: str) -> None:
+    monkeypatch.setenv("SOME_KEY", "sk-secret-key")
+    memory = Memory()
+    with pytest.raises(ShoeError, match="odd: ") as caught:
+        rated(memory, api_key_env="SOME_KEY", **{step: says(f'{{"id": "{odd}", "status": "in_progress"}}')})
+    assert "secret" not in f"{caught.value} {memory.events}"
+
+
 def test_json_too_deep_to_read_is_one_line() -> None:
     with pytest.raises(ShoeError, match="odd"):
-        rated(says('{"id": ' + "[" * 5000 + "]" * 5000 + "}"))
+        rated(upload=says('{"id": ' + "[" * 5000 + "]" * 5000 + "}"))
 
 
 def test_a_download_that_breaks_off_is_tried_again_and_then_one_line() -> None:
