@@ -1,5 +1,6 @@
 """``shoe diagnose``: which errors cost a detector its mAP."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -138,6 +139,7 @@ def _say(folder: Path, written: list[Path]) -> None:
 
 def _names(paths: list[Path]) -> list[str]:
     """What models are called: file names, with endings and folders only where these tell them apart."""
+    paths = [Path(os.fsencode(path).decode("utf-8", "replace")) for path in paths]  # JSON holds no other text
     names = [path.stem for path in paths]
     for parts in range(1, max(len(path.parts) for path in paths) + 1):
         if len(set(names)) == len(names):

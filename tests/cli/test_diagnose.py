@@ -123,6 +123,11 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
     assert [model["name"] for model in same["models"]] == ["out.jsonl (1)", "out.jsonl (2)"]
 
 
+def test_a_file_whose_name_is_no_text_is_diagnosed(tmp_path: Path) -> None:
+    path = write_ride(tmp_path / os.fsdecode(b"\xff.jsonl"))
+    assert as_json(path, "--similarity", "none")["name"] == "\ufffd"
+
+
 def test_options_change_their_figures_and_the_signature(usual: dict[str, Any], tmp_path: Path) -> None:
     def signed(report: dict[str, Any]) -> dict[str, str]:
         return dict(Signature.parse(report["signature"]).items)
