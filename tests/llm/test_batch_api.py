@@ -52,11 +52,12 @@ class Odd(Endpoint):
 
 def rated(
     memory: Memory | None = None,
+    api_key_env: str = "",
+    /,
     upload: Reply = UPLOADED,
     begin: Reply = BEGUN,
     look: Reply = OVER,
     content: Reply = NOTHING,
-    api_key_env: str = "",
 ) -> Memory:
     memory = memory or Memory()
     with Server(endpoint=Odd(upload, begin, look, content)) as server:
@@ -78,7 +79,7 @@ def test_an_id_that_could_not_be_shown_is_kept_nowhere(monkeypatch: pytest.Monke
     monkeypatch.setenv("SOME_KEY", "sk-secret-key")
     memory = Memory()
     with pytest.raises(ShoeError, match="odd: ") as caught:
-        rated(memory, api_key_env="SOME_KEY", **{step: says(f'{{"id": "{odd}", "status": "in_progress"}}')})
+        rated(memory, "SOME_KEY", **{step: says(f'{{"id": "{odd}", "status": "in_progress"}}')})
     assert "secret" not in f"{caught.value} {memory.events}"
 
 
