@@ -69,8 +69,9 @@ def rated(
 @pytest.mark.parametrize("odd", [says("<p>Welcome", html=True), NOTHING, says("[]"), says("{}"), says("{oops")])
 @pytest.mark.parametrize("step", ["upload", "begin", "look"])
 def test_what_is_no_batch_api_is_one_line(step: str, odd: Reply) -> None:
+    replies: dict[str, Any] = {step: odd}
     with pytest.raises(ShoeError, match=r"does not answer after 2 tries: odd: .*is base_url right"):
-        rated(**{step: odd})
+        rated(**replies)
 
 
 @pytest.mark.parametrize("odd", ["file-sk-secret-key", "a\\nb", "a\\u202eb", "\\ud800", "x" * 1000])
