@@ -1,5 +1,7 @@
 """Endpoints that do not answer as the Batch API does: one line, or what can be had."""
 
+from typing import Any
+
 import pytest
 
 from shoe.core.errors import ShoeError
