@@ -49,19 +49,19 @@ class Overlaps:
 
 def overlaps(scope: Scope, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
     """Look up which predictions in scope share a box with which truths."""
-    found = scope.task.overlaps(coordinates, rule, either=True)
+    found, human, object_ = scope.task.either_overlaps(coordinates, rule)
     index_of_truth = _index(scope.truth, len(scope.task.truth.interactions))
     index = _index(scope.prediction, len(scope.task.predictions))
-    part = np.flatnonzero((index_of_truth >= 0)[found.truth] & (index >= 0)[found.prediction])
-    prediction = index[found.prediction[part]]
-    order = np.argsort(prediction, kind="stable")
-    part, prediction = part[order], prediction[order]
-    truth = index_of_truth[found.truth[part]]
-    human, object_ = rule.holds(found.human)[part], rule.holds(found.object)[part]
-    object_ &= scope.truth_object[truth] == scope.object[prediction]
+    part = human | object_
+    part &= (index_of_truth >= 0)[found.truth]
+    part &= (index >= 0)[found.prediction]
+    chosen = np.flatnonzero(part)
+    chosen = chosen[np.argsort(index[found.prediction[chosen]], kind="stable")]
+    prediction, truth = index[found.prediction[chosen]], index_of_truth[found.truth[chosen]]
+    human, object_ = human[chosen], object_[chosen]
     both = np.flatnonzero(human & object_)
-    pair_iou = np.zeros(len(part))
-    pair_iou[both] = np.minimum(found.human[part[both]], found.object[part[both]])
+    pair_iou = np.zeros(len(chosen))
+    pair_iou[both] = np.minimum(found.human[chosen[both]], found.object[chosen[both]])
     correct = _correct(scope, coordinates, rule, prediction, human, object_)
     return Overlaps(prediction, truth, human, object_, pair_iou, *correct)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.arrays import Indices, Ints
+from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.coordinates import CommonCoordinates
 from shoe.core.errors import InputError, check_kind, quote
 from shoe.core.interactions import Interactions, image_index
@@ -139,8 +139,8 @@ class Task:
         hoi: Ints = words[self.predictions.verb, self.predictions.object]
         return hoi
 
-    def overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule, *, either: bool = False) -> Overlaps:
-        """Pairs of a ground truth and a prediction of one image whose boxes overlap, whatever their words.
+    def overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
+        """Pairs of a ground truth and a prediction of one image whose boxes both overlap, whatever their words.
 
         Boxes are compared once for all that is asked of the same coordinates and way of counting areas, unless a lower
         threshold, or pairs with one box only, are asked for later.
@@ -148,21 +148,33 @@ class Task:
         Args:
             coordinates: those in which boxes are compared.
             rule: the overlap that both boxes must reach.
-            either: whether human boxes that reach it are enough, or object boxes that do and have one label.
         """
+        pairs = self._known(coordinates, rule, either=False)
+        keep = rule.holds(pairs.human) & rule.holds(pairs.object)
+        return pairs if keep.all() else pairs.select(keep)
+
+    def either_overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> tuple[Overlaps, Mask, Mask]:
+        """Pairs of one image of which a box overlaps, and (c,) whether the human and (c,) the object boxes do.
+
+        Object boxes do where they have one label, too. There may be further pairs, of which neither does.
+
+        Args:
+            coordinates: those in which boxes are compared.
+            rule: the overlap that a box must reach.
+        """
+        pairs = self._known(coordinates, rule, either=True)
+        truth, predictions = self._objects
+        object_ = rule.holds(pairs.object) & (truth[pairs.truth] == predictions[pairs.prediction])
+        return pairs, rule.holds(pairs.human), object_
+
+    def _known(self, coordinates: CommonCoordinates, rule: OverlapRule, *, either: bool) -> Overlaps:
+        """All pairs that reach a rule, or the threshold of it, and perhaps others."""
         key = coordinates, rule.overlap, False
         known = self._compared.get(key)
         if known is None or known.threshold > rule.threshold or (either and not known.either):
             wide = OverlapRule(rule.overlap, rule.threshold, inclusive=True)
             known = self._compared[key] = _Compared(rule.threshold, either, self._overlaps(coordinates, wide, either))
-        pairs = known.pairs
-        human, object_ = rule.holds(pairs.human), rule.holds(pairs.object)
-        if either:
-            truth, predictions = self._objects
-            keep = human | (object_ & (truth[pairs.truth] == predictions[pairs.prediction]))
-        else:
-            keep = human & object_
-        return known.pairs if keep.all() else known.pairs.select(keep)
+        return known.pairs
 
     def exact_overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:
         """Pairs of one image and one class, by prediction and then by ground truth, whose two boxes overlap.
@@ -209,8 +221,8 @@ class Task:
         return self.truth.interactions.object, self.object_label[self.predictions.object]
 
     def _overlaps_by_origin(self, origin: Origin, rule: OverlapRule, either: bool) -> Overlaps:
-        """Overlaps that the origin has, and those of the predictions that are not there."""
-        there = origin.task.overlaps(origin.coordinates, rule, either=either)
+        """What the origin has, and what the predictions have that are not there."""
+        there = origin.task._known(origin.coordinates, rule, either=either)
         truth = _inverse(origin.truth, len(origin.task.truth.interactions))[there.truth]
         prediction = _inverse(origin.prediction, len(origin.task.predictions))[there.prediction]
         kept = np.flatnonzero((truth >= 0) & (prediction >= 0))

@@ -9,9 +9,8 @@ import numpy as np
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.ragged import best_of_each
-from shoe.matching.caps import best_with_first_copies
 from shoe.matching.nms import pair_nms
-from shoe.matching.strict import true_positives
+from shoe.matching.strict import best_with_first_copies, true_positives
 from shoe.matching.task import Task
 from shoe.protocols.options import StrictOptions, Ties
 from shoe.scoring.entries import Entries, Rule, mean_over
