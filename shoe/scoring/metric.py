@@ -23,7 +23,7 @@ class Metric:
         >>> truth = shoe.read_ground_truth(TRUTH)
         >>> metric = shoe.Metric(truth, protocols=["qpic"])
         >>> batch = shoe.Interactions.from_columns(
-        ...     images=["HICO_test2015_00000001.jpg"], image=np.array([0, 0]),
+        ...     images=truth.interactions.images[:1], image=np.array([0, 0]),
         ...     human_boxes=np.array([[20.0, 30, 100, 200], [25, 30, 100, 210]]),
         ...     object_boxes=np.array([[10.0, 90, 160, 240], [10, 95, 160, 240]]),
         ...     verb=np.array([76, 87]), verbs=truth.classes.verbs,

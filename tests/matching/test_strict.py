@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.core.coordinates import Coordinates
-from shoe.matching.strict import true_positives
+from shoe.matching.strict import best_with_first_copies, true_positives
 from shoe.matching.task import Task
 from shoe.protocols.options import Ties
 from tests.oracles.model import ImageScene, Triplet, to_tables
@@ -57,3 +59,22 @@ def test_of_equal_scores_the_first_or_the_last_counts(last: bool) -> None:
 def test_both_boxes_must_overlap() -> None:
     away = Triplet((200.0, 0.0, 300.0, 100.0), (0.0, 0.0, 100.0, 100.0), "ride", "horse")
     assert found([triplet(0)], [away, triplet(60)]) == []
+
+
+rows = st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.1, 0.5, 0.9])), max_size=30)
+
+
+def columns(entries: list[tuple[int, float]]) -> tuple[np.ndarray, np.ndarray]:
+    entries = sorted(entries, key=lambda entry: entry[0])
+    return np.array([g for g, _ in entries], np.int64), np.array([s for _, s in entries])
+
+
+@given(rows, st.integers(1, 5))
+def test_first_copies_take_the_first_row_of_each_value(entries: list[tuple[int, float]], most: int) -> None:
+    image, score = columns(entries)
+    expected = []
+    for i in range(4):
+        of_image = [k for k in range(len(image)) if image[k] == i]
+        values = sorted((score[k] for k in of_image), reverse=True)[:most]
+        expected += [next(k for k in of_image if score[k] == value) for value in values]
+    assert best_with_first_copies(image, score, most).tolist() == expected
