@@ -226,15 +226,17 @@ class Task:
         truth = _inverse(origin.truth, len(origin.task.truth.interactions))[there.truth]
         prediction = _inverse(origin.prediction, len(origin.task.predictions))[there.prediction]
         kept = np.flatnonzero((truth >= 0) & (prediction >= 0))
+        found = Overlaps(truth[kept], prediction[kept], there.human[kept], there.object[kept])
         new = np.flatnonzero(origin.prediction < 0)
         other = Task(self.predictions.select(new), self.truth)._overlaps(origin.coordinates, rule, either)
-        truth = np.concatenate([truth[kept], other.truth])
-        prediction = np.concatenate([prediction[kept], new[other.prediction]])
-        human = np.concatenate([there.human[kept], other.human])
-        object_ = np.concatenate([there.object[kept], other.object])
-        found = Overlaps(truth, prediction, human, object_)
-        order = np.argsort(truth * max(len(self.predictions), 1) + prediction)
-        return found.select(order)
+        if not len(other):
+            return found
+        truth = np.concatenate([found.truth, other.truth])
+        prediction = np.concatenate([found.prediction, new[other.prediction]])
+        human, object_ = np.concatenate([found.human, other.human]), np.concatenate([found.object, other.object])
+        # Two ascending runs: a stable sort merges them, which another one would not see.
+        order = np.argsort(truth * max(len(self.predictions), 1) + prediction, kind="stable")
+        return Overlaps(truth[order], prediction[order], human[order], object_[order])
 
 
 def _inverse(rows: Indices, size: int) -> Indices:
