@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices
-from shoe.core.ragged import expand, first_of_each, index_in_group
+from shoe.core.ragged import expand, first_largest, first_of_each, index_in_group, runs
 from shoe.matching.task import Task
 from shoe.protocols.options import StrictOptions, Ties
 
@@ -27,21 +27,22 @@ def true_positives(task: Task, entries: Indices, options: StrictOptions) -> Indi
         Ascending indices into ``entries``.
     """
     pairs = task.exact_overlaps(options.coordinates, options.rule)
-    near = np.zeros(len(task.predictions), bool)
-    near[pairs.prediction] = True
-    entry = np.flatnonzero(near[entries])
-    first, end = (np.searchsorted(pairs.prediction, entries[entry], side) for side in ("left", "right"))
-    owner, pair = expand(first, end - first)
+    first, count = runs(pairs.prediction)
+    run = np.full(len(task.predictions), -1, np.int32)
+    run[pairs.prediction[first]] = np.arange(len(first))
+    run = run[entries]
+    entry = np.flatnonzero(run >= 0)
+    run = run[entry]
+    owner, pair = expand(first[run], count[run])
     entry, truth, pair_iou = entry[owner], pairs.truth[pair], pairs.iou[pair]
 
-    starts = np.flatnonzero(first_of_each(entry))
-    highest = np.maximum.reduceat(pair_iou, starts) if len(starts) else pair_iou
-    best = np.flatnonzero(pair_iou == np.repeat(highest, np.diff(starts, append=len(entry))))
-    best = best[first_of_each(entry[best])]
+    best = first_largest(entry, pair_iou)
     truth, entry = truth[best], entry[best]
-    score = task.predictions.score[entries[entry]]
-    earliest = np.lexsort((-entry if options.ties is Ties.REVERSED else entry, -score, truth))
-    winners: Indices = np.sort(entry[earliest[first_of_each(truth[earliest])]])
+    if options.ties is Ties.REVERSED:
+        truth, entry = truth[::-1], entry[::-1]
+    by_truth = np.argsort(truth, kind="stable")
+    truth, entry = truth[by_truth], entry[by_truth]
+    winners: Indices = np.sort(entry[first_largest(truth, task.predictions.score[entries[entry]])])
     return winners
 
 
