@@ -21,10 +21,10 @@ def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDA
     """Find the label that each word is an inflection of; synonyms are other words.
 
     "Riding", "is riding" and "rode" are ride, "sitting on" is sit_on, "TVs" is tv, "a ski" is skis; "sitting" is not
-    sit_on, "sofa" is not couch.
+    sit_on, "sofa" is not couch. Of a word's alternatives the first that is a label counts.
 
     Args:
-        words: W predicted words.
+        words: W predicted words; :data:`~shoe.lexicon.text.ALTERNATIVES` joins readings of one.
         labels: L labels of the dataset.
         part: whether they are verbs or objects.
 
@@ -32,7 +32,8 @@ def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDA
         (W,) index of the label, -1 where the word is none. A label as written comes before another's inflection.
     """
     known = _known(tuple(labels), part)
-    return np.array([_match(word, known, part) for word in words], np.int32)
+    found = [[_match(reading, known, part) for reading in text.alternatives(word)] for word in words]
+    return np.array([next((label for label in of_word if label >= 0), -1) for of_word in found], np.int32)
 
 
 @lru_cache(maxsize=16)

@@ -69,7 +69,8 @@ def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -
     "no interaction" resolves to nothing, as does a negated verb.
 
     Args:
-        word: as predicted: any case, inflected, with underscores, hyphens or blanks, with particle or modifiers.
+        word: as predicted: any case, inflected, with underscores, hyphens or blanks, with particle or modifiers; of
+            alternatives ("laptop / desk") the candidates of each, in order.
         part: whether it is the verb or the object of an interaction.
         object_words: what is asked of an object of several words: "phrase-first" (the whole, else its nouns pooled),
             "pooled" (each word, as SHOE's paper), "head" (the last word), "phrase" (the whole or nothing).
@@ -84,16 +85,23 @@ def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -
 
 @lru_cache(maxsize=10_000)
 def _resolved(word: str, part: Part, object_words: ObjectWords) -> Resolution:
-    written = text.plain(word) if len(word) <= text.LONGEST_LABEL else ""
+    readings = text.alternatives(word)
+    senses = [sense for reading in readings for sense in _senses(reading, part, object_words)]
+    first: dict[int, Sense] = {}
+    for sense in senses:
+        first.setdefault(sense.synset, sense)
+    name = lexicon().name
+    candidates = (Candidate(s.synset, name(s.synset), s.lemma, s.reason) for s in first.values())
+    return Resolution(word, part, tuple(candidates))
+
+
+def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sense]:
+    written = text.plain(reading) if len(reading) <= text.LONGEST_LABEL else ""
     words = text.tokens(written)
     if text.says_no_interaction(words):
-        words = []
+        return []
     spelled = text.spelled(written)
-    senses = _verb(words, spelled) if part == "verb" else _object(words, spelled, object_words)
-    first = {sense.synset: sense for sense in reversed(list(senses))}
-    name = lexicon().name
-    candidates = (Candidate(s.synset, name(s.synset), s.lemma, s.reason) for s in reversed(first.values()))
-    return Resolution(word, part, tuple(candidates))
+    return _verb(words, spelled) if part == "verb" else _object(words, spelled, object_words)
 
 
 @cache

@@ -6,6 +6,9 @@ from pathlib import Path
 
 LONGEST_LABEL = 200
 """Characters of a label that are looked at; a longer one is no word."""
+ALTERNATIVES = " / "
+"""Stands between the readings of one verb or object, the best first: "sipping from / taking from"."""
+_MOST_ALTERNATIVES = 3
 
 _FILE = Path(__file__).parent / "data" / "word_classes.txt"
 
@@ -33,6 +36,11 @@ CONJUNCTIONS = WORD_CLASSES["conjunctions"]
 _SEPARATORS = re.compile(r"[\s_]+")
 _TOKEN = re.compile(r"[^\W_]+(?:['./&][^\W_]+)*'?")
 _QUOTES = str.maketrans("‘’ʼ`´", "'''''")
+
+
+def alternatives(word: str) -> list[str]:
+    """Return the readings of a verb or object, the best first, three at most; most words have one, themselves."""
+    return word.split(ALTERNATIVES)[:_MOST_ALTERNATIVES]
 
 
 def plain(text: str) -> str:

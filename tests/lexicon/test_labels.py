@@ -85,3 +85,16 @@ def test_any_words_have_a_label_or_minus_one(words: list[str]) -> None:
 def test_a_label_as_written_comes_before_an_inflection() -> None:
     assert match_labels(["glasses", "glass"], ["glass", "glasses"], "object").tolist() == [1, 0]
     assert match_labels(["saw"], ["see", "saw"], "verb").tolist() == [1]
+
+
+def test_the_first_alternative_that_is_a_label_counts() -> None:
+    assert label_of("sitting / riding / holding", "verb") == "ride"
+    assert label_of("sofa / couches", "object") == "couch"
+    assert label_of("sofa / settee", "object") is None
+    assert label_of("sofa/couch", "object") is None
+
+
+@given(st.sampled_from(HICO.verbs), st.sampled_from([*HICO.verbs, "sitting", "xqzt"]))
+def test_an_alternative_takes_no_label_away(label: str, other: str) -> None:
+    assert label_of(f"{label} / {other}", "verb") == label
+    assert label_of(f"xqzt / {label} / {other}", "verb") == label

@@ -168,6 +168,12 @@ def test_every_lemma_of_wordnet_resolves_to_its_own_senses() -> None:
             assert words.name(synset) in names(lemma.replace("_", " ").title(), part), lemma
 
 
+@given(st.lists(st.sampled_from(["laptop", "desk", "hot dogs", "xqzt", "a small dog"]), min_size=1, max_size=4))
+def test_alternatives_are_pooled_in_order(readings: list[str]) -> None:
+    expected = dict.fromkeys(name for reading in readings[:3] for name in names(reading, "object"))
+    assert names(" / ".join(readings), "object") == list(expected)
+
+
 WORDS = "a dog's hot of the red is not riding on no 2 interaction tyre grey-ish ' . -"
 
 
