@@ -6,7 +6,7 @@ No tagger: the lexicon says which words can be verbs, and short lists which word
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile
 from typing import NamedTuple
@@ -83,6 +83,47 @@ def parse_phrase(phrase: str) -> Phrase:
     found = list(dict.fromkeys(_readings(phrase)))
     others = (reading for reading in found[1:] if reading.verb.split()[0] not in text.AUXILIARIES)
     return Phrase((*found[:1], *others))
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a phrase says of one pair of person and object.
+
+    Attributes:
+        interactions: one for each interaction said of the pair; none where none is found. A word may hold alternatives
+            joined by " / ", the best one first.
+        doubtful: whether the split into verb and object is not sure.
+        denied: whether the phrase says that there is no interaction, or not this one.
+    """
+
+    interactions: tuple[Reading, ...]
+    doubtful: bool = False
+    denied: bool = False
+
+
+def interactions(
+    phrase: str,
+    *,
+    verb: str | None = None,
+    object: str | None = None,  # noqa: A002
+    known: Sequence[str] = (),
+) -> Said:
+    """Find the interactions that a phrase says of a pair.
+
+    >>> interactions("is riding", object="horse").interactions
+    (Reading(verb='riding', object='horse'),)
+
+    Args:
+        phrase: a sentence, a fragment of one or a triplet, in English.
+        verb: the verb, where it is given apart; the phrase then supplies the object.
+        object: the object, where it is given apart; the phrase then supplies the verb.
+        known: nouns of the things that the reply has boxes of; an object among them is preferred.
+    """
+    denied = bool(text.NEGATIONS.intersection(_words(text.plain(phrase))))
+    found = best_reading(phrase) or (best_reading(f"{phrase} {object}") if object else None)
+    if found is None:
+        return Said((), denied=denied)
+    return Said((Reading(verb or found.verb, object or found.object),), denied=denied or found.verb == _NO_INTERACTION)
 
 
 def best_reading(phrase: str) -> Reading | None:
