@@ -21,7 +21,7 @@ import msgspec
 
 import shoe.cli
 from shoe.benchmarks import DEFAULT, benchmark
-from shoe.predictions.boxes import LAYOUTS, SCALES
+from shoe.predictions.boxes import LAYOUTS, ORDERS, PICTURES, SCALES
 from shoe.predictions.formats import FORMATS
 from shoe.protocols.named import ABOUT
 from shoe.protocols.options import describe
@@ -119,6 +119,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "formats": lambda: rows(("format", "what it is"), [(f"`{f.name}`", f.description) for f in FORMATS.values()]),
     "layouts": lambda: rows(("layout", "four numbers are"), [(f"`{name}`", what) for name, what in LAYOUTS.items()]),
     "scales": lambda: rows(("scale", "they are"), [(f"`{name}`", what) for name, what in SCALES.items()]),
+    "pictures": lambda: rows(("word", "what it says"), [(f"`{n}`", what) for n, what in (PICTURES | ORDERS).items()]),
     "commands": commands,
 }
 

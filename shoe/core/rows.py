@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,10 @@ class Rows:
         loose: (n,) triplets that come from a raw model reply, which may hold boxes without area.
         place: names the record of a triplet, given its row, where the file has one for each.
         left_out: names of images that could not be used.
+        conventions: names of the box conventions that the file's own words tell, as ``--boxes`` spells them; none where
+            that of the format holds for all.
+        convention: (n,) indices into ``conventions``.
+        fixed: indices of those whose numbers mean one thing whatever the user names, as those of location tokens.
     """
 
     images: Sequence[str]
@@ -44,3 +48,6 @@ class Rows:
     loose: Mask | None = None
     place: Callable[[int], str] | None = None
     left_out: tuple[str, ...] = ()
+    conventions: Sequence[str] = ()
+    convention: Indices | None = None
+    fixed: Collection[int] = ()

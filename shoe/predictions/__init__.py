@@ -74,12 +74,13 @@ def read_predictions_with_notes(
         OptionError: for an unknown format, convention or benchmark.
     """
     wanted = None if format in (None, NATIVE) else format_named(str(format))
-    convention = None if boxes is None else parse_convention(boxes)
+    if boxes is not None:
+        parse_convention(boxes)
     with collection_paused():  # what was parsed is gone before collection resumes, which would visit all of it
         source = open_source(path, benchmark(dataset), sizes)
         found = _KINDS.get(source.kind, source.kind)
         if source.kind == "npz" and wanted is None:
-            if convention is not None:
+            if boxes is not None:
                 raise OptionError(f"{path}: a native table says itself what its boxes are; leave out --boxes")
             table = read_native(path)
             return table, ReadNotes(NATIVE, "the table says", images=len(table.images), triplets=len(table))
@@ -89,7 +90,7 @@ def read_predictions_with_notes(
         if source.kind not in wanted.kinds:
             raise InputError(path, found=f"{found}, not a file of this kind", expected=f"the format {wanted.name}")
         source.notes.format = wanted.name
-        table = to_table(wanted.read(source), source, convention or parse_convention(wanted.boxes))
+        table = to_table(wanted.read(source), source, parse_convention(wanted.boxes), boxes)
         return table, source.notes
 
 

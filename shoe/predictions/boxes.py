@@ -1,7 +1,8 @@
 """Box conventions: what the four numbers of a file mean; named by the user or the format, never guessed.
 
-A convention is a layout (which four numbers) and a scale (of what). Its name is one word, or both joined by a comma:
-``xywh``, ``thousand``, ``thousand,yxyx``.
+A convention is a layout (which four numbers), a scale (of what), a picture (whether the image was padded) and an order
+(which box is whose). Its name has a word for each that is not the usual one, joined by commas: ``xywh``, ``thousand``,
+``thousand,yxyx``, ``unit,padded``.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ LAYOUTS = {
 SCALES = {
     "pixels": "pixels, continuous",
     "unit": "0 to 1, of the image's width and height",
+    "hundred": "0 to 100, of the image's width and height: percent",
     "thousand": "0 to 1000, of the image's width and height",
     "pixels-0": "indices of the first and last pixel, from 0",
     "pixels-1": "indices of the first and last pixel, from 1",
@@ -33,21 +35,27 @@ SCALES = {
     "resized:max=N": "pixels of the image resized so that its longer side is N",
     "resized:multiple=N": "pixels of the image whose sides were rounded to multiples of N",
 }
+PICTURES = {"padded": "numbers are of the image in the middle of a square, as long as its longer side"}
+ORDERS = {"swapped": "the box named as the person's is the object's, and the other way round"}
 _COORDINATES = {"pixels-0": Coordinates.PIXELS_0, "pixels-1": Coordinates.PIXELS_1}
+_RELATIVE = {"unit": 1.0, "hundred": 100.0, "thousand": 1000.0}
 _FIXED = re.compile(r"resized:(\d{1,5})x(\d{1,5})")
 _RULE = re.compile(r"resized:(max|multiple)=(\d{1,5})")
 
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """One meaning of four numbers; see :data:`LAYOUTS` and :data:`SCALES`."""
+    """One meaning of four numbers; see :data:`LAYOUTS`, :data:`SCALES`, :data:`PICTURES` and :data:`ORDERS`."""
 
     layout: str = "xyxy"
     scale: str = "pixels"
+    picture: str = ""
+    order: str = ""
 
     def __str__(self) -> str:
-        words = [self.scale] if self.scale != "pixels" else []
-        return ",".join(words + ([self.layout] if self.layout != "xyxy" or not words else []))
+        usual = Convention()
+        words = [self.scale if self.scale != usual.scale else "", self.layout if self.layout != usual.layout else ""]
+        return ",".join(word for word in [*words, self.picture, self.order] if word) or usual.layout
 
     @property
     def coordinates(self) -> Coordinates:
@@ -57,7 +65,7 @@ class Convention:
     @property
     def needs_sizes(self) -> bool:
         """Whether boxes can be converted only where the image's size is known."""
-        return self.scale in ("unit", "thousand") or self.scale.startswith("resized:")
+        return bool(self.picture) or self.scale in _RELATIVE or self.scale.startswith("resized:")
 
     @np.errstate(over="ignore", invalid="ignore")  # what is not finite is refused with the record's name
     def converted(self, boxes: Floats, sizes: Floats) -> Floats:
@@ -73,7 +81,8 @@ class Convention:
         corners = _CORNERS[self.layout](boxes)
         if not self.needs_sizes:
             return corners
-        scaled: Floats = corners * np.tile(sizes / self._extent(sizes), 2)
+        picture, margin = self._picture(sizes)
+        scaled: Floats = corners * np.tile(picture / self._extent(picture), 2) - np.tile(margin, 2)
         return scaled
 
     def undone(self, boxes: Floats, sizes: Floats) -> Floats:
@@ -86,45 +95,70 @@ class Convention:
         Returns:
             (n, 4), the same array where nothing has to change.
         """
-        corners = boxes * np.tile(self._extent(sizes) / sizes, 2) if self.needs_sizes else boxes
-        return _NUMBERS[self.layout](corners)
+        if self.needs_sizes:
+            picture, margin = self._picture(sizes)
+            boxes = (boxes + np.tile(margin, 2)) * np.tile(self._extent(picture) / picture, 2)
+        return _NUMBERS[self.layout](boxes)
+
+    def _picture(self, sizes: Floats) -> tuple[Floats, Floats]:
+        """(n, 2) size of the picture that the model saw, before any resizing, and where in it the image begins."""
+        if not self.picture:
+            return sizes, np.zeros_like(sizes)
+        square = np.repeat(sizes.max(axis=1, keepdims=True), 2, axis=1)
+        return square, (square - sizes) // 2
 
     def _extent(self, sizes: Floats) -> Floats:
-        """(n, 2) or (2,) width and height of the picture that the numbers are of."""
-        if self.scale in ("unit", "thousand"):
-            return np.full(2, 1.0 if self.scale == "unit" else 1000.0)
+        """(n, 2) or (2,) width and height of a picture in the numbers of the file."""
+        if self.scale in _RELATIVE:
+            return np.full(2, _RELATIVE[self.scale])
         if fixed := _FIXED.fullmatch(self.scale):
             return np.array([float(fixed[1]), float(fixed[2])])
         rule = _RULE.fullmatch(self.scale)
-        n = float(rule[2]) if rule else 1.0
-        if rule and rule[1] == "max":
+        if rule is None:
+            return sizes
+        n = float(rule[2])
+        if rule[1] == "max":
             fitted: Floats = np.maximum(np.rint(sizes * (n / sizes.max(axis=1, keepdims=True))), 1)
             return fitted
         rounded: Floats = np.maximum(np.rint(sizes / n) * n, n)
         return rounded
 
 
-def parse_convention(name: str) -> Convention:
+def parse_convention(name: str, own: Convention | None = None) -> Convention:
     """Read the name of a convention.
+
+    Args:
+        name: its words, in any order.
+        own: whose layout and scale hold where the name has neither: what a file tells by itself.
 
     Raises:
         OptionError: for an unknown name, or two that exclude each other.
     """
-    words = [word.strip().lower() for word in name.split(",")]
-    layouts = [word for word in words if word in LAYOUTS]
-    scales = [word for word in words if word not in LAYOUTS]
-    for word in scales:
-        match = _FIXED.fullmatch(word) or _RULE.fullmatch(word)
-        if match and int(match[2]) and match[1] not in ("0", "00"):
-            continue
-        if word not in SCALES or word.startswith("resized:"):
-            raise unknown_name("box convention", word, [*LAYOUTS, *SCALES])
-    if len(layouts) > 1 or len(scales) > 1:
+    words: dict[str, list[str]] = {"layout": [], "scale": [], "picture": [], "order": []}
+    for word in (word.strip().lower() for word in name.split(",")):
+        words[_kind(word)].append(word)
+    if any(len(of_kind) > 1 for of_kind in words.values()):
         raise OptionError(f"box convention {quote(name)}: at most one layout and one scale, as in thousand,yxyx")
-    convention = Convention(layouts[0] if layouts else "xyxy", scales[0] if scales else "pixels")
+    given = {kind: of_kind[0] for kind, of_kind in words.items() if of_kind}
+    if own and not {"layout", "scale"} & given.keys():
+        given |= {"layout": own.layout, "scale": own.scale}
+    convention = Convention(**given)
     if convention.scale in _COORDINATES and convention.layout in ("xywh", "cxcywh"):
         raise OptionError(f"box convention {quote(name)}: pixel indices have corners, not a width")
     return convention
+
+
+def _kind(word: str) -> str:
+    """Which part of a convention a word names."""
+    for kind, names in (("layout", LAYOUTS), ("picture", PICTURES), ("order", ORDERS)):
+        if word in names:
+            return kind
+    match = _FIXED.fullmatch(word) or _RULE.fullmatch(word)
+    if match and int(match[2]) and match[1] not in ("0", "00"):
+        return "scale"
+    if word not in SCALES or word.startswith("resized:"):
+        raise unknown_name("box convention", word, [*LAYOUTS, *SCALES, *PICTURES, *ORDERS])
+    return "scale"
 
 
 def ordered(boxes: Floats, coordinates: Coordinates) -> NDArray[np.bool_]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from shoe.core.errors import quote
+from shoe.predictions.conventions import Conventions
 
 _EXAMPLES = 3
 
@@ -13,7 +14,9 @@ class ReadNotes:
 
     Attributes:
         format: name of the format that the file was read as.
-        boxes: name of the box convention applied.
+        boxes: name of the box convention applied; all names, the commonest first, where triplets have several.
+        boxes_of: number of triplets by the name of their convention.
+        conventions: those of the triplets in the table's order; None where no convention was applied.
         images, triplets: how many the table holds.
         scores_defaulted: triplets without a score, which got 1.
         unparsed: phrases, in order of first appearance, in which no verb and object were found, and how often each
@@ -31,6 +34,8 @@ class ReadNotes:
 
     format: str = ""
     boxes: str = ""
+    boxes_of: dict[str, int] = field(default_factory=dict)
+    conventions: Conventions | None = None
     images: int = 0
     triplets: int = 0
     scores_defaulted: int = 0

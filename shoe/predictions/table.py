@@ -15,6 +15,7 @@ from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.rows import Rows
 from shoe.predictions.boxes import Convention, ordered, valid_conventions
+from shoe.predictions.conventions import Conventions
 from shoe.predictions.source import Sizes, Source
 
 _LONGEST_WORD = 200
@@ -22,8 +23,14 @@ _LONGEST_NAME = 1000
 _FEW = 0.25  # below this share, boxes without area are mistakes of the file, and not another convention
 
 
-def to_table(rows: Rows, source: Source, convention: Convention) -> Interactions:
+def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = None) -> Interactions:
     """Turn rows into a valid table, and note what that took.
+
+    Args:
+        rows: triplets as their file has them.
+        source: the file.
+        usual: box convention of its format.
+        named: that which the user named, if any.
 
     Raises:
         InputError: for what :meth:`Interactions.from_columns` refuses, and for missing image sizes.
@@ -31,14 +38,12 @@ def to_table(rows: Rows, source: Source, convention: Convention) -> Interactions
     notes = source.notes
     _check_names(source, rows.images)
     sizes = _sizes(rows, source.sizes)
-    per_row = _row_sizes(rows, sizes, source, convention)
-    rows = replace(
-        rows,
-        human_boxes=convention.converted(rows.human_boxes, per_row),
-        object_boxes=convention.converted(rows.object_boxes, per_row),
-    )
+    conventions = Conventions.of_rows(rows, usual, named)
+    per_row = _row_sizes(rows, sizes, source, conventions)
+    human, target = conventions.converted(rows.human_boxes, rows.object_boxes, per_row)
+    rows = replace(rows, human_boxes=human, object_boxes=target)
     if rows.loose is not None:
-        rows = _without_flat_boxes(rows, source, convention)
+        rows, conventions = _without_flat_boxes(rows, source, conventions)
     score = rows.score
     if score is None:
         notes.scores_defaulted = len(rows.verb)
@@ -59,14 +64,16 @@ def to_table(rows: Rows, source: Source, convention: Convention) -> Interactions
             objects=objects,
             score=score,
             sizes=sizes,
-            coordinates=convention.coordinates,
+            coordinates=conventions.coordinates,
             source=source.path,
         )
     except InputError:
-        _explain_boxes(rows, source, convention)
-        _explain_numbers(rows, source, convention)
+        _explain_boxes(rows, source, conventions)
+        _explain_numbers(rows, source, conventions)
         raise
-    notes.boxes, notes.images, notes.triplets = str(convention), len(table.images), len(table)
+    notes.conventions = conventions.select(np.argsort(rows.image, kind="stable"))
+    notes.boxes_of = conventions.counts(len(table))
+    notes.boxes, notes.images, notes.triplets = "; ".join(notes.boxes_of), len(table.images), len(table)
     return table
 
 
@@ -87,34 +94,35 @@ def _sizes(rows: Rows, known: Sizes | None) -> Floats:
     return np.where((given > 0).all(axis=1, keepdims=True), given, other)
 
 
-def _row_sizes(rows: Rows, sizes: Floats, source: Source, convention: Convention) -> Floats:
-    """(n, 2) size of each row's image; none if the convention needs none."""
-    if not convention.needs_sizes:
-        return np.zeros((0, 2))
+def _row_sizes(rows: Rows, sizes: Floats, source: Source, conventions: Conventions) -> Floats:
+    """(n, 2) size of each row's image; none if no convention needs one."""
+    needed = conventions.need_sizes(len(rows.image))
+    if not needed.any():
+        return np.zeros((len(needed), 2))
     per_row = sizes[rows.image]
-    unknown = ~(per_row > 0).all(axis=1)
+    unknown = needed & ~(per_row > 0).all(axis=1)
     if unknown.any():
         row = int(np.argmax(unknown))
         raise InputError(
             source.path,
             record=f"image {quote(rows.images[rows.image[row]])}",
             found="no width and height",
-            expected=f"the image's size, which boxes as {convention} need",
+            expected=f"the image's size, which boxes as {conventions.at(row)} need",
             hint="give the ground truth, or width and height in the file",
         )
     return per_row
 
 
-def _without_flat_boxes(rows: Rows, source: Source, convention: Convention) -> Rows:
+def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
     """Leave out triplets of raw replies whose box has no area, unless so many that the convention must be wrong."""
-    valid = ordered(rows.human_boxes, convention.coordinates) & ordered(rows.object_boxes, convention.coordinates)
+    valid = ordered(rows.human_boxes, conventions.coordinates) & ordered(rows.object_boxes, conventions.coordinates)
     flat = ~valid & rows.loose if rows.loose is not None else ~valid
     if not flat.any() or 2 * flat.sum() > len(flat):
-        return rows
+        return rows, conventions
     source.notes.boxes_cut = int(flat.sum())
     keep = ~flat
     place, kept = rows.place, np.flatnonzero(keep)
-    return replace(
+    left = replace(
         rows,
         image=rows.image[keep],
         human_boxes=rows.human_boxes[keep],
@@ -125,6 +133,7 @@ def _without_flat_boxes(rows: Rows, source: Source, convention: Convention) -> R
         loose=None,
         place=None if place is None else lambda row: place(int(kept[row])),
     )
+    return left, conventions.select(keep)
 
 
 def _clipped(words: Sequence[str], index: Indices, source: Source) -> tuple[list[str], Indices]:
@@ -143,29 +152,29 @@ def _place(rows: Rows, row: int) -> str:
     return f"{record} (image {quote(rows.images[rows.image[row]])})"
 
 
-def _explain_numbers(rows: Rows, source: Source, convention: Convention) -> None:
+def _explain_numbers(rows: Rows, source: Source, conventions: Conventions) -> None:
     """Raise the error of the first box or score that is not finite or too large; return if there is none."""
     name = partial(_place, rows)
-    pixels = np.full(len(rows.verb), convention.coordinates != Coordinates.CONTINUOUS)
+    pixels = np.full(len(rows.verb), conventions.coordinates != Coordinates.CONTINUOUS)
     check_boxes(source.path, "human box", rows.human_boxes, pixels, name)
     check_boxes(source.path, "object box", rows.object_boxes, pixels, name)
     if rows.score is not None:
         check_scores(source.path, np.where(np.isnan(rows.score), 1.0, rows.score), name)
 
 
-def _explain_boxes(rows: Rows, source: Source, convention: Convention) -> None:
+def _explain_boxes(rows: Rows, source: Source, conventions: Conventions) -> None:
     """Raise the error of the first box without area, with what would make all boxes valid; return if all have one."""
     boxes = np.concatenate([rows.human_boxes, rows.object_boxes])
     if not np.isfinite(boxes).all():
         return
-    flat = ~ordered(boxes, convention.coordinates)
+    flat = ~ordered(boxes, conventions.coordinates)
     if not flat.any():
         return
     first = int(np.argmax(flat))
     row, part = first % len(rows.verb), "human box" if first < len(rows.verb) else "object box"
     count = int(flat.sum())
     hint = f"{count:,} of {len(boxes):,} boxes {'is' if count == 1 else 'are'} so"
-    if convention == Convention() and count >= _FEW * len(boxes):
+    if conventions.kinds == (Convention(),) and count >= _FEW * len(boxes):
         names = valid_conventions(boxes)
         hint += f"; all have an area as {' or as '.join(names)}: name it with --boxes" if names else ""
     numbers = ", ".join(f"{x:g}" for x in boxes[first])
@@ -174,6 +183,6 @@ def _explain_boxes(rows: Rows, source: Source, convention: Convention) -> None:
         record=_place(rows, row),
         field=part,
         found=f"[{numbers}]",
-        expected=f"x1 < x2 and y1 < y2, with boxes as {convention}",
+        expected=f"x1 < x2 and y1 < y2, with boxes as {conventions.at(row)}",
         hint=hint,
     )

@@ -17,7 +17,7 @@ from shoe.protocols.named import SEMANTIC
 from shoe.protocols.options import STRICT_PREFIX, SemanticOptions, StrictOptions, settings
 from shoe.version import __version__
 
-_SAFE = " ,.+<>=()[]/_-"
+_SAFE = " ,;.+<>=()[]/_-"
 
 
 @dataclass(frozen=True, slots=True)

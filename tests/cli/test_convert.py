@@ -114,9 +114,9 @@ def test_a_file_may_be_converted_in_place(tmp_path: Path) -> None:
 
 
 def test_the_help_names_every_format_and_convention() -> None:
-    from shoe.predictions.boxes import LAYOUTS, SCALES
+    from shoe.predictions.boxes import LAYOUTS, ORDERS, PICTURES, SCALES
 
     words = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
-    for name in [*FORMATS, NATIVE, *LAYOUTS, *SCALES]:
+    for name in [*FORMATS, NATIVE, *LAYOUTS, *SCALES, *PICTURES, *ORDERS]:
         if name != "pixels":
             assert name in words

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, OptionError
 from shoe.predictions import read_predictions
-from shoe.predictions.boxes import LAYOUTS, SCALES, Convention, parse_convention, valid_conventions
+from shoe.predictions.boxes import LAYOUTS, PICTURES, SCALES, Convention, parse_convention, valid_conventions
 
 BOX = np.array([[100.0, 50.0, 300.0, 250.0]])
 SIZE = np.array([[640.0, 400.0]])
@@ -35,6 +35,11 @@ FLAT_WORDS = ("image", "verb", "object")
         ("unit,cxcywh", [200 / 640, 150 / 400, 200 / 640, 200 / 400]),
         ("pixels-0", [100, 50, 300, 250]),
         ("pixels-1", [100, 50, 300, 250]),
+        ("hundred", [100 / 6.4, 50 / 4, 300 / 6.4, 250 / 4]),
+        ("padded", [100, 170, 300, 370]),
+        ("unit,padded", [100 / 640, 170 / 640, 300 / 640, 370 / 640]),
+        ("resized:1280x320,yxyx,padded", [85, 200, 185, 600]),
+        ("resized:max=1280,padded", [200, 340, 600, 740]),
         ("resized:1280x200", [200, 25, 600, 125]),
         ("resized:max=1280", [200, 100, 600, 500]),
         ("resized:multiple=28", [100 * 644 / 640, 50 * 392 / 400, 300 * 644 / 640, 250 * 392 / 400]),
@@ -49,11 +54,14 @@ def test_each_convention_gives_corners_in_pixels_and_back(name: str, numbers: li
 @given(
     st.sampled_from(sorted(LAYOUTS)),
     st.sampled_from([*(s for s in SCALES if ":" not in s), "resized:97x31", "resized:max=448", "resized:multiple=28"]),
+    st.sampled_from(["", *PICTURES]),
     st.lists(st.floats(-2000, 2000), min_size=4, max_size=4),
     st.tuples(st.integers(1, 5000), st.integers(1, 5000)),
 )
-def test_what_was_converted_can_be_undone(layout: str, scale: str, numbers: list[float], size: tuple[int, int]) -> None:
-    convention = Convention(layout, scale)
+def test_what_was_converted_can_be_undone(
+    layout: str, scale: str, picture: str, numbers: list[float], size: tuple[int, int]
+) -> None:
+    convention = Convention(layout, scale, picture)
     boxes, sizes = np.array([numbers]), np.array([size], float)
     assert convention.undone(convention.converted(boxes, sizes), sizes) == pytest.approx(boxes, rel=1e-9, abs=1e-8)
 

@@ -1,0 +1,87 @@
+"""A file may have several box conventions: each triplet is read under its own, unless the user names one."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shoe.benchmarks import DEFAULT, benchmark
+from shoe.core.errors import InputError
+from shoe.core.interactions import Interactions
+from shoe.core.rows import Rows
+from shoe.predictions.boxes import Convention, parse_convention
+from shoe.predictions.notes import ReadNotes
+from shoe.predictions.source import Source
+from shoe.predictions.table import to_table
+
+SIZES = {"a.jpg": (400, 200), "b.jpg": (100, 300)}
+
+
+def read(named: str | None = None, sizes: dict[str, tuple[int, int]] | None = SIZES) -> tuple[Interactions, ReadNotes]:
+    """Four triplets: one in pixels, two in thousandths with y first, one of location tokens; images not in order."""
+    source = Source(Path("replies.jsonl"), benchmark(DEFAULT), sizes)
+    rows = Rows(
+        images=["a.jpg", "b.jpg"],
+        image=np.array([1, 0, 0, 1]),
+        human_boxes=np.array([[10, 20, 30, 60], [500, 250, 1000, 750], [0, 0, 100, 200], [0.1, 0.2, 0.3, 0.4]]),
+        object_boxes=np.array([[0, 0, 50, 90], [100, 200, 300, 400], [500, 500, 600, 600], [0.5, 0.5, 1, 1]]),
+        verbs=["ride"],
+        objects=["horse"],
+        verb=np.zeros(4, np.int64),
+        object=np.zeros(4, np.int64),
+        conventions=["xyxy", "thousand,yxyx", "unit"],
+        convention=np.array([0, 1, 1, 2]),
+        fixed={2},
+    )
+    return to_table(rows, source, Convention(), named), source.notes
+
+
+def test_each_triplet_is_read_under_its_own_convention() -> None:
+    table, notes = read()
+    assert table.human_boxes.tolist() == pytest.approx(
+        np.array([[100, 100, 300, 200], [0, 0, 80, 20], [10, 20, 30, 60], [10, 60, 30, 120]])
+    )
+    assert (notes.boxes, notes.boxes_of) == (
+        "thousand,yxyx; xyxy; unit",
+        {"thousand,yxyx": 2, "xyxy": 1, "unit": 1},
+    )
+    assert notes.conventions is not None
+    assert [str(notes.conventions.at(row)) for row in range(4)] == ["thousand,yxyx", "thousand,yxyx", "xyxy", "unit"]
+
+
+def test_a_convention_that_the_user_names_replaces_all_but_what_is_fixed() -> None:
+    table, notes = read("thousand")
+    assert notes.boxes_of == {"thousand": 3, "unit": 1}
+    assert table.human_boxes[0].tolist() == pytest.approx([200, 50, 400, 150])
+    assert table.human_boxes[3].tolist() == pytest.approx([10, 60, 30, 120])
+
+
+def test_a_picture_or_order_that_the_user_names_holds_for_all() -> None:
+    assert read("padded")[1].boxes == "thousand,yxyx,padded; padded; unit,padded"
+    usual, swapped = read()[0], read("swapped")[0]
+    assert (swapped.human_boxes == usual.object_boxes).all()
+    assert (swapped.object_boxes == usual.human_boxes).all()
+
+
+def test_only_conventions_that_need_sizes_ask_for_them() -> None:
+    with pytest.raises(InputError, match=r"image 'a.jpg'.* found no width .*which boxes as thousand,yxyx need"):
+        read(sizes=None)
+    with pytest.raises(InputError, match=r"image 'b.jpg'.* found no width .*which boxes as unit need"):
+        read("xyxy", sizes=None)
+
+
+def test_what_was_converted_can_be_undone_for_each() -> None:
+    table, notes = read("padded,swapped")
+    assert notes.conventions is not None
+    sizes = table.sizes[table.image].astype(np.float64)
+    written = notes.conventions.undone(table.human_boxes, table.object_boxes, sizes)
+    again = notes.conventions.converted(*written, sizes)
+    assert again[0] == pytest.approx(table.human_boxes)
+    assert again[1] == pytest.approx(table.object_boxes)
+
+
+def test_the_words_of_a_convention_name_what_they_change() -> None:
+    own = parse_convention("thousand,yxyx")
+    assert str(parse_convention("swapped,padded", own)) == "thousand,yxyx,padded,swapped"
+    assert str(parse_convention("swapped,unit", own)) == "unit,swapped"
+    assert str(parse_convention("padded")) == "padded"
