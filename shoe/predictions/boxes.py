@@ -7,7 +7,6 @@ A convention is a layout (which four numbers), a scale (of what), a picture (whe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,12 +16,14 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Floats
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import OptionError, quote, unknown_name
+from shoe.predictions import resizing
 
 LAYOUTS = {
     "xyxy": "x1, y1, x2, y2",
     "xywh": "x1, y1, width, height",
     "cxcywh": "centre x, centre y, width, height",
     "yxyx": "y1, x1, y2, x2",
+    "xxyy": "x1, x2, y1, y2",
 }
 SCALES = {
     "pixels": "pixels, continuous",
@@ -31,16 +32,12 @@ SCALES = {
     "thousand": "0 to 1000, of the image's width and height",
     "pixels-0": "indices of the first and last pixel, from 0",
     "pixels-1": "indices of the first and last pixel, from 1",
-    "resized:WxH": "pixels of the image resized to W x H",
-    "resized:max=N": "pixels of the image resized so that its longer side is N",
-    "resized:multiple=N": "pixels of the image whose sides were rounded to multiples of N",
+    **resizing.SCALES,
 }
 PICTURES = {"padded": "numbers are of the image in the middle of a square, as long as its longer side"}
 ORDERS = {"swapped": "the box named as the person's is the object's, and the other way round"}
 _COORDINATES = {"pixels-0": Coordinates.PIXELS_0, "pixels-1": Coordinates.PIXELS_1}
 _RELATIVE = {"unit": 1.0, "hundred": 100.0, "thousand": 1000.0}
-_FIXED = re.compile(r"resized:(\d{1,5})x(\d{1,5})")
-_RULE = re.compile(r"resized:(max|multiple)=(\d{1,5})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +108,7 @@ class Convention:
         """(n, 2) or (2,) width and height of a picture in the numbers of the file."""
         if self.scale in _RELATIVE:
             return np.full(2, _RELATIVE[self.scale])
-        if fixed := _FIXED.fullmatch(self.scale):
-            return np.array([float(fixed[1]), float(fixed[2])])
-        rule = _RULE.fullmatch(self.scale)
-        if rule is None:
-            return sizes
-        n = float(rule[2])
-        if rule[1] == "max":
-            fitted: Floats = np.maximum(np.rint(sizes * (n / sizes.max(axis=1, keepdims=True))), 1)
-            return fitted
-        rounded: Floats = np.maximum(np.rint(sizes / n) * n, n)
-        return rounded
+        return resizing.resized(self.scale, sizes) if resizing.is_resizing(self.scale) else sizes
 
 
 def parse_convention(name: str, own: Convention | None = None) -> Convention:
@@ -153,10 +140,7 @@ def _kind(word: str) -> str:
     for kind, names in (("layout", LAYOUTS), ("picture", PICTURES), ("order", ORDERS)):
         if word in names:
             return kind
-    match = _FIXED.fullmatch(word) or _RULE.fullmatch(word)
-    if match and int(match[2]) and match[1] not in ("0", "00"):
-        return "scale"
-    if word not in SCALES or word.startswith("resized:"):
+    if not resizing.is_resizing(word) and (word not in SCALES or word in resizing.SCALES):
         raise unknown_name("box convention", word, [*LAYOUTS, *SCALES, *PICTURES, *ORDERS])
     return "scale"
 
@@ -197,10 +181,12 @@ _CORNERS: dict[str, Callable[[Floats], Floats]] = {
     "xywh": _from_widths,
     "cxcywh": _from_centres,
     "yxyx": lambda boxes: boxes[:, [1, 0, 3, 2]],
+    "xxyy": lambda boxes: boxes[:, [0, 2, 1, 3]],
 }
 _NUMBERS: dict[str, Callable[[Floats], Floats]] = {
     "xyxy": lambda corners: corners,
     "xywh": _to_widths,
     "cxcywh": _to_centres,
     "yxyx": _CORNERS["yxyx"],
+    "xxyy": _CORNERS["xxyy"],
 }

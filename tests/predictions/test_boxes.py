@@ -19,6 +19,7 @@ from shoe.predictions.boxes import LAYOUTS, PICTURES, SCALES, Convention, parse_
 
 BOX = np.array([[100.0, 50.0, 300.0, 250.0]])
 SIZE = np.array([[640.0, 400.0]])
+BAD_SMART = ("resized:smart=0", "resized:smart=28:9:8", "resized:smart=28:9", "resized:smart=28:0:9")
 FLAT_WORDS = ("image", "verb", "object")
 
 
@@ -37,6 +38,7 @@ FLAT_WORDS = ("image", "verb", "object")
         ("pixels-1", [100, 50, 300, 250]),
         ("hundred", [100 / 6.4, 50 / 4, 300 / 6.4, 250 / 4]),
         ("padded", [100, 170, 300, 370]),
+        ("xxyy", [100, 300, 50, 250]),
         ("unit,padded", [100 / 640, 170 / 640, 300 / 640, 370 / 640]),
         ("resized:1280x320,yxyx,padded", [85, 200, 185, 600]),
         ("resized:max=1280,padded", [200, 340, 600, 740]),
@@ -53,7 +55,7 @@ def test_each_convention_gives_corners_in_pixels_and_back(name: str, numbers: li
 
 @given(
     st.sampled_from(sorted(LAYOUTS)),
-    st.sampled_from([*(s for s in SCALES if ":" not in s), "resized:97x31", "resized:max=448", "resized:multiple=28"]),
+    st.sampled_from([*(s for s in SCALES if ":" not in s), "resized:97x31", "resized:max=448", "resized:smart=28"]),
     st.sampled_from(["", *PICTURES]),
     st.lists(st.floats(-2000, 2000), min_size=4, max_size=4),
     st.tuples(st.integers(1, 5000), st.integers(1, 5000)),
@@ -73,6 +75,32 @@ def test_multiples_round_as_the_preprocessors_do() -> None:
     assert corner[:, 2:] == pytest.approx(sizes)
 
 
+@pytest.mark.parametrize(
+    ("name", "resized"),
+    [
+        ("resized:smart=28", [(644, 476), (420, 644), (504, 336), (56, 56), (112, 56), (4004, 2996), (4368, 2912)]),
+        (
+            "resized:smart=28:200704:1003520",
+            [(644, 476), (420, 644), (560, 392), (588, 364), (840, 252), (1148, 840), (1204, 812)],
+        ),
+        (
+            "resized:smart=28:3136:200704",
+            [(504, 364), (364, 532), (504, 336), (56, 56), (112, 56), (504, 364), (532, 364)],
+        ),
+        ("resized:smart=32", [(640, 480), (416, 640), (512, 320), (352, 224), (480, 160), (4000, 3008), (4992, 3328)]),
+        (
+            "resized:smart=32:262144:1310720",
+            [(640, 480), (416, 640), (640, 448), (672, 416), (960, 288), (1312, 960), (1376, 928)],
+        ),
+    ],
+)
+def test_smart_resizing_gives_the_sizes_of_the_processor_itself(name: str, resized: list[tuple[int, int]]) -> None:
+    """Sizes that transformers' smart_resize gives for the same factor, min_pixels and max_pixels."""
+    sizes = np.array([(640, 480), (427, 640), (500, 333), (70, 42), (40, 12), (4000, 3000), (6000, 4000)], float)
+    corners = parse_convention(name).converted(np.array([(0, 0, w, h) for w, h in resized], float), sizes)
+    assert corners[:, 2:] == pytest.approx(sizes)
+
+
 @given(
     st.sampled_from(list(LAYOUTS)), st.sampled_from([name for name in SCALES if "=" not in name and "x" not in name])
 )
@@ -86,7 +114,9 @@ def test_a_name_is_what_its_convention_prints(layout: str, scale: str) -> None:
         assert parse_convention(f" {layout} , {scale.upper()}") == convention
 
 
-@pytest.mark.parametrize("name", ["", "xyx", "resized", "resized:0x5", "resized:5x0", "resized:max=0", "resized:WxH"])
+@pytest.mark.parametrize(
+    "name", ["", "xyx", "resized", "resized:0x5", "resized:5x0", "resized:max=0", "resized:WxH", *BAD_SMART]
+)
 def test_unknown_conventions_are_refused_with_the_known_ones(name: str) -> None:
     with pytest.raises(OptionError, match=r"unknown box convention .* known: cxcywh"):
         parse_convention(name)
