@@ -9,7 +9,7 @@ import typer
 
 from shoe.cli.parameters import Option, declared, names_of
 
-COMMANDS = ("score", "diagnose", "convert", "resolve", "similarity", "demo", "dataset", "map")
+COMMANDS = ("score", "diagnose", "convert", "resolve", "similarity", "prompt", "demo", "dataset", "map")
 
 
 def app(*names: str) -> typer.Typer:

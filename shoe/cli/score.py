@@ -29,6 +29,9 @@ def score(
     image_labels: Annotated[
         Path | None, Option("Official anno.mat: known-object setting by image-level labels.")
     ] = None,
+    words: Annotated[
+        Path | None, Option("Write every wording, and what it was taken to say, to this CSV file.")
+    ] = None,
     bounds: Annotated[bool, Option("Also say what the map leaves open; takes several times as long.")] = False,
     json: Annotated[str | None, Option("Write JSON to this file; '-': standard output.")] = None,
 ) -> None:
@@ -45,16 +48,20 @@ def score(
     are asked for; semantic {protocol, map, map_without_no_interaction, map_bounds, map_standard_error, mf1,
     gt_miss_rate, prediction_miss_rate, classes, tied_share, map_interval, mf1_interval, unrated_pairs, raters};
     resolution {verbs, objects {words, dataset_labels, unresolved}, rated_share, fallback_share, unrated_share, basis};
-    profile {images_with_predictions, unknown_images, constant_scores, repeats, outside_share}; absent; notes. Fractions
-    0..1; what cannot be measured is left out. Intervals, unrated pairs and raters are there with --bounds.
+    profile {images_with_predictions, unknown_images, constant_scores, repeats, outside_share}; absent; wordings
+    [{verb, object, phrases, count, matched, earned, lost, nearest_class, similarity, ...}], the 20 that earn or lack most;
+    notes. Fractions 0..1; what cannot be measured is left out. Intervals, unrated pairs and raters are there with
+    --bounds.
     """
     from shoe.benchmarks import benchmark, read_ground_truth
     from shoe.benchmarks.classes import read_classes
     from shoe.cli.output import write_json
+    from shoe.evidence.wordings import wordings
     from shoe.predictions import read_predictions_with_notes
     from shoe.report.json import as_json
     from shoe.report.notes import Evidence
     from shoe.report.terminal import console, print_report
+    from shoe.report.wordings import write_wordings
     from shoe.scoring.score import score as score_predictions
 
     table = read_classes(classes, benchmark(dataset).classes) if classes else None
@@ -72,6 +79,8 @@ def score(
         notes=notes,
     )
     evidence = Evidence.of(report, bounds=bounds)
+    if words is not None:
+        write_wordings(wordings(report), words)
     if json is not None:
         write_json(as_json(report, evidence), json)
     if json != "-":

@@ -49,6 +49,7 @@ class ReadNotes:
     columns_unread: list[str] = field(default_factory=list)
     words_clipped: int = 0
     columns_by_truth: int = 0
+    phrases: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
     @property
     def scores(self) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from shoe.core.errors import printable
 from shoe.evidence.facts import Profile, Resolution, Words, box_check, profile, resolution
+from shoe.evidence.wordings import Wording, wordings
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 from shoe.scoring.strict import StrictResult
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _WORDS_SHOWN = 8
 _NAMES_SHOWN = 3
+_WORDINGS_SHOWN = 20
 _BOUNDS_WORTH_NAMING = 5e-5
 
 
@@ -33,12 +35,14 @@ class Evidence:
         profile: facts about the predictions.
         resolution: how predicted words fared; None without the semantic part.
         boxes: lines about another box convention that would fit far better.
+        wordings: the 20 with most at stake, of those that are no labels of the dataset.
         interval, spread: bounds, and the spread of single raters; None where not asked for, or nothing is open.
     """
 
     profile: Profile
     resolution: Resolution | None
     boxes: tuple[str, ...]
+    wordings: tuple[Wording, ...]
     interval: Interval | None
     spread: Spread | None
 
@@ -50,7 +54,8 @@ class Evidence:
             from shoe import evidence
 
             interval, spread = evidence.bounds(report), evidence.spread(report)
-        return cls(profile(report), resolution(report), tuple(box_check(report).lines()), interval, spread)
+        boxes, most = tuple(box_check(report).lines()), wordings(report, _WORDINGS_SHOWN)
+        return cls(profile(report), resolution(report), boxes, most, interval, spread)
 
 
 def notes(report: Report, evidence: Evidence) -> list[str]:

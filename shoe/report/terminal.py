@@ -11,6 +11,7 @@ from rich.text import Text
 
 from shoe.core.errors import printable
 from shoe.report.notes import Evidence, notes, percent
+from shoe.report.wordings import wordings_table
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 
@@ -35,7 +36,10 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
         to.print(_strict_table(report))
     if report.semantic:
         to.print(_semantic_table(report.semantic))
-    for line in notes(report, evidence or Evidence.of(report)):
+    evidence = evidence or Evidence.of(report)
+    if evidence.wordings:
+        to.print(wordings_table(evidence.wordings))
+    for line in notes(report, evidence):
         to.print(Text(line), soft_wrap=True)
     to.print(Text(f"signature  {report.signature.short()}"), soft_wrap=True)
     to.print(Text("           in full, and of each protocol: --json -", style="dim"), soft_wrap=True)
