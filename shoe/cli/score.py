@@ -49,9 +49,9 @@ def score(
     gt_miss_rate, prediction_miss_rate, classes, tied_share, map_interval, mf1_interval, unrated_pairs, raters};
     resolution {verbs, objects {words, dataset_labels, unresolved}, rated_share, fallback_share, unrated_share, basis};
     profile {images_with_predictions, unknown_images, constant_scores, repeats, outside_share}; absent; wordings
-    [{verb, object, phrases, count, matched, earned, lost, nearest_class, similarity, ...}], the 20 that earn or lack most;
-    notes. Fractions 0..1; what cannot be measured is left out. Intervals, unrated pairs and raters are there with
-    --bounds.
+    [{verb, object {word, sense, found_by, similarity, basis}; phrases, count, matched, earned, lost, nearest_class,
+    similarity, compared_with}]; notes. Fractions 0..1; what cannot be measured is left out.
+    Intervals, unrated pairs and raters are there with --bounds.
     """
     from shoe.benchmarks import benchmark, read_ground_truth
     from shoe.benchmarks.classes import read_classes

@@ -29,6 +29,7 @@ class ReadNotes:
         boxes_cut: items of replies left out because a box has no area.
         columns_unread: columns of a flat file that were not read.
         words_clipped: words longer than 200 characters, cut to that length.
+        phrases: the phrases that were read as a (verb, object), in order of first appearance.
         columns_by_truth: columns of a Matlab file, other than the test set's, taken for the ground truth's images.
     """
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from shoe.evidence.facts import Resolution, Words
 from shoe.io.json import encode
 from shoe.report.notes import Evidence, notes
-from shoe.report.wordings import wordings_dict
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 from shoe.scoring.strict import StrictResult
@@ -48,7 +48,7 @@ def as_dict(report: Report, evidence: Evidence | None = None) -> dict[str, Any]:
                 }
             ),
             "absent": report.absent or None,
-            "wordings": wordings_dict(evidence.wordings) or None,
+            "wordings": [asdict(wording) for wording in evidence.wordings] or None,
             "notes": notes(report, evidence) or None,
         }
     )
