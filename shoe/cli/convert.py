@@ -53,7 +53,7 @@ def convert(
     write_predictions(table, target, to_format, dataset)
     print(f"{source}: {notes.summary()}", *notes.lines(), sep="\n", file=sys.stderr)
     if truth is not None and notes.format != NATIVE:
-        for line in examine_boxes(table, truth, notes.boxes).lines():
+        for line in examine_boxes(table, truth, notes.applied(len(table))).lines():
             print(line, file=sys.stderr)
     print(f"{target}: written as {to_format}", file=sys.stderr)
     if to_format not in (NATIVE, "mat") and (table.coordinates != Coordinates.CONTINUOUS).any():

@@ -204,9 +204,8 @@ class Diagnosis(ErrorAnalysis):
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the figures has to know, one line each."""
-        # A native table's numbers are what its coordinates say; no convention was applied to them.
-        convention = self.read.boxes if self.read and self.read.format != "native" else "xyxy"
-        lines = examine_boxes(self.table, self.task.truth.interactions, convention).lines()
+        applied = self.read.applied(len(self.table)) if self.read else "xyxy"
+        lines = examine_boxes(self.table, self.task.truth.interactions, applied).lines()
         lines += self.read.lines() if self.read else []
         if self.pair_file is None:
             lines += [_CUT] if self.action_scores is None else [_CUT, _BEST_OF_TRIPLETS]

@@ -96,10 +96,8 @@ def profile(report: Report) -> Profile:
 
 def box_check(report: Report) -> BoxReport:
     """See whether another box convention would fit the ground truth far better."""
-    # A native table's numbers are what its coordinates say; no convention was applied to them.
-    notes = report.notes
-    convention = notes.boxes if notes and notes.format != "native" else "xyxy"
-    return examine_boxes(report.predictions, report.truth.interactions, convention)
+    applied = report.notes.applied(len(report.predictions)) if report.notes else "xyxy"
+    return examine_boxes(report.predictions, report.truth.interactions, applied)
 
 
 def resolution(report: Report) -> Resolution | None:

@@ -1,44 +1,59 @@
 """The box check: would the boxes fit the ground truth far better under another convention?
 
 It takes a sample of images, goes back from the boxes as they were read to the numbers of their file, reads those under
-every likely convention, and compares the boxes with the annotated ones of the same images, people with people and
-objects with objects. It names both conventions and the figures of both; whether to follow is for the user to say, as
-nothing here changes a box.
+every convention that it knows, and compares the boxes with the annotated ones of the same images, people with people
+and objects with objects, and crossed. It names both conventions and the figures of both; whether to follow is for the
+user to say, as nothing here changes a box.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices, Ints
+from shoe.core.arrays import Floats, Indices
 from shoe.core.coordinates import CommonCoordinates, converted
 from shoe.core.interactions import Interactions, image_index
-from shoe.core.iou import Overlap, iou
-from shoe.core.ragged import best_of_each, expand
-from shoe.predictions.boxes import Convention, parse_convention
+from shoe.core.ragged import best_of_each
+from shoe.predictions.box_fit import Annotated, Boxes
+from shoe.predictions.boxes import LAYOUTS, Convention, corners_of, parse_convention
+from shoe.predictions.conventions import Conventions
 
-_SQUARES = (224, 336, 384, 448, 512, 640, 1024)
-_LONGER_SIDES = (448, 1024, 1333)
-CANDIDATES = tuple(
-    parse_convention(name)
-    for name in (
-        *("xyxy", "xywh", "cxcywh", "yxyx", "unit", "thousand"),
-        *("unit,xywh", "unit,cxcywh", "unit,yxyx", "thousand,xywh", "thousand,cxcywh", "thousand,yxyx"),
-        *(f"resized:{n}x{n}" for n in _SQUARES),
-        *(f"resized:max={n}" for n in _LONGER_SIDES),
-    )
+_RELATIVE = ("pixels", "thousand", "unit", "hundred")
+_SQUARES = tuple(f"resized:{n}x{n}" for n in (448, 336, 224, 384, 512, 640, 672, 768, 1024, 1120))
+_RULES = (
+    *(f"resized:max={n}" for n in (1024, 1333, 448, 336, 512, 640, 768, 1568)),
+    # Qwen2-VL's own budget, those of its model card and of common scripts, each in tokens of 28 x 28; then Qwen3-VL's.
+    "resized:smart=28",
+    *(f"resized:smart=28:{low * 784}:{high * 784}" for low, high in ((256, 1280), (4, 256), (512, 16384), (4, 512))),
+    *(f"resized:smart=32{budget}" for budget in ("", ":262144:1310720", ":4096:262144")),
 )
-"""The conventions that boxes are tried in."""
+_SCALES = tuple(
+    (scale, picture)
+    for scales, picture in (((*_RELATIVE, *_RULES, *_SQUARES), ""), ((*_RELATIVE, *_SQUARES), "padded"))
+    for scale in scales
+)
+CANDIDATES = tuple(Convention(layout, *scale) for scale in _SCALES for layout in LAYOUTS)
+"""The conventions that boxes are tried in, each in both orders; the commoner ones first."""
+ORDERS = ("", "swapped")
 _IMAGES = 200
+_SCREENED_EVERY = 8
+_FINALISTS = 6
 _BEST_OF_IMAGE = 6
 _HIT = 0.5
 # Another convention is "far better" if it hits this share of all boxes more than the one applied and than chance, and
 # this times as many. Its mean IoU must lead by the margin too: boxes of half the size hit nothing, yet a convention
-# that stretches them from the corner lets a third of them hit.
+# that stretches them from the corner lets a third of them hit. Of few boxes some convention fits many by luck: a share
+# of n boxes is sure to half of 1 / sqrt(n).
 _MARGIN = 0.2
 _FACTOR = 1.5
+_FEWEST = 6
+_OF_IMAGE = 4
+_DEVIATIONS = 3
+# Mean IoUs that differ by less than this, divided by the root of the number of boxes, are a tie; the commoner wins it.
+_TIE = 0.08
+_SCREENED_TIE = 0.02
 _WORTH_SAYING = 0.05
 
 
@@ -58,47 +73,74 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupFits:
+    """How well the boxes fit that were read under one convention.
+
+    Attributes:
+        boxes: how many distinct boxes were looked at, those of an image beyond four not counted: what fits some of an
+            image's boxes by luck fits others of it, too.
+        fits: the convention applied, then those that came out best of all that were tried, the commoner first; none
+            of them where that applied fits so well that no other can be far better.
+        chance: hits of the best of these if each image had the ground truth of another one: boxes that are the same in
+            every image hit about as often there.
+    """
+
+    boxes: int
+    fits: tuple[Fit, ...]
+    chance: float
+
+    @property
+    def best(self) -> Fit:
+        """The convention that fits best; of ties the one applied, else the commoner."""
+        highest = max(fit.mean_iou for fit in self.fits)
+        return next(fit for fit in self.fits if fit.mean_iou >= highest - _TIE / np.sqrt(self.boxes))
+
+    @property
+    def better(self) -> Fit | None:
+        """The convention that fits best, if it does so far better than the one applied."""
+        applied, best = self.fits[0], self.best
+        bar = max(applied.hits, self.chance)
+        margin = _MARGIN + _DEVIATIONS * 0.5 / np.sqrt(self.boxes)
+        enough = self.boxes >= _FEWEST and best.hits >= max(min(bar + margin, 1), bar * _FACTOR)
+        return best if enough and best.mean_iou >= applied.mean_iou + _MARGIN else None
+
+
+@dataclass(frozen=True, slots=True)
 class BoxReport:
     """What the boxes look like, on a sample of images.
 
     Attributes:
         images: how many images were looked at.
         tiny_share: share of triplets with a box less than a pixel wide or high.
-        fits: one per convention tried, the one applied first; empty if no image has both predictions and ground truth.
-        chance: hits of the best of these if each image had the ground truth of another one: boxes that are the same in
-            every image hit about as often there.
+        groups: one per convention applied; none if no image has both predictions and ground truth.
     """
 
     images: int
     tiny_share: float
-    fits: tuple[Fit, ...]
-    chance: float
+    groups: tuple[GroupFits, ...]
 
     @property
-    def better(self) -> Fit | None:
-        """The convention that fits best, if it does so far better than the one applied."""
-        if not self.fits:
-            return None
-        applied, best = self.fits[0], max(self.fits, key=lambda fit: fit.mean_iou)
-        bar = max(applied.hits, self.chance)
-        hits_more = best.hits >= max(bar + _MARGIN, bar * _FACTOR)
-        return best if hits_more and best.mean_iou >= applied.mean_iou + _MARGIN else None
+    def verdicts(self) -> list[str]:
+        """The figures of both conventions, one line for each applied one that another fits far better."""
+        return [line for group in self.groups if (line := self._verdict(group))]
 
-    @property
-    def verdict(self) -> str | None:
-        """The figures of both conventions; None if no other fits far better."""
-        if self.better is None:
+    def _verdict(self, group: GroupFits) -> str | None:
+        applied, better = group.fits[0], group.better
+        if better is None:
             return None
-        applied, better = self.fits[0], self.better
+        of = f" of those read as {applied.convention}" if len(self.groups) > 1 else ""
+        exchanged = " (human and object boxes exchanged)" if "swapped" in better.convention else ""
+        all_agree = {(g.better or g.fits[0]).convention for g in self.groups} == {better.convention}
+        alone = "" if all_agree else " for a file of them alone"
         return (
-            f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5 as "
-            f"{applied.convention}, {better.hits:.0%} would as {better.convention}; if that is what they are, name it: "
-            f"--boxes {better.convention}"
+            f"boxes: {applied.hits:.0%}{of} overlap an annotated box of their image with IoU >= 0.5 as "
+            f"{applied.convention}, {better.hits:.0%} would as {better.convention}{exchanged}; if that is what they "
+            f"are, name it{alone}: --boxes {better.convention}"
         )
 
     def lines(self) -> list[str]:
         """Say what is wrong with the boxes, one line each; none if nothing is."""
-        lines = [self.verdict] if self.verdict else []
+        lines = self.verdicts
         if self.tiny_share >= _WORTH_SAYING:
             lines.append(
                 f"boxes: {self.tiny_share:.0%} of the triplets have boxes that are less than a pixel wide or high"
@@ -106,7 +148,7 @@ class BoxReport:
         return lines
 
 
-def examine_boxes(predictions: Interactions, truth: Interactions, boxes: str = "xyxy") -> BoxReport:
+def examine_boxes(predictions: Interactions, truth: Interactions, boxes: str | Conventions = "xyxy") -> BoxReport:
     """Look at the boxes of a sample of images.
 
     Takes at most 200 images, drawn with a fixed seed; overlaps are measured on the six best-scored triplets of each, as
@@ -115,20 +157,28 @@ def examine_boxes(predictions: Interactions, truth: Interactions, boxes: str = "
     Args:
         predictions: boxes as they were read; with the sizes of images, if the convention applied needs them.
         truth: annotated boxes, and the sizes of images where the predictions have none.
-        boxes: name of the convention applied when the predictions were read.
+        boxes: the convention applied when the predictions were read, or its name; or that of each triplet.
 
     Raises:
         OptionError: for an unknown convention.
     """
-    applied = parse_convention(boxes)
+    conventions = Conventions((parse_convention(boxes),)) if isinstance(boxes, str) else boxes
     truth_image = image_index(predictions.images, truth.images)
     has_truth = np.append(np.diff(truth.offsets), 0)[truth_image] > 0
     both = np.flatnonzero(has_truth & (np.diff(predictions.offsets) > 0))
     chosen = np.sort(np.random.default_rng(0).permutation(both)[:_IMAGES])
+    if conventions.of is not None:
+        conventions = conventions.select(np.isin(predictions.image, chosen))
     sample, partner = predictions.select_images(chosen), truth_image[chosen]
     sizes = np.where((sample.sizes > 0).all(axis=1, keepdims=True), sample.sizes, truth.sizes[partner])
-    fits, chance = _fits(sample, truth, partner, sizes, applied) if len(sample) else ((), 0.0)
-    return BoxReport(images=len(chosen), tiny_share=_tiny_share(sample), fits=fits, chance=chance)
+    annotated = Annotated(truth, partner)
+    kind = np.zeros(len(sample), np.int64) if conventions.of is None else conventions.of
+    groups = tuple(
+        _Group(sample, np.flatnonzero(kind == i), sizes.astype(np.float64), applied, annotated).fits()
+        for i, applied in enumerate(conventions.kinds)
+        if (kind == i).any()
+    )
+    return BoxReport(images=len(chosen), tiny_share=_tiny_share(sample), groups=groups)
 
 
 def _tiny_share(sample: Interactions) -> float:
@@ -139,54 +189,89 @@ def _tiny_share(sample: Interactions) -> float:
     return float(tiny.mean()) if len(tiny) else 0.0
 
 
-def _fits(
-    sample: Interactions, truth: Interactions, truth_image: Ints, sizes: Ints, applied: Convention
-) -> tuple[tuple[Fit, ...], float]:
-    """The fit of each convention, and how often the best one would hit by chance.
+class _Group:
+    """The boxes of a sample that were read under one convention."""
 
-    Conventions that need sizes are left out unless all sizes are known.
-    """
-    best = best_of_each(sample.image, sample.score, _BEST_OF_IMAGE)
-    image = sample.image[best]
-    per_row = sizes[image].astype(np.float64)
-    all_known = bool((per_row > 0).all())
-    read = [boxes[best] for boxes in (sample.human_boxes, sample.object_boxes)]
-    written = [applied.undone(boxes, per_row) for boxes in read]
-    boxes = {applied: [converted(both, sample.coordinates[image], CommonCoordinates.EDGES) for both in read]}
-    for other in CANDIDATES:
-        if other != applied and (all_known or not other.needs_sizes):
-            boxes[other] = [other.converted(numbers, per_row) for numbers in written]
-    annotated = _Annotated(truth, truth_image[image])
-    fits = {convention: annotated.fit(convention, both) for convention, both in boxes.items()}
+    def __init__(
+        self, sample: Interactions, rows: Indices, sizes: Floats, applied: Convention, annotated: Annotated
+    ) -> None:
+        rows = rows[best_of_each(sample.image[rows], sample.score[rows], _BEST_OF_IMAGE)]
+        image = sample.image[rows]
+        self._annotated, self._applied, self._sizes = annotated, applied, np.maximum(sizes, 1)
+        self._all_known = bool((sizes[image] > 0).all())
+        coordinates = sample.coordinates[image]
+        plain = replace(applied, order="")
+        human, target = (plain.undone(b[rows], sizes[image]) for b in (sample.human_boxes, sample.object_boxes))
+        self._numbers = Boxes.of(image, *((target, human) if applied.order else (human, target)))
+        self._coordinates = coordinates[self._numbers.rows]
 
-    if len(truth_image) == 1:
-        return tuple(fits.values()), 0.0
-    elsewhere = np.roll(np.arange(len(truth_image)), 1)[image]
-    stretch = np.tile(sizes[elsewhere] / per_row, 2) if all_known else np.ones(4)
-    fittest = max(fits, key=lambda convention: fits[convention].mean_iou)
-    moved = [both * stretch for both in boxes[fittest]]
-    chance = _Annotated(truth, truth_image[elsewhere]).fit(fittest, moved).hits
-    return tuple(fits.values()), chance
+    def fits(self) -> GroupFits:
+        """The convention applied and, unless no other can be far better, the best of all on a part of the images."""
+        applied, numbers = self._applied, self._numbers
+        alone = self._read(applied)[:, None]
+        fit = _fit(applied, self._overlaps(numbers, numbers.image, alone, applied.order))
+        evidence = int(np.minimum(np.bincount(numbers.image), _OF_IMAGE).sum())
+        if fit.hits * _FACTOR > 1:
+            return GroupFits(evidence, (fit,), 0.0)
+        part = numbers.image % _SCREENED_EVERY == numbers.image[0] % _SCREENED_EVERY
+        tried = [applied, *(c for c in self._finalists(numbers.select(part)) if c != applied)]
+        boxes = np.stack([alone[:, 0], *(self._read(convention) for convention in tried[1:])], axis=1)
+        fits = [fit] + [
+            _fit(convention, self._overlaps(numbers, numbers.image, boxes[:, i : i + 1], convention.order))
+            for i, convention in enumerate(tried)
+            if i
+        ]
+        found = GroupFits(evidence, tuple(fits), 0.0)
+        best = fits.index(found.best)
+        return replace(found, chance=self._chance(boxes[:, best : best + 1], tried[best].order))
 
-
-class _Annotated:
-    """The annotated boxes of the image of each row."""
-
-    def __init__(self, truth: Interactions, image: Indices | Ints) -> None:
-        count = np.diff(truth.offsets)[image]
-        self._row, annotation = expand(truth.offsets[image], count)
-        self._starts = np.cumsum(count) - count
-        coordinates = truth.coordinates[image][self._row]
-        self._boxes = [
-            converted(boxes[annotation], coordinates, CommonCoordinates.EDGES)
-            for boxes in (truth.human_boxes, truth.object_boxes)
+    def _finalists(self, part: Boxes) -> list[Convention]:
+        """Conventions that fit some boxes best, and the commonest of those that fit nearly as well."""
+        boxes = self._screened(part)
+        means = np.array([self._overlaps(part, part.image, boxes, order).mean(axis=1) for order in ORDERS])
+        near = np.flatnonzero(means.ravel() >= means.max() - _SCREENED_TIE)
+        best = np.argsort(-means.ravel(), kind="stable")[:_FINALISTS]
+        order, candidate = np.divmod(np.union1d(near[:_FINALISTS], best), boxes.shape[1])
+        return [
+            replace(CANDIDATES[c], order=ORDERS[o]) for o, c in zip(order.tolist(), candidate.tolist(), strict=True)
         ]
 
-    def fit(self, convention: Convention, boxes: list[Floats]) -> Fit:
-        """How well human and object boxes, (n, 4) each, fit."""
-        best = [
-            np.maximum.reduceat(iou(both[self._row], annotated, Overlap.CONTINUOUS), self._starts)
-            for both, annotated in zip(boxes, self._boxes, strict=True)
-        ]
-        overlap = np.concatenate(best)
-        return Fit(str(convention), hits=float((overlap >= _HIT).mean()), mean_iou=float(overlap.mean()))
+    def _screened(self, part: Boxes) -> Floats:
+        """(4, c, n) corners in pixels of boxes under all candidates that can be tried."""
+        corners = np.stack([corners_of(part.numbers, layout).T for layout in LAYOUTS], axis=1)
+        read = np.empty((4, len(_SCALES) if self._all_known else 1, *corners.shape[1:]))
+        for i in range(read.shape[1]):
+            factor, margin = Convention("xyxy", *_SCALES[i]).fitting(self._sizes)
+            read[:, i] = corners * _by_corner(factor, part.image) - _by_corner(margin, part.image)
+        return read.reshape(4, -1, len(part.image))
+
+    def _read(self, convention: Convention) -> Floats:
+        """(4, n) corners in pixels of all boxes under one convention."""
+        numbers = self._numbers
+        read = convention.converted(numbers.numbers, self._sizes[numbers.image])
+        if convention == self._applied:
+            read = converted(read, self._coordinates, CommonCoordinates.EDGES)
+        return read.T
+
+    def _overlaps(self, part: Boxes, image: Indices, boxes: Floats, order: str) -> Floats:
+        """(c, n) best IoU of each box with an annotated one of an image, of its own kind or of the other."""
+        return self._annotated.best(image, 1 - part.kind if order else part.kind, boxes)
+
+    def _chance(self, boxes: Floats, order: str) -> float:
+        """Hits of boxes (4, 1, n) where each image has the ground truth of the next one of the sample."""
+        images, image = len(self._sizes), self._numbers.image
+        if images == 1:
+            return 0.0
+        elsewhere = (image + 1) % images
+        if self._all_known:
+            boxes = boxes * _by_corner(self._sizes[elsewhere] / self._sizes[image], slice(None))
+        return _fit(self._applied, self._overlaps(self._numbers, elsewhere, boxes, order)).hits
+
+
+def _fit(convention: Convention, overlap: Floats) -> Fit:
+    return Fit(str(convention), hits=float((overlap >= _HIT).mean()), mean_iou=float(overlap.mean()))
+
+
+def _by_corner(of_images: Floats, image: Indices | slice) -> Floats:
+    """(4, 1, n) a number for x and y of images, for each corner of the boxes of some."""
+    return np.tile(of_images.T[:, image], (2, 1))[:, None]

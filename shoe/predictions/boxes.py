@@ -75,11 +75,11 @@ class Convention:
         Returns:
             (n, 4), the same array where nothing has to change.
         """
-        corners = _CORNERS[self.layout](boxes)
+        corners = corners_of(boxes, self.layout)
         if not self.needs_sizes:
             return corners
-        picture, margin = self._picture(sizes)
-        scaled: Floats = corners * np.tile(picture / self._extent(picture), 2) - np.tile(margin, 2)
+        factor, margin = self.fitting(sizes)
+        scaled: Floats = corners * np.tile(factor, 2) - np.tile(margin, 2)
         return scaled
 
     def undone(self, boxes: Floats, sizes: Floats) -> Floats:
@@ -93,16 +93,21 @@ class Convention:
             (n, 4), the same array where nothing has to change.
         """
         if self.needs_sizes:
-            picture, margin = self._picture(sizes)
-            boxes = (boxes + np.tile(margin, 2)) * np.tile(self._extent(picture) / picture, 2)
+            factor, margin = self.fitting(sizes)
+            boxes = (boxes + np.tile(margin, 2)) / np.tile(factor, 2)
         return _NUMBERS[self.layout](boxes)
 
-    def _picture(self, sizes: Floats) -> tuple[Floats, Floats]:
-        """(n, 2) size of the picture that the model saw, before any resizing, and where in it the image begins."""
-        if not self.picture:
-            return sizes, np.zeros_like(sizes)
-        square = np.repeat(sizes.max(axis=1, keepdims=True), 2, axis=1)
-        return square, (square - sizes) // 2
+    def fitting(self, sizes: Floats) -> tuple[Floats, Floats]:
+        """Say how corners in the numbers of the file become pixels: times the first, less the second.
+
+        Args:
+            sizes: (n, 2) width and height of images.
+
+        Returns:
+            (n, 2) twice: pixels of one of the file's numbers, and where in its picture the image begins.
+        """
+        square = np.repeat(sizes.max(axis=1, keepdims=True), 2, axis=1) if self.picture else sizes
+        return square / self._extent(square), (square - sizes) // 2
 
     def _extent(self, sizes: Floats) -> Floats:
         """(n, 2) or (2,) width and height of a picture in the numbers of the file."""
@@ -157,6 +162,11 @@ def valid_conventions(boxes: Floats) -> list[str]:
     """Name the conventions, among those that need no image sizes, under which all boxes have an area."""
     candidates = [Convention(layout) for layout in LAYOUTS] + [Convention(scale="pixels-0")]
     return [str(c) for c in candidates if ordered(c.converted(boxes, np.zeros((0, 2))), c.coordinates).all()]
+
+
+def corners_of(boxes: Floats, layout: str) -> Floats:
+    """(n, 4) boxes of a layout to x1, y1, x2, y2 in the same numbers."""
+    return _CORNERS[layout](boxes)
 
 
 def _from_widths(boxes: Floats) -> Floats:

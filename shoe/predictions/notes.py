@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from shoe.core.errors import quote
+from shoe.predictions.boxes import Convention
 from shoe.predictions.conventions import Conventions
 
 _EXAMPLES = 3
@@ -58,6 +61,13 @@ class ReadNotes:
         if self.scores_defaulted == 0:
             return "given"
         return "assumed" if self.scores_defaulted == self.triplets else "partly assumed"
+
+    def applied(self, triplets: int) -> Conventions:
+        """Return the conventions of a table's triplets; of one that was cut since it was read, the commonest."""
+        known = self.conventions or Conventions((Convention(),))
+        if known.of is None or len(known.of) == triplets:
+            return known
+        return Conventions((known.kinds[int(np.bincount(known.of).argmax())],))
 
     def summary(self) -> str:
         """Say in one line what was read, and how."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoe.benchmarks import read_ground_truth
@@ -12,8 +12,9 @@ from shoe.core.arrays import Floats
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.predictions import read_predictions
-from shoe.predictions.box_check import CANDIDATES, examine_boxes
-from shoe.predictions.boxes import Convention, ordered, parse_convention
+from shoe.predictions.box_check import examine_boxes
+from shoe.predictions.boxes import LAYOUTS, Convention, ordered, parse_convention
+from shoe.predictions.conventions import Conventions
 from tests.examples import examples
 
 TRUTH_TABLE = read_ground_truth(TRUTH).interactions
@@ -25,14 +26,23 @@ NAMED = [
     parse_convention(name)
     for name in ("xyxy", "xywh", "thousand", "unit,yxyx", "resized:max=448", "pixels-0", "resized:multiple=28")
 ]
+# One or more of each family that the check knows.
+TRUE = [
+    parse_convention(name)
+    for name in (
+        *("xyxy", "xywh", "cxcywh", "yxyx", "xxyy", "unit", "hundred", "thousand", "swapped", "padded"),
+        *("thousand,yxyx", "unit,cxcywh", "hundred,xywh", "unit,padded", "thousand,swapped", "yxyx,swapped"),
+        *("resized:336x336", "resized:max=336", "resized:max=1024,xywh", "resized:448x448,padded", "xxyy,swapped"),
+        *("thousand,yxyx,padded", "resized:smart=28:3136:200704", "resized:smart=28:401408:12845056,xywh"),
+    )
+]
 
 
 def misread(table: Interactions, true: Convention, named: Convention) -> Interactions:
     """The table that a file in one convention becomes when it is read under another, as far as that is possible."""
     sizes = table.sizes[table.image].astype(np.float64)
-    human, target = (
-        named.converted(true.undone(boxes, sizes), sizes) for boxes in (table.human_boxes, table.object_boxes)
-    )
+    written = Conventions((true,)).undone(table.human_boxes, table.object_boxes, sizes)
+    human, target = Conventions((named,)).converted(*written, sizes)
     kept = ordered(human, named.coordinates) & ordered(target, named.coordinates)
     coordinates = np.full_like(table.coordinates, named.coordinates)
     return replace(table, human_boxes=human, object_boxes=target, coordinates=coordinates).select(kept)
@@ -42,29 +52,30 @@ def misread(table: Interactions, true: Convention, named: Convention) -> Interac
 def test_nothing_is_said_about_boxes_that_are_right(model: str) -> None:
     report = examine_boxes(MODELS[model], TRUTH_TABLE)
     assert report.lines() == []
-    assert report.fits[0].convention == "xyxy"
-    assert report.fits[0].hits > 0.5
+    assert report.groups[0].fits[0].convention == "xyxy"
+    assert report.groups[0].fits[0].hits > 0.5
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("named", NAMED, ids=str)
-@pytest.mark.parametrize("true", CANDIDATES, ids=str)
+@pytest.mark.parametrize("true", TRUE, ids=str)
 def test_the_true_convention_is_found_whichever_was_named(model: str, true: Convention, named: Convention) -> None:
     """Two that mean nearly the same boxes, as multiples of 28 and pixels do, are no wrong reading."""
     report = examine_boxes(misread(MODELS[model], true, named), TRUTH_TABLE, str(named))
-    applied = report.fits[0]
+    (group,) = report.groups
+    applied, better = group.fits[0], group.better
     assert applied.convention == str(named)
-    if report.better is None:
-        assert applied.hits > 0.7
-        assert report.verdict is None
+    if better is None:
+        assert applied.hits > 0.65
+        assert report.verdicts == []
     else:
-        better = report.better
         assert better.convention == str(true) != str(named)
-        assert better.hits > 0.7
-        assert report.verdict == (
+        assert better.hits > 0.65
+        exchanged = " (human and object boxes exchanged)" if true.order else ""
+        assert report.verdicts == [
             f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5 as {named}, "
-            f"{better.hits:.0%} would as {true}; if that is what they are, name it: --boxes {true}"
-        )
+            f"{better.hits:.0%} would as {true}{exchanged}; if that is what they are, name it: --boxes {true}"
+        ]
 
 
 @pytest.mark.parametrize(
@@ -72,8 +83,8 @@ def test_the_true_convention_is_found_whichever_was_named(model: str, true: Conv
 )
 def test_a_file_read_under_a_wrong_name_is_advised_its_own(model: str, named: str) -> None:
     report = examine_boxes(read_predictions(PREDICTIONS[model], boxes=named, sizes=SIZES), TRUTH_TABLE, named)
-    assert report.better is not None
-    assert report.better.convention == "xyxy"
+    assert report.groups[0].better is not None
+    assert report.groups[0].better.convention == "xyxy"
 
 
 def test_images_are_matched_as_scoring_does() -> None:
@@ -81,7 +92,7 @@ def test_images_are_matched_as_scoring_does() -> None:
     table = misread(MODELS["detector"], parse_convention("xywh"), parse_convention("xyxy"))
     renamed = replace(table, images=tuple(f"val/{name.removesuffix('.jpg')}.png" for name in table.images))
     report = examine_boxes(table, TRUTH_TABLE)
-    assert report.verdict is not None
+    assert len(report.verdicts) == 1
     assert examine_boxes(renamed, TRUTH_TABLE) == report
 
 
@@ -136,20 +147,67 @@ def test_no_other_convention_is_named_for_a_bad_detector(kind: str, model: str, 
     bad = replace(table, human_boxes=human, object_boxes=target)
     names = {TRUTH_TABLE.images[i] for i in few}
     bad = bad.select_images(np.array([name in names for name in bad.images]))
-    assert examine_boxes(bad, TRUTH_TABLE, str(named)).verdict is None
+    assert examine_boxes(bad, TRUTH_TABLE, str(named)).verdicts == []
+
+
+def perfect(images: int, seed: int) -> Interactions:
+    """Predictions that are the ground truth of a few images."""
+    chosen = np.sort(np.random.default_rng(seed).choice(len(TRUTH_TABLE.images), images, replace=False))
+    table = TRUTH_TABLE.select_images(chosen)
+    return replace(table, coordinates=np.zeros_like(table.coordinates))
+
+
+@examples(1)
+@given(st.sampled_from([c for c in TRUE if str(c) != "xyxy"]), st.integers(0, 2**32))
+def test_the_convention_of_perfect_answers_for_thirty_images_is_found(true: Convention, seed: int) -> None:
+    """Of two that mean nearly the same boxes in these images either may be named."""
+    table = misread(perfect(30, seed), true, parse_convention("xyxy"))
+    report = examine_boxes(table, TRUTH_TABLE)
+    assume(len(table) > 20)  # what was misread to no area is no part of a table
+    (group,) = report.groups
+    if group.better is None:
+        assert group.fits[0].hits > 0.65
+    else:
+        assert next(fit for fit in group.fits if fit.convention == str(true)).mean_iou > group.better.mean_iou - 0.02
+
+
+@examples(1)
+@given(st.sampled_from(KINDS), st.sampled_from(NAMED), st.integers(1, 4), st.integers(0, 2**32))
+def test_nothing_is_said_about_few_boxes_that_are_bad(kind: str, named: Convention, images: int, seed: int) -> None:
+    table = perfect(images, seed)
+    sizes, rng = table.sizes[table.image].astype(np.float64), np.random.default_rng(seed)
+    human, target = (bad_boxes(kind, rng, b, sizes) for b in (table.human_boxes, table.object_boxes))
+    assert examine_boxes(replace(table, human_boxes=human, object_boxes=target), TRUTH_TABLE, str(named)).lines() == []
+
+
+def test_each_applied_convention_is_judged_by_its_own_boxes() -> None:
+    """Half of the triplets were read rightly; the other half has y first."""
+    table = MODELS["detector"]
+    half = np.arange(len(table)) % 2
+    boxes = [np.where(half[:, None], b[:, [1, 0, 3, 2]], b) for b in (table.human_boxes, table.object_boxes)]
+    mixed = replace(table, human_boxes=boxes[0], object_boxes=boxes[1])
+    kinds = (parse_convention("pixels"), parse_convention("resized:multiple=1"))
+    report = examine_boxes(mixed, TRUTH_TABLE, Conventions(kinds, half))
+    assert [group.fits[0].convention for group in report.groups] == ["xyxy", "resized:multiple=1"]
+    assert report.groups[0].better is None
+    (line,) = report.verdicts
+    assert "of those read as resized:multiple=1 overlap" in line
+    assert line.endswith("name it for a file of them alone: --boxes yxyx")
 
 
 def test_truth_as_predictions_is_right_in_its_own_coordinates() -> None:
     report = examine_boxes(TRUTH_TABLE, TRUTH_TABLE)
     assert report.lines() == []
-    assert report.fits[0].mean_iou == 1
+    assert report.groups[0].fits[0].mean_iou == 1
 
 
 def test_without_sizes_only_the_layouts_are_compared() -> None:
     unknown = replace(TRUTH_TABLE, sizes=np.zeros_like(TRUTH_TABLE.sizes))
-    predictions = replace(MODELS["detector"], sizes=np.zeros_like(MODELS["detector"].sizes))
-    report = examine_boxes(predictions, unknown)
-    assert [fit.convention for fit in report.fits] == ["xyxy", "xywh", "cxcywh", "yxyx"]
+    wrong = misread(MODELS["detector"], parse_convention("yxyx"), parse_convention("xyxy"))
+    report = examine_boxes(replace(wrong, sizes=np.zeros_like(wrong.sizes)), unknown)
+    assert {fit.convention.removesuffix(",swapped") for fit in report.groups[0].fits} <= {*LAYOUTS, "swapped"}
+    assert report.groups[0].better is not None
+    assert report.groups[0].better.convention == "yxyx"
 
 
 def test_predictions_without_a_known_image_say_nothing() -> None:
@@ -157,7 +215,7 @@ def test_predictions_without_a_known_image_say_nothing() -> None:
     strange = replace(table, images=tuple(f"x{name}" for name in table.images))
     for nothing in (strange, table.select(np.zeros(len(table), bool)), table.select_images(np.zeros(0, np.int64))):
         report = examine_boxes(nothing, TRUTH_TABLE)
-        assert (report.images, report.fits, report.lines()) == (0, (), [])
+        assert (report.images, report.groups, report.lines()) == (0, (), [])
 
 
 def test_the_same_predictions_get_the_same_report() -> None:
