@@ -1,40 +1,36 @@
 """From a phrase to verb and object: "a man is riding a brown horse" is riding, brown horse.
 
-No tagger: the lexicon says which words can be verbs, and short lists which words open and close a noun phrase.
+No tagger: the lexicon says what words can be, ``data/phrase_words.tsv`` what some words do in a phrase. A phrase is
+read in steps, a module each: its notation, the part that each word plays, its clauses, their readings.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import dropwhile
+from itertools import product
 from typing import NamedTuple
 
 from shoe.lexicon import text
-from shoe.lexicon.expressions import bases, find
-from shoe.lexicon.resolve import describes, without_determiners
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.expressions import find
+from shoe.lexicon.phrase_clauses import Clause, Noun, sentence_of
+from shoe.lexicon.phrase_notation import Fields, fields_or_sentence
+from shoe.lexicon.phrase_readings import MOST_ALTERNATIVES, Candidate, Given, candidates, given_of, names
+from shoe.lexicon.phrase_tags import tags_of, words_of
+from shoe.lexicon.phrase_words import patterns, table
 
 LONGEST_PHRASE = 500
 """Characters; what is longer is no phrase."""
 
-_PERSONS = text.WORD_CLASSES["persons"]
-_SKIPPED = text.AUXILIARIES | text.FILLERS
-_BOUNDARIES = (text.PREPOSITIONS | text.PARTICLES | text.CONJUNCTIONS | text.AUXILIARIES | {","}) - {"of"}
-_NO_INTERACTION = "no_interaction"
-# Prepositions of several words, and what a verb takes with it of them.
-_COMPOUND_PREPOSITIONS = {
-    ("on", "top", "of"): ["on"],
-    ("on", "the", "back", "of"): ["on"],
-    ("in", "front", "of"): ["in", "front", "of"],
-    ("close", "to"): ["close", "to"],
-}
+ALTERNATIVES = " / "
+NO_INTERACTION = "no_interaction"
 
 _SENTENCE_END = re.compile(r"[.!?;]+(?:\s|$)|\n")
-_WORD = re.compile(r"[^\W_](?:[\w'&/-]*[^\W_])?|,")
-_FIELD_MARKS = re.compile(r"\s*(?:,|\||->)\s*")
-_BRACKETS = "<>()[]{}\"' "
+_DENIES_ALL = re.compile(
+    r"\b(?:no|not|n't|without|never|non)\b[\s_-]*(?:\w+\s+){0,5}?interact(?:ion|ions|ing|s)?\b"
+    r"|\bnointeraction\b|\b\w+n't (?:\w+ ){0,3}interact(?:ing)?\b|\bdo(?:ing|es)? nothing\b"
+)
 
 
 class Reading(NamedTuple):
@@ -65,26 +61,6 @@ class Phrase:
         return tuple(reading.object for reading in self.readings)
 
 
-def parse_phrase(phrase: str) -> Phrase:
-    """Find verb and object in a sentence, a fragment of one or a triplet.
-
-    >>> phrase = parse_phrase("a man is riding a brown horse while holding a rope")
-    >>> phrase.verbs, phrase.objects
-    (('riding', 'holding'), ('brown horse', 'rope'))
-    >>> parse_phrase("<person, no interaction, bicycle>").readings
-    (Reading(verb='no_interaction', object='bicycle'),)
-    >>> parse_phrase("a man is not riding a horse").verbs
-    ()
-
-    The verb keeps its inflection and its particle, without auxiliaries; the object its adjectives, without articles
-    and without what follows it. Of a passive with a person ("a horse ridden by a man") the subject is the object. A
-    phrase that denies the interaction has no reading, as one of more than ``LONGEST_PHRASE`` characters.
-    """
-    found = list(dict.fromkeys(_readings(phrase)))
-    others = (reading for reading in found[1:] if reading.verb.split()[0] not in text.AUXILIARIES)
-    return Phrase((*found[:1], *others))
-
-
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a phrase says of one pair of person and object.
@@ -101,17 +77,50 @@ class Said:
     denied: bool = False
 
 
+def parse_phrase(phrase: str) -> Phrase:
+    """Find verb and object in a sentence, a fragment of one or a triplet.
+
+    >>> phrase = parse_phrase("a man wearing a helmet rides a brown horse")
+    >>> phrase.verbs, phrase.objects
+    (('rides', 'wearing'), ('brown horse', 'helmet'))
+    >>> parse_phrase("<person, no interaction, bicycle>").readings
+    (Reading(verb='no_interaction', object='bicycle'),)
+    >>> parse_phrase("a man is not riding a horse").verbs
+    ()
+
+    The verb keeps its inflection and its particle, without auxiliaries; the object its adjectives, without articles
+    and without what follows it. Of a passive ("a horse ridden by a man") the subject is the object. A phrase that
+    denies the interaction has no reading, as one of more than ``LONGEST_PHRASE`` characters.
+    """
+    groups, _ = _groups(phrase, Given())
+    readings = [
+        Reading(verb, noun)
+        for group in groups
+        for rank in range(MOST_ALTERNATIVES)
+        for candidate in group
+        for verb, noun in _pairs(candidate, rank)
+    ]
+    return Phrase(tuple(dict.fromkeys(readings)))
+
+
+def best_reading(phrase: str) -> Reading | None:
+    """Find the first reading of a phrase; None if it has none."""
+    return next(iter(parse_phrase(phrase).readings), None)
+
+
 def interactions(
     phrase: str,
     *,
     verb: str | None = None,
-    object: str | None = None,  # noqa: A002
+    object: str | None = None,  # noqa: A002 - the field's word
     known: Sequence[str] = (),
 ) -> Said:
     """Find the interactions that a phrase says of a pair.
 
-    >>> interactions("is riding", object="horse").interactions
-    (Reading(verb='riding', object='horse'),)
+    >>> interactions("is riding and holding", object="horse").interactions
+    (Reading(verb='riding', object='horse'), Reading(verb='holding', object='horse'))
+    >>> interactions("eating pizza with a fork").interactions
+    (Reading(verb='eating', object='pizza / fork'),)
 
     Args:
         phrase: a sentence, a fragment of one or a triplet, in English.
@@ -119,171 +128,104 @@ def interactions(
         object: the object, where it is given apart; the phrase then supplies the verb.
         known: nouns of the things that the reply has boxes of; an object among them is preferred.
     """
-    denied = bool(text.NEGATIONS.intersection(_words(text.plain(phrase))))
-    found = best_reading(phrase) or (best_reading(f"{phrase} {object}") if object else None)
-    if found is None:
-        return Said((), denied=denied)
-    return Said((Reading(verb or found.verb, object or found.object),), denied=denied or found.verb == _NO_INTERACTION)
+    if verb is not None:
+        found = _object_only(phrase)
+        return Said((Reading(verb, ALTERNATIVES.join(found)),)) if found else Said(())
+    groups, denied = _groups(phrase, given_of(object, known))
+    best = groups[0] if groups else []
+    said = [Reading(_joined(candidate.verbs), _joined(candidate.objects)) for candidate in best]
+    return Said(tuple(dict.fromkeys(said)), doubtful=any(candidate.doubtful for candidate in best), denied=denied)
 
 
-def best_reading(phrase: str) -> Reading | None:
-    """Find the first reading of a phrase, without looking for others; None if it has none."""
-    return next(_readings(phrase), None)
+def _joined(words: list[str]) -> str:
+    return ALTERNATIVES.join(list(dict.fromkeys(words))[:MOST_ALTERNATIVES])
 
 
-def _readings(phrase: str) -> Iterator[Reading]:
-    return (reading for reading in _candidates(phrase) if reading.verb and reading.object)
+def _pairs(candidate: Candidate, rank: int) -> list[tuple[str, str]]:
+    """Pairs of alternatives whose ranks add up to one number."""
+    both = product(enumerate(candidate.verbs), enumerate(candidate.objects))
+    return [(verb, noun) for (i, verb), (j, noun) in both if i + j == rank]
 
 
-def _candidates(phrase: str) -> Iterator[Reading]:
+def _groups(phrase: str, given: Given) -> tuple[list[list[Candidate]], bool]:
+    """Return the interactions of a phrase, those of one pair together, and whether it denies one."""
     if len(phrase) > LONGEST_PHRASE:
-        return
-    plain = text.plain(phrase).replace("a/an", "a").strip()
-    fields, words = _fields(plain), _words(plain)
-    if text.NEGATIONS.intersection(words):
-        return
-    if found := _after_no_interaction(words):
-        yield found
-    elif fields:
-        verb, noun = fields
-        while len(verb) > 1 and (verb[0] in _SKIPPED or _is_adverb(verb[0])):
-            verb = verb[1:]
-        yield Reading(" ".join(verb), " ".join(_noun_phrase(noun)[0]))
-    else:
-        for index in dict.fromkeys(_verb_indices(words)):
-            yield _passive(words, index) or _active(words, index)
-
-
-def _fields(plain: str) -> tuple[list[str], list[str]] | None:
-    """Return the words of verb and object of "<person, ride, horse>", "person | ride | horse" or "ride, horse"."""
-    parts = [part.strip(_BRACKETS) for part in _FIELD_MARKS.split(plain.strip(_BRACKETS))]
-    if not 2 <= len(parts) <= 3:
-        return None
-    verb, noun = _words(parts[-2]), _words(parts[-1])
-    marked = plain[:1] in "<([{" or "|" in plain or "->" in plain
-    short = 1 <= len(verb) <= 3 and len(noun) <= 3 and _is_verb(verb[0]) and text.AUXILIARIES.isdisjoint(noun[:1])
-    person = len(parts) == 2 or not _words(parts[0]) or _words(parts[0])[-1] in _PERSONS
-    return (verb, noun) if marked or (short and person) else None
-
-
-def _words(plain: str) -> list[str]:
-    sentence = next((part for part in _SENTENCE_END.split(plain) if part.strip(_BRACKETS)), "")
-    words = _WORD.findall(sentence)
-    return text.tokens(words[0]) if len(words) == 1 else words
-
-
-def _after_no_interaction(words: list[str]) -> Reading | None:
-    for index, word in enumerate(words):
-        joined = [word, *words[index + 1 : index + 2]] == ["no", "interaction"]
-        if joined or text.says_no_interaction(text.tokens(word)):
-            rest = list(dropwhile(lambda word: word in text.PREPOSITIONS or word == ",", words[index + 1 + joined :]))
-            return Reading(_NO_INTERACTION, " ".join(_noun_phrase(rest)[0]))
-    return None
-
-
-def _verb_indices(words: list[str]) -> Iterator[int]:
-    """Yield where the verb may be, likeliest first."""
-    yield from _after_auxiliaries(words)
-    yield from (
-        i for i, word in enumerate(words) if "_" in word and _is_verb(word) and not find(word.split("_"), "object")
-    )
-    free = [i for i in range(1, len(words)) if words[i - 1] not in text.DETERMINERS | text.PREPOSITIONS]
-    free = [i for i in free if _is_verb(words[i]) and words[i] not in text.AUXILIARIES]
-    participles = [i for i in free if words[i].endswith("ing")]
-    if words and (words[0] in text.DETERMINERS or words[0] in _PERSONS):
-        yield from participles
-        yield from (i for i in free if not _rather_noun(words[i]))
-        yield from free
-    elif words and _rather_noun(words[0]):
-        yield from (i for i in participles if i == 1)
-    if words and _is_verb(words[0]) and words[0] not in _PERSONS:
-        yield 0
-    yield from participles
-    yield from (i for i, word in enumerate(words) if i and word in text.AUXILIARIES - {"to"})
-
-
-def _after_auxiliaries(words: list[str]) -> Iterator[int]:
-    """Yield the verb that an auxiliary leads to ("is about to throw"), then those between ("is getting on")."""
-    for start, word in enumerate(words):
-        follower = words[start + 1] if start + 1 < len(words) else ""
-        begins = word in text.FILLERS and (follower == "to" or (follower.endswith("ing") and _is_verb(follower)))
-        if not begins and (word not in text.AUXILIARIES or (word == "to" and start)):
+        return [], False
+    found = fields_or_sentence(phrase)
+    if isinstance(found, Fields):
+        return _of_fields(found)
+    for part in _SENTENCE_END.split(found):
+        if not any(letter.isalpha() for letter in part):
             continue
-        end = start + 1
-        while end < len(words) and (words[end] in _SKIPPED or _is_adverb(words[end])):
-            end += 1
-        indices = [end, *range(end - 1, start, -1)]
-        yield from (i for i in indices if i < len(words) and words[i] not in text.AUXILIARIES and _is_verb(words[i]))
+        groups, denied = _of_sentence(part, given)
+        if groups or denied:
+            return groups, denied
+    return [], False
 
 
-def _active(words: list[str], index: int) -> Reading:
-    verb, rest = [words[index]], words[index + 1 :]
-    while len(rest) > 1:
-        compound = next((c for c in _COMPOUND_PREPOSITIONS if tuple(rest[: len(c)]) == c and len(rest) > len(c)), None)
-        if compound:
-            verb, rest = verb + _COMPOUND_PREPOSITIONS[compound], rest[len(compound) :]
-        elif rest[0] in text.PREPOSITIONS or rest[0] in text.PARTICLES:
-            verb, rest = [*verb, rest[0]], rest[1:]
-        elif _is_adverb(rest[0]):
-            rest = rest[1:]
-        else:
-            break
-    noun, after = _noun_phrase(rest)
-    if len(verb) == 1 and noun[1:2] == ["of"] and find([*verb, noun[0]], "verb"):
-        return Reading(" ".join([*verb, noun[0]]), " ".join(without_determiners(noun[2:])))
-    if len(after) == 1 and after[0] in text.PARTICLES and len(verb) == 1 and find([*verb, *after], "verb"):
-        verb += after
-    return Reading(" ".join(verb), " ".join(noun))
+def _of_fields(fields: Fields) -> tuple[list[list[Candidate]], bool]:
+    noun = _object_only(fields.object)
+    if not noun:
+        return [], False
+    if _says_nothing(fields.verb):
+        return [[Candidate([NO_INTERACTION], noun)]], True
+    groups, denied = _of_sentence(fields.verb, Given(object=noun[0]))
+    if groups:
+        return [[Candidate(c.verbs, noun, not fields.sure) for c in groups[0]]], denied
+    verb = " ".join(words_of(fields.verb)).replace("_", " ")
+    return ([[Candidate([verb], noun, doubtful=True)]] if verb and not denied else []), denied
 
 
-def _passive(words: list[str], index: int) -> Reading | None:
-    """Read "the horse is being ridden by a man"; None if a phrase is not of this kind."""
-    agent = without_determiners(words[index + 2 :])
-    subject = words[:index]
-    while subject and (subject[-1] in _SKIPPED or _is_adverb(subject[-1])):
-        subject = subject[:-1]
-    is_passive = words[index + 1 : index + 2] == ["by"] and not words[index].endswith("ing") and subject
-    if not is_passive or not _PERSONS.intersection(agent):
-        return None
-    return Reading(words[index], " ".join(_noun_phrase(subject)[0]))
+def _object_only(phrase: str) -> list[str]:
+    words = words_of(text.plain(phrase))
+    if words and words[0] not in text.DETERMINERS:
+        words = ["the", *words]
+    sentence = sentence_of(words, tags_of(words))
+    nouns = [clause.object for clause in sentence.clauses if clause.object is not None]
+    nouns += [*sentence.nouns, *(loose.noun for loose in sentence.loose)]
+    return names(nouns[0]) if nouns else [" ".join(words[1:])] if words[1:] else []
 
 
-def _noun_phrase(words: list[str]) -> tuple[list[str], list[str]]:
-    """Split words into the noun phrase that they begin with, without determiners, and what follows it."""
-    words = without_determiners(words)
-    if words and (words[0] in text.DETERMINERS or words[0] in _BOUNDARIES):
-        return [], words
-    for index in range(1, len(words)):
-        second = words[index] in text.DETERMINERS and words[index - 1] != "of"
-        if second or words[index] in _BOUNDARIES or _opens_clause(words, index):
-            return words[:index], words[index:]
-    return words, []
+def _says_nothing(part: str) -> bool:
+    return part.strip() in table("nothing") or bool(_DENIES_ALL.search(part.replace("_", " ")))
 
 
-def _opens_clause(words: list[str], index: int) -> bool:
-    """Whether a participle says what the noun before it does ("horse eating grass"; not "wooden dining table")."""
-    word = words[index]
-    if not word.endswith("ing") or not bases(word, "verb") or describes([words[index - 1]]):
-        return False
-    return bool(find([words[index - 1]], "object")) and not find(words[index : index + 2], "object")
+def _of_sentence(part: str, given: Given) -> tuple[list[list[Candidate]], bool]:
+    part = part.strip()
+    while frame := _FRAME.match(part):
+        part = part[frame.end() :]
+    words = words_of(part)
+    if _says_nothing(part):
+        return _no_interaction(part.replace("_", " "), given), True
+    if not table("foreign").keys().isdisjoint(words):
+        return [], False
+    sentence = sentence_of(words, tags_of(words))
+    groups = candidates(sentence, given)
+    if find(words, "object"):
+        groups = [[candidate._replace(doubtful=True) for candidate in group] for group in groups]
+    return groups, not groups and any(clause.negated for clause in sentence.clauses)
 
 
-def _is_verb(word: str) -> bool:
-    """Whether a word can be a verb form; its first part if it has several ("sit_on")."""
-    if word in text.DETERMINERS or word in text.PREPOSITIONS:
-        return False
-    first = re.split("[_-]", word, maxsplit=1)[0]
-    return any(bases(w, "verb") or find([w], "verb") for w in (word, first)) or (
-        len(first) > 5 and first.endswith("ing")
-    )
+_FRAME = re.compile(rf"(?:{patterns('frame')})\s*")
 
 
-def _is_adverb(word: str) -> bool:
-    return len(word) > 3 and word.endswith("ly") and not bases(word, "verb") and not find([word], "object")
+def _no_interaction(part: str, given: Given) -> list[list[Candidate]]:
+    """Read "no interaction between the man and the dog": a thing after these words, before them, or a person after."""
+    if given.object:
+        return [[Candidate([NO_INTERACTION], [given.object])]]
+    before, *after = [_nouns(side) for side in _DENIES_ALL.sub("| the ", part).split("|")]
+    things = [noun for noun in (*before, *(n for nouns in after for n in nouns)) if not noun.person]
+    others = things or [noun for nouns in after for noun in nouns]
+    return [[Candidate([NO_INTERACTION], names(others[-1]))]] if others else []
 
 
-def _rather_noun(word: str) -> bool:
-    """Whether tagged texts have a word as a noun more often than as a verb."""
-    store = lexicon()
-    uses = {pos: sum(int(store.tag_count(b, pos).sum()) for b in store.base_forms(word, pos)) for pos in ("n", "v")}
-    return uses["n"] > uses["v"]
+def _nouns(part: str) -> list[Noun]:
+    """Every noun phrase of a part of a sentence that names something."""
+    words = words_of(part)
+    sentence = sentence_of(words, tags_of(words).replace("G", "J").replace("E", "J"))
+
+    def of(clause: Clause) -> list[Noun]:
+        return [n for n in (clause.object, clause.second, *(a.noun for a in clause.attached)) if n is not None]
+
+    found = [*sentence.nouns, *(a.noun for a in sentence.loose), *(n for c in sentence.clauses for n in of(c))]
+    return [each for noun in found for each in (noun, *noun.also) if each.head not in table("nothing")]

@@ -23,9 +23,9 @@ man is preparing food = preparing + food
 man trying to ride a horse = ride + horse
 she keeps riding a bike = riding + bike
 the horse is being ridden by a man = ridden + horse
-man is on a bike = is on + bike
+man is on a bike = being on + bike
 man has a tie = has + tie
-he takes a photo of the giraffe = takes photo + giraffe
+he takes a photo of the giraffe = photographing + giraffe
 someone feeding the giraffe some leaves = feeding + giraffe
 """
 
@@ -34,14 +34,15 @@ riding horse = riding + horse
 person ride horse = ride + horse
 ride a/an horse = ride + horse
 to ride a horse = ride + horse
-sit_on bench = sit_on + bench
-text_on cell_phone = text_on + cell_phone
+sit_on bench = sit on + bench
+text_on cell_phone = text on + cell phone
 ride_horse = ride + horse
 sit_on_bench = sit on + bench
 person-ride-horse = ride + horse
 talking on the phone = talking on + phone
 man wearing a tie = wearing + tie
 kid flying kite = flying + kite
+man on horse = being on + horse
 man in blue shirt holds cup = holds + cup
 a boy in a red shirt hits the ball with a bat = hits + ball
 dog chasing cat = chasing + cat
@@ -100,7 +101,6 @@ def test_case_and_blanks_do_not_matter(phrase: str, found: Reading) -> None:
         "looking at",
         "man eating",
         "bicycle",
-        "man on horse",
         "<person, , horse>",
         "person no_interaction",
         "a man is not riding a horse",

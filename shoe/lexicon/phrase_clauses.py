@@ -1,0 +1,341 @@
+"""The clauses of a phrase: each verb with its particle, its object and what prepositions bring in beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from shoe.lexicon import text
+from shoe.lexicon.expressions import find
+from shoe.lexicon.phrase_words import base_of, table, word_of
+
+Kind = Literal["finite", "participle", "relative", "infinitive", "subordinate"]
+
+_TO_BE = "being"
+_FINITE_BE = frozenset(["is", "are", "was", "were", "am", "'s", "'re", "'m", *text.NEGATIONS])
+
+
+@dataclass(slots=True)
+class Noun:
+    """A noun phrase without determiners.
+
+    Attributes:
+        words: its words up to the head, with adjectives; "bottle".
+        of: the noun phrase that "of" brings in; "wine".
+        owner: the noun before a possessive 's.
+        also: nouns joined to it by "and".
+        person: whether the head is a word for a person or a pronoun.
+        none: whether it says "no" or "nobody".
+    """
+
+    words: list[str]
+    of: Noun | None = None
+    owner: Noun | None = None
+    also: list[Noun] = field(default_factory=list)
+    person: bool = False
+    none: bool = False
+
+    @property
+    def head(self) -> str:
+        """Its last word."""
+        return self.words[-1]
+
+
+class Attached(NamedTuple):
+    """A noun phrase that a preposition brings in."""
+
+    preposition: str
+    noun: Noun
+
+
+@dataclass(slots=True)
+class Clause:
+    """A verb and what belongs to it.
+
+    Attributes:
+        verb: the verb as it is written; its particles and the preposition that leads to its object follow it.
+        kind: what holds it in the sentence.
+        subject: the noun before it.
+        object: the noun after it, directly or by a preposition.
+        direct: whether the object follows without a preposition.
+        second: a second noun right after the object ("giving the dog a bath").
+        attached: further nouns with their prepositions.
+        dangling: a preposition after the object that has no noun ("hits the ball with").
+        negated: whether it is denied.
+        passive: whether its subject undergoes it.
+        linked: whether "and", "or" or a comma joins it to the clause before.
+    """
+
+    verb: list[str]
+    kind: Kind
+    subject: Noun | None = None
+    object: Noun | None = None
+    direct: bool = False
+    second: Noun | None = None
+    attached: list[Attached] = field(default_factory=list)
+    dangling: str = ""
+    negated: bool = False
+    passive: bool = False
+    linked: str = ""
+
+
+class Sentence(NamedTuple):
+    """Clauses in order, nouns that no clause has, what prepositions bring in beside them."""
+
+    clauses: list[Clause]
+    nouns: list[Noun]
+    loose: list[Attached]
+
+
+class _Reader:
+    """Walks once over the letters of a sentence."""
+
+    def __init__(self, words: list[str], tags: str) -> None:
+        self.words, self.tags, self.at = words, tags, 0
+        self.clauses: list[Clause] = []
+        self.nouns: list[Noun] = []
+        self.loose: list[Attached] = []
+        self.subject: Noun | None = None
+        self.open: Clause | None = None
+        self.mode: Kind | None = None
+        self.linked = ""
+        self.without = False
+
+    def read(self) -> Sentence:
+        steps = {"W": self._relative, "S": self._subordinate, "C": self._link, "K": self._link, "I": self._preposition}
+        while self.at < len(self.words):
+            tag = self.tags[self.at]
+            if tag in "DNPJO":
+                self._noun()
+            elif tag in "BHTXRVGE":
+                self._verb()
+            else:
+                steps[tag]()
+        return Sentence(self.clauses, self.nouns, self.loose)
+
+    def _tag(self, offset: int = 0) -> str:
+        at = self.at + offset
+        return self.tags[at] if at < len(self.tags) else ""
+
+    def _relative(self) -> None:
+        self.mode, self.open, self.at = "relative", None, self.at + 1
+
+    def _subordinate(self) -> None:
+        self.mode, self.open, self.linked, self.at = "subordinate", None, "", self.at + 1
+        if self.words[self.at - 1] == "but":
+            self.mode, self.linked = None, "but"
+
+    def _link(self) -> None:
+        self.linked = "," if self._tag() == "K" and self.linked != "and" else "and"
+        self.open, self.at = None, self.at + 1
+
+    def _noun(self) -> None:
+        lone = self._tag() == "J" and self._tag(1) not in ("N", "P", "J", "C")
+        noun = self.noun_phrase()
+        clause = self.open
+        if noun is None:
+            return
+        if clause is not None and clause.object is not None and lone:
+            clause.verb += noun.words
+        elif clause is None:
+            self.subject = noun
+            self.nouns.append(noun)
+            if self.mode is None:
+                self.linked = "" if self.linked == "," else self.linked
+        elif clause.object is None:
+            clause.object, clause.direct = noun, True
+        elif clause.direct and clause.second is None and not clause.attached:
+            clause.second = noun
+        else:
+            self.open, self.subject = None, noun
+
+    def _preposition(self) -> None:
+        start = self.at
+        preposition = self._prepositions()
+        clause = self.open
+        if self._tag() == "G":
+            self.without = preposition == "without"
+            self.mode, self.open = "subordinate", None
+            return
+        while self._tag() == "R":
+            self.at += 1
+        noun = self.noun_phrase() if self._tag() and self._tag() in "DNPJ" else None
+        if clause is None:
+            if noun is not None:
+                self.loose.append(Attached(preposition, noun))
+            return
+        adjacent = clause.object is None and not clause.attached
+        if noun is None:
+            if adjacent or (self.words[start] in text.PARTICLES and find([clause.verb[0], preposition], "verb")):
+                clause.verb += preposition.split()
+            else:
+                clause.dangling = preposition
+        elif adjacent:
+            if preposition != "of" or find([clause.verb[0], "of"], "verb"):
+                clause.verb += preposition.split()
+            clause.object, clause.direct = noun, preposition in text.PARTICLES and self._phrasal(clause, preposition)
+        else:
+            clause.attached.append(Attached(preposition, noun))
+
+    def _phrasal(self, clause: Clause, preposition: str) -> bool:
+        """Whether a verb and its particle take the noun as their direct object ("picking up a box")."""
+        return preposition not in ("on", "in", "over") and bool(find([clause.verb[0], preposition], "verb"))
+
+    def _prepositions(self) -> str:
+        """Take prepositions, and nouns that only say on which side ("on top of", "at the edge of")."""
+        found: list[str] = []
+        while self._tag() == "I":
+            found.append(self.words[self.at])
+            self.at += 1
+            side = self.at + (self._tag() == "D")
+            if side + 1 < len(self.words) and self.words[side] in table("side") and self.words[side + 1] == "of":
+                if (found[-1], self.words[side]) == ("in", "front"):
+                    found += ["front", "of"]
+                self.at = side + 2
+        return " ".join(found)
+
+    def _verb(self) -> None:
+        be = negated = finite = infinitive = False
+        at = self.at
+        while at < len(self.words):
+            word, tag = self.words[at], self.tags[at]
+            if tag in "BH":
+                be = be or tag == "B"
+                finite = finite or word in _FINITE_BE or tag == "H"
+                negated = negated or word in text.NEGATIONS
+            elif tag == "X":
+                negated = True
+            elif tag == "T":
+                infinitive = not finite
+            elif tag != "R" and not self._leads_on(at, be):
+                break
+            elif tag in "V":
+                finite = finite or not infinitive
+                be = be or (base_of(word) == "get" and self.tags[at + 1 : at + 2] == "E")
+            at += 1
+        start, self.at = self.at, at
+        if self._tag() in ("V", "G", "E") and self._tag():
+            self._main_verb(be, negated, finite, infinitive)
+        elif be and self._tag() == "I":
+            self._add(Clause([_TO_BE], self._kind("finite"), self.subject, negated=negated))
+        elif be:
+            self.open = None
+            if self._tag() in ("D", "N", "P", "J") and self._tag():
+                self.noun_phrase()
+        elif at == start:
+            self.at += 1
+
+    def _main_verb(self, be: bool, negated: bool, finite: bool, infinitive: bool) -> None:
+        word, tag = self.words[self.at], self._tag()
+        self.at += 1
+        if tag == "V" and self._tag() in ("E", "J") and self._tag() and base_of(word) in table("copula"):
+            self.open, self.at = None, self.at + 1
+            return
+        subject = self.subject
+        passive = False
+        if tag == "E":
+            by = self.words[self.at : self.at + 1] == ["by"]
+            person = subject is not None and subject.person
+            by_person = by and (self.at + 1 >= len(self.words) or self._agent(self.at + 1))
+            being = "being" in self.words[max(0, self.at - 4) : self.at]
+            bare = not be and self._tag() in ("D", "P", "N", "J") and self._tag() != ""
+            passive = by_person or (not bare and (not person or being) and subject is not None)
+        kind: Kind = "finite" if finite or (tag == "V" and not infinitive) else "participle"
+        if tag == "E" and not be and not finite:
+            kind = "finite" if subject and subject.person and self._tag() in ("D", "P", "N") else "participle"
+        if infinitive and self.clauses:
+            kind = "infinitive"
+        self._add(Clause(word.split("_"), self._kind(kind), subject, negated=negated, passive=passive))
+
+    def _agent(self, at: int) -> bool:
+        """Whether a word for a person follows."""
+        while at < len(self.words) and self.tags[at] in "DJR":
+            at += 1
+        while at + 1 < len(self.words) and self.tags[at + 1] in "NP" and self.tags[at] == "N":
+            at += 1
+        return at < len(self.words) and (self.tags[at] == "P" or word_of(self.words[at]).person)
+
+    def _kind(self, kind: Kind) -> Kind:
+        if self.linked and self.clauses and self.mode is None and kind != "finite":
+            return self.clauses[-1].kind
+        return self.mode or kind
+
+    def _add(self, clause: Clause) -> None:
+        none = clause.subject is not None and clause.subject.none
+        clause.negated = clause.negated or none or self.without
+        clause.linked = self.linked if self.clauses else ""
+        self.clauses.append(clause)
+        self.open, self.mode, self.linked, self.without = clause, None, "", False
+
+    def _leads_on(self, at: int, be: bool) -> bool:
+        """Whether a word only leads to the verb: "is trying to", "can be seen", "keeps"."""
+        word, tag = self.words[at], self.tags[at]
+        follower = at + 1
+        while follower < len(self.words) and self.tags[follower] in "R":
+            follower += 1
+        after = self.tags[follower : follower + 1]
+        if word in table("seen") and (be or tag not in "VGE"):
+            return after in ("T", "G") and after != ""
+        if tag in "VGE" and base_of(word) in table("filler"):
+            seen = follower < len(self.words) and self.words[follower] in table("seen")
+            passive = base_of(word) == "get" and after == "E"
+            return after in ("T", "G") or passive or (seen and self._leads_on(follower, True))
+        return tag == "J" and be and after in ("T", "G") and after != ""
+
+    def noun_phrase(self) -> Noun | None:
+        """Take a noun phrase, with what "of" and "and" join to it; None where there is no noun."""
+        words: list[str] = []
+        owner: Noun | None = None
+        headed = none = person = False
+        while self.at < len(self.words):
+            word, tag, after = self.words[self.at], self._tag(), self._tag(1)
+            if tag == "D" and not headed:
+                none = none or word == "no"
+            elif tag in ("N", "P"):
+                words.append(word)
+                headed, person = True, tag == "P"
+                if word in table("pronoun"):
+                    self.at += 1
+                    break
+            elif tag == "J" and (not headed or after in ("N", "P", "J")):
+                words.append(word)
+            elif tag == "O" and words:
+                owner = Noun(words, person=person)
+                words, headed = [], False
+            elif tag == "R" and not headed and after in ("J", "N"):
+                pass
+            elif tag == "C" and words and not headed and after == "J":
+                words.append(word)
+            else:
+                break
+            self.at += 1
+        if self._tag() == "I" and self.words[self.at] == "than" and len(words) > 1:
+            words = words[:-1]
+        if not words:
+            return Noun(["nobody"], person=True, none=True) if none else None
+        noun = Noun(words, owner=owner, person=person, none=none or words[-1] in ("nobody", "none"))
+        return self._joined(noun)
+
+    def _joined(self, noun: Noun) -> Noun:
+        if self._tag() == "I" and self.words[self.at] == "of" and self._tag(1) in ("D", "N", "P", "J"):
+            self.at += 1
+            noun.of = self.noun_phrase()
+            if noun.of is not None and noun.head in text.WORD_CLASSES["measures"]:
+                noun.person = noun.of.person
+        elif self._tag() == "C" and self._tag(1) in ("D", "N", "P", "J") and self._tag(1) and not self._verb_after():
+            self.at += 1
+            other = self.noun_phrase()
+            noun.also += [other, *other.also] if other is not None else []
+        return noun
+
+    def _verb_after(self) -> bool:
+        """Whether the noun after "and" has a verb of its own, where a clause is open: it begins another clause."""
+        at = self.at + 1
+        while at < len(self.words) and self.tags[at] in "DJNPO":
+            at += 1
+        return self.open is not None and self.tags[at : at + 1] in ("B", "H", "V") and at < len(self.words)
+
+
+def sentence_of(words: list[str], tags: str) -> Sentence:
+    """Find the clauses of a tagged sentence."""
+    return _Reader(words, tags).read()

@@ -1,0 +1,132 @@
+"""What stands around the words of a phrase: list marks, labels, Markdown, brackets, arrows, keys with values."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from shoe.lexicon import text
+from shoe.lexicon.expressions import find
+from shoe.lexicon.phrase_words import table, word_of
+
+_ARTICLE_CHOICE = re.compile(r"\ba/an\b|\ba\(n\)")
+_LETTERED = re.compile(r"\b([Pp]erson|[Mm]an|[Ww]oman|[Bb]oy|[Gg]irl|[Hh]uman|[Ss]ubject) [A-H]\b")
+_REFERENCE = re.compile(r"[\[(]\d+[\])]")
+_NUMBER = re.compile(r"(?<=[a-z])(?:[_#.\- ]\d+|(?<=[a-z]{3})\d+)\b")
+_LIST_MARK = re.compile(r"\s*(?:[-*>•–—]+\s+|\(?\d{1,3}[.):](?=\s|\D)\s*|#+\s*\d*[.:)]?\s+|#\d+[.:)]?\s*)")
+_MARKDOWN = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)|</[^>]*>")
+_CELLS = re.compile(r"<([^<>]+)>\s*")
+_CALL = re.compile(r"\s*([\w -]+?)\s*\(([^()]*)\)\W*")
+_ASIDE = re.compile(r"(?<=\w)\s*\([^()]*\)")
+_ARROW = re.compile(r"\s*(?:-+\[|\]-+>|[-=—]+>|→|⟶|⇒|\|)\s*")
+_COMMA = re.compile(r"\s*[,;]\s*")
+_JOINT = re.compile(r"\s+-+\s+|\s*-{2,}\s*|\s*[:/]\s*")
+_BRACKETS = "|<>()[]{}\"'`. "
+
+
+class Fields(NamedTuple):
+    """Verb and object that a notation tells apart, as written; ``sure`` unless the notation is a mere comma."""
+
+    verb: str
+    object: str
+    sure: bool = True
+
+
+def fields_or_sentence(phrase: str) -> Fields | str:
+    """Return the fields of a phrase that has a notation, else its words without marks, in lower case."""
+    plain = text.plain(_LETTERED.sub(r"\1", phrase))
+    plain = _REFERENCE.sub(" ", _ARTICLE_CHOICE.sub("a", plain))
+    cells = [cell for cell in _CELLS.findall(plain) if not cell.startswith("/")]
+    if len(cells) == 3 and "</" not in plain and not _CELLS.sub("", plain).strip():
+        plain = "|".join(cells)
+    plain = _MARKDOWN.sub("", _NUMBER.sub("", plain)) if "_" not in plain[:0] else plain
+    while mark := _LIST_MARK.match(plain):
+        plain = plain[mark.end() :]
+    keyed = _by_key(plain)
+    if isinstance(keyed, Fields):
+        return keyed
+    plain = keyed or plain
+    return _call(plain) or _row(plain) or _ASIDE.sub(" ", plain)
+
+
+def _by_key(plain: str) -> Fields | str:
+    """Read "action: ride; object: horse"; what a label introduces; "" where there is no key."""
+    keys = list(_keys().finditer(plain))
+    values: dict[str, str] = {}
+    for key, following in zip(keys, [*keys[1:], None], strict=False):
+        role = next(role for role, found in key.groupdict().items() if found)
+        value = plain[key.end() : following.start() if following else len(plain)].strip(" ,;|\"'}{)]\n")
+        values.setdefault(role, value)
+    if "verb" in values and "object" in values:
+        return Fields(values["verb"], values["object"])
+    return values.get("verb") or values.get("phrase") or ""
+
+
+@cache
+def _keys() -> re.Pattern[str]:
+    named = "|".join(
+        f"(?P<{role}>{'|'.join(table('key_' + role))})" for role in ("verb", "object", "subject", "phrase")
+    )
+    return re.compile(rf"(?:^|[\s,;|{{(])[\"']?(?:\w+ )?(?:{named})(?: \d+)?(?: is)?[\"']?\s*(?:[:=]|\s-\s)\s*[\"']?")
+
+
+def _call(plain: str) -> Fields | None:
+    """Read "ride(person, horse)"."""
+    found = _CALL.fullmatch(plain)
+    if not found:
+        return None
+    name, arguments = found[1], [part.strip(_BRACKETS) for part in found[2].split(",")]
+    if name in table("key_verb") or name in table("key_phrase"):
+        return _of_parts(arguments, sure=True)
+    things = [part for part in arguments if part and not _is_person(part)] or (arguments if _like_verb(name) else [])
+    if len(things) == 1 or len(arguments) == 2:
+        return Fields(name, (things or arguments)[-1]) if " " not in name or len(arguments) == 2 else None
+    return None
+
+
+def _row(plain: str) -> Fields | None:
+    """Read "person -> ride -> horse", "<person, ride, horse>", "ride, horse"."""
+    inner = plain.strip(_BRACKETS)
+    for separator in (_ARROW, _COMMA, _JOINT):
+        parts = [part.strip(_BRACKETS) for part in separator.split(inner)]
+        if 2 <= len(parts) <= 3:
+            marked = separator is _ARROW or plain.lstrip()[:1] in ("<", "(", "[", "{")
+            return _of_parts(parts, sure=marked)
+    words = inner.split("-")
+    if len(words) == 3 and _is_person(words[0]) and " " not in inner:
+        return Fields(words[1], words[2])
+    return None
+
+
+def _of_parts(parts: list[str], sure: bool) -> Fields | None:
+    if len(parts) == 3 and _is_person(parts[2]) and not _is_person(parts[0]):
+        first_is_verb = not word_of(parts[0].split()[0]).rather_noun and "b" in word_of(parts[0].split()[0]).forms
+        parts = [parts[2], parts[0], parts[1]] if first_is_verb else [parts[2], parts[1], parts[0]]
+    verb, noun = parts[-2], parts[-1]
+    if len(parts) == 2 and _is_person(verb):
+        return None
+    if len(parts) == 3 and not _is_person(parts[0]) and not sure:
+        return None
+    if not sure and not (_short(verb) and _short(noun) and _like_verb(verb) and not _like_clause(noun)):
+        return None
+    return Fields(verb, noun, sure or len(parts) == 3)
+
+
+def _is_person(part: str) -> bool:
+    words = text.tokens(part)
+    return bool(words) and word_of(words[-1]).person
+
+
+def _short(part: str) -> bool:
+    return len(part.split()) <= 3
+
+
+def _like_verb(part: str) -> bool:
+    words = text.tokens(part)
+    return bool(words) and (words[0] in text.AUXILIARIES or bool(word_of(words[0]).forms)) and not _is_person(part)
+
+
+def _like_clause(part: str) -> bool:
+    words = text.tokens(part)
+    return not words or words[0] in text.AUXILIARIES or ("g" in word_of(words[0]).forms and not find(words, "object"))

@@ -1,0 +1,288 @@
+"""From the clauses of a phrase to verbs and objects: which clause is meant, and which of its nouns is the object."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from shoe.lexicon import text
+from shoe.lexicon.expressions import bases, find
+from shoe.lexicon.phrase_clauses import Attached, Clause, Noun, Sentence
+from shoe.lexicon.phrase_words import base_of, gerund, table, word_of
+from shoe.lexicon.store import lexicon
+
+MOST_ALTERNATIVES = 3
+# What an inner object of these kinds means belongs to the verb: "brushing teeth with", "reading the time on".
+_INNER = frozenset(f"noun.{name}" for name in ("body", "act", "attribute", "cognition", "time", "state", "feeling"))
+
+
+class Candidate(NamedTuple):
+    """Alternative verbs and alternative objects of one interaction, best first, and whether they are unsure."""
+
+    verbs: list[str]
+    objects: list[str]
+    doubtful: bool = False
+
+
+class Given(NamedTuple):
+    """What a reply gives beside the phrase: the object, or nouns of its boxes; base forms of their heads."""
+
+    object: str = ""
+    heads: frozenset[str] = frozenset()
+
+
+def given_of(object_: str | None, known: Sequence[str]) -> Given:
+    """Put together what a reply gives; persons among the known count only where nothing else is known."""
+    words = [object_] if object_ else list(known)
+    heads = [text.tokens(text.plain(word))[-1:] for word in words]
+    things = [head[0] for head in heads if head and not word_of(head[0]).person] or [head[0] for head in heads if head]
+    return Given(object_ or "", frozenset(form for head in things for form in (head, *bases(head, "object"))))
+
+
+def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
+    """Return the interactions of a sentence, best first; those joined by "and" together in one group."""
+    clauses = [clause for clause in sentence.clauses if not clause.negated]
+    _share_objects(sentence.clauses)
+    read = [(clause, candidate) for clause in clauses if (candidate := _candidate(clause, given))]
+    if not read:
+        return [] if sentence.clauses and not clauses else [[c] for c in _without_verb(sentence, given)]
+    order = sorted(range(len(read)), key=lambda i: (_rank(read[i][0], given), i))
+    best = order[0]
+    group = [best]
+    for step in (1, -1):
+        at = best
+        while 0 <= at + step < len(read) and _coordinated(read, at, at + step, given):
+            at += step
+            group.append(at)
+    group = sorted(group)
+    return [[read[i][1] for i in group], *([read[i][1]] for i in order if i not in group)]
+
+
+def _coordinated(read: list[tuple[Clause, Candidate]], a: int, b: int, given: Given) -> bool:
+    """Whether two neighbouring clauses are two interactions of the pair."""
+    first, second = read[min(a, b)][0], read[max(a, b)][0]
+    if not second.linked or second.linked == "but" or _bare(first) or _bare(second):
+        return False
+    if second.linked == "," and first.object is not second.object:
+        return False
+    return not given.heads or _matches(first, given) == _matches(second, given)
+
+
+def _share_objects(clauses: list[Clause]) -> None:
+    """Give a verb without object the object of the verb that "and" joins to it; "it" the object before it."""
+    for before, clause in pairwise(clauses):
+        if clause.object is not None and clause.object.words[0] in table("anaphor") and before.object is not None:
+            clause.object = before.object
+    for before, clause in reversed(list(pairwise(clauses))):
+        if clause.linked and before.object is None and clause.object is not None and not _bare(before):
+            before.object, before.direct = clause.object, clause.direct and len(before.verb) == 1
+
+
+def _bare(clause: Clause) -> bool:
+    """Whether a clause only says how the person stands or moves."""
+    return clause.object is None and len(clause.verb) == 1 and base_of(clause.verb[0]) in table("posture")
+
+
+def _rank(clause: Clause, given: Given) -> float:
+    """How far a clause is from being the one that is meant."""
+    rank = {"finite": 0.0, "participle": 1.0, "relative": 1.5, "infinitive": 2.0, "subordinate": 3.0}[clause.kind]
+    if given.heads and not _matches(clause, given):
+        rank += 20
+    implied = _implied(clause)
+    if clause.object is None and not implied and not (clause.passive and clause.subject):
+        rank += 10
+    elif clause.object is not None and not clause.direct and not implied and _scenery(clause.object):
+        rank += 1.7 if base_of(clause.verb[0]) in table("posture") else 0
+    if clause.verb[0] == "being":
+        rank += 1.2
+    return rank
+
+
+def _matches(clause: Clause, given: Given) -> bool:
+    nouns = [clause.object, clause.second, *(attached.noun for attached in clause.attached)]
+    nouns += [clause.subject] if clause.passive else []
+    return any(_is_given(noun, given) for noun in nouns if noun is not None) or bool(
+        clause.object is None and given.heads.intersection(_implied(clause).split()[-1:])
+    )
+
+
+def _is_given(noun: Noun, given: Given) -> bool:
+    parts = [noun, noun.of, noun.owner, *noun.also]
+    return any(not given.heads.isdisjoint((p.head, *bases(p.head, "object"))) for p in parts if p is not None)
+
+
+def _scenery(noun: Noun) -> bool:
+    return noun.head in table("scenery")
+
+
+def _implied(clause: Clause) -> str:
+    """The object that a verb holds in itself: the skis of skiing."""
+    by_noun = table("implied_by_noun").get(clause.subject.head, "") if clause.subject is not None else ""
+    return by_noun or table("implied").get(base_of(clause.verb[0]), "")
+
+
+def _candidate(clause: Clause, given: Given) -> Candidate | None:
+    """Read verb and object from a clause."""
+    if clause.passive:
+        return _of_passive(clause, given)
+    verb = " ".join(clause.verb)
+    if clause.subject and clause.object and clause.object.words[0] in table("reciprocal"):
+        return Candidate([verb], names(clause.subject))
+    if clause.object is None:
+        implied = _implied(clause)
+        objects = [given.object] if given.object else [implied] if implied else []
+        return Candidate([verb], objects) if objects else _nominal(clause)
+    light = _light(clause, given)
+    if light:
+        return light
+    if given.heads:
+        return _with_given(clause, clause.object, given)
+    implied = _implied(clause)
+    if implied and not clause.direct and _scenery(clause.object):
+        return Candidate([clause.verb[0]], [implied, *names(clause.object)])
+    if _inner(clause.object) and clause.direct and clause.attached:
+        followed = [a for a in clause.attached if not _scenery(a.noun) and _sense(a.noun.head) != "noun.body"]
+        if followed:
+            return Candidate(_verbs_with(clause, followed[0]), names(followed[0].noun))
+    also = [a.noun for a in clause.attached if _may_be_object(clause, a)]
+    return Candidate([verb], [name for noun in _all(clause.object, *also) for name in names(noun)])
+
+
+def _all(*nouns: Noun) -> list[Noun]:
+    return [each for noun in nouns for each in (noun, *noun.also)]
+
+
+def _of_passive(clause: Clause, given: Given) -> Candidate | None:
+    verb = clause.verb[:1]
+    if given.object:
+        return Candidate(verb, [given.object])
+    return Candidate(verb, names(clause.subject)) if clause.subject is not None else None
+
+
+def _light(clause: Clause, given: Given) -> Candidate | None:
+    """Read "taking a sip from a cup", "giving the dog a bath"."""
+    noun = clause.second or clause.object
+    if noun is None or base_of(clause.verb[0]) not in table("light_verb"):
+        return None
+    stem = _light_verb(noun)
+    if not stem or (noun is clause.object and not clause.direct):
+        return None
+    said = [clause.verb[0], "a", *noun.words]
+    attached = Attached("", clause.object) if clause.second is not None and clause.object is not None else None
+    attached = (
+        attached or (Attached("of", noun.of) if noun.of is not None else None) or next(iter(clause.attached), None)
+    )
+    objects = [given.object] if given.object else []
+    if attached is None and not objects:
+        return None
+    preposition = attached.preposition if attached else ""
+    kept = "" if preposition in ("of", "to", "out of") else preposition
+    verbs = [f"{gerund(stem)} {kept}".strip(), " ".join([*said, preposition]).strip()]
+    return Candidate(verbs, objects or names(attached.noun) if attached else objects)
+
+
+def _light_verb(noun: Noun) -> str:
+    lights = table("light_noun")
+    return lights.get("_".join(noun.words[-2:]), "") or lights.get(noun.head, "")
+
+
+def _with_given(clause: Clause, object_: Noun, given: Given) -> Candidate:
+    """Read a clause whose object the reply gives, or has a box of."""
+    direct = [noun for noun in _all(object_) if _is_given(noun, given)]
+    attached = [a for a in clause.attached if _is_given(a.noun, given)]
+    if direct or not (attached or given.object):
+        found = [name for noun in direct or [object_] for name in names(noun)]
+        return Candidate([" ".join(clause.verb)], [given.object] if given.object else found)
+    if attached:
+        return Candidate(_verbs_with(clause, attached[0]), [given.object] if given.object else names(attached[0].noun))
+    if clause.dangling:
+        return Candidate(_verbs_with(clause, Attached(clause.dangling, object_)), [given.object])
+    scenery = not clause.direct and _scenery(object_)
+    return Candidate([clause.verb[0] if scenery else " ".join(clause.verb)], [given.object])
+
+
+def _verbs_with(clause: Clause, attached: Attached) -> list[str]:
+    """Verbs of a clause whose object a preposition brings in: "cutting with", "putting luggage on"."""
+    if not clause.direct or clause.object is None:
+        return [f"{clause.verb[0]} {attached.preposition}"]
+    plain = " ".join([*clause.verb, attached.preposition])
+    whole = " ".join([*clause.verb, *clause.object.words, attached.preposition])
+    if _inner(clause.object):
+        return [whole, plain]
+    return (
+        [whole]
+        if attached.preposition != "with" and find([clause.verb[0], attached.preposition], "verb")
+        else [plain, whole]
+    )
+
+
+def _inner(noun: Noun) -> bool:
+    return noun.of is None and _sense(noun.head) in _INNER
+
+
+def _sense(word: str) -> str:
+    """Lexicographer file of a noun's first sense."""
+    base = next(iter(bases(word, "object")), "")
+    return lexicon().lexname(int(lexicon().senses(base, "n")[0])) if base else ""
+
+
+def _may_be_object(clause: Clause, attached: Attached) -> bool:
+    """Whether what a preposition brings in after the object may be what the pair is about: a bat, a glass."""
+    preposition, noun = attached
+    if noun.person or noun.none or _scenery(noun) or _sense(noun.head) == "noun.body":
+        return False
+    transfer = base_of(clause.verb[0]) in table("transfer")
+    return preposition in ("with", "using", "into", "onto") or (transfer and preposition in ("in", "on", "to", "from"))
+
+
+def names(noun: Noun) -> list[str]:
+    """Ways to name a thing: "slice of pizza" or "pizza"; "bottle of wine", "bottle" or "wine"; "cow's ear"."""
+    own = " ".join(noun.words)
+    if noun.of is not None:
+        inner = " ".join(noun.of.words)
+        whole = f"{own} of {inner}"
+        return [whole, inner] if noun.head in text.WORD_CLASSES["measures"] else [whole, own, inner]
+    if noun.owner is not None:
+        owner = " ".join(noun.owner.words)
+        return [f"{owner}'s {own}", own, owner]
+    return [own]
+
+
+def _nominal(clause: Clause) -> Candidate | None:
+    """Read "horse riding"."""
+    subject = clause.subject
+    if subject is None or subject.person or len(clause.verb) > 1 or clause.attached:
+        return None
+    if not clause.verb[0].endswith("ing") or base_of(clause.verb[0]) in table("posture"):
+        return None
+    return Candidate(clause.verb, names(subject), doubtful=True)
+
+
+def _without_verb(sentence: Sentence, given: Given) -> list[Candidate]:
+    """Read "man on a horse", "bicycle rider", "use of laptop"."""
+    found = []
+    for noun in sentence.nouns[:1]:
+        verb = _verb_of_noun(noun)
+        if verb and noun.of is not None:
+            found.append(Candidate([verb], names(noun.of), doubtful=True))
+        elif verb and len(noun.words) > 1:
+            found.append(Candidate([verb], [" ".join(noun.words[:-1])], doubtful=True))
+    if sentence.nouns or given.object:
+        for preposition, noun in sentence.loose:
+            verb = "having" if preposition == "with" else f"being {preposition}"
+            found.append(Candidate([verb], names(noun), doubtful=True))
+    return found
+
+
+def _verb_of_noun(noun: Noun) -> str:
+    """The verb in a noun for who does it ("rider") or for doing it ("use", "repair"); "" where there is none."""
+    head = noun.head
+    if head in table("nominal"):
+        return gerund(table("nominal")[head])
+    stems = [head.removesuffix("s").removesuffix("r"), head.removesuffix("s").removesuffix("er")]
+    stems += [stems[1][:-1]] if stems[1][-2:-1] == stems[1][-1:] else []
+    if head.removesuffix("s").endswith("er"):
+        verb = next((stem for stem in stems if len(stem) > 2 and "b" in word_of(stem).forms), "")
+        return gerund(verb) if verb else ""
+    return gerund(head) if "b" in word_of(head).forms and _sense(head) == "noun.act" else ""

@@ -1,0 +1,104 @@
+"""What the phrase parser knows of single words: its own table, and what the lexicon says a word can be."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from shoe.lexicon import text
+from shoe.lexicon.expressions import bases, find
+from shoe.lexicon.morphology import undoubled, verb_forms
+from shoe.lexicon.store import lexicon
+
+_FILE = Path(__file__).parent / "data" / "phrase_words.tsv"
+
+
+@cache
+def table(kind: str) -> dict[str, str]:
+    """Rows of one kind of ``phrase_words.tsv``: each word to what it stands for, "" where that is nothing."""
+    rows = [line.split("\t") for line in _FILE.read_text("utf-8").splitlines()[1:]]
+    pairs = [(words, other) for where, words, other in rows if where == kind]
+    return {word: other for words, other in pairs for word in ([words] if other else words.split())}
+
+
+@cache
+def patterns(kind: str) -> str:
+    """Rows of a kind as one regular expression that any of them fulfils."""
+    rows = [line.split("\t") for line in _FILE.read_text("utf-8").splitlines()[1:]]
+    return "|".join(words for where, words, _ in rows if where == kind)
+
+
+class Word(NamedTuple):
+    """What a word can be.
+
+    Attributes:
+        noun: whether it can be a noun.
+        person: whether it is a noun for a person, as far as its first sense says.
+        adjective: whether it is an adjective more often than a noun.
+        forms: verb forms that it can be: "b" base, "s", "g" -ing, "e" past or participle.
+        rather_noun: whether tagged texts have it as a noun more often than as a verb.
+        plural: whether it is a noun in the plural.
+    """
+
+    noun: bool
+    person: bool
+    adjective: bool
+    forms: str
+    rather_noun: bool
+    plural: bool
+
+
+@lru_cache(maxsize=20_000)
+def word_of(word: str) -> Word:
+    """Look a word up in lower case, with hyphens or not."""
+    store = lexicon()
+    nouns, verbs = bases(word, "object"), list(_verb_bases(word))
+    adjective = store.adjective_first(word) or word in text.WORD_CLASSES["descriptive"]
+    person = word in text.WORD_CLASSES["persons"]
+    if nouns and not person:
+        files = [store.lexname(sense) for sense in store.senses(nouns[0], "n").tolist()]
+        known = "noun.artifact" not in files or store.tag_count(nouns[0], "n")[0] > 0
+        person = files[0] == "noun.person" and bool(known)
+    as_noun = sum(int(store.tag_count(base, "n").sum()) for base in nouns)
+    as_verb = sum(int(store.tag_count(base, "v").sum()) for base in verbs)
+    plural = (word.endswith("s") and bool(nouns) and nouns != (word,)) or word in ("people", "men", "women", "children")
+    rather_noun = as_noun > as_verb or (bool(nouns) and not as_verb)
+    rather_noun = rather_noun and (bool(bases(word, "verb")) or not verbs)
+    return Word(bool(nouns), person, adjective, _forms(word, verbs), rather_noun, plural)
+
+
+def base_of(word: str) -> str:
+    """Return the verb that a word is most likely a form of; the word itself if none is known."""
+    return next(iter(_verb_bases(word)), undoubled(word) or word.removesuffix("ing"))
+
+
+def gerund(base: str) -> str:
+    """Return the -ing form of a verb."""
+    return next(form for form in reversed(verb_forms(base)) if form.endswith("ing") and form != base)
+
+
+def _verb_bases(word: str) -> tuple[str, ...]:
+    found = bases(word, "verb") or (bases(word.rpartition("-")[2], "verb") if "-" in word else ())
+    return found or _own_verbs().get(word, ())
+
+
+@cache
+def _own_verbs() -> dict[str, tuple[str, ...]]:
+    """Forms of the table's verbs ("texting"), whether or not WordNet has them."""
+    return {form: (base,) for base in table("implied") for form in verb_forms(base)}
+
+
+def _forms(word: str, verbs: list[str]) -> str:
+    if not verbs and word.isalpha() and len(word) > 5 and word.endswith("ed") and not find([word], "object"):
+        return "e"
+    if not verbs:
+        unknown_gerund = word.isalpha() and len(word) > 5 and word.endswith("ing") and not find([word], "object")
+        return "g" if unknown_gerund else ""
+    last = word.rpartition("-")[2]
+    found = "b" if word in verbs or last in verbs else ""
+    found += "e" if word in table("participle") else ""
+    inflected = [base for base in verbs if base not in (word, last)]
+    if inflected:
+        found += "g" if word.endswith("ing") else "s" if word.endswith("s") else "e"
+    return found
