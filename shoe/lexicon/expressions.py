@@ -38,16 +38,21 @@ def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
     """
     if not words or (len(words) > LONGEST_EXPRESSION and not lexicon().has(spelled, POS[part])):
         return []
-    found = _found(words, part, spelled)
+    return list(_find(tuple(words), part, spelled))
+
+
+@lru_cache(maxsize=10_000)
+def _find(words: tuple[str, ...], part: Part, spelled: str) -> tuple[Sense, ...]:
+    found = _found(list(words), part, spelled)
     if found:
-        return found
+        return tuple(found)
     variants = [[word, *american(word)] for word in words]
     for variant in list(product(*variants))[1:9]:
         found = _found(list(variant), part, "")
         if found:
             spelling = f'American spelling "{" ".join(variant)}"'
-            return [Sense(s.synset, s.lemma, f"{spelling}, {s.reason}") for s in found]
-    return []
+            return tuple(Sense(s.synset, s.lemma, f"{spelling}, {s.reason}") for s in found)
+    return ()
 
 
 @lru_cache(maxsize=10_000)
@@ -81,7 +86,10 @@ def _found(words: list[str], part: Part, spelled: str) -> list[Sense]:
         elif lemma.translate(_NO_JOINTS) == "".join(words):
             reason = f'spelled "{lemma}"'
         senses += [Sense(synset, lemma, reason) for synset in store.senses(lemma, POS[part]).tolist()]
-    return list({sense.synset: sense for sense in reversed(senses)}.values())[::-1]
+    first: dict[int, Sense] = {}
+    for sense in senses:
+        first.setdefault(sense.synset, sense)
+    return list(first.values())
 
 
 def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:

@@ -17,6 +17,7 @@ from shoe.core.errors import unknown_name
 from shoe.lexicon import text
 from shoe.lexicon.expressions import LONGEST_EXPRESSION, Sense, bases, find
 from shoe.lexicon.expressions import Part as Part
+from shoe.lexicon.predicates import because, verb_senses
 from shoe.lexicon.store import lexicon
 
 ObjectWords = Literal["phrase-first", "pooled", "head", "phrase"]
@@ -25,13 +26,9 @@ ObjectWords = Literal["phrase-first", "pooled", "head", "phrase"]
 _MEASURES = text.WORD_CLASSES["measures"]
 # Words that only describe; also nouns in WordNet, one of them a class ("orange cat" is no fruit).
 _DESCRIPTIVE = text.WORD_CLASSES["descriptive"]
-# Particles that are prepositions first: the verb keeps its own meaning before them.
-_LITERAL = text.WORD_CLASSES["literal_particles"]
-_PHRASAL = text.WORD_CLASSES["phrasal_verbs"]
 # A participle before a noun describes it ("parked car"), unless tagged texts know it well as a noun ("building").
 _NOUN_USES = 5
 _TABLES = Path(__file__).parent / "data"
-_ROLES = frozenset(["instr", "obj"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +98,7 @@ def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sen
     if text.says_no_interaction(words):
         return []
     spelled = text.spelled(written)
-    return _verb(words, spelled) if part == "verb" else _object(words, spelled, object_words)
+    return verb_senses(words, spelled) if part == "verb" else _object(words, spelled, object_words)
 
 
 @cache
@@ -113,49 +110,21 @@ def lexicon_digest() -> str:
     return digest.hexdigest()[:8]
 
 
-def _verb(words: list[str], spelled: str) -> Iterable[Sense]:
-    if text.NEGATIONS.intersection(words):
-        return []
-    kept = _without_auxiliaries([word for word in words if word not in _ROLES]) or words
-    whole = find(words, "verb", spelled) if kept != words or len(words) > 2 else []
-    if whole:
-        return whole
-    for end in range(min(len(kept), LONGEST_EXPRESSION), 0, -1):
-        senses = find(kept[:end], "verb", spelled if kept == words and end == len(words) else "")
-        if not senses:
-            continue
-        if end < len(kept):
-            senses = _because(senses, f'verb of "{" ".join(kept)}"')
-        if end == 2 and kept[1] in _LITERAL and not _PHRASAL.intersection(s.lemma for s in senses):
-            senses = [*senses, *_because(find(kept[:1], "verb"), f'verb of "{" ".join(kept)}"')]
-        return senses
-    later = (_because(find([word], "verb"), f'verb in "{" ".join(kept)}"') for word in kept[1:])
-    return next((senses for senses in later if senses), [])
-
-
-def _without_auxiliaries(words: list[str]) -> list[str]:
-    """Drop what stands before and around the verb: "is slowly picking up a" leaves "picking up"."""
-    start = 0
-    while start < len(words) - 1 and words[start] in text.AUXILIARIES | text.FILLERS:
-        start += 1
-    return [w for w in words[start:] if w not in text.ARTICLES and not (w.endswith("ly") and not bases(w, "verb"))]
-
-
 def _object(words: list[str], spelled: str, how: ObjectWords) -> Iterable[Sense]:
     if how == "pooled":
         found = [sense for word in words for sense in find([word], "object")]
-        return _because(found, f'word of "{" ".join(words)}"') if len(words) > 1 else found
+        return because(found, f'word of "{" ".join(words)}"') if len(words) > 1 else found
     phrase = without_determiners(words)
     if how == "head":
         head = _noun_groups(phrase)[0][-1:] if phrase else []
-        return _because(find(head, "object"), f'head of "{" ".join(words)}"') if head != words else find(head, "object")
+        return because(find(head, "object"), f'head of "{" ".join(words)}"') if head != words else find(head, "object")
     whole = find(words, "object", spelled) or find(phrase, "object")
     if how == "phrase":
         return whole
     if whole:
         # The noun of a fixed expression may be meant literally: "big apple" is a city, or an apple.
         literal = find(phrase[1:], "object") if len(phrase) == 2 and phrase[0] in _DESCRIPTIVE else []
-        return [*whole, *_because(literal, f'head of "{" ".join(phrase)}"')]
+        return [*whole, *because(literal, f'head of "{" ".join(phrase)}"')]
     return [sense for rank, group in enumerate(_noun_groups(phrase)) for sense in _nouns(words, group, rank == 0)]
 
 
@@ -170,7 +139,7 @@ def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
             senses = find(known, "object")
             if senses:
                 where = "head" if main and end == len(group) else "part"
-                yield from _because(senses, f'{where} of "{" ".join(words)}"')
+                yield from because(senses, f'{where} of "{" ".join(words)}"')
                 end = start + 1
                 break
         end -= 1
@@ -212,7 +181,3 @@ def _noun_groups(phrase: list[str]) -> list[list[str]]:
             break
     groups = [without_determiners(group) for group in groups if group]
     return [group for group in groups[:-1] if group[-1] not in _MEASURES] + groups[-1:]
-
-
-def _because(senses: Iterable[Sense], why: str) -> list[Sense]:
-    return [Sense(s.synset, s.lemma, why if s.reason == "as written" else f"{why}, {s.reason}") for s in senses]

@@ -8,7 +8,9 @@ into memory and read where it is asked; lemmas are found by hash bucket, not by 
 from __future__ import annotations
 
 import mmap
+from bisect import bisect_left, bisect_right
 from functools import cache, cached_property
+from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 from zlib import crc32
@@ -64,6 +66,10 @@ class Lexicon:
         self._member_end = _ends(arrays["member_length"])
         self._hypernym = arrays["hypernym"]
         self._hypernym_end = _ends(arrays["hypernym_length"])
+        self._doing = arrays["doing"].data
+        self._doing_verb = arrays["doing_verb"].data
+        self._definition = arrays["definition"].data
+        self._definition_sense = arrays["definition_sense"].data
         self._lexname = arrays["lexname"]
         self._lexnames: list[str] = arrays["lexnames"].tobytes().decode().split(" ")
         self._adjective_first = arrays["adjective_first"]
@@ -107,6 +113,18 @@ class Lexicon:
     def hypernyms(self, synset: int) -> NDArray[np.int32]:
         """Return the direct hypernyms of a synset; for an instance (a person, a place) the classes that it is of."""
         return self._hypernym[self._hypernym_end[synset] : self._hypernym_end[synset + 1]]
+
+    def verbs_of(self, noun: str) -> list[str]:
+        """Return the verbs that a noun for a doing is derived from ("conversation": "converse")."""
+        number, doings = self._find(noun), self._doing
+        found = range(bisect_left(doings, number), bisect_right(doings, number)) if number >= 0 else ()
+        return [self._lemma(self._doing_verb[place]) for place in found]
+
+    def defined(self, phrase: str) -> list[int]:
+        """Return the verb synsets whose definition has an expression, or a noun, in its canonical words."""
+        key, definitions = definition_key(phrase), self._definition
+        found = range(bisect_left(definitions, key), bisect_right(definitions, key))
+        return [self._definition_sense[place] for place in found]
 
     def lexname(self, synset: int) -> str:
         """Lexicographer file of a synset, as "noun.animal"."""
@@ -168,6 +186,11 @@ class Lexicon:
 
     def _lemma(self, number: int) -> str:
         return str(self._text[self._text_end[number] : self._text_end[number + 1]], "utf-8")
+
+
+def definition_key(phrase: str) -> int:
+    """The 64 bits by which an expression in WordNet's definitions is found."""
+    return int.from_bytes(blake2b(phrase.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 
 def _ends(lengths: NDArray[np.uint8]) -> memoryview:

@@ -1,0 +1,115 @@
+"""What a predicted verb may mean: expressions, particles, light verbs, compounds and definitions of WordNet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shoe.lexicon import text
+from shoe.lexicon.definitions import EQUAL_PREPOSITIONS, defined_by
+from shoe.lexicon.expressions import LONGEST_EXPRESSION, Sense, bases, find
+from shoe.lexicon.store import lexicon
+
+_PHRASAL = text.WORD_CLASSES["phrasal_verbs"]
+_LIGHT = text.WORD_CLASSES["light_verbs"]
+_ROLES = frozenset(["instr", "obj"])
+
+
+def verb_senses(words: list[str], spelled: str) -> list[Sense]:
+    """List the senses that a verb of one or several words may mean, best first.
+
+    Args:
+        words: in lower case.
+        spelled: the whole as it was written, underscores for blanks.
+    """
+    if text.NEGATIONS.intersection(words):
+        return []
+    kept = without_auxiliaries([word for word in words if word not in _ROLES]) or words
+    whole = find(words, "verb", spelled) if _without_articles(kept) != words or len(words) > 2 else []
+    if whole:
+        return whole
+    if "-" in spelled:
+        kept = _headed(kept, spelled)
+    content = _without_articles(kept)
+    found, known = _of_noun(kept), False
+    if not found:
+        found, known = _expression(content, spelled if content == words else "")
+    if len(content) > 1 and not known:
+        found += defined_by(content)
+    if found:
+        return found
+    later = (because(find([word], "verb"), f'verb in "{" ".join(content)}"') for word in content[1:])
+    return next((senses for senses in later if senses), [])
+
+
+def without_auxiliaries(words: list[str]) -> list[str]:
+    """Drop what stands before the verb: "is slowly picking up a" leaves "picking up a".
+
+    What looks like an auxiliary is the verb where none follows: "being on", "having in her hand".
+    """
+    start, verb = 0, 0
+    while start < len(words) - 1 and (words[start] in text.AUXILIARIES | text.FILLERS or is_adverb(words[start])):
+        if words[start] in text.AUXILIARIES and bases(words[start], "verb"):
+            verb = start
+        start += 1
+    follows = words[start] if start < len(words) else ""
+    return words[verb:] if start and (follows in text.PREPOSITIONS | text.DETERMINERS) else words[start:]
+
+
+def is_adverb(word: str) -> bool:
+    """Whether a word only tells how: "slowly", unlike "rely"."""
+    return word.endswith("ly") and not bases(word, "verb")
+
+
+def _without_articles(words: list[str]) -> list[str]:
+    return [word for word in words if word not in text.ARTICLES and not is_adverb(word)]
+
+
+def _headed(words: list[str], spelled: str) -> list[str]:
+    """Begin a compound with its head: "hand-feeding a" is feeding, if WordNet has no verb "hand-feed"."""
+    for compound in spelled.split("_"):
+        parts = text.tokens(compound)
+        if len(parts) > 1 and words[: len(parts)] == parts and bases(parts[-1], "verb") and not find(parts, "verb"):
+            return words[len(parts) - 1 :]
+    return words
+
+
+def _of_noun(words: list[str]) -> list[Sense]:
+    """The verb that a light verb's noun comes from: "taking a close look at" is looking."""
+    if len(words) < 3 or not _LIGHT.intersection(bases(words[0], "verb")):
+        return []
+    end = next((k for k in range(1, len(words)) if words[k] in text.PREPOSITIONS), len(words))
+    if words[1] not in text.DETERMINERS or end < 3 or find(_without_articles(words[:end]), "verb"):
+        return []
+    verbs = [verb for noun in bases(words[end - 1], "object") for verb in lexicon().verbs_of(noun)]
+    why = f'"{words[end - 1]}" of "{" ".join(words)}"'
+    return [sense for verb in dict.fromkeys(verbs) for sense in because(find([verb], "verb"), why)]
+
+
+def _expression(words: list[str], spelled: str) -> tuple[list[Sense], bool]:
+    """The longest expression that WordNet has from the first word on, and whether that is the whole.
+
+    A verb's particle may be no part of its meaning ("wiping out the oven"): the senses of the verb alone follow.
+    """
+    for end in range(min(len(words), LONGEST_EXPRESSION), 0, -1):
+        senses = find(words[:end], "verb", spelled if end == len(words) else "")
+        if not senses and end > 1 and words[end - 1] in EQUAL_PREPOSITIONS:
+            senses = find([*words[: end - 1], EQUAL_PREPOSITIONS[words[end - 1]]], "verb")
+        if not senses:
+            continue
+        why = f'verb of "{" ".join(words)}"'
+        if end < len(words):
+            senses = because(senses, why)
+        literal = (
+            end > 1
+            and not _LIGHT.intersection(bases(words[0], "verb"))
+            and words[end - 1] in text.PREPOSITIONS | text.PARTICLES
+        )
+        if literal and not _PHRASAL.intersection(s.lemma for s in senses):
+            senses = [*senses, *because(find(words[:1], "verb"), why)]
+        return senses, end == len(words)
+    return [], False
+
+
+def because(senses: Iterable[Sense], why: str) -> list[Sense]:
+    """Put a reason before those of some senses."""
+    return [Sense(s.synset, s.lemma, why if s.reason == "as written" else f"{why}, {s.reason}") for s in senses]
