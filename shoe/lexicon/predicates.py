@@ -27,8 +27,9 @@ def verb_senses(words: list[str], spelled: str) -> list[Sense]:
     whole = find(words, "verb", spelled) if _without_articles(kept) != words or len(words) > 2 else []
     if whole:
         return whole
+    compound: list[Sense] = []
     if "-" in spelled:
-        kept = _headed(kept, spelled)
+        compound, kept = _compound(kept, spelled)
     content = _without_articles(kept)
     found, known = _of_noun(kept), False
     if not found:
@@ -36,7 +37,7 @@ def verb_senses(words: list[str], spelled: str) -> list[Sense]:
     if len(content) > 1 and not known:
         found += defined_by(content)
     if found:
-        return found
+        return [*compound, *found]
     later = (because(find([word], "verb"), f'verb in "{" ".join(content)}"') for word in content[1:])
     return next((senses for senses in later if senses), [])
 
@@ -64,13 +65,18 @@ def _without_articles(words: list[str]) -> list[str]:
     return [word for word in words if word not in text.ARTICLES and not is_adverb(word)]
 
 
-def _headed(words: list[str], spelled: str) -> list[str]:
-    """Begin a compound with its head: "hand-feeding a" is feeding, if WordNet has no verb "hand-feed"."""
-    for compound in spelled.split("_"):
-        parts = text.tokens(compound)
-        if len(parts) > 1 and words[: len(parts)] == parts and bases(parts[-1], "verb") and not find(parts, "verb"):
-            return words[len(parts) - 1 :]
-    return words
+def _compound(words: list[str], spelled: str) -> tuple[list[Sense], list[str]]:
+    """The senses of a compound that begins some words, and these from its head on.
+
+    WordNet has deep-fry; "hand-feeding a" is feeding a. A compound in its base form is found like any expression.
+    """
+    for parts in map(text.tokens, spelled.split("_")):
+        heads = [head for head in bases(parts[-1], "verb") if head != parts[-1]] if len(parts) > 1 else []
+        if heads and words[: len(parts)] == parts:
+            why = f'base form of "{"-".join(parts)}"'
+            known = [sense for head in heads for sense in find([*parts[:-1], head], "verb")]
+            return because(known, why), words[len(parts) - 1 :]
+    return [], words
 
 
 def _of_noun(words: list[str]) -> list[Sense]:
