@@ -16,7 +16,7 @@ from shoe.benchmarks.checks import triplet_name
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.errors import InputError, OptionError, near, quote, unknown_name
-from shoe.core.interactions import Interactions
+from shoe.core.interactions import Interactions, image_index
 from shoe.core.rows import Rows
 from shoe.io.files import read_bytes
 from shoe.io.json import parse_json
@@ -97,7 +97,30 @@ class GroundTruth:
         subsets = self.benchmark.subsets
         if name not in subsets:
             raise unknown_name("subset", name, subsets)
-        images = subsets[name](self.interactions)
+        return self._part(name, subsets[name](self.interactions))
+
+    def within(self, *predicted: Sequence[str]) -> GroundTruth:
+        """Keep the images that files of predictions name, with or without a prediction; the split's name says so.
+
+        A figure on them is no figure on the split, so it has another split and other hashes in its signature.
+
+        Args:
+            predicted: the images of each file; those that all name are kept, for models to be compared on the same.
+
+        Raises:
+            InputError: if there is none.
+        """
+        images = self.interactions.images
+        keep = np.ones(len(images), bool)
+        for names in predicted:
+            named = image_index(names, images)
+            keep &= np.isin(np.arange(len(images)), named)
+        if not keep.any():
+            expected = "images of the ground truth" if len(predicted) == 1 else "images that all files name"
+            raise InputError("predictions", field="image", found="none", expected=expected)
+        return self._part("images-in-predictions", keep)
+
+    def _part(self, name: str, images: Mask) -> GroundTruth:
         return replace(
             self,
             interactions=self.interactions.select_images(images),

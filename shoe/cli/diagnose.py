@@ -40,6 +40,9 @@ def diagnose(
         str | None, typer.Option("--format", help="Prediction format, if content is not to decide.")
     ] = None,
     classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
+    images_in_predictions: Annotated[
+        bool, typer.Option("--images-in-predictions", help="Diagnose only the images that all PREDICTIONS name.")
+    ] = False,
     split: Annotated[
         str | None, typer.Option(help="test2015 or train2015, if the annotation file holds both (anno_bbox.mat).")
     ] = None,
@@ -74,7 +77,7 @@ def diagnose(
     from shoe.diagnosis.diagnose import Diagnosis, PairDiagnosis, diagnose_pairs
     from shoe.diagnosis.diagnose import diagnose as diagnose_triplets
     from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.pair_predictions import holds_pairs, read_pairs
+    from shoe.predictions.pair_predictions import Pairs, holds_pairs, read_pairs
     from shoe.predictions.qpic import read_action_scores
     from shoe.report.diagnosis_json import as_json
     from shoe.report.diagnosis_terminal import print_diagnoses
@@ -96,15 +99,22 @@ def diagnose(
     table = read_classes(classes, benchmark(dataset).classes) if classes else None
     truth = read_ground_truth(ground_truth, dataset, classes=table, split=split)
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
+    files = [
+        read_pairs(path, boxes=boxes, dataset=dataset, sizes=sizes)
+        if holds_pairs(path)
+        else read_predictions_with_notes(path, format=format, boxes=boxes, dataset=dataset, sizes=sizes)
+        for path in predictions
+    ]
+    if images_in_predictions:
+        truth = truth.within(*((file.table if isinstance(file, Pairs) else file[0]).images for file in files))
     found: dict[str, Diagnosis | PairDiagnosis] = {}
-    for name, path, pairs_path in zip(_names(predictions), predictions, of_pairs, strict=True):
-        if holds_pairs(path):
-            alone = read_pairs(path, boxes=boxes, dataset=dataset, sizes=sizes)
-            found[name] = diagnose_pairs(alone, truth, no_interaction=no_interaction)
+    for name, path, file, pairs_path in zip(_names(predictions), predictions, files, of_pairs, strict=True):
+        if isinstance(file, Pairs):
+            found[name] = diagnose_pairs(file, truth, no_interaction=no_interaction)
             if images is not None:
                 print(f"{path}: no pictures: the file holds pairs, not triplets", file=sys.stderr)
             continue
-        read, notes = read_predictions_with_notes(path, format=format, boxes=boxes, dataset=dataset, sizes=sizes)
+        read, notes = file
         found[name] = diagnosis = diagnose_triplets(
             read,
             truth,

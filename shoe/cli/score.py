@@ -23,6 +23,9 @@ def score(
     format: Annotated[str | None, Option("Prediction format, if content is not to decide.")] = None,
     classes: Annotated[Path | None, Option("Class table that replaces the packaged one.")] = None,
     subset: Annotated[str | None, Option("Score on a named part of the images: single-pair.")] = None,
+    images_in_predictions: Annotated[
+        bool, Option("Score only the images that PREDICTIONS names; the split's name then says so.")
+    ] = False,
     split: Annotated[
         str | None, Option("test2015 or train2015, if the annotation file holds both (anno_bbox.mat).")
     ] = None,
@@ -48,7 +51,8 @@ def score(
     are asked for; semantic {protocol, map, map_without_no_interaction, map_bounds, map_standard_error, mf1,
     gt_miss_rate, prediction_miss_rate, classes, tied_share, map_interval, mf1_interval, unrated_pairs, raters};
     resolution {verbs, objects {words, dataset_labels, unresolved}, rated_share, fallback_share, unrated_share, basis};
-    profile {images_with_predictions, unknown_images, constant_scores, repeats, outside_share}; absent; wordings
+    profile {images_with_predictions, covered_images, named_images, unknown_images, constant_scores, repeats,
+    outside_share}; absent; wordings
     [{verb, object {word, sense, found_by, similarity, basis}; phrases, count, matched, earned, lost, nearest_class,
     similarity, compared_with}]; notes. Fractions 0..1; what cannot be measured is left out.
     Intervals, unrated pairs and raters are there with --bounds.
@@ -70,6 +74,8 @@ def score(
     if subset is not None:
         truth = truth.subset(subset)
     read, notes = read_predictions_with_notes(predictions, format=format, boxes=boxes, dataset=dataset, sizes=sizes)
+    if images_in_predictions:
+        truth = truth.within(read.images)
     report = score_predictions(
         read,
         truth,

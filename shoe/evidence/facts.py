@@ -21,6 +21,10 @@ class Profile:
 
     images: int
     """Images with at least one prediction."""
+    covered: int
+    """Images of the ground truth with at least one prediction."""
+    named: int
+    """Images of the ground truth that the predictions name, with or without a prediction."""
     unknown_images: tuple[str, ...]
     constant_scores: bool
     """There are several predictions, and all have one and the same score."""
@@ -87,6 +91,8 @@ def profile(report: Report) -> Profile:
     score = predictions.score
     return Profile(
         images=int((np.diff(predictions.offsets) > 0).sum()),
+        covered=int((task.image_rows[1] > 0).sum()),
+        named=int((task.truth_image >= 0).sum()),
         unknown_images=task.unknown_images,
         constant_scores=len(score) > 1 and bool((score == score[0]).all()),
         repeats=len(repeated(predictions, np.arange(len(predictions)))),

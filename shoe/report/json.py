@@ -41,6 +41,8 @@ def as_dict(report: Report, evidence: Evidence | None = None) -> dict[str, Any]:
             "profile": _present(
                 {
                     "images_with_predictions": profile.images,
+                    "covered_images": profile.covered,
+                    "named_images": profile.named,
                     "unknown_images": len(profile.unknown_images),
                     "constant_scores": profile.constant_scores,
                     "repeats": profile.repeats,

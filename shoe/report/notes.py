@@ -58,6 +58,18 @@ class Evidence:
         return cls(profile(report), resolution(report), boxes, most, interval, spread)
 
 
+def coverage_line(facts: Profile, images: int) -> str | None:
+    """Say how many images of the ground truth have predictions; None if all have."""
+    if facts.covered == images:
+        return None
+    line = f"{facts.covered:,} of {images:,} images have predictions"
+    if facts.named > facts.covered:
+        line += f", {facts.named - facts.covered:,} named without any"
+    if facts.named < images:
+        line += "; --images-in-predictions scores the named ones alone"
+    return line
+
+
 def notes(report: Report, evidence: Evidence) -> list[str]:
     """Collect the notes on a report, one line each, the most urgent first."""
     lines = list(evidence.boxes)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import printable
-from shoe.report.notes import Evidence, notes, percent
+from shoe.report.notes import Evidence, coverage_line, notes, percent
 from shoe.report.wordings import wordings_table
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
@@ -32,11 +32,13 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
         f"{len(truth.interactions):,} triplets · {len(report.predictions):,} predictions"
     )
     to.print(Text(title, style="bold"), soft_wrap=True)
+    evidence = evidence or Evidence.of(report)
+    if coverage := coverage_line(evidence.profile, len(truth.interactions.images)):
+        to.print(Text(coverage, style="bold"), soft_wrap=True)
     if report.strict_results:
         to.print(_strict_table(report))
     if report.semantic:
         to.print(_semantic_table(report.semantic))
-    evidence = evidence or Evidence.of(report)
     if evidence.wordings:
         to.print(wordings_table(evidence.wordings))
     for line in notes(report, evidence):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.core.arrays import Floats
+from shoe.core.arrays import Floats, Indices
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions, Ties
 from shoe.scoring.entries import mean_over
@@ -67,7 +67,13 @@ def result_of(scorer: Scorer) -> SemanticResult:
     bounds = None if worst is None or best is None or options.ties is Ties.INPUT else (worst, best)
     # Entries may also be of missed ground truths, which are no predictions.
     false = np.append(scorer.truths > 0, False)[matches.false_positive_of]
-    ranked = int((matches.prediction >= 0).sum() + false.sum())
+    matched = np.flatnonzero(matches.prediction >= 0)
+    ranked = len(matched) + int(false.sum())
+    tied = scores.tied
+    if ranked < len(entries.category):
+        rows = np.concatenate([matches.prediction[matched], matches.unmatched[false]])
+        category = np.concatenate([scorer.hoi[matched], matches.false_positive_of[false]])
+        tied = _number_tied(category, task.predictions.score[rows])
     missed = scorer.truth_rows[f1_matches.prediction[scorer.truth_rows] < 0]
     unmatched = len(f1_matches.unmatched)
     if options.prediction_misses == "charged":
@@ -85,5 +91,12 @@ def result_of(scorer: Scorer) -> SemanticResult:
         gt_miss_rate=len(missed) / len(scorer.truth_rows) if len(scorer.truth_rows) else None,
         prediction_miss_rate=unmatched / len(for_f1) if len(for_f1) else None,
         classes=int(in_mean.sum()),
-        tied_share=min(1.0, scores.tied / ranked) if ranked else None,
+        tied_share=tied / ranked if ranked else None,
     )
+
+
+def _number_tied(category: Indices, score: Floats) -> int:
+    """Number of predictions whose score another one of their class has."""
+    order = np.lexsort((score, category))
+    equal = (np.diff(category[order]) == 0) & (np.diff(score[order]) == 0)
+    return int((np.append(equal, False) | np.append(False, equal)).sum())

@@ -110,6 +110,14 @@ def test_several_models_are_one_table_and_a_list(usual: dict[str, Any]) -> None:
     assert "SHOE" not in done.stdout
 
 
+def test_models_are_compared_on_the_images_that_all_of_them_name(usual: dict[str, Any]) -> None:
+    found = as_json(VLM, DETECTOR, "--images-in-predictions", "--similarity", "none")
+    assert found["split"] == "test2015/images-in-predictions"
+    one, other = found["models"]
+    assert one["images"] == other["images"] < usual["images"]
+    assert as_json(VLM, "--images-in-predictions", "--similarity", "none")["map"] == one["map"]
+
+
 def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()

@@ -147,6 +147,34 @@ def test_subset(usual: dict[str, Any]) -> None:
     assert signed(found)["truth-sha"] != signed(usual)["truth-sha"]
 
 
+def test_images_in_predictions(tmp_path: Path, usual: dict[str, Any]) -> None:
+    """An image with an empty list is named; what is scored is no longer the split, and says so everywhere."""
+    names = sorted({record["image"] for record in map(orjson.loads, VLM.read_bytes().splitlines())})
+    truth = orjson.loads(TRUTH.read_bytes())
+    other = next(name for name in truth["filenames"] if name not in names)
+    path = write(tmp_path / "p.jsonl", [{"image": other, "interactions": []}])
+    path.write_bytes(VLM.read_bytes() + path.read_bytes())
+    whole, part = as_json(path), as_json(path, "--images-in-predictions")
+    assert whole["semantic"] == usual["semantic"]
+    assert whole["images"] == len(truth["filenames"])
+    facts = {"covered_images": len(names), "named_images": len(names) + 1}
+    assert facts.items() <= whole["profile"].items()
+    assert facts.items() <= part["profile"].items()
+    assert part["images"] == len(names) + 1
+    assert part["split"] == signed(part)["split"] == "test2015/images-in-predictions"
+    assert signed(part)["truth-sha"] != signed(whole)["truth-sha"]
+    assert part["semantic"]["map"] > whole["semantic"]["map"]
+    lines = run(path).stdout.splitlines()
+    assert lines[1] == (
+        f"{len(names)} of 200 images have predictions, 1 named without any; "
+        "--images-in-predictions scores the named ones alone"
+    )
+    lines = run(path, "--images-in-predictions").stdout.splitlines()
+    assert lines[0].startswith("hico-det · test2015/images-in-predictions · ")
+    assert lines[1] == f"{len(names)} of {len(names) + 1} images have predictions, 1 named without any"
+    assert "split:test2015/images-in-predictions" in lines[-2]
+
+
 def test_class_table(tmp_path: Path, usual: dict[str, Any]) -> None:
     """With rare and non-rare exchanged, so are the two means."""
     packaged = (resources.files("shoe.benchmarks") / "hico_det" / "classes.tsv").read_text("utf-8")

@@ -45,6 +45,13 @@ def test_no_predictions_is_zero_not_absent(protocol: str) -> None:
     assert semantic.tied_share is None
 
 
+def test_missed_truths_are_no_ties_of_predictions_that_score_nothing() -> None:
+    """One of three predictions scores 0, as the entry of a missed ground truth does; the two others tie."""
+    found = [image([on_pair()], [on_pair(score=score)], i) for i, score in enumerate((0.0, 0.5, 0.5))]
+    task = task_of([*found, image([on_pair()], [], 3)], CLASSES)
+    assert fast_semantic(task, VERB, NOUN, {}).tied_share == pytest.approx(2 / 3)
+
+
 @every_protocol
 def test_no_truth_is_absent_not_zero(protocol: str) -> None:
     task = task_of([image([], [on_pair()])], CLASSES)
