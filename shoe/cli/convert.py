@@ -45,11 +45,8 @@ def convert(
     if str(target) == "-":
         raise OptionError("OUT: found '-', expected the name of a file")
     to_format = writable(to_format) if to_format else format_of_name(target)
-    sizes = truth = None
-    if ground_truth is not None:
-        truth = read_ground_truth(ground_truth, dataset).interactions
-        sizes = dict(zip(truth.images, map(tuple, truth.sizes.tolist()), strict=True))
-    table, notes = read_predictions_with_notes(source, format=from_format, boxes=boxes, dataset=dataset, sizes=sizes)
+    truth = None if ground_truth is None else read_ground_truth(ground_truth, dataset).interactions
+    table, notes = read_predictions_with_notes(source, format=from_format, boxes=boxes, dataset=dataset, truth=truth)
     write_predictions(table, target, to_format, dataset)
     print(f"{source}: {notes.summary()}", *notes.lines(), sep="\n", file=sys.stderr)
     if truth is not None and notes.format != NATIVE:

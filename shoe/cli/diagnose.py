@@ -102,7 +102,7 @@ def diagnose(
     files = [
         read_pairs(path, boxes=boxes, dataset=dataset, sizes=sizes)
         if holds_pairs(path)
-        else read_predictions_with_notes(path, format=format, boxes=boxes, dataset=dataset, sizes=sizes)
+        else read_predictions_with_notes(path, format=format, boxes=boxes, dataset=dataset, truth=truth.interactions)
         for path in predictions
     ]
     if images_in_predictions:

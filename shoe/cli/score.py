@@ -70,10 +70,11 @@ def score(
 
     table = read_classes(classes, benchmark(dataset).classes) if classes else None
     truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
-    sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
+    read, notes = read_predictions_with_notes(
+        predictions, format=format, boxes=boxes, dataset=dataset, truth=truth.interactions
+    )
     if subset is not None:
         truth = truth.subset(subset)
-    read, notes = read_predictions_with_notes(predictions, format=format, boxes=boxes, dataset=dataset, sizes=sizes)
     if images_in_predictions:
         truth = truth.within(read.images)
     report = score_predictions(

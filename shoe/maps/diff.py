@@ -121,8 +121,7 @@ def scored(predictions: Path, ground_truth: Path, map_name: str, dataset: str) -
     from shoe.predictions import read_predictions_with_notes
 
     truth = read_ground_truth(ground_truth, dataset)
-    sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
-    table, notes = read_predictions_with_notes(predictions, dataset=dataset, sizes=sizes)
+    table, notes = read_predictions_with_notes(predictions, dataset=dataset, truth=truth.interactions)
     report = score(table, truth, similarity=map_name, protocols=["shoe"], notes=notes)
     if report.semantic is None:
         raise InputError(predictions, found=report.absent["semantic"].split(":")[0], expected="scores in 0..1")

@@ -59,6 +59,7 @@ def read_predictions_with_notes(
     boxes: str | None = None,
     dataset: str | Benchmark = DEFAULT,
     sizes: Sizes | None = None,
+    truth: Interactions | None = None,
 ) -> tuple[Interactions, ReadNotes]:
     """Read predictions, and say what was assumed, fixed or could not be used; see :func:`read_predictions`.
 
@@ -68,6 +69,8 @@ def read_predictions_with_notes(
         boxes: box convention, if it is not the format's own.
         dataset: the benchmark, or its name.
         sizes: (width, height) of images in pixels by name.
+        truth: annotated boxes of the same images: they have the sizes, unless given, and tell which convention fits
+            where many boxes have no area under that applied.
 
     Raises:
         InputError: naming file, record, field, what was found and what was expected.
@@ -77,7 +80,10 @@ def read_predictions_with_notes(
     if boxes is not None:
         parse_convention(boxes)
     with collection_paused():  # what was parsed is gone before collection resumes, which would visit all of it
+        if truth is not None and sizes is None:
+            sizes = dict(zip(truth.images, map(tuple, truth.sizes.tolist()), strict=True))
         source = open_source(path, benchmark(dataset), sizes)
+        source.truth = truth
         found = _KINDS.get(source.kind, source.kind)
         if source.kind == "npz" and wanted is None:
             if boxes is not None:

@@ -19,6 +19,7 @@ from msgspec import UNSET, UnsetType
 from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Floats
 from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Interactions
 from shoe.io.files import read_bytes
 from shoe.io.json import parse_json
 from shoe.io.literals import is_literal, parse_literal
@@ -44,6 +45,7 @@ class Source:
         path: the file.
         benchmark: whose image names and class numbers the file uses.
         sizes: width and height of images, by name, from elsewhere.
+        truth: annotated boxes, where they are at hand.
         kind: what kind of file it is; JSON, JSON Lines, a pickle and a written-out Python value are all documents.
         data: the content of any kind but a folder and a native table.
         is_list: whether the content is a list of JSON.
@@ -54,6 +56,7 @@ class Source:
     path: Path
     benchmark: Benchmark
     sizes: Sizes | None = None
+    truth: Interactions | None = None
     kind: Kind = "document"
     data: bytes = b""
     is_list: bool = False

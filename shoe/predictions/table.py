@@ -14,6 +14,7 @@ from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.rows import Rows
+from shoe.predictions.box_check import examine_boxes
 from shoe.predictions.boxes import Convention, ordered, valid_conventions
 from shoe.predictions.conventions import Conventions
 from shoe.predictions.source import Sizes, Source
@@ -68,7 +69,7 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
             source=source.path,
         )
     except InputError:
-        _explain_boxes(rows, source, conventions)
+        _explain_boxes(rows, source, conventions, sizes)
         _explain_numbers(rows, source, conventions)
         raise
     notes.conventions = conventions.select(np.argsort(rows.image, kind="stable"))
@@ -136,6 +137,44 @@ def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) ->
     return left, conventions.select(keep)
 
 
+def _fitting(rows: Rows, source: Source, conventions: Conventions, sizes: Floats) -> str:
+    """Name the convention under which boxes fit the ground truth far better than under that applied; "" if none does.
+
+    Args:
+        rows: boxes as they were converted, some without area, which no table takes.
+        source: the file, perhaps with the ground truth.
+        conventions: those applied.
+        sizes: (m, 2) sizes of images.
+    """
+    if source.truth is None:
+        return ""
+    order, nothing = np.argsort(rows.image, kind="stable"), np.zeros(len(rows.verb), np.int32)
+    table = Interactions(
+        images=tuple(rows.images),
+        sizes=np.clip(np.nan_to_num(sizes), 0, 1e9).astype(np.int32),
+        coordinates=np.full(len(rows.images), conventions.coordinates, np.uint8),
+        offsets=np.searchsorted(rows.image[order], np.arange(len(rows.images) + 1)),
+        human_boxes=rows.human_boxes[order],
+        object_boxes=rows.object_boxes[order],
+        verb=nothing,
+        object=nothing,
+        score=np.ones(len(order)) if rows.score is None else np.nan_to_num(rows.score[order]),
+        verbs=("",),
+        objects=("",),
+    )
+    for group in examine_boxes(table, source.truth, conventions.select(order)).groups:
+        if better := group.better:
+            name = better.convention
+            return f"; {better.hits:.0%} overlap an annotated box as {name}: name it with --boxes {name}"
+    return ""
+
+
+def _with_area(boxes: Floats, conventions: Conventions) -> str:
+    """Name the conventions under which all boxes of a file that names none have an area; "" if there is none."""
+    names = valid_conventions(boxes) if conventions.kinds == (Convention(),) else []
+    return f"; all have an area as {' or as '.join(names)}: name it with --boxes" if names else ""
+
+
 def _clipped(words: Sequence[str], index: Indices, source: Source) -> tuple[list[str], Indices]:
     """Cut words to a length that a report can show; words that become equal become one."""
     if max(map(len, words), default=0) <= _LONGEST_WORD:
@@ -162,7 +201,7 @@ def _explain_numbers(rows: Rows, source: Source, conventions: Conventions) -> No
         check_scores(source.path, np.where(np.isnan(rows.score), 1.0, rows.score), name)
 
 
-def _explain_boxes(rows: Rows, source: Source, conventions: Conventions) -> None:
+def _explain_boxes(rows: Rows, source: Source, conventions: Conventions, sizes: Floats) -> None:
     """Raise the error of the first box without area, with what would make all boxes valid; return if all have one."""
     boxes = np.concatenate([rows.human_boxes, rows.object_boxes])
     if not np.isfinite(boxes).all():
@@ -174,9 +213,8 @@ def _explain_boxes(rows: Rows, source: Source, conventions: Conventions) -> None
     row, part = first % len(rows.verb), "human box" if first < len(rows.verb) else "object box"
     count = int(flat.sum())
     hint = f"{count:,} of {len(boxes):,} boxes {'is' if count == 1 else 'are'} so"
-    if conventions.kinds == (Convention(),) and count >= _FEW * len(boxes):
-        names = valid_conventions(boxes)
-        hint += f"; all have an area as {' or as '.join(names)}: name it with --boxes" if names else ""
+    if count >= _FEW * len(boxes):
+        hint += _fitting(rows, source, conventions, sizes) or _with_area(boxes, conventions)
     numbers = ", ".join(f"{x:g}" for x in boxes[first])
     raise InputError(
         source.path,

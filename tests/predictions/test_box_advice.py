@@ -1,0 +1,75 @@
+"""Files in every convention: whether one is refused or read, the user is told the flag that makes it right."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+
+from shoe.core.errors import InputError
+from shoe.core.interactions import Interactions
+from shoe.predictions import read_predictions_with_notes
+from shoe.predictions.box_check import examine_boxes
+from shoe.predictions.boxes import Convention, parse_convention
+from shoe.predictions.conventions import Conventions
+from tests.predictions.test_box_check import TRUE, TRUTH_TABLE
+
+TRUTH = TRUTH_TABLE.select_images(np.arange(60))
+MORE = (
+    *("hundred,yxyx", "unit,xxyy,swapped", "resized:512x512", "resized:max=1333", "thousand,cxcywh,padded"),
+    "resized:smart=28:200704:200704",
+)
+
+
+def write(path: Path, table: Interactions, true: Convention) -> Path:
+    """Perfect answers in a convention, rounded as a model rounds: whole numbers, or three digits of a fraction."""
+    sizes = table.sizes[table.image].astype(np.float64)
+    digits = 3 if true.scale == "unit" else 0
+    written = Conventions((true,)).undone(table.human_boxes, table.object_boxes, sizes)
+    human, target = (np.round(boxes, digits).tolist() for boxes in written)
+    names, image = table.images, table.image
+    records = [
+        {"image": names[image[i]], "human_box": human[i], "object_box": target[i], "verb": "ride", "object": "horse"}
+        for i in range(len(table))
+    ]
+    path.write_bytes(b"\n".join(map(orjson.dumps, records)))
+    return path
+
+
+def advice(path: Path, boxes: str | None = None) -> str | None:
+    """The flag that is named when a file is read and checked."""
+    try:
+        table, notes = read_predictions_with_notes(path, boxes=boxes, truth=TRUTH)
+    except InputError as error:
+        said = str(error)
+    else:
+        said = "\n".join(examine_boxes(table, TRUTH, notes.applied(len(table))).verdicts)
+    found = re.search(r"--boxes (\S+?)\)?$", said)
+    return found[1] if found else None
+
+
+@pytest.mark.parametrize("true", [*(c for c in TRUE if str(c) != "xyxy"), *map(parse_convention, MORE)], ids=str)
+def test_the_flag_that_is_named_makes_a_file_right(tmp_path: Path, true: Convention) -> None:
+    path = write(tmp_path / "p.jsonl", TRUTH, true)
+    named = advice(path)
+    assert named is not None
+    assert parse_convention(named).layout == true.layout
+    assert parse_convention(named).order == true.order
+    table, notes = read_predictions_with_notes(path, boxes=named, truth=TRUTH)
+    (group,) = examine_boxes(table, TRUTH, notes.applied(len(table))).groups
+    assert group.fits[0].mean_iou > 0.95
+    assert advice(path, named) is None
+    if str(true) in map(str, TRUE):
+        assert named == str(true)
+
+
+def test_a_refused_file_names_what_fits_only_where_the_ground_truth_tells(tmp_path: Path) -> None:
+    path = write(tmp_path / "p.jsonl", TRUTH, parse_convention("xywh"))
+    with pytest.raises(InputError, match=r"all have an area as xywh.*: name it with --boxes\)$"):
+        read_predictions_with_notes(path)
+    with pytest.raises(InputError, match=r"100% overlap an annotated box as xywh: name it with --boxes xywh\)$"):
+        read_predictions_with_notes(path, truth=TRUTH)
+    elsewhere = TRUTH_TABLE.select_images(np.arange(100, 160))
+    with pytest.raises(InputError, match=r"all have an area as xywh"):
+        read_predictions_with_notes(path, truth=elsewhere)
