@@ -16,7 +16,7 @@ from shoe.core.rows import Rows
 from shoe.predictions import cells, flat, hoidet, mllms, qpic, thid, vlm
 from shoe.predictions.flat import COLUMNS
 from shoe.predictions.source import Kind, Source
-from shoe.predictions.vlm_items import ROLES, role
+from shoe.predictions.vlm.keys import USUAL, role
 
 Writer = Callable[[Interactions, str | Path, Benchmark], None]
 
@@ -163,7 +163,7 @@ def _near_keys(keys: Sequence[object]) -> str | None:
     missing = [column for column in COLUMNS if column not in names]
     if 2 * len(missing) <= len(COLUMNS):
         return f"jsonl needs {', '.join(COLUMNS)}; not found: {', '.join(missing)}"
-    if meant := _meant([name for name in names if role(name) is None], [*ROLES, *COLUMNS]):
+    if meant := _meant([name for name in names if role(name) is None], [*USUAL, *COLUMNS]):
         return meant
     roles = {role(name) for name in names}
     absent = [name for name in _VLM if name not in roles]

@@ -27,6 +27,15 @@ class ReadNotes:
         replies: raw model replies read.
         replies_fixed: replies that were no clean JSON, from which complete items were kept all the same.
         replies_empty: replies without any JSON.
+        replies_other: replies that hold data but no interaction.
+        keys_seen: keys of their data, some of them.
+        first_empty, first_other: the first reply without any JSON, and the first with data but no interaction.
+        drafts: replies of which only the last of several lists or drafts was read.
+        denied: pairs of which a reply says that nothing happens, or not this.
+        turned: relations whose subject is a thing, turned round: "bench, used by, person".
+        doubtful: phrases whose split into verb and object is not sure, and how often each came.
+        scores_read: how confidences were read that are no plain numbers, and how often.
+        scores_unread: confidences that could not be read, and how often each came; those triplets got 1.
         items_cut: items of replies that were left out, by cause: the field that could not be read, or "incomplete".
         first_cut: the first of them: its record, the field, what was found and what was expected.
         boxes_cut: items of replies left out because a box has no area.
@@ -47,6 +56,16 @@ class ReadNotes:
     replies: int = 0
     replies_fixed: int = 0
     replies_empty: int = 0
+    replies_other: int = 0
+    keys_seen: list[str] = field(default_factory=list)
+    first_empty: str = ""
+    first_other: str = ""
+    drafts: int = 0
+    denied: int = 0
+    turned: int = 0
+    doubtful: dict[str, int] = field(default_factory=dict)
+    scores_read: dict[str, int] = field(default_factory=dict)
+    scores_unread: dict[str, int] = field(default_factory=dict)
     items_cut: dict[str, int] = field(default_factory=dict)
     first_cut: str = ""
     boxes_cut: int = 0
@@ -93,7 +112,27 @@ class ReadNotes:
         if self.boxes_cut:
             lines.append(f"{self.boxes_cut:,} items left out because a box has no area")
         if self.replies_empty:
-            lines.append(f"{self.replies_empty:,} of {self.replies:,} replies hold no JSON: no predictions there")
+            count = f"{self.replies_empty:,} of {self.replies:,} replies"
+            lines.append(f"{count} hold nothing that can be read: no predictions there; first: {self.first_empty}")
+        if self.replies_other:
+            keys = f"; keys seen: {', '.join(self.keys_seen)}" if self.keys_seen else ""
+            count = f"{self.replies_other:,} of {self.replies:,} replies"
+            lines.append(f"{count} hold JSON but no interaction{keys}; first: {self.first_other}")
+        if self.drafts:
+            lines.append(f"{self.drafts:,} of {self.replies:,} replies hold several lists or drafts: the last was read")
+        if self.turned:
+            lines.append(
+                f"{self.turned:,} relations turned round, as their subject is a thing and their object a person"
+            )
+        if self.denied:
+            lines.append(f"{self.denied:,} pairs are said not to interact, or not so")
+        if self.doubtful:
+            lines.append(f"{_listed(self.doubtful)} may have another verb or object than was read")
+        if self.scores_read:
+            how = ", ".join(f"{name} {count:,}" for name, count in self.scores_read.items())
+            lines.append(f"confidences that are no plain numbers were read: {how}")
+        if self.scores_unread:
+            lines.append(f"{_listed(self.scores_unread)} can be read as no confidence: 1 assumed")
         if self.columns_unread:
             shown = ", ".join(quote(name) for name in self.columns_unread[:_EXAMPLES])
             more = ", ..." if len(self.columns_unread) > _EXAMPLES else ""
@@ -103,3 +142,9 @@ class ReadNotes:
         if self.columns_by_truth:
             lines.append(f"columns taken for the ground truth's {self.columns_by_truth:,} images, in its order")
         return lines
+
+
+def _listed(counts: dict[str, int]) -> str:
+    """Say how many there are, and show the first few."""
+    shown = ", ".join(quote(text) for text in list(counts)[:_EXAMPLES])
+    return f"{sum(counts.values()):,} phrases ({shown}{', ...' if len(counts) > _EXAMPLES else ''})"

@@ -191,9 +191,9 @@ REPLY = orjson.dumps({"interactions": [{**BOXES, **WORDS, "confidence": 0.5}] * 
         ('{"interactions": []}', 0, {}),
         ("Nobody does anything here.", 0, {"replies_empty": 1}),
         ("", 0, {"replies_empty": 1}),
-        (REPLY.replace('"object_box"', '"thing"', 1), 2, {"items_cut": 1}),
+        (REPLY.replace('"object_box"', '"image"', 1), 2, {"items_cut": 1}),
         (REPLY.replace("[310,19,362,123]", "[362,19,310,123]", 1), 2, {"boxes_cut": 1}),
-        ("{" * 5000 + "}" * 5000, 0, {"replies_fixed": 1, "items_cut": 1}),
+        ("{" * 5000 + "}" * 5000, 0, {"replies_empty": 1}),
     ],
 )
 def test_replies_keep_every_complete_item(tmp_path: Path, reply: str, kept: int, facts: dict[str, int]) -> None:
@@ -213,7 +213,18 @@ def replied(items: Any) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("score", "read_as"),
-    [("0.8", 0.8), (" 1e-1 ", 0.1), (0.8, 0.8), ("high", 1), ("nan", 1), ("1_0", 1), (None, 1), ([0.8], 1), (True, 1)],
+    [
+        ("0.8", 0.8),
+        (" 1e-1 ", 0.1),
+        (0.8, 0.8),
+        ("high", 0.9),
+        ("80%", 0.8),
+        ("nan", 1),
+        ("1_0", 1),
+        (None, 1),
+        ([0.8], 0.8),
+        (True, 1),
+    ],
 )
 def test_a_reply_may_hold_its_score_as_text(tmp_path: Path, score: Any, read_as: float) -> None:
     table, notes = read(tmp_path, [replied([{**BOXES, **WORDS, "confidence": score}])])
@@ -243,14 +254,14 @@ def test_a_null_is_no_value_where_another_key_has_one(tmp_path: Path) -> None:
 
 def test_what_is_left_out_of_replies_is_counted_by_cause_and_the_first_is_shown(tmp_path: Path) -> None:
     good = {**BOXES, **WORDS, "score": 1}
-    bad = [good | {"human_box": "1,2,3,4"}, good | {"human_box": [1, 2]}, good | {"verb": 7}, 5]
+    bad = [good | {"human_box": "left"}, good | {"human_box": [1, 2]}, good | {"verb": 7}, 5]
     content = b"\n".join(map(orjson.dumps, [replied([good]), replied([good, *bad])]))
     table, notes = read(tmp_path, content)
     assert len(table) == 2
     assert notes.items_cut == {"human_box": 2, "verb": 1, "incomplete": 1}
     assert notes.lines() == [
         "4 items left out (human_box 2, verb 1, incomplete 1); "
-        "first: line 2, item 1: human_box: found '1,2,3,4', expected four numbers"
+        "first: line 2, item 1: human_box: found 'left', expected four numbers"
     ]
 
 
@@ -259,10 +270,13 @@ def test_what_is_left_out_of_replies_is_counted_by_cause_and_the_first_is_shown(
     [
         (
             [[], [{**BOXES, **WORDS, "human_box": "left"}, {**BOXES, **WORDS, "human_box": "top"}]],
-            r"record 1, item 0: human_box: found 'left', expected four numbers \(none of the 2 items can be read\)",
+            r"record 1, item 0: human_box: found 'left', expected four numbers \(1 of 2 replies hold no interaction",
         ),
-        ([[7]], r"record 0: response: found an incomplete item, expected a list of items with human_box"),
-        (["Nobody.", "No."], r"record 0: response: found '\"Nobody.\"', expected a list .* \(no reply holds JSON\)"),
+        ([[7]], r"record 0, item 0: incomplete: found 7, expected an object with two boxes"),
+        (
+            ["Nobody.", "No."],
+            r"record 0: response: found '\"Nobody.\"', expected a list .* \(2 of 2 replies hold no interaction",
+        ),
     ],
 )
 def test_replies_of_which_nothing_can_be_read_are_refused(tmp_path: Path, replies: list[Any], message: str) -> None:

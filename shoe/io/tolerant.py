@@ -1,0 +1,215 @@
+"""Values in text that a model wrote: JSON, Python literals and what comes near them, in one pass that never fails.
+
+Commas too many or missing, comments, single quotes, bare words, calls such as ``np.float32(0.5)`` and ends cut off are
+all read; a dict or list that the text does not close keeps what is complete in it. The time is linear in the text:
+brackets are put on a stack, and nothing is read twice.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+_OPENER = re.compile(r"[\[{]|\((?=\s*[\"'\[(])")
+# Quotes end a string only where a value may end, so that "a man's bag" in single quotes is one string.
+_TOKEN = re.compile(
+    r"""
+      (?P<space>\s+)
+    | (?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z)|\#(?=\s)[^\n]*)
+    | (?P<mark>[\[\]{}(),:])
+    | "(?P<double>(?:[^"\\\n]|\\.|"(?!\s{0,9}(?:[,:\]})\n]|\Z)))*)"
+    | '(?P<single>(?:[^'\\\n]|\\.|'(?!\s{0,9}(?:[,:\]})\n]|\Z)))*)'
+    | (?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?=[\s,\]}):/]|\Z))
+    | (?P<bare>[^\s\[\]{}(),:"'/]+|["'/])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_CONSTANTS = {
+    **dict.fromkeys(("null", "None", "NaN", "nan", "undefined", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_CLOSERS = {"{": "}", "[": "]", "(": ")"}
+_NOTHING = object()
+_DEEPEST = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A dict or list in a text.
+
+    Attributes:
+        value: what it holds, plain.
+        start, end: where it stands.
+        is_whole: whether the text closes it.
+        lost: dicts inside it that the text breaks off, and that are left out.
+    """
+
+    value: Any
+    start: int
+    end: int
+    is_whole: bool = True
+    lost: int = 0
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A bracket that is open."""
+
+    opener: str
+    start: int
+    call: bool = False
+    items: list[Any] = field(default_factory=list)
+    key: Any = _NOTHING
+    value: Any = _NOTHING
+    is_bare: bool = False
+    lost: int = 0
+
+    def take(self, value: Any, *, is_bare: bool = False) -> None:
+        """Take the next value; bare words that follow each other are one text, other values are separate items."""
+        if is_bare and self.is_bare and isinstance(self.value, str):
+            self.value = f"{self.value} {value}"
+            return
+        if self.value is not _NOTHING:
+            self.next()
+        self.value, self.is_bare = value, is_bare
+
+    def name(self) -> None:
+        """Make the last value the key of the next one."""
+        if self.opener != "{" and self.is_bare:
+            self.take(":", is_bare=True)
+            return
+        if self.key is not _NOTHING and self.value is not _NOTHING:  # a comma is missing before this key
+            self.take(_NOTHING)
+        self.key, self.value, self.is_bare = self.value, _NOTHING, False
+
+    def next(self) -> None:
+        """End an item."""
+        value = _CONSTANTS.get(self.value, self.value) if self.is_bare else self.value
+        if self.opener == "{":
+            if self.key is not _NOTHING and value is not _NOTHING and isinstance(self.key, str | int | float):
+                self.items.append((str(self.key), value))
+        elif value is not _NOTHING:
+            self.items.append(value)
+        self.key, self.value, self.is_bare = _NOTHING, _NOTHING, False
+
+    def closed(self) -> Any:
+        """The finished value."""
+        self.next()
+        if self.opener == "{":
+            return dict(self.items)
+        return self.items[0] if self.call and self.items else self.items
+
+
+def values_in(text: str, start: int = 0) -> list[Found]:
+    """Find the outermost dicts and lists of a text, whole or not.
+
+    >>> [found.value for found in values_in("Sure: {'verb': 'ride', 'box': (1, 2, 3, 4),} # done")]
+    [{'verb': 'ride', 'box': [1, 2, 3, 4]}]
+    """
+    found: list[Found] = []
+    stack: list[_Frame] = []
+    position, end = start, len(text)
+    while position < end:
+        if not stack:
+            opener = _OPENER.search(text, position)
+            if opener is None:
+                break
+            position = opener.start()
+        token = _TOKEN.match(text, position)
+        if token is None:  # a lone backslash at the end
+            break
+        position, kind, word = token.end(), token.lastgroup, token[0]
+        if kind in ("space", "comment"):
+            continue
+        if kind != "mark":
+            stack[-1].take(_scalar(str(kind), token), is_bare=kind == "bare")
+        elif word in "[{(":
+            stack.append(_Frame(word, token.start(), word == "(" and bool(stack) and _drop_call(stack)))
+        elif word == ":":
+            stack[-1].name()
+        elif word == ",":
+            stack[-1].next()
+        else:
+            _close(stack, word, found, position)
+    while stack:
+        _cut(stack, found, end)
+    return found
+
+
+def _scalar(kind: str, token: re.Match[str]) -> Any:
+    if kind == "number":
+        word = token[0]
+        try:
+            return int(word) if word.lstrip("+-").isdigit() and len(word) < 19 else float(word)
+        except (ValueError, OverflowError):
+            return word
+    if kind == "bare":
+        return token[0]
+    inner = token[kind]
+    return _ESCAPE.sub(_unescaped, inner) if "\\" in inner else inner
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    word = match[1]
+    if word[0] in "ux" and len(word) > 1:
+        letter = chr(int(word[1:], 16))
+        return letter if not "\ud800" <= letter <= "\udfff" else "\ufffd"
+    return _ESCAPES.get(word, word)
+
+
+def _drop_call(stack: list[_Frame]) -> bool:
+    """Forget the name before an opening parenthesis, as of np.float32(0.5); tell whether there was one."""
+    frame = stack[-1]
+    if frame.is_bare and isinstance(frame.value, str):
+        frame.value, frame.is_bare = _NOTHING, False
+        return True
+    return False
+
+
+def _close(stack: list[_Frame], closer: str, found: list[Found], position: int) -> None:
+    """Close the frames down to the one that a bracket closes; a bracket that closes none is passed over."""
+    depths = range(len(stack), max(len(stack) - _DEEPEST, 0), -1)
+    depth = next((depth for depth in depths if _CLOSERS[stack[depth - 1].opener] == closer), 0)
+    while depth and len(stack) >= depth:
+        frame = stack.pop()
+        _hand_up(stack, frame, frame.closed(), found, position, is_whole=True)
+
+
+def _cut(stack: list[_Frame], found: list[Found], end: int) -> None:
+    """Close the innermost frame at the end of the text: what is not complete in it is lost."""
+    frame = stack.pop()
+    if frame.opener == "{":
+        if not isinstance(frame.value, dict | list):
+            frame.value = _NOTHING
+        frame.is_bare = False
+        value: Any = frame.closed()
+        if not any(_holds_dicts(inner) for inner in value.values()):
+            frame.lost += 1
+            value = _NOTHING
+    else:
+        if not isinstance(frame.value, dict | list):
+            frame.value = _NOTHING
+        kept = [] if frame.call else [item for item in frame.closed() if isinstance(item, dict | list)]
+        value = kept or _NOTHING
+    _hand_up(stack, frame, value, found, end, is_whole=False)
+
+
+def _holds_dicts(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
+
+
+def _hand_up(
+    stack: list[_Frame], frame: _Frame, value: Any, found: list[Found], position: int, *, is_whole: bool
+) -> None:
+    """Give a closed value to the frame around it, or to the result."""
+    if stack:
+        stack[-1].lost += frame.lost
+        if value is not _NOTHING and len(stack) < _DEEPEST:
+            stack[-1].take(value)
+    elif value is not _NOTHING or frame.lost:
+        kept = None if value is _NOTHING else value
+        found.append(Found(kept, frame.start, position, is_whole, frame.lost))

@@ -1,0 +1,71 @@
+"""What an answer says, text or parsed, given what its record says around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shoe.predictions.vlm.fields import Fields, fields_of
+from shoe.predictions.vlm.items import Reading, interactions_in
+from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.marks import grounded
+from shoe.predictions.vlm.prose import interactions_of_caption, interactions_of_text
+from shoe.predictions.vlm.replies import Reply, reply_of
+
+
+def said_outside(outer: dict[Any, Any]) -> Fields:
+    """What a record says beside the answer, without what was asked and what would be right."""
+    left_out = (
+        "prompt",
+        "question",
+        "query",
+        "instruction",
+        "system",
+        "input",
+        "ground",
+        "gt",
+        "solution",
+        "reference",
+        "model",
+        "id",
+        "usage",
+        "metadata",
+    )
+    kept = {
+        key: value
+        for key, value in outer.items()
+        if not set(meaning(key).words) & set(left_out)
+        and not (isinstance(value, str) and len(value) > 300)
+        and not (key in ("label", "labels") and "predict" in outer)
+        and not (isinstance(value, list | dict) and meaning(key).part != "box" and not meaning(key).side)
+    }
+    return fields_of(kept)
+
+
+def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
+    """The interactions of an answer, text or parsed."""
+    if (caption := grounded(answer)) is not None:
+        return interactions_of_caption(caption), Reply([answer], [answer])
+    if not isinstance(answer, str):
+        texts = (
+            answer if isinstance(answer, list) and all(isinstance(part, str) for part in answer) and answer else None
+        )
+        if texts is None:
+            return interactions_in([answer], around), Reply([answer], [answer])
+        answer = "\n".join(texts)
+    readings: dict[int, Reading] = {}
+
+    def count(value: Any, pool: list[Any]) -> int:
+        reading = readings[id(value)] = interactions_in([value], around, pool)
+        return len(reading.found)
+
+    reply = reply_of(answer, count)
+    for value in reply.values:
+        if (caption := grounded(value)) is not None:
+            return interactions_of_caption(caption), reply
+    whole = Reading()
+    for value in reply.values:
+        whole.add(readings.get(id(value)) or interactions_in([value], around, reply.pool))
+    if whole.pairs or whole.says_none or whole.keys or not reply.text:
+        return whole, reply
+    prose = interactions_of_text(reply.text, around)
+    return (prose, Reply(text=reply.text)) if prose.found else (whole, reply)

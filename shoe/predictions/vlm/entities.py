@@ -1,0 +1,125 @@
+"""The boxes of a reply that its relations only point to, by number, id, name or label."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from shoe.predictions.vlm.fields import Entity, entity_of, numberless, rows_of
+from shoe.predictions.vlm.keys import meaning
+
+_PLAIN = re.compile(r"[\W_]+")
+_LAST_NUMBER = re.compile(r"(\d+)\D*$")
+_DEEPEST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """An entity and what a reference may call it."""
+
+    entity: Entity
+    names: frozenset[str]
+    number: int
+
+
+class Pool:
+    """Every boxed thing of a reply."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self._things: list[_Named] = []
+        self._lists = 0
+        for value in values:
+            self._collect(value, 0)
+        self._by_name: dict[str, list[_Named]] = {}
+        for thing in self._things:
+            for name in thing.names:
+                self._by_name.setdefault(name, []).append(thing)
+        self._by_label: dict[str, list[_Named]] = {}
+        for thing in self._things:
+            self._by_label.setdefault(_plain(numberless(thing.entity.label)), []).append(thing)
+        self.counts_from = 0
+
+    def __len__(self) -> int:
+        """How many things there are."""
+        return len(self._things)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The words for the things."""
+        return tuple(dict.fromkeys(numberless(thing.entity.label) for thing in self._things if thing.entity.label))
+
+    def note_numbers(self, numbers: list[int]) -> None:
+        """Take the numbers that a reply's relations use: they count from 1 where none is 0 and one is the last."""
+        self.counts_from = int(bool(numbers) and 0 not in numbers and max(numbers) == len(self._things))
+
+    def find(self, reference: Any, side: str) -> Entity | None:
+        """The one thing that a reference means; None where there is none, or more than one."""
+        if isinstance(reference, dict):
+            inner = [value for key, value in reference.items() if meaning(key).part == "id"]
+            inner += [value for key, value in reference.items() if isinstance(value, str)]
+            return next((found for value in inner if (found := self.find(value, side))), None)
+        named = self._by_name.get(_plain(reference), [])
+        if len(named) == 1:
+            return named[0].entity._replace(side=side)
+        if type(reference) is float and reference.is_integer():
+            reference = int(reference)
+        if type(reference) is int or (isinstance(reference, str) and reference.strip().isdigit()):
+            index = int(reference) - self.counts_from
+            is_numbered = self._lists == 1 and 0 <= index < len(self._things)
+            return self._things[index].entity._replace(side=side) if is_numbered else None
+        return self._by_words(reference, side) if isinstance(reference, str) else None
+
+    def _by_words(self, reference: str, side: str) -> Entity | None:
+        same = self._by_label.get(_plain(numberless(reference)), [])
+        number = _LAST_NUMBER.search(reference)
+        if number and numberless(reference) != reference.strip():
+            index = int(number[1]) - 1
+            if 0 <= index < len(same):
+                return same[index].entity._replace(side=side)
+        return same[0].entity._replace(side=side) if len(same) == 1 else None
+
+    def _collect(self, value: Any, depth: int) -> None:
+        if depth > _DEEPEST:
+            return
+        if isinstance(value, list):
+            things = [entity_of(item, None, "") if isinstance(item, dict) else None for item in value]
+            if any(things):
+                self._lists += 1
+            for item, thing in zip(value, things, strict=True):
+                if thing is not None:
+                    self._add(thing, item)
+                else:
+                    self._collect(item, depth + 1)
+        elif isinstance(value, dict):
+            rows = rows_of(value)
+            if rows:
+                self._collect(rows, depth + 1)
+            named = {key: thing for key, inner in value.items() if (thing := entity_of(inner, key, ""))}
+            if (named and len(named) == len(value)) or len(named) > 1:
+                self._lists += 1
+                for key, thing in named.items():
+                    self._add(thing._replace(label=thing.label or numberless(str(key))), {"id": key})
+                    if isinstance(value[key], dict):
+                        self._name(value[key])
+            for key, inner in value.items():
+                if key not in named:
+                    self._collect(inner, depth + 1)
+
+    def _add(self, entity: Entity, item: dict[Any, Any]) -> None:
+        names = {value for key, value in item.items() if meaning(key).part == "id" and type(value) in (str, int)}
+        label = entity.label
+        if label and numberless(label) != label:
+            names.add(label)
+        plain = frozenset(_plain(name) for name in names)
+        self._things.append(_Named(entity._replace(label=numberless(label)), plain, len(self._things)))
+
+    def _name(self, item: dict[Any, Any]) -> None:
+        """Let the last thing be called by the ids inside it too."""
+        thing = self._things[-1]
+        ids = {_plain(v) for key, v in item.items() if meaning(key).part == "id" and type(v) in (str, int)}
+        self._things[-1] = _Named(thing.entity, thing.names | ids, thing.number)
+
+
+def _plain(name: Any) -> str:
+    return _PLAIN.sub("", str(name)).lower() or str(name)

@@ -1,0 +1,278 @@
+"""The fields of one item of a reply, sorted by what they hold: boxes, words, references, lists of further items."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from shoe.predictions.vlm.boxes import Box, box_of, number_of
+from shoe.predictions.vlm.keys import Meaning, meaning
+from shoe.predictions.vlm.persons import can_be_verb, is_person
+
+_NUMBERING = re.compile(r"[\s_.#-]*\(?\d+\)?$")
+_ARTICLE = re.compile(r"^(?:an?|the)\s+(?=\w)", re.I)
+_LABELLED_BOX = re.compile(r"\s*([^\W\d][^\[\](){}<>:=]{0,80}?)\s*[:=]?\s*([\[(<{].*)", re.DOTALL)
+_AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
+_SAYS_WHAT = {"interaction", "interactions", "hoi", "hois", "triplet", "triplets"}
+_WRITTEN_OUT = ("image", "width", "height")
+
+
+class Entity(NamedTuple):
+    """A box with what a reply calls it.
+
+    Attributes:
+        box: its numbers.
+        side: "human", "subject", "object", or "" where nothing says whose it is.
+        label: its word, "" if it has none.
+        key: the key that it stands under, as its word where there is no other.
+    """
+
+    box: Box
+    side: str = ""
+    label: str = ""
+    key: str = ""
+
+
+class Verb(NamedTuple):
+    """A verb with the score that stands beside it, if one does."""
+
+    text: str
+    score: Any = None
+
+
+@dataclass(slots=True)
+class Fields:
+    """What an item holds.
+
+    Attributes:
+        entities: its boxes.
+        references: by side, what points to a box elsewhere.
+        labels: by side, words of the human and the object.
+        verbs: the verbs, as written.
+        phrase: a sentence or triplet.
+        label: a word that nobody's side is said of.
+        texts: other texts, in order.
+        score: as written; None if there is none.
+        children: lists and objects inside it.
+        points: whether it has points.
+        empty_lists: keys with a list of nothing.
+        broken: by side, what stands where a box should.
+        wrong: the part that a word should have had, and what stands there.
+    """
+
+    entities: list[Entity] = field(default_factory=list)
+    references: dict[str, Any] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    verbs: list[Verb] = field(default_factory=list)
+    phrase: str = ""
+    label: str = ""
+    texts: list[str] = field(default_factory=list)
+    score: Any = None
+    children: list[Any] = field(default_factory=list)
+    points: bool = False
+    empty_lists: list[str] = field(default_factory=list)
+    broken: dict[str, Any] = field(default_factory=dict)
+    wrong: tuple[str, Any] | None = None
+
+    @property
+    def has_words(self) -> bool:
+        """Whether anything says what is done."""
+        return bool(self.verbs or self.phrase)
+
+
+def numberless(label: str) -> str:
+    """A label without its article and the number that tells it from others: "the horse_1" is horse.
+
+    >>> numberless("person.2"), numberless("a wine glass"), numberless("man #1")
+    ('person', 'wine glass', 'man')
+    """
+    plain = _ARTICLE.sub("", label.strip())
+    return _NUMBERING.sub("", plain) or plain
+
+
+def fields_of(record: dict[Any, Any]) -> Fields:
+    """Sort the fields of an item."""
+    fields = Fields()
+    for key, value in record.items():
+        said = meaning(key)
+        if said.part in _WRITTEN_OUT:
+            continue
+        if value is None or value == "":
+            if said.part == "box" and said.side:
+                fields.broken[said.side] = value
+            elif said.part in ("verb", "phrase"):
+                fields.wrong = (said.part, value)
+            continue
+        if said.part == "score":
+            if not said.side and (fields.score is None or key in ("score", "confidence")):
+                fields.score = value
+        elif isinstance(value, dict | list):
+            _sort_structure(fields, key, said, value)
+        elif isinstance(value, str):
+            _sort_text(fields, key, said, value)
+        elif type(value) in (int, float):
+            if said.part in ("verb", "phrase"):
+                fields.wrong = (said.part, value)
+            fields.references[said.side or str(key)] = value
+    return fields
+
+
+def entity_of(value: Any, key: object, side: str) -> Entity | None:
+    """A box, or an object that holds one box and its label; None for anything else."""
+    box = box_of(value, key)
+    if box is not None:
+        return Entity(box, side, "", _as_label(key))
+    if isinstance(value, str):
+        return _labelled(value, key, side)
+    if not isinstance(value, dict):
+        if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and (inner := box_of(value[1])):
+            return Entity(inner, side, value[0], _as_label(key))
+        return None
+    boxes = [(name, found) for name, inner in value.items() if (found := box_of(inner, name)) is not None]
+    if len(boxes) != 1 or any(_is_nested(inner) for name, inner in value.items() if name != boxes[0][0]):
+        return None
+    name, box = boxes[0]
+    labels = {name: inner for name, inner in value.items() if isinstance(inner, str) and name != boxes[0][0]}
+    if any(meaning(name).part == "verb" or _SAYS_WHAT.intersection(meaning(name).words) for name in labels):
+        return None
+    ranked = sorted(labels, key=lambda name: (meaning(name).part != "label", meaning(name).part != "phrase"))
+    label = next((labels[name] for name in ranked if meaning(name).part != "id"), "")
+    if not label and meaning(name).part == "":
+        label = numberless(str(name))
+    if box.convention is None and (outer := box_of(list(box.numbers), key)) is not None:
+        box = box._replace(convention=outer.convention)
+    return Entity(box, side, label, _as_label(key))
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(inner, dict) for inner in value)
+
+
+def _as_label(key: object) -> str:
+    """The key as a word, if it is nothing else: {"horse": [1, 2, 3, 4]}."""
+    said = meaning(key)
+    return numberless(key.replace("_", " ")) if isinstance(key, str) and not said.part and said.words else ""
+
+
+def _labelled(text: str, key: object, side: str) -> Entity | None:
+    """A word and its box in one text, as in "horse [1, 2, 3, 4]"."""
+    match = _LABELLED_BOX.fullmatch(text) if len(text) <= 200 else None
+    box = box_of(match[2], key) if match else None
+    return Entity(box, side, match[1], _as_label(key)) if match and box else None
+
+
+def _sort_structure(fields: Fields, key: object, said: Meaning, value: Any) -> None:
+    if said.part == "point":
+        fields.points = True
+        return
+    if not value:
+        fields.empty_lists.append(str(key))
+        return
+    entity = entity_of(value, key, said.side)
+    if entity is not None:
+        if not (_AROUND_ALL.intersection(said.words) and said.part == "box" and not said.side):
+            fields.entities.append(entity)
+    elif isinstance(value, dict):
+        _sort_object(fields, key, said, value)
+    elif all(isinstance(inner, str) for inner in value):
+        _sort_words(fields, key, said, value)
+    elif said.part in ("box", "", "label") and len(value) == 2 and all(box_of(inner, key) for inner in value):
+        fields.entities += [Entity(box, said.side) for inner in value if (box := box_of(inner, key))]
+    elif said.part == "box" or (said.side and all(type(inner) in (int, float) for inner in value)):
+        fields.broken[said.side] = value
+        if any(isinstance(inner, dict) for inner in value):
+            fields.children.append(value)
+    elif said.side and len(value) == 1:
+        _sort_structure(fields, key, said, value[0]) if isinstance(value[0], dict) else fields.children.append(value)
+    else:
+        fields.children.append(value)
+
+
+def _sort_object(fields: Fields, key: object, said: Meaning, value: dict[Any, Any]) -> None:
+    scores = [number_of(score) for score in value.values()]
+    if said.part in ("verb", "phrase") and None not in scores and all(isinstance(name, str) for name in value):
+        fields.verbs += [Verb(name, value[name]) for name in value]
+        return
+    simple = not any(isinstance(inner, dict | list) for inner in value.values())
+    texts = {name: inner for name, inner in value.items() if isinstance(inner, str)}
+    if said.side and simple:
+        ids = [inner for name, inner in value.items() if meaning(name).part == "id" and isinstance(inner, str | int)]
+        if ids:
+            fields.references[said.side] = ids[0]
+        labels = [inner for name, inner in texts.items() if meaning(name).part != "id"]
+        if labels:
+            fields.labels[said.side] = labels[0]
+        if not ids and not labels:
+            fields.broken[said.side] = value
+    elif said.part in ("verb", "phrase") and simple and texts:
+        inner_fields = fields_of(value)
+        names = [verb.text for verb in inner_fields.verbs] or list(texts.values())[:1]
+        fields.verbs += [Verb(name, inner_fields.score) for name in names]
+    else:
+        fields.children.append(value)
+
+
+def _sort_words(fields: Fields, key: object, said: Meaning, value: list[str]) -> None:
+    found = [entity_of(inner, key, said.side) for inner in value] if len(value) == 2 else []
+    if found and None not in found:
+        fields.entities += [entity for entity in found if entity]
+    elif said.part == "phrase" and _is_triplet(said, value):
+        *subject, verb, target = value
+        if not can_be_verb(verb) and can_be_verb(target) and not subject:
+            verb, target = target, verb
+        fields.verbs.append(Verb(verb))
+        fields.labels.setdefault("object", target)
+        for word in subject:
+            fields.labels.setdefault("subject", word)
+    elif said.part in ("verb", "phrase"):
+        fields.verbs += [Verb(text) for text in value]
+    elif said.side:
+        fields.labels[said.side] = value[0]
+    elif len(value) == 1:
+        _sort_text(fields, key, said, value[0])
+    else:
+        fields.children.append(value)
+
+
+def _is_triplet(said: Meaning, value: list[str]) -> bool:
+    """Whether words are subject, verb and object of one interaction, or verb and object, and not interactions."""
+    if len(value) == 3:
+        return is_person(value[0]) or "triplet" in said.words
+    return len(value) == 2 and not any(word.endswith("s") and word != "s" for word in said.words)
+
+
+def _sort_text(fields: Fields, key: object, said: Meaning, value: str) -> None:
+    entity = entity_of(value, key, said.side) if any(c.isdigit() for c in value[:200]) else None
+    if entity is not None:
+        fields.entities.append(entity)
+    elif said.part == "id":
+        if said.side:
+            fields.references[said.side] = value
+    elif said.part == "box":
+        fields.broken[said.side] = value
+    elif said.side and said.part in ("", "label", "phrase"):
+        fields.labels.setdefault(said.side, value)
+    elif said.part == "verb":
+        fields.verbs.append(Verb(value))
+    elif said.part == "phrase":
+        fields.phrase = fields.phrase or value
+    elif said.part == "label":
+        fields.label = fields.label or value
+    elif len(value) <= 100:
+        fields.texts.append(value)
+
+
+def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
+    """The items of a record that holds them as columns: lists of one length, two of them lists of boxes."""
+    lists = {key: value for key, value in record.items() if isinstance(value, list) and len(value) > 1}
+    boxes = {key: len(value) for key, value in lists.items() if all(box_of(inner) for inner in value)}
+    lengths = set(boxes.values())
+    if len(lengths) != 1 or len(boxes) not in (1, 2):
+        return None
+    count = lengths.pop()
+    columns = [key for key, value in lists.items() if len(value) == count]
+    if len(columns) < 2:
+        return None
+    rest = {key: value for key, value in record.items() if key not in columns and not isinstance(value, list)}
+    return [rest | {key: lists[key][i] for key in columns} for i in range(count)]

@@ -1,0 +1,100 @@
+"""Which image a record is of: whatever in it is, or holds, the name of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_IMAGES = (
+    *(
+        "image",
+        "image_name",
+        "file_name",
+        "filename",
+        "image_path",
+        "image_file",
+        "img",
+        "img_name",
+        "img_path",
+        "image_id",
+    ),
+    *("img_id", "imageId", "file", "path", "images", "image_paths", "image_url", "image_urls", "url", "photo", "name"),
+)
+_NUMBERS = ("custom_id", "question_id", "key", "id", "uid", "sample_id", "index", "doc_id")
+_NAME = re.compile(r"[^/\\\s\"'?#]+\.(?:jpe?g|png|webp|bmp|gif|tiff?)\b", re.I)
+_STEM = re.compile(r"[A-Za-z]+_[A-Za-z]+\d*_\d{6,12}")
+_STRONG = 13
+_DEEPEST = 12
+
+
+def image_of(record: dict[Any, Any]) -> Any:
+    """What a record calls its image; None if it names none."""
+    keys = {plain(key): key for key in record if isinstance(key, str)}
+    for name in _IMAGES:
+        if name.lower() in keys and (found := _named(record[keys[name.lower()]])) is not None:
+            return found
+    found = next(
+        _names_in(
+            {key: value for key, value in record.items() if plain(str(key)) not in ("response", "text", "output")}, 0
+        ),
+        None,
+    )
+    if found is not None:
+        return found
+    for name in _NUMBERS:
+        if name in keys and type(record[keys[name]]) in (str, int):
+            value = record[keys[name]]
+            stem = _STEM.search(value) if isinstance(value, str) else None
+            return stem[0] if stem else value
+    return None
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, list):
+        return _named(value[0]) if len(value) == 1 else None
+    if isinstance(value, dict):
+        for key in ("file_name", "filename", "path", "name", "url", "image", "id", "uri"):
+            if value.get(key) not in (None, "") and not isinstance(value[key], list | dict):
+                return _named(value[key])
+        return None
+    if isinstance(value, str):
+        if value.startswith("data:") or not value.strip():
+            return None
+        if "://" in value:
+            match = _NAME.search(value)
+            return match[0] if match else None
+        return value
+    return value if type(value) in (int, float) else None
+
+
+def _names_in(node: Any, depth: int) -> Iterator[str]:
+    """File names of images anywhere in a record, those in its prompt included."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(node, str):
+        if len(node) < 2000 and not node.startswith("data:") and (match := _NAME.search(node)):
+            yield match[0]
+    elif isinstance(node, dict):
+        for inner in node.values():
+            yield from _names_in(inner, depth + 1)
+    elif isinstance(node, list):
+        for inner in node[:20]:
+            yield from _names_in(inner, depth + 1)
+
+
+def is_image_key(key: Any) -> bool:
+    """Whether a key of a document may be the name of an image."""
+    if not isinstance(key, str) or not key:
+        return False
+    return _NAME.search(key) is not None or _STEM.search(key) is not None or key.isdigit()
+
+
+def has_own_image(record: dict[Any, Any]) -> bool:
+    """Whether a record has a key that names its image."""
+    return any(plain(str(key)) in (*_IMAGES[:_STRONG], "custom_id", "question_id") for key in record)
+
+
+def plain(key: str) -> str:
+    """A key in lower case, its words joined by "_"."""
+    return key.strip().lower().replace("-", "_").replace(" ", "_")

@@ -1,0 +1,325 @@
+"""Interactions in a parsed reply: whatever has two boxes, or boxes and references to others, and says what is done.
+
+The keys around them do not matter: a reply is walked from the outside in, and what an outer level says, a person's box
+or the words of a class, holds for the levels inside that say no other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoe.core.errors import printable
+from shoe.io.typed import shown
+from shoe.predictions.vlm.entities import Pool
+from shoe.predictions.vlm.fields import Entity, Fields, Verb, fields_of, numberless, rows_of
+from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.persons import is_person
+
+_DEEPEST = 12
+_SIDED = ("human", "subject", "object")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What keeps an item from being an interaction."""
+
+    cause: str
+    found: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A human box, an object box, and what is said of the two.
+
+    Attributes:
+        human, object: the two boxes.
+        subject, target: their words, "" where there are none.
+        verbs: verbs as written.
+        phrase: a sentence or triplet, "" where there is none.
+        texts: other texts of the item.
+        score: as written.
+        is_relation: whether the first box is a relation's subject, which need not be a person.
+        wrong: where a word should be, and what stands there.
+    """
+
+    human: Entity
+    object: Entity
+    subject: str
+    target: str
+    verbs: tuple[Verb, ...]
+    phrase: str
+    texts: tuple[str, ...] = ()
+    score: Any = None
+    is_relation: bool = False
+    wrong: tuple[str, Any] | None = None
+
+    @property
+    def has_words(self) -> bool:
+        """Whether anything says what is done."""
+        return bool(self.verbs or self.phrase or self.texts)
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a reply's values hold.
+
+    Attributes:
+        found: the interactions, and items that look like interactions and are none, in order.
+        says_none: whether a list of interactions is there and empty.
+        keys: keys seen, in order.
+        is_points: whether there are points.
+        single: items with one box that no relation speaks of.
+    """
+
+    found: list[Pair | Problem] = field(default_factory=list)
+    says_none: bool = False
+    keys: dict[str, None] = field(default_factory=dict)
+    is_points: bool = False
+    single: int = 0
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The interactions."""
+        return [item for item in self.found if isinstance(item, Pair)]
+
+    @property
+    def problems(self) -> list[Problem]:
+        """The items that are none."""
+        return [item for item in self.found if isinstance(item, Problem)]
+
+    def add(self, other: Reading) -> None:
+        """Add what other values of the reply hold."""
+        self.found += other.found
+        self.says_none |= other.says_none
+        self.keys.update(other.keys)
+        self.is_points |= other.is_points
+        self.single += other.single
+
+
+def interactions_in(values: list[Any], around: Fields | None = None, pool_values: list[Any] | None = None) -> Reading:
+    """Find the interactions of a reply.
+
+    Args:
+        values: its parsed values.
+        around: fields of the record that the reply is in, whose words hold where the reply has none.
+        pool_values: where references point to, if not into the values.
+    """
+    walk = _Walk(pool_values if pool_values is not None else values)
+    for value in values:
+        if value in ([], {}):
+            walk.reading.says_none = True
+        walk.visit(value, around or Fields(), 0)
+    return walk.reading
+
+
+class _Walk:
+    """One walk through the values of a reply."""
+
+    def __init__(self, pool_values: list[Any]) -> None:
+        self.reading = Reading()
+        self._pool_values = pool_values
+        self._pool: Pool | None = None
+
+    @property
+    def pool(self) -> Pool:
+        """The boxed things of the reply; made when the first relation asks for them."""
+        if self._pool is None:
+            self._pool = Pool(self._pool_values)
+            self._pool.note_numbers(list(_numbers(self._pool_values, 0)))
+        return self._pool
+
+    def visit(self, value: Any, around: Fields, depth: int) -> None:
+        """Find the interactions inside a value."""
+        if depth > _DEEPEST:
+            return
+        if isinstance(value, list):
+            if _is_row(value):
+                self._item({str(i): inner for i, inner in enumerate(value)}, around, depth)
+                return
+            for inner in value:
+                if isinstance(inner, dict | list):
+                    self.visit(inner, around, depth + 1)
+                elif type(inner) in (int, float) and (depth == 0 or any(isinstance(item, dict) for item in value)):
+                    self.reading.found.append(Problem("incomplete", shown(inner), "an object with two boxes"))
+        elif isinstance(value, dict):
+            self.reading.keys.update(dict.fromkeys(printable(str(key), 40) for key in list(value)[:20]))
+            rows = rows_of(value)
+            if rows is not None and len(fields_of(rows[0]).entities) == 2:
+                for row in rows:
+                    self._item(row, around, depth)
+            else:
+                self._item(value, around, depth)
+
+    def _item(self, record: dict[Any, Any], around: Fields, depth: int) -> None:
+        fields = fields_of(record)
+        self.reading.is_points |= fields.points
+        said = {meaning(key).part or meaning(key).side for key in fields.empty_lists} - {""}
+        self.reading.says_none |= bool(said & {"verb", "phrase"}) or (bool(said) and not fields.children)
+        self._follow_references(fields)
+        own = list(fields.entities)
+        fields.entities = _with_outer(own, around.entities)
+        _inherit_words(fields, around)
+        has_pairs_inside = any(_holds_items(child) for child in fields.children)
+        if has_pairs_inside:
+            before = len(self.reading.found)
+            for child in fields.children:
+                self.visit(child, fields, depth + 1)
+            if len(self.reading.found) != before:
+                return
+        named = len(own) > 1 and any(entity.side for entity in own)
+        said_here = fields.label and len(own) > 1
+        if len(fields.entities) >= 2 and (fields.has_words or fields.texts or said_here or named):
+            if own or (fields is not around and (fields.verbs != around.verbs or fields.phrase != around.phrase)):
+                self._pair(fields)
+        elif fields.has_words and not has_pairs_inside and not fields.empty_lists:
+            self._explain(fields, around)
+        self.reading.single += len(own) == 1
+
+    def _follow_references(self, fields: Fields) -> None:
+        """Turn references and labels that mean boxes elsewhere in the reply into those boxes."""
+        sides = {entity.side for entity in fields.entities}
+        may_point = fields.has_words or (fields.texts and len(fields.references) + len(fields.texts) > 2)
+        if len(fields.entities) >= 2 or fields.broken or not may_point or not len(self.pool):
+            return
+        for side in _SIDED:
+            if side in sides or (side != "object" and sides & {"human", "subject"}):
+                continue
+            for reference in (fields.references.get(side), fields.labels.get(side)):
+                entity = None if reference is None else self.pool.find(reference, side)
+                if entity is not None:
+                    fields.entities.append(entity)
+                    fields.labels[side] = entity.label or fields.labels.get(side, "")
+                    break
+        if fields.entities:
+            return
+        found = [self.pool.find(value, "") for key, value in fields.references.items() if meaning(key).part != "score"]
+        found += [self.pool.find(text, "") for text in fields.texts]
+        pointed = [entity for entity in found if entity is not None]
+        if len(pointed) == 2:
+            fields.entities = [pointed[0]._replace(side="subject"), pointed[1]._replace(side="object")]
+            fields.texts = [text for text in fields.texts if self.pool.find(text, "") is None]
+
+    def _pair(self, fields: Fields) -> None:
+        human, target, is_relation = _who_is_who(fields.entities)
+        subject = fields.labels.get("human") or fields.labels.get("subject") or human.label
+        thing = fields.labels.get("object") or target.label
+        label = fields.label
+        texts = list(fields.texts)
+        if not thing and target.key and not (fields.phrase or label or texts):
+            thing = target.key
+        verbs = fields.verbs
+        if not fields.has_words and label:
+            verbs, label = [Verb(label)], ""
+        if not thing and label and fields.has_words:
+            thing = label
+        self.reading.found.append(
+            Pair(
+                human,
+                target,
+                numberless(subject),
+                numberless(thing),
+                tuple(verbs),
+                fields.phrase,
+                tuple(texts),
+                fields.score,
+                is_relation,
+                fields.wrong,
+            )
+        )
+
+    def _explain(self, fields: Fields, around: Fields) -> None:
+        """Say what an item lacks that has words and is no interaction."""
+        sides = {entity.side for entity in fields.entities}
+        lacking = "human_box" if sides & {"object"} else "object_box"
+        if fields.broken:
+            side = next(iter(fields.broken))
+            lacking = "object_box" if side == "object" else "human_box" if side else "box"
+            problem = Problem(lacking, shown(fields.broken[side]), "four numbers")
+        elif fields.points:
+            problem = Problem("points", "points", "a box for the human and one for the object")
+        elif len(fields.entities) == 1:
+            problem = Problem(lacking, "no such key", "a box for the human and one for the object")
+        elif fields.references or any(fields.labels.get(side) for side in ("human", "subject")):
+            pointed = [*fields.references.values(), *fields.labels.values()]
+            found = f"no one box for {', '.join(shown(p) for p in pointed[:3])}"
+            problem = Problem("reference", found, "the number, id or name of a box in the reply")
+        elif around.entities or fields.verbs or fields.labels:
+            problem = Problem("human_box", "no box", "a box for the human and one for the object")
+        else:
+            return
+        self.reading.found.append(problem)
+
+
+def _numbers(value: Any, depth: int) -> Any:
+    """The whole numbers by which relations point to boxes."""
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            said = meaning(key)
+            if type(inner) is int and said.side:
+                yield inner
+            elif isinstance(inner, dict | list):
+                yield from _numbers(inner, depth + 1)
+    elif isinstance(value, list):
+        if _is_row(value) or len(value) == 2:
+            yield from (x for x in value if type(x) is int)
+        for inner in value:
+            if isinstance(inner, dict | list):
+                yield from _numbers(inner, depth + 1)
+
+
+def _holds_items(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict | list) for v in value))
+
+
+def _is_row(value: list[Any]) -> bool:
+    """Whether a list is one item without keys: some text beside boxes, or beside numbers of boxes."""
+    texts = sum(isinstance(inner, str) for inner in value)
+    lists = sum(isinstance(inner, list) for inner in value)
+    numbers = sum(type(inner) in (int, float) for inner in value)
+    return 3 <= len(value) <= 6 and texts >= 1 and texts + lists + numbers == len(value) and len(value) > 2
+
+
+def _with_outer(own: list[Entity], outer: list[Entity]) -> list[Entity]:
+    """An item's boxes, and those of the level around it for the sides that it lacks."""
+    if len(own) >= 2 or not outer:
+        return own
+    if len(own) == 1:
+        if len(outer) > 1:
+            return own
+        (inner,), (around,) = own, outer
+        if inner.side and inner.side == around.side:
+            return own
+        first = inner.side in ("human", "subject") or around.side == "object"
+        return [inner, around] if first else [around, inner]
+    return list(outer)
+
+
+def _inherit_words(fields: Fields, around: Fields) -> None:
+    if not fields.has_words:
+        fields.verbs, fields.phrase = list(around.verbs), around.phrase
+    for side, label in around.labels.items():
+        fields.labels.setdefault(side, label)
+    if fields.score is None:
+        fields.score = around.score
+
+
+def _who_is_who(entities: list[Entity]) -> tuple[Entity, Entity, bool]:
+    """The human, the object, and whether a relation says so whose subject need not be a person."""
+    first = [entity for entity in entities if entity.side in ("human", "subject")]
+    second = [entity for entity in entities if entity.side == "object"]
+    neither = [entity for entity in entities if not entity.side]
+    if first and (second or neither):
+        return first[0], (second or neither)[0], first[0].side == "subject"
+    if len(first) > 1:
+        return first[0], first[1], first[0].side == "subject"
+    if second and neither:
+        return neither[0], second[0], False
+    if len(second) > 1:
+        return second[0], second[1], False
+    person = next((e for e in neither if is_person(e.label or e.key)), neither[0])
+    other = next(e for e in neither if e is not person)
+    return person, other, False

@@ -1,0 +1,41 @@
+"""Which words are words for a person, and which for a verb."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from shoe.lexicon import text
+from shoe.lexicon.expressions import bases
+from shoe.lexicon.store import lexicon
+
+_NO_ONE = frozenset(("it", "one", "they", "group", "couple", "crowd"))
+_ENDS = text.PREPOSITIONS | {"wearing", "who", "that", "holding", "sitting", "standing", ","}
+
+
+@lru_cache(8192)
+def is_person(label: str) -> bool:
+    """Tell whether a label is a word for a person, by its head noun.
+
+    >>> is_person("man in a red shirt"), is_person("Surfer"), is_person("bench")
+    (True, True, False)
+    """
+    words = [word for word in text.tokens(text.plain(label[:200])) if not word.isdigit()]
+    head = next((i for i, word in enumerate(words) if i and word in _ENDS), len(words))
+    if not words:
+        return False
+    word = words[head - 1]
+    if word in text.WORD_CLASSES["persons"] - _NO_ONE:
+        return True
+    store = lexicon()
+    for base in store.base_forms(word, "n"):
+        senses = store.senses(base, "n")
+        if len(senses):
+            return store.lexname(int(senses[0])) == "noun.person"
+    return False
+
+
+@lru_cache(8192)
+def can_be_verb(phrase: str) -> bool:
+    """Tell whether a phrase begins like a verb: "riding", "sit on"; not "bench"."""
+    words = text.tokens(text.plain(phrase[:200]))
+    return bool(words) and (words[0].endswith("ing") or bool(bases(words[0], "verb")))

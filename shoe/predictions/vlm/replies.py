@@ -1,0 +1,171 @@
+"""Raw replies of vision-language models: what of a text is the answer, and what of the answer is data.
+
+Thinking is dropped; of several drafts the last complete one counts; clean JSON is parsed as it is, and anything else
+by a reader that never fails and says what it lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+
+from shoe.io.tolerant import Found, values_in
+
+_THINKING = re.compile(
+    r"<(think|thinking|reasoning|analysis|thought|scratchpad|reflection)>.*?</\1>|◁think▷.*?◁/think▷", re.DOTALL | re.I
+)
+_THOUGHT = re.compile(r"</(?:think|thinking|reasoning|thought)>|◁/think▷", re.I)
+_THINKS_ON = re.compile(r"\A\s*(?:<(?:think|thinking|reasoning|thought)>|◁think▷)", re.I)
+_ANSWER = re.compile(
+    r"<(answer|final_answer|final|output|result|response)>(.*?)(?:</\1>|\Z)|<\|begin_of_box\|>(.*?)(?:<\|end_of_box\|>|\Z)",
+    re.DOTALL | re.I,
+)
+# What a prompt and the start of an answer are divided by in text that holds both.
+_TURN = re.compile(
+    r"<\|im_start\|>assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|<start_of_turn>model|<\|assistant\|>"
+    r"|\[/INST\]|(?:\A|\n|\s)ASSISTANT:|\n(?:assistant|model)\n|\n?Assistant:|<\|channel\|>final<\|message\|>"
+)
+_END = re.compile(r"<\|im_end\|>|<\|endoftext\|>|<\|eot_id\|>|<end_of_turn>|</s>|<eos>|<\|end\|>|<\|return\|>")
+_FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
+_DRAFT = re.compile(
+    r"\b(?:final|correct(?:ed|ion)|revis(?:ed|ion|ing)|refined|updated?|actually|wait|instead|improved|draft"
+    r"|double[- ]check\w*|on second thought|let me (?:re|fix|check))\b",
+    re.I,
+)
+_NONE = re.compile(
+    r"(?:none|nothing|n/?a|null|empty|\[\s*\]"
+    r"|(?:(?:there|i) (?:is|are|was|were|see|can see|found) |i (?:do not|don't|cannot|can't) see any )?"
+    r"(?:no |any )?(?:\w+[ -]){0,4}?"
+    r"(?:interactions?|relations?|relationships?|triplets?|hois?|people|persons?|humans?|objects?)"
+    r"(?: (?:\w+)){0,8})",
+    re.I,
+)
+_DENIES = re.compile(r"\b(?:no|none|nothing|n/?a|null|empty|not|don't|cannot|can't)\b|\[\s*\]", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one reply holds.
+
+    Attributes:
+        values: its parsed values, those that count.
+        pool: all of its parsed values: what relations may point to.
+        text: the answer without thinking, in which boxes may stand that are no data.
+        fixed: whether it was more or less than one clean value.
+        lost: items that begin but are not complete.
+        drafts: how many other lists or drafts were passed over.
+        says_none: whether it says in words that there is no interaction.
+    """
+
+    values: list[Any] = field(default_factory=list)
+    pool: list[Any] = field(default_factory=list)
+    text: str = ""
+    fixed: bool = False
+    lost: int = 0
+    drafts: int = 0
+    says_none: bool = False
+
+
+def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
+    """Read a reply.
+
+    Args:
+        text: as the model wrote it.
+        count: how many interactions a value holds, given all values of the reply.
+    """
+    clean = parsed(text)
+    if isinstance(clean, dict | list):
+        return Reply([clean], [clean], text)
+    if isinstance(clean, str) and clean != text:  # JSON text that holds JSON
+        return reply_of(clean, count)
+    answer = answer_of(text)
+    fences = _FENCE.findall(answer)
+    if len(fences) == 1 and isinstance(clean := parsed(fences[0]), dict | list):
+        return Reply([clean], [clean], answer, fixed=False)
+    return _scanned(answer, count, in_fences=bool(fences))
+
+
+def parsed(text: str) -> Any:
+    """The value of clean JSON, None for anything else."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+
+
+def answer_of(text: str) -> str:
+    """The answer in a reply: without the prompt before it and the thinking around it."""
+    if (
+        "<" in text
+        or "ssistant" in text
+        or "ASSISTANT" in text
+        or "\nmodel\n" in text
+        or "[/INST]" in text
+        or "◁" in text
+    ):
+        *_, last = _TURN.finditer(text) if _TURN.search(text) else (None,)
+        text = text[last.end() :] if last is not None else text
+        text = _THINKING.sub(" ", text)
+        *_, end = _THOUGHT.finditer(text) if _THOUGHT.search(text) else (None,)
+        text = text[end.end() :] if end is not None else text
+        if _THINKS_ON.match(text):
+            return ""
+        *_, boxed = _ANSWER.finditer(text) if _ANSWER.search(text) else (None,)
+        if boxed is not None:
+            text = boxed[2] if boxed[2] is not None else boxed[3]
+        text = _END.sub(" ", text)
+    return text.strip()
+
+
+def says_none(text: str) -> bool:
+    """Whether a text says that there are no interactions."""
+    plain = text.strip().strip(".!*\"'` ") if len(text) < 150 else ""
+    return _NONE.fullmatch(plain) is not None and _DENIES.search(plain) is not None
+
+
+def _scanned(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: bool) -> Reply:
+    """Read data anywhere in a text; drafts are told from parts."""
+    found = values_in(text)
+    pool = [part.value for part in found if part.value is not None]
+    counts = [0 if part.value is None else count(part.value, pool) for part in found]
+    held = [i for i, number in enumerate(counts) if number]
+    lost = sum(part.lost for part in found)
+    if not held:
+        empty = [part.value for part in found if _is_blank(text, part) or _lists_nothing(part.value)]
+        lost = lost if "{" in text else 0
+        return Reply(
+            empty[:1] or [v for v in pool if v and (isinstance(v, dict) or isinstance(v[0], str))],
+            pool,
+            text,
+            bool(empty),
+            lost,
+            says_none=says_none(text),
+        )
+    if len(held) > 1 and not _are_parts(text, found, counts, held):
+        whole = [i for i in held if found[i].is_whole] or held
+        last = found[whole[-1]]
+        return Reply([last.value], pool, text, True, last.lost, len(held) - 1)
+    return Reply([found[i].value for i in held], pool, text, True, lost)
+
+
+def _is_blank(text: str, part: Found) -> bool:
+    return part.value in ([], {}) and not text[part.start + 1 : part.end - 1].strip()
+
+
+def _lists_nothing(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value) and all(inner == [] for inner in value.values())
+
+
+def _are_parts(text: str, found: list[Found], counts: list[int], held: list[int]) -> bool:
+    """Whether values are parts of one answer, one interaction or person each, and not drafts of it."""
+    if any(counts[i] != 1 and isinstance(found[i].value, list) for i in held):
+        return False
+    between = [text[found[a].end : found[b].start] for a, b in pairwise(held)]
+    if any(_DRAFT.search(gap) for gap in between):
+        return False
+    return all(isinstance(found[i].value, dict) for i in held) or all(counts[i] == 1 for i in held)

@@ -1,0 +1,137 @@
+"""Verb and object of a pair, from what stands beside its boxes: fields of their own, a sentence, or both."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from shoe.lexicon import text
+from shoe.predictions.vlm.items import Pair
+from shoe.predictions.vlm.persons import can_be_verb, is_person
+
+_LONGEST_VERB = 3
+_JOINED = re.compile(r"[,;/&+|]|\band\b")
+_TURN = frozenset(("by",))
+_OTHERS = text.DETERMINERS | text.AUXILIARIES | text.NEGATIONS | text.CONJUNCTIONS
+
+
+class Interaction(NamedTuple):
+    """One interaction of a pair: its words and the score as written."""
+
+    verb: str
+    object: str
+    score: Any
+
+
+class Words(NamedTuple):
+    """What is said of a pair.
+
+    Attributes:
+        interactions: one for each; none where nothing is said to happen, or nothing could be understood.
+        turned: whether the pair's second box is the human's: "bench, being used by, person".
+        unparsed: the phrase in which no verb and object were found, "" if they were.
+        no_person: whether this is a relation between other things.
+        doubtful: phrases whose split is not sure.
+        denied: whether the words say that nothing happens.
+    """
+
+    interactions: tuple[Interaction, ...] = ()
+    turned: bool = False
+    unparsed: str = ""
+    no_person: str = ""
+    doubtful: tuple[str, ...] = ()
+    denied: bool = False
+
+
+class _Said(NamedTuple):
+    readings: tuple[tuple[str, str], ...]
+    doubtful: bool
+    denied: bool
+
+
+def words_of(pair: Pair) -> Words | None:
+    """Find the words of a pair; None if it has none."""
+    subject, target, verbs, phrase = pair.subject, pair.target, [v.text for v in pair.verbs], pair.phrase
+    if not verbs and not phrase:
+        subject, verbs, target, phrase = _from_texts(subject, target, pair.texts)
+    if not verbs and not phrase:
+        return None
+    if pair.is_relation and subject and not is_person(subject):
+        return _turned(pair, subject, target, verbs or [phrase])
+    found: list[Interaction] = []
+    doubtful: list[str] = []
+    denied = False
+    scores = [verb.score for verb in pair.verbs] or [None]
+    listed = pair.score if isinstance(pair.score, list) and len(pair.score) == len(verbs) > 1 else None
+    for i, verb in enumerate(verbs or [""]):
+        said = _said(verb, phrase, target)
+        own = scores[i] if i < len(scores) else None
+        score = own if own is not None else listed[i] if listed else pair.score
+        found += [Interaction(*reading, score) for reading in said.readings]
+        denied |= said.denied
+        doubtful += [verb or phrase] if said.doubtful else []
+    if found or denied:
+        return Words(tuple(found), doubtful=tuple(doubtful), denied=denied)
+    return Words(unparsed=phrase or verbs[0])
+
+
+@lru_cache(1 << 16)
+def _said(verb: str, phrase: str, target: str) -> _Said:
+    """Readings of a verb and a phrase beside the object that a reply names."""
+    if target and verb and _is_verb_alone(verb, target):
+        return _Said(((verb, target),), doubtful=False, denied=False)
+    if target and not verb and _is_verb_alone(phrase, target):
+        return _Said(((phrase, target),), doubtful=False, denied=False)
+    from shoe.lexicon.phrases import interactions
+
+    both = bool(verb) and bool(phrase) and not target and _is_verb_alone(verb, "")
+    known = (target,) if target else ()
+    said = interactions(phrase, verb=verb) if both else interactions(verb or phrase, object=target or None, known=known)
+    readings = tuple((reading.verb, reading.object) for reading in said.interactions)
+    if not readings and both:
+        readings = tuple((reading.verb, reading.object) for reading in interactions(f"{verb} {phrase}").interactions)
+    if not readings and not said.denied and target:
+        readings = ((verb or phrase, target),)
+    return _Said(readings, said.doubtful, said.denied)
+
+
+def _is_verb_alone(verb: str, target: str) -> bool:
+    """Whether a field holds nothing but a verb, so that it needs no parsing: "riding", "sit_on", "talking on"."""
+    if _JOINED.search(verb):
+        return False
+    words = text.tokens(text.plain(verb))
+    of_target = text.tokens(text.plain(target))[-1:]
+    return 0 < len(words) <= _LONGEST_VERB and not any(
+        word in _OTHERS or word in of_target or is_person(word) for word in words[(len(words) > 1) :]
+    )
+
+
+def _from_texts(subject: str, target: str, texts: tuple[str, ...]) -> tuple[str, list[str], str, str]:
+    """Subject, verbs, object and phrase from texts whose keys say nothing."""
+    words = list(texts)
+    if len(words) > 1 and not subject and is_person(words[0]):
+        subject, words = words[0], words[1:]
+    if target and words:
+        return subject, [words[0]], target, ""
+    if len(words) >= 2:
+        first, second = words[:2]
+        swap = not can_be_verb(first) and can_be_verb(second)
+        return subject, [second if swap else first], first if swap else second, ""
+    return subject, [], target, words[0] if words else ""
+
+
+def _turned(pair: Pair, subject: str, target: str, verbs: list[str]) -> Words:
+    """A relation whose subject is a thing: turned round where its verb is passive and its object a person."""
+    shown = f"{subject}, {verbs[0]}, {target}"
+    if not target or not is_person(target):
+        return Words(no_person=shown)
+    found = []
+    for i, verb in enumerate(verbs):
+        words = text.tokens(text.plain(verb))
+        if not _TURN.intersection(words[1:]):
+            continue
+        said = _said("", f"a {subject} {verb.replace('_', ' ')} a person", "")
+        score = pair.verbs[i].score if i < len(pair.verbs) and pair.verbs[i].score is not None else pair.score
+        found += [Interaction(verb, subject, score) for verb, thing in said.readings if not is_person(thing)]
+    return Words(tuple(found), turned=True) if found else Words(no_person=shown)
