@@ -2,89 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
-
 from shoe.lexicon import text
-from shoe.lexicon.expressions import find
-from shoe.lexicon.phrase_words import base_of, table, word_of
-
-Kind = Literal["finite", "participle", "relative", "infinitive", "subordinate"]
+from shoe.lexicon.phrase_parts import Attached, Clause, Kind, Noun, Sentence
+from shoe.lexicon.phrase_words import base_of, is_expression, table, word_of
 
 _TO_BE = "being"
 _FINITE_BE = frozenset(["is", "are", "was", "were", "am", "'s", "'re", "'m", *text.NEGATIONS])
-
-
-@dataclass(slots=True)
-class Noun:
-    """A noun phrase without determiners.
-
-    Attributes:
-        words: its words up to the head, with adjectives; "bottle".
-        of: the noun phrase that "of" brings in; "wine".
-        owner: the noun before a possessive 's.
-        also: nouns joined to it by "and".
-        person: whether the head is a word for a person or a pronoun.
-        none: whether it says "no" or "nobody".
-    """
-
-    words: list[str]
-    of: Noun | None = None
-    owner: Noun | None = None
-    also: list[Noun] = field(default_factory=list)
-    person: bool = False
-    none: bool = False
-
-    @property
-    def head(self) -> str:
-        """Its last word."""
-        return self.words[-1]
-
-
-class Attached(NamedTuple):
-    """A noun phrase that a preposition brings in."""
-
-    preposition: str
-    noun: Noun
-
-
-@dataclass(slots=True)
-class Clause:
-    """A verb and what belongs to it.
-
-    Attributes:
-        verb: the verb as it is written; its particles and the preposition that leads to its object follow it.
-        kind: what holds it in the sentence.
-        subject: the noun before it.
-        object: the noun after it, directly or by a preposition.
-        direct: whether the object follows without a preposition.
-        second: a second noun right after the object ("giving the dog a bath").
-        attached: further nouns with their prepositions.
-        dangling: a preposition after the object that has no noun ("hits the ball with").
-        negated: whether it is denied.
-        passive: whether its subject undergoes it.
-        linked: whether "and", "or" or a comma joins it to the clause before.
-    """
-
-    verb: list[str]
-    kind: Kind
-    subject: Noun | None = None
-    object: Noun | None = None
-    direct: bool = False
-    second: Noun | None = None
-    attached: list[Attached] = field(default_factory=list)
-    dangling: str = ""
-    negated: bool = False
-    passive: bool = False
-    linked: str = ""
-
-
-class Sentence(NamedTuple):
-    """Clauses in order, nouns that no clause has, what prepositions bring in beside them."""
-
-    clauses: list[Clause]
-    nouns: list[Noun]
-    loose: list[Attached]
 
 
 class _Reader:
@@ -166,12 +89,12 @@ class _Reader:
             return
         adjacent = clause.object is None and not clause.attached
         if noun is None:
-            if adjacent or (self.words[start] in text.PARTICLES and find([clause.verb[0], preposition], "verb")):
+            if adjacent or (start + 1 == self.at and is_expression((clause.verb[0], preposition), "verb")):
                 clause.verb += preposition.split()
             else:
                 clause.dangling = preposition
         elif adjacent:
-            if preposition != "of" or find([clause.verb[0], "of"], "verb"):
+            if preposition != "of" or is_expression((clause.verb[0], "of"), "verb"):
                 clause.verb += preposition.split()
             clause.object, clause.direct = noun, preposition in text.PARTICLES and self._phrasal(clause, preposition)
         else:
@@ -179,7 +102,7 @@ class _Reader:
 
     def _phrasal(self, clause: Clause, preposition: str) -> bool:
         """Whether a verb and its particle take the noun as their direct object ("picking up a box")."""
-        return preposition not in ("on", "in", "over") and bool(find([clause.verb[0], preposition], "verb"))
+        return preposition not in ("on", "in", "over") and (is_expression((clause.verb[0], preposition), "verb"))
 
     def _prepositions(self) -> str:
         """Take prepositions, and nouns that only say on which side ("on top of", "at the edge of")."""

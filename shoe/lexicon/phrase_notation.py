@@ -11,14 +11,20 @@ from shoe.lexicon.expressions import find
 from shoe.lexicon.phrase_words import table, word_of
 
 _ARTICLE_CHOICE = re.compile(r"\ba/an\b|\ba\(n\)")
+_SENTENCE = re.compile(r"[a-z']+(?: [a-z']+)+\.?")
 _LETTERED = re.compile(r"\b([Pp]erson|[Mm]an|[Ww]oman|[Bb]oy|[Gg]irl|[Hh]uman|[Ss]ubject) [A-H]\b")
 _REFERENCE = re.compile(r"[\[(]\d+[\])]")
 _NUMBER = re.compile(r"(?<=[a-z])(?:[_#.\- ]\d+|(?<=[a-z]{3})\d+)\b")
-_LIST_MARK = re.compile(r"\s*(?:[-*>•–—]+\s+|\(?\d{1,3}[.):](?=\s|\D)\s*|#+\s*\d*[.:)]?\s+|#\d+[.:)]?\s*)")
-_MARKDOWN = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)|</[^>]*>")
+_LIST_MARK = re.compile(
+    r"\s*(?:[-*>•–—]+\s+|\(?[a-h]\)\s+|\(?\d{1,3}[.):](?=\s|\D)\s*|#+\s*\d*[.:)]?\s+|#\d+[.:)]?\s*)"
+)
+_MARKDOWN = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)")
 _CELLS = re.compile(r"<([^<>]+)>\s*")
 _CALL = re.compile(r"\s*([\w -]+?)\s*\(([^()]*)\)\W*")
-_ASIDE = re.compile(r"(?<=\w)\s*\([^()]*\)")
+_ASIDE = re.compile(r"(?<=\w)\s*\([^()]*\)\s*$")
+_SCORE = re.compile(r"[\s:,|(=]*\b[01]?\.\d+\)?\s*$")
+_BACK_ARROW = re.compile(r"\s*<[-=]+\s*")
+_TAG = re.compile(r"</?[^<>]*>")
 _ARROW = re.compile(r"\s*(?:-+\[|\]-+>|[-=—]+>|→|⟶|⇒|\|)\s*")
 _COMMA = re.compile(r"\s*[,;]\s*")
 _JOINT = re.compile(r"\s+-+\s+|\s*-{2,}\s*|\s*[:/]\s*")
@@ -36,17 +42,19 @@ class Fields(NamedTuple):
 def fields_or_sentence(phrase: str) -> Fields | str:
     """Return the fields of a phrase that has a notation, else its words without marks, in lower case."""
     plain = text.plain(_LETTERED.sub(r"\1", phrase))
+    if _SENTENCE.fullmatch(plain):
+        return plain
     plain = _REFERENCE.sub(" ", _ARTICLE_CHOICE.sub("a", plain))
     cells = [cell for cell in _CELLS.findall(plain) if not cell.startswith("/")]
     if len(cells) == 3 and "</" not in plain and not _CELLS.sub("", plain).strip():
         plain = "|".join(cells)
-    plain = _MARKDOWN.sub("", _NUMBER.sub("", plain)) if "_" not in plain[:0] else plain
+    plain = _MARKDOWN.sub("", _NUMBER.sub("", plain))
     while mark := _LIST_MARK.match(plain):
         plain = plain[mark.end() :]
     keyed = _by_key(plain)
     if isinstance(keyed, Fields):
         return keyed
-    plain = keyed or plain
+    plain = _SCORE.sub("", keyed or (_TAG.sub(" ", plain) if "</" in plain else plain))
     return _call(plain) or _row(plain) or _ASIDE.sub(" ", plain)
 
 
@@ -56,19 +64,21 @@ def _by_key(plain: str) -> Fields | str:
     values: dict[str, str] = {}
     for key, following in zip(keys, [*keys[1:], None], strict=False):
         role = next(role for role, found in key.groupdict().items() if found)
-        value = plain[key.end() : following.start() if following else len(plain)].strip(" ,;|\"'}{)]\n")
+        value = plain[key.end() : following.start() if following else len(plain)]
+        value = _TAG.sub(" ", value).removesuffix(" and").strip(" ,;|\"'}{)]\n")
         values.setdefault(role, value)
     if "verb" in values and "object" in values:
         return Fields(values["verb"], values["object"])
-    return values.get("verb") or values.get("phrase") or ""
+    return values.get("verb") or values.get("phrase") or values.get("subject") or ""
 
 
 @cache
 def _keys() -> re.Pattern[str]:
     named = "|".join(
-        f"(?P<{role}>{'|'.join(table('key_' + role))})" for role in ("verb", "object", "subject", "phrase")
+        f"(?P<{role}>{'|'.join(table('key_' + role))})" for role in ("verb", "object", "subject", "phrase", "other")
     )
-    return re.compile(rf"(?:^|[\s,;|{{(])[\"']?(?:\w+ )?(?:{named})(?: \d+)?(?: is)?[\"']?\s*(?:[:=]|\s-\s)\s*[\"']?")
+    key = rf"(?:\w+[ _])?(?:{named})(?:[ _](?:{'|'.join(table('key_suffix'))}|\d+))?"
+    return re.compile(rf"(?:^|[\s,;|{{(\[<>])[\"']?{key}(?: is(?=:))?[\"']?\s*(?:[:=\]>]| is(?= \")|\s-\s)\s*[\"']?")
 
 
 def _call(plain: str) -> Fields | None:
@@ -88,6 +98,8 @@ def _call(plain: str) -> Fields | None:
 def _row(plain: str) -> Fields | None:
     """Read "person -> ride -> horse", "<person, ride, horse>", "ride, horse"."""
     inner = plain.strip(_BRACKETS)
+    if _BACK_ARROW.search(inner):
+        return _of_parts([part.strip(_BRACKETS) for part in _BACK_ARROW.split(inner)][::-1], sure=True)
     for separator in (_ARROW, _COMMA, _JOINT):
         parts = [part.strip(_BRACKETS) for part in separator.split(inner)]
         if 2 <= len(parts) <= 3:
@@ -104,6 +116,8 @@ def _of_parts(parts: list[str], sure: bool) -> Fields | None:
         first_is_verb = not word_of(parts[0].split()[0]).rather_noun and "b" in word_of(parts[0].split()[0]).forms
         parts = [parts[2], parts[0], parts[1]] if first_is_verb else [parts[2], parts[1], parts[0]]
     verb, noun = parts[-2], parts[-1]
+    if not sure and _is_person(noun) and word_of(verb.split()[0] if verb else "").rather_noun:
+        return None
     if len(parts) == 2 and _is_person(verb):
         return None
     if len(parts) == 3 and not _is_person(parts[0]) and not sure:

@@ -7,14 +7,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from shoe.lexicon import text
-from shoe.lexicon.expressions import bases, find
-from shoe.lexicon.phrase_clauses import Attached, Clause, Noun, Sentence
-from shoe.lexicon.phrase_words import base_of, gerund, table, word_of
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.expressions import bases
+from shoe.lexicon.phrase_nouns import MATERIAL, is_inner, is_of_body, is_scenery, names, senses_of
+from shoe.lexicon.phrase_parts import Attached, Clause, Noun, Sentence
+from shoe.lexicon.phrase_words import base_of, gerund, is_expression, is_known_verb, table, word_of
 
 MOST_ALTERNATIVES = 3
-# What an inner object of these kinds means belongs to the verb: "brushing teeth with", "reading the time on".
-_INNER = frozenset(f"noun.{name}" for name in ("body", "act", "attribute", "cognition", "time", "state", "feeling"))
 
 
 class Candidate(NamedTuple):
@@ -47,8 +45,11 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
     read = [(clause, candidate) for clause in clauses if (candidate := _candidate(clause, given))]
     if not read:
         return [] if sentence.clauses and not clauses else [[c] for c in _without_verb(sentence, given)]
-    order = sorted(range(len(read)), key=lambda i: (_rank(read[i][0], given), i))
+    ranks = [_rank(clause, given) for clause, _ in read]
+    order = sorted(range(len(read)), key=lambda i: (ranks[i], i))
     best = order[0]
+    if _unsure(read[best][0]) or (len(order) > 1 and not given.heads and _rivals(*(read[i][0] for i in order[:2]))):
+        read[best] = (read[best][0], read[best][1]._replace(doubtful=True))
     group = [best]
     for step in (1, -1):
         at = best
@@ -59,10 +60,23 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
     return [[read[i][1] for i in group], *([read[i][1]] for i in order if i not in group)]
 
 
+def _unsure(clause: Clause) -> bool:
+    """Whether a verb is none that the lexicon has, or an object is a word that it has as another one only."""
+    head = word_of(clause.object.head) if clause.object is not None else None
+    no_noun = head is not None and not head.noun and (bool(head.forms) or head.adjective)
+    return no_noun or not is_known_verb(clause.verb[0])
+
+
+def _rivals(first: Clause, second: Clause) -> bool:
+    """Whether two clauses with other objects could each be the one that is meant."""
+    return first.kind == second.kind and not second.linked and first.object is not second.object is not None
+
+
 def _coordinated(read: list[tuple[Clause, Candidate]], a: int, b: int, given: Given) -> bool:
     """Whether two neighbouring clauses are two interactions of the pair."""
     first, second = read[min(a, b)][0], read[max(a, b)][0]
-    if not second.linked or second.linked == "but" or _bare(first) or _bare(second):
+    being = "being" in (first.verb[0], second.verb[0])
+    if not second.linked or second.linked == "but" or _bare(first) or _bare(second) or being:
         return False
     if second.linked == "," and first.object is not second.object:
         return False
@@ -71,9 +85,9 @@ def _coordinated(read: list[tuple[Clause, Candidate]], a: int, b: int, given: Gi
 
 def _share_objects(clauses: list[Clause]) -> None:
     """Give a verb without object the object of the verb that "and" joins to it; "it" the object before it."""
-    for before, clause in pairwise(clauses):
-        if clause.object is not None and clause.object.words[0] in table("anaphor") and before.object is not None:
-            clause.object = before.object
+    for number, clause in enumerate(clauses):
+        if clause.object is not None and clause.object.words[0] in table("anaphor"):
+            clause.object = clauses[number - 1].object if number else None
     for before, clause in reversed(list(pairwise(clauses))):
         if clause.linked and before.object is None and clause.object is not None and not _bare(before):
             before.object, before.direct = clause.object, clause.direct and len(before.verb) == 1
@@ -92,11 +106,11 @@ def _rank(clause: Clause, given: Given) -> float:
     implied = _implied(clause)
     if clause.object is None and not implied and not (clause.passive and clause.subject):
         rank += 10
-    elif clause.object is not None and not clause.direct and not implied and _scenery(clause.object):
+    elif clause.object is not None and not clause.direct and not implied and is_scenery(clause.object):
         rank += 1.7 if base_of(clause.verb[0]) in table("posture") else 0
     if clause.verb[0] == "being":
-        rank += 1.2
-    return rank
+        rank += 4
+    return rank + 0.4 * (base_of(clause.verb[0]) in table("attributive"))
 
 
 def _matches(clause: Clause, given: Given) -> bool:
@@ -110,10 +124,6 @@ def _matches(clause: Clause, given: Given) -> bool:
 def _is_given(noun: Noun, given: Given) -> bool:
     parts = [noun, noun.of, noun.owner, *noun.also]
     return any(not given.heads.isdisjoint((p.head, *bases(p.head, "object"))) for p in parts if p is not None)
-
-
-def _scenery(noun: Noun) -> bool:
-    return noun.head in table("scenery")
 
 
 def _implied(clause: Clause) -> str:
@@ -139,13 +149,13 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
     if given.heads:
         return _with_given(clause, clause.object, given)
     implied = _implied(clause)
-    if implied and not clause.direct and _scenery(clause.object):
-        return Candidate([clause.verb[0]], [implied, *names(clause.object)])
-    if _inner(clause.object) and clause.direct and clause.attached:
-        followed = [a for a in clause.attached if not _scenery(a.noun) and _sense(a.noun.head) != "noun.body"]
-        if followed:
-            return Candidate(_verbs_with(clause, followed[0]), names(followed[0].noun))
-    also = [a.noun for a in clause.attached if _may_be_object(clause, a)]
+    if implied and not clause.direct:
+        named = names(clause.object)
+        on_it = clause.verb[-1] in ("on", "with", "at", "in") and not is_scenery(clause.object)
+        return Candidate([verb], [*named, implied]) if on_it else Candidate([clause.verb[0]], [implied, *named])
+    if clause.direct and (inner := _with_inner(clause, clause.object)):
+        return inner
+    also = [a.noun for a in clause.attached if _may_be_object(a)]
     return Candidate([verb], [name for noun in _all(clause.object, *also) for name in names(noun)])
 
 
@@ -198,7 +208,7 @@ def _with_given(clause: Clause, object_: Noun, given: Given) -> Candidate:
         return Candidate(_verbs_with(clause, attached[0]), [given.object] if given.object else names(attached[0].noun))
     if clause.dangling:
         return Candidate(_verbs_with(clause, Attached(clause.dangling, object_)), [given.object])
-    scenery = not clause.direct and _scenery(object_)
+    scenery = not clause.direct and is_scenery(object_)
     return Candidate([clause.verb[0] if scenery else " ".join(clause.verb)], [given.object])
 
 
@@ -208,45 +218,34 @@ def _verbs_with(clause: Clause, attached: Attached) -> list[str]:
         return [f"{clause.verb[0]} {attached.preposition}"]
     plain = " ".join([*clause.verb, attached.preposition])
     whole = " ".join([*clause.verb, *clause.object.words, attached.preposition])
-    if _inner(clause.object):
-        return [whole, plain]
+    if is_inner(clause.object):
+        own = [] if is_of_body(clause.object) else [" ".join(clause.verb)]
+        return [whole, *([] if attached.preposition == "of" else [plain]), *own]
     return (
         [whole]
-        if attached.preposition != "with" and find([clause.verb[0], attached.preposition], "verb")
+        if attached.preposition != "with" and is_expression((clause.verb[0], attached.preposition), "verb")
         else [plain, whole]
     )
 
 
-def _inner(noun: Noun) -> bool:
-    return noun.of is None and _sense(noun.head) in _INNER
+def _with_inner(clause: Clause, inner: Noun) -> Candidate | None:
+    """Read "brushing his teeth with a brush", "reading the time on a clock", "taking care of a dog"."""
+    if not is_inner(inner):
+        return None
+    brought = [Attached("of", inner.of)] if inner.of is not None else clause.attached
+    followed = [a for a in brought if not is_scenery(a.noun) and (a.noun.of or a.noun.owner or not is_of_body(a.noun))]
+    if not followed:
+        return None
+    also = [] if is_of_body(inner) or inner.of is not None else names(inner)
+    return Candidate(_verbs_with(clause, followed[0]), [*names(followed[0].noun), *also])
 
 
-def _sense(word: str) -> str:
-    """Lexicographer file of a noun's first sense."""
-    base = next(iter(bases(word, "object")), "")
-    return lexicon().lexname(int(lexicon().senses(base, "n")[0])) if base else ""
-
-
-def _may_be_object(clause: Clause, attached: Attached) -> bool:
+def _may_be_object(attached: Attached) -> bool:
     """Whether what a preposition brings in after the object may be what the pair is about: a bat, a glass."""
     preposition, noun = attached
-    if noun.person or noun.none or _scenery(noun) or _sense(noun.head) == "noun.body":
+    if noun.none or is_scenery(noun) or is_of_body(noun) or (noun.person and preposition != "to"):
         return False
-    transfer = base_of(clause.verb[0]) in table("transfer")
-    return preposition in ("with", "using", "into", "onto") or (transfer and preposition in ("in", "on", "to", "from"))
-
-
-def names(noun: Noun) -> list[str]:
-    """Ways to name a thing: "slice of pizza" or "pizza"; "bottle of wine", "bottle" or "wine"; "cow's ear"."""
-    own = " ".join(noun.words)
-    if noun.of is not None:
-        inner = " ".join(noun.of.words)
-        whole = f"{own} of {inner}"
-        return [whole, inner] if noun.head in text.WORD_CLASSES["measures"] else [whole, own, inner]
-    if noun.owner is not None:
-        owner = " ".join(noun.owner.words)
-        return [f"{owner}'s {own}", own, owner]
-    return [own]
+    return preposition.removesuffix(" of") in table("beside") and not MATERIAL.isdisjoint(senses_of(noun.head))
 
 
 def _nominal(clause: Clause) -> Candidate | None:
@@ -285,4 +284,4 @@ def _verb_of_noun(noun: Noun) -> str:
     if head.removesuffix("s").endswith("er"):
         verb = next((stem for stem in stems if len(stem) > 2 and "b" in word_of(stem).forms), "")
         return gerund(verb) if verb else ""
-    return gerund(head) if "b" in word_of(head).forms and _sense(head) == "noun.act" else ""
+    return gerund(head) if "b" in word_of(head).forms and senses_of(head)[:1] == ("noun.act",) else ""

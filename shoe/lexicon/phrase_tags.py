@@ -13,14 +13,14 @@ I   preposition, particle     E   past or participle              R   adverb
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from shoe.lexicon import text
-from shoe.lexicon.expressions import find
-from shoe.lexicon.phrase_words import table, word_of
+from shoe.lexicon.phrase_words import is_expression, table, word_of
 
 NOMINAL = frozenset("DNPJ")
 _WORD = re.compile(r"'(?:s|re|ve|m|ll|d)\b|[^\W_](?:[\w&.'-]*[^\W_])?|,")
+_RECIPROCAL = re.compile(r"\b(?:each other|one another)\b")
 _LABEL = re.compile(r"\w+(?:_\w+)+")
 _CLITIC = re.compile(r"(?<=\w)'(?=(?:s|re|ve|m|ll|d)\b)")
 _MAIN_VERBS = {"have": "V", "has": "V", "had": "V", "having": "G", "do": "V", "does": "V", "did": "V", "doing": "G"}
@@ -28,6 +28,7 @@ _MAIN_VERBS = {"have": "V", "has": "V", "had": "V", "having": "G", "do": "V", "d
 
 def words_of(sentence: str) -> list[str]:
     """Split a sentence in lower case at blanks and underscores; a lone word at its hyphens, too."""
+    sentence = _RECIPROCAL.sub("eachother", sentence)
     spaced = _CLITIC.sub(" '", _LABEL.sub(_unjoined, sentence).replace("/", " or "))
     words = _WORD.findall(spaced)
     return text.tokens(words[0]) if len(words) == 1 and "-" in words[0] else words
@@ -56,16 +57,16 @@ def _fixed() -> dict[str, str]:
     tags: dict[str, str] = {}
     for letter, words in (
         ("R", table("adverb")),
-        ("I", text.PREPOSITIONS | text.PARTICLES | {"apart", "than", "aboard"}),
+        ("I", text.PREPOSITIONS | text.PARTICLES | table("preposition").keys()),
         ("D", text.DETERMINERS | {"another's"}),
-        ("S", text.CONJUNCTIONS),
+        ("S", text.CONJUNCTIONS | table("subordinator").keys()),
         ("W", {"who", "which", "that", "whose"}),
         ("C", {"and", "or", "&"}),
         ("P", table("pronoun")),
         ("H", classes["auxiliaries"]),
         ("B", classes["be"] | {"'re", "'m", "'s"}),
         ("H", {"'ve", "'ll", "'d"}),
-        ("X", text.NEGATIONS),
+        ("X", text.NEGATIONS | table("negation").keys()),
         ("T", {"to"}),
         ("K", {","}),
     ):
@@ -75,7 +76,7 @@ def _fixed() -> dict[str, str]:
     return tags
 
 
-@cache
+@lru_cache(maxsize=20_000)
 def _is_adverb(word: str) -> bool:
     known = word_of(word)
     return len(word) > 3 and word.endswith("ly") and not known.forms and not known.noun
@@ -84,6 +85,8 @@ def _is_adverb(word: str) -> bool:
 def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
     """Settle what a word of a closed class is where it has two uses."""
     word, before = words[i], tags[-1] if tags else ""
+    if tag == "I" and before == "D" and word_of(word).noun:
+        return "N"
     after = _coming(words, i + 1)
     if word == "'s":
         pronoun = i > 0 and (words[i - 1] in table("pronoun") or words[i - 1] in ("who", "there", "that"))
@@ -100,9 +103,9 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
     if word == "that" and before not in ("N", "P", "V", "G"):
         return "D"
     if word == "her":
-        return "D" if after in NOMINAL or after == "G" else "P"
-    if word == "one" and after not in NOMINAL:
-        return "P"
+        return "D" if after in NOMINAL or after in ("G", "E") else "P"
+    if word == "one":
+        return "D" if after in NOMINAL else "P"
     if word == "like" and (before in ("H", "T", "P") or not tags):
         return "V"
     if word == "both" and after in ("G", "V", "E"):
@@ -115,7 +118,7 @@ def _coming(words: list[str], i: int) -> str:
     if i >= len(words):
         return ""
     word = words[i]
-    tag = _fixed().get(word)
+    tag = "D" if word == "her" else _fixed().get(word)
     if tag or _is_adverb(word):
         return tag or "R"
     known = word_of(word)
@@ -137,17 +140,15 @@ def _then_verb(words: list[str], i: int) -> bool:
 
 def _open(words: list[str], i: int, tags: list[str]) -> str:
     """Settle whether a word of an open class is a noun, an adjective or a verb form here."""
-    known = word_of(words[i])
+    word, known = words[i], word_of(words[i])
     before, after = _before(tags), _coming(words, i + 1)
     noun = "P" if known.person else "N"
+    if word in table("resultative") and tags and tags[-1] in ("V", "G", "E") and after in ("D", "P"):
+        return "I"
     if not known.forms:
-        return (
-            "J"
-            if known.adjective
-            and not (known.person and after == "G")
-            and (after in ("N", "P", "J", "G", "E", "C") or before == "N")
-            else noun
-        )
+        adjective = known.adjective and after in ("N", "P", "J", "G", "E", "C")
+        adjective = adjective and not (known.person and after in ("G", "E"))
+        return "J" if adjective or (before == "N" and word in table("resultative")) else noun
     if known.adjective and before in ("D", "J", "O") and after in ("N", "P", "J", "C") and not known.person:
         return "J"
     if "g" in known.forms:
@@ -157,7 +158,7 @@ def _open(words: list[str], i: int, tags: list[str]) -> str:
             return "J" if after in ("N", "P", "J", "G") else noun if known.noun else "E"
         if before in ("V", "G", "I") and tags[-1] == before and after in ("N", "P", "J"):
             return "J"
-        if not tags and after in ("N", "J") and (known.adjective or find(words[:2], "object")):
+        if not tags and after in ("N", "J") and (known.adjective or is_expression(tuple(words[:2]), "object")):
             return "J"
         return "E"
     return _base_or_s(words, i, tags, before, after, noun)
@@ -172,7 +173,7 @@ def _before(tags: list[str]) -> str:
 
 
 def _ing(words: list[str], i: int, before: str, after: str, noun: bool) -> str:
-    compound = after in NOMINAL and bool(find(words[i : i + 2], "object"))
+    compound = after in NOMINAL and (is_expression(tuple(words[i : i + 2]), "object"))
     if before in ("D", "J", "O"):
         if after in ("N", "P", "J"):
             return "J"
@@ -216,14 +217,17 @@ def _first(words: list[str], rather_noun: bool, after: str, noun: str) -> str:
         return noun
     if after == "D":
         return "V"
-    if len(words) > 2 and _coming(words, 2) in NOMINAL and find(words[1:3], "object"):
+    if len(words) > 2 and _coming(words, 2) in NOMINAL and is_expression(tuple(words[1:3]), "object"):
         return "V"
     if following is None or after in ("G", "E", "B", "H", "W", "O"):
-        return "N" if following is not None else ("N" if rather_noun else "V")
+        return noun if following is not None or rather_noun else "V"
     if after == "I":
-        return "V" if find(words[:2], "verb") or not rather_noun or words[0] in table("implied") else noun
+        return (
+            "V" if is_expression(tuple(words[:2]), "verb") or not rather_noun or words[0] in table("implied") else noun
+        )
     third = _coming(words, 2)
-    if third and third not in NOMINAL and find(words[:2], "object"):
+    verb_later = third and (third not in NOMINAL or any("g" in word_of(word).forms for word in words[3:]))
+    if verb_later and rather_noun and is_expression(tuple(words[:2]), "object"):
         return noun
     if "s" in following.forms and third in ("D", "N", "P", "J", "I"):
         return noun
@@ -234,7 +238,7 @@ def _first(words: list[str], rather_noun: bool, after: str, noun: str) -> str:
 
 def _is_command(words: list[str]) -> bool:
     """Whether a word for a person that is a verb too has an object right after it ("cook food", "guide the horse")."""
-    if len(words) < 2 or not word_of(words[0]).forms:
+    if len(words) < 2 or "b" not in word_of(words[0]).forms or words[0] in text.WORD_CLASSES["persons"]:
         return False
     following = word_of(words[1])
     described = following.noun or following.adjective or not following.forms
@@ -257,9 +261,9 @@ def _coordinate(words: list[str], i: int, tags: list[str], after: str, noun: str
 def _after_noun(words: list[str], i: int, tags: list[str], after: str, noun: str, seen_verb: bool) -> str:
     """Settle a word after a noun: its verb ("man rides horse", "kids fly kites") or the head of a compound."""
     known, before = word_of(words[i]), word_of(words[i - 1])
-    if find(words[i - 1 : i + 1], "object") and not before.person:
+    if is_expression(tuple(words[i - 1 : i + 1]), "object") and not before.person:
         return noun
-    if known.adjective and not after:
+    if not after and words[i] in table("resultative"):
         return "J"
     pronoun = words[i - 1] in table("pronoun")
     inside = _clause_has_verb(tags)
@@ -268,6 +272,8 @@ def _after_noun(words: list[str], i: int, tags: list[str], after: str, noun: str
     if inside:
         return "V" if after == "D" and "s" in known.forms and not known.plural else noun
     if "s" in known.forms:
+        if "G" in tags and known.rather_noun and not before.person and after == "N":
+            return noun
         return "V" if before.person or after in ("D", "P", "J", "I", "R", "N", "E", "G", "T") else noun
     if before.person or before.plural:
         return "V" if after or (before.person and not known.person) else noun

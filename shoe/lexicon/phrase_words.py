@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from shoe.lexicon import text
-from shoe.lexicon.expressions import bases, find
+from shoe.lexicon.expressions import Part, bases, find
 from shoe.lexicon.morphology import undoubled, verb_forms
 from shoe.lexicon.store import lexicon
 
@@ -53,9 +53,10 @@ class Word(NamedTuple):
 def word_of(word: str) -> Word:
     """Look a word up in lower case, with hyphens or not."""
     store = lexicon()
-    nouns, verbs = bases(word, "object"), list(_verb_bases(word))
+    nouns = bases(word, "object") or bases(word.rpartition("-")[2], "object")
+    verbs = list(_verb_bases(word))
     adjective = store.adjective_first(word) or word in text.WORD_CLASSES["descriptive"]
-    person = word in text.WORD_CLASSES["persons"]
+    person = word in text.WORD_CLASSES["persons"] or word in table("person")
     if nouns and not person:
         files = [store.lexname(sense) for sense in store.senses(nouns[0], "n").tolist()]
         known = "noun.artifact" not in files or store.tag_count(nouns[0], "n")[0] > 0
@@ -65,12 +66,24 @@ def word_of(word: str) -> Word:
     plural = (word.endswith("s") and bool(nouns) and nouns != (word,)) or word in ("people", "men", "women", "children")
     rather_noun = as_noun > as_verb or (bool(nouns) and not as_verb)
     rather_noun = rather_noun and (bool(bases(word, "verb")) or not verbs)
-    return Word(bool(nouns), person, adjective, _forms(word, verbs), rather_noun, plural)
+    return Word(bool(nouns) or word in table("implied"), person, adjective, _forms(word, verbs), rather_noun, plural)
 
 
+@lru_cache(maxsize=20_000)
+def is_expression(words: tuple[str, ...], part: Part) -> bool:
+    """Whether the lexicon has words together as one expression."""
+    return bool(find(list(words), part))
+
+
+@lru_cache(maxsize=20_000)
 def base_of(word: str) -> str:
     """Return the verb that a word is most likely a form of; the word itself if none is known."""
     return next(iter(_verb_bases(word)), undoubled(word) or word.removesuffix("ing"))
+
+
+def is_known_verb(word: str) -> bool:
+    """Whether a word is a form of a verb that the lexicon or the table has."""
+    return bool(_verb_bases(word))
 
 
 def gerund(base: str) -> str:

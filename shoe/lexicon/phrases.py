@@ -14,9 +14,11 @@ from typing import NamedTuple
 
 from shoe.lexicon import text
 from shoe.lexicon.expressions import find
-from shoe.lexicon.phrase_clauses import Clause, Noun, sentence_of
+from shoe.lexicon.phrase_clauses import sentence_of
 from shoe.lexicon.phrase_notation import Fields, fields_or_sentence
-from shoe.lexicon.phrase_readings import MOST_ALTERNATIVES, Candidate, Given, candidates, given_of, names
+from shoe.lexicon.phrase_nouns import names
+from shoe.lexicon.phrase_parts import Clause, Noun
+from shoe.lexicon.phrase_readings import MOST_ALTERNATIVES, Candidate, Given, candidates, given_of
 from shoe.lexicon.phrase_tags import tags_of, words_of
 from shoe.lexicon.phrase_words import patterns, table
 
@@ -29,7 +31,8 @@ NO_INTERACTION = "no_interaction"
 _SENTENCE_END = re.compile(r"[.!?;]+(?:\s|$)|\n")
 _DENIES_ALL = re.compile(
     r"\b(?:no|not|n't|without|never|non)\b[\s_-]*(?:\w+\s+){0,5}?interact(?:ion|ions|ing|s)?\b"
-    r"|\bnointeraction\b|\b\w+n't (?:\w+ ){0,3}interact(?:ing)?\b|\bdo(?:ing|es)? nothing\b"
+    r"|\b\w+n't (?:\w+ ){0,3}interact(?:ing)?\b|\bnointeraction\b"
+    r"|\bnothing (?:is )?happening\b|(?:\bnot|n't) doing anything\b|\bdo(?:ing|es)? nothing\b"
 )
 
 
@@ -194,6 +197,7 @@ def _of_sentence(part: str, given: Given) -> tuple[list[list[Candidate]], bool]:
     part = part.strip()
     while frame := _FRAME.match(part):
         part = part[frame.end() :]
+    part = _ASIDE.sub("", part).replace("no longer", "not")
     words = words_of(part)
     if _says_nothing(part):
         return _no_interaction(part.replace("_", " "), given), True
@@ -201,11 +205,12 @@ def _of_sentence(part: str, given: Given) -> tuple[list[list[Candidate]], bool]:
         return [], False
     sentence = sentence_of(words, tags_of(words))
     groups = candidates(sentence, given)
-    if find(words, "object"):
+    if len(words) == 2 and find(words, "object"):
         groups = [[candidate._replace(doubtful=True) for candidate in group] for group in groups]
     return groups, not groups and any(clause.negated for clause in sentence.clauses)
 
 
+_ASIDE = re.compile(patterns("aside"))
 _FRAME = re.compile(rf"(?:{patterns('frame')})\s*")
 
 

@@ -71,7 +71,7 @@ def same_object(a: str, b: str) -> bool:
     (*before, head), (*others, other) = _words(a), _words(b)
     extra = len(before) - len(others)
     same = _related(head, other, "object") and extra >= 0 and before[extra:] == others
-    return same and all(describes([word]) for word in before[:extra])
+    return same and all(describes([word]) or not bases(word, "object") for word in before[:extra])
 
 
 def _words(word: str) -> list[str]:

@@ -1,0 +1,52 @@
+"""What the nouns of a phrase name: things, parts of a body, where something happens."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from shoe.lexicon import text
+from shoe.lexicon.expressions import bases
+from shoe.lexicon.phrase_parts import Noun
+from shoe.lexicon.phrase_words import table
+from shoe.lexicon.store import lexicon
+
+# What means none of these belongs to the verb: "reading the time on a clock".
+MATERIAL = frozenset(f"noun.{name}" for name in ("artifact", "food", "animal", "plant", "Tops"))
+
+
+def names(noun: Noun) -> list[str]:
+    """Ways to name a thing: "slice of pizza" or "pizza"; "bottle of wine", "bottle" or "wine"; "cow's ear"."""
+    own = " ".join(noun.words)
+    if noun.of is not None:
+        inner = " ".join(noun.of.words)
+        whole = f"{own} of {inner}"
+        return [whole, inner] if noun.head in text.WORD_CLASSES["measures"] else [whole, own, inner]
+    if noun.owner is not None:
+        owner = " ".join(noun.owner.words)
+        return [f"{owner}'s {own}", own, owner]
+    return [own]
+
+
+def is_scenery(noun: Noun) -> bool:
+    """Whether a noun only says where something happens ("street"), as far as the table lists it."""
+    return not table("scenery").keys().isdisjoint((noun.head, *bases(noun.head, "object")))
+
+
+def is_of_body(noun: Noun) -> bool:
+    """Whether a noun is a part of the body in its first sense."""
+    return any(senses_of(base)[:1] == ("noun.body",) for base in bases(noun.head, "object"))
+
+
+def is_inner(noun: Noun) -> bool:
+    """Whether a direct object is part of what is done rather than a thing that it is done to."""
+    measure = noun.head in text.WORD_CLASSES["measures"]
+    senses = senses_of(noun.head)
+    immaterial = bool(senses) and MATERIAL.isdisjoint(senses) and not is_scenery(noun)
+    return noun.owner is None and not measure and (immaterial or is_of_body(noun))
+
+
+@lru_cache(maxsize=20_000)
+def senses_of(word: str) -> tuple[str, ...]:
+    """Lexicographer files of a noun's senses."""
+    base = next(iter(bases(word, "object")), "")
+    return tuple(lexicon().lexname(sense) for sense in lexicon().senses(base, "n").tolist())
