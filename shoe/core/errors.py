@@ -69,6 +69,11 @@ class MissingExtraError(ShoeError):
         super().__init__(f"{what} needs an optional dependency: pip install 'shoe-eval[{extra}]'")
 
 
+def many(number: int, noun: str) -> str:
+    """A count and what it counts: "1 image", "2,000 images"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def quote(value: object) -> str:
     """Show a value from a file in a message: quoted, printable, at most 80 characters."""
     return printable(repr(value), longest=_LONGEST_QUOTE)

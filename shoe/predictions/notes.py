@@ -95,6 +95,8 @@ class ReadNotes:
     def lines(self) -> list[str]:
         """Say what a reader of the figures has to know, one line each; none if there is nothing."""
         lines = []
+        if len(self.boxes_of) > 1:
+            lines.append(f"boxes were read as {', '.join(f'{name} ({n:,})' for name, n in self.boxes_of.items())}")
         if self.scores_defaulted:
             share = "all" if self.scores_defaulted == self.triplets else f"{self.scores_defaulted:,} of"
             lines.append(f"no score given for {share} {self.triplets:,} triplets: 1 assumed")

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.errors import printable
+from shoe.core.errors import many, printable
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.localisation import PairFigures
@@ -18,7 +18,7 @@ from shoe.diagnosis.sweeps import Sweep
 from shoe.report.diagnosis_json import Models
 from shoe.report.diagnosis_semantics import print_semantics, semantic_table
 from shoe.report.notes import percent
-from shoe.report.text import many, points, say, table, table_of_models, words
+from shoe.report.text import points, say, table, table_of_models, words
 from shoe.scoring.entries import Means
 
 _WIDE = 125

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shoe.core.errors import printable
+from shoe.core.errors import many, printable
 from shoe.evidence.facts import Profile, Resolution, Words, box_check, profile, resolution
 from shoe.evidence.wordings import Wording, wordings
 from shoe.scoring.score import Report
@@ -62,7 +62,7 @@ def coverage_line(facts: Profile, images: int) -> str | None:
     """Say how many images of the ground truth have predictions; None if all have."""
     if facts.covered == images:
         return None
-    line = f"{facts.covered:,} of {images:,} images have predictions"
+    line = f"{facts.covered:,} of {many(images, 'image')} {'has' if facts.covered == 1 else 'have'} predictions"
     if facts.named > facts.covered:
         line += f", {facts.named - facts.covered:,} named without any"
     if facts.named < images:
@@ -85,9 +85,10 @@ def notes(report: Report, evidence: Evidence) -> list[str]:
     facts = evidence.profile
     if facts.unknown_images:
         shown = ", ".join(printable(name) for name in facts.unknown_images[:_NAMES_SHOWN])
-        lines.append(f"images     {len(facts.unknown_images):,} are not in the ground truth and left out: {shown}")
+        lines.append(f"images     {len(facts.unknown_images):,} not in the ground truth and left out: {shown}")
     if facts.repeats:
-        lines.append(f"repeats    {facts.repeats:,} predictions repeat another one exactly")
+        verb = "repeats" if facts.repeats == 1 else "repeat"
+        lines.append(f"repeats    {many(facts.repeats, 'prediction')} {verb} another one exactly")
     if facts.outside_share is not None:
         lines.append(f"boxes      {percent(facts.outside_share)} % of predictions have a box that leaves its image")
     if report.notes:
@@ -156,7 +157,8 @@ def _map_lines(evidence: Evidence) -> list[str]:
             if bounds
         ]
         lines.append(
-            f"unrated    {interval.unrated_pairs:,} pairs of senses that credit or matches depend on; were they rated: "
+            f"unrated    {many(interval.unrated_pairs, 'pair')} of senses that credit or matches depend on; were they "
+            "rated: "
             f"{', '.join(figures)} (docs/protocols.md, 10.7)"
         )
     if spread := evidence.spread:
@@ -168,7 +170,8 @@ def _map_lines(evidence: Evidence) -> list[str]:
 
 
 def _part_line(part: str, words: Words) -> str:
-    line = f"{part:<10} {words.words:,} words, {words.labels:,} are labels of the dataset, as strict figures need them"
+    labels = "1 is a label" if words.labels == 1 else f"{words.labels:,} are labels"
+    line = f"{part:<10} {many(words.words, 'word')}, {labels} of the dataset, as strict figures need them"
     unresolved = [word for word in words.unresolved if word]
     if unresolved:
         shown = ", ".join(f'"{printable(word, longest=30)}"' for word in unresolved[:_WORDS_SHOWN])

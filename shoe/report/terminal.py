@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from shoe.core.errors import printable
+from shoe.core.errors import many, printable
 from shoe.report.notes import Evidence, coverage_line, notes, percent
 from shoe.report.wordings import wordings_table
 from shoe.scoring.score import Report
@@ -28,8 +28,8 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
     """Print a report and what its figures rest on; names from files cannot steer the terminal."""
     truth = report.truth
     title = (
-        f"{truth.classes.name} · {printable(truth.split)} · {len(truth.interactions.images):,} images · "
-        f"{len(truth.interactions):,} triplets · {len(report.predictions):,} predictions"
+        f"{truth.classes.name} · {printable(truth.split)} · {many(len(truth.interactions.images), 'image')} · "
+        f"{many(len(truth.interactions), 'triplet')} · {many(len(report.predictions), 'prediction')}"
     )
     to.print(Text(title, style="bold"), soft_wrap=True)
     evidence = evidence or Evidence.of(report)

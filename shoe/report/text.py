@@ -56,11 +56,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-def many(number: int, noun: str) -> str:
-    """A count and what it counts."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def points(value: float | None, digits: int = 2) -> str:
     """A difference of fractions in points; a dash where there is nothing to measure."""
     return "–" if value is None else f"{100 * value:+z.{digits}f}"

@@ -45,6 +45,7 @@ def test_each_triplet_is_read_under_its_own_convention() -> None:
         "thousand,yxyx; xyxy; unit",
         {"thousand,yxyx": 2, "xyxy": 1, "unit": 1},
     )
+    assert "boxes were read as thousand,yxyx (2), xyxy (1), unit (1)" in notes.lines()
     assert notes.conventions is not None
     assert [str(notes.conventions.at(row)) for row in range(4)] == ["thousand,yxyx", "thousand,yxyx", "xyxy", "unit"]
 
