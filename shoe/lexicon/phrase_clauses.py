@@ -49,7 +49,7 @@ class _Reader:
             self.mode, self.linked = None, "but"
 
     def _link(self) -> None:
-        self.linked = "," if self._tag() == "K" and self.linked != "and" else "and"
+        self.linked = self.linked or "," if self._tag() == "K" else "or" if self.words[self.at] == "or" else "and"
         self.open, self.at = None, self.at + 1
 
     def _noun(self) -> None:
@@ -111,9 +111,11 @@ class _Reader:
             found.append(self.words[self.at])
             self.at += 1
             side = self.at + (self._tag() == "D")
-            if side + 1 < len(self.words) and self.words[side] in table("side") and self.words[side + 1] == "of":
-                if (found[-1], self.words[side]) == ("in", "front"):
-                    found += ["front", "of"]
+            if side + 1 < len(self.words) and self.words[side + 1] == "of":
+                if (found[-1], self.words[side]) == ("in", "front") or self.words[side] in table("relation"):
+                    found += self.words[self.at : side + 2]
+                elif self.words[side] not in table("side"):
+                    continue
                 self.at = side + 2
         return " ".join(found)
 

@@ -12,6 +12,8 @@ from shoe.lexicon.phrase_words import table, word_of
 
 _ARTICLE_CHOICE = re.compile(r"\ba/an\b|\ba\(n\)")
 _SENTENCE = re.compile(r"[a-z']+(?: [a-z']+)+\.?")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_ITEM = re.compile(r"\s+\d{1,2}[.)]\s+")
 _LETTERED = re.compile(r"\b([Pp]erson|[Mm]an|[Ww]oman|[Bb]oy|[Gg]irl|[Hh]uman|[Ss]ubject) [A-H]\b")
 _REFERENCE = re.compile(r"[\[(]\d+[\])]")
 _NUMBER = re.compile(r"(?<=[a-z])(?:[_#.\- ]\d+|(?<=[a-z]{3})\d+)\b")
@@ -41,6 +43,8 @@ class Fields(NamedTuple):
 
 def fields_or_sentence(phrase: str) -> Fields | str:
     """Return the fields of a phrase that has a notation, else its words without marks, in lower case."""
+    if " " not in phrase.strip():
+        phrase = _CAMEL.sub(" ", phrase)
     plain = text.plain(_LETTERED.sub(r"\1", phrase))
     if _SENTENCE.fullmatch(plain):
         return plain
@@ -51,6 +55,7 @@ def fields_or_sentence(phrase: str) -> Fields | str:
     plain = _MARKDOWN.sub("", _NUMBER.sub("", plain))
     while mark := _LIST_MARK.match(plain):
         plain = plain[mark.end() :]
+    plain = _ITEM.sub(", ", plain)
     keyed = _by_key(plain)
     if isinstance(keyed, Fields):
         return keyed
@@ -91,7 +96,9 @@ def _call(plain: str) -> Fields | None:
         return _of_parts(arguments, sure=True)
     things = [part for part in arguments if part and not _is_person(part)] or (arguments if _like_verb(name) else [])
     if len(things) == 1 or len(arguments) == 2:
-        return Fields(name, (things or arguments)[-1]) if " " not in name or len(arguments) == 2 else None
+        return (
+            _of_parts([name, (things or arguments)[-1]], sure=True) if " " not in name or len(arguments) == 2 else None
+        )
     return None
 
 
@@ -102,7 +109,7 @@ def _row(plain: str) -> Fields | None:
         return _of_parts([part.strip(_BRACKETS) for part in _BACK_ARROW.split(inner)][::-1], sure=True)
     for separator in (_ARROW, _COMMA, _JOINT):
         parts = [part.strip(_BRACKETS) for part in separator.split(inner)]
-        if 2 <= len(parts) <= 3:
+        if 2 <= len(parts) <= 3 and not (separator is _JOINT and len(parts) == 2 and "/" in inner):
             marked = separator is _ARROW or plain.lstrip()[:1] in ("<", "(", "[", "{")
             return _of_parts(parts, sure=marked)
     words = inner.split("-")
@@ -118,7 +125,9 @@ def _of_parts(parts: list[str], sure: bool) -> Fields | None:
     verb, noun = parts[-2], parts[-1]
     if not sure and _is_person(noun) and word_of(verb.split()[0] if verb else "").rather_noun:
         return None
-    if len(parts) == 2 and _is_person(verb):
+    if len(parts) == 2 and _like_thing(verb) and _like_verb(noun) and not _like_thing(noun):
+        verb, noun, sure = noun, verb, False
+    elif len(parts) == 2 and _is_person(verb):
         return None
     if len(parts) == 3 and not _is_person(parts[0]) and not sure:
         return None
@@ -128,8 +137,10 @@ def _of_parts(parts: list[str], sure: bool) -> Fields | None:
 
 
 def _is_person(part: str) -> bool:
+    """Whether a field is a word for a person, and not a verb too ("guide"), but for the common ones ("man")."""
     words = text.tokens(part)
-    return bool(words) and word_of(words[-1]).person
+    known = word_of(words[-1]) if words else None
+    return known is not None and known.person and ("b" not in known.forms or words[-1] in text.WORD_CLASSES["persons"])
 
 
 def _short(part: str) -> bool:
@@ -138,9 +149,16 @@ def _short(part: str) -> bool:
 
 def _like_verb(part: str) -> bool:
     words = text.tokens(part)
-    return bool(words) and (words[0] in text.AUXILIARIES or bool(word_of(words[0]).forms)) and not _is_person(part)
+    verb = bool(words) and (words[0] in text.AUXILIARIES or bool(word_of(words[0]).forms)) and not _is_person(part)
+    return verb and text.DETERMINERS.isdisjoint(words)
+
+
+def _like_thing(part: str) -> bool:
+    words = text.tokens(part)
+    return bool(words) and word_of(words[-1]).rather_noun and len(words) == 1
 
 
 def _like_clause(part: str) -> bool:
     words = text.tokens(part)
-    return not words or words[0] in text.AUXILIARIES or ("g" in word_of(words[0]).forms and not find(words, "object"))
+    verb = "b" in word_of(words[0]).forms and not word_of(words[0]).rather_noun and len(words) > 1 if words else True
+    return verb or words[0] in text.AUXILIARIES or ("g" in word_of(words[0]).forms and not find(words, "object"))

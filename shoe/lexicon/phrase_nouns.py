@@ -16,7 +16,7 @@ MATERIAL = frozenset(f"noun.{name}" for name in ("artifact", "food", "animal", "
 
 def names(noun: Noun) -> list[str]:
     """Ways to name a thing: "slice of pizza" or "pizza"; "bottle of wine", "bottle" or "wine"; "cow's ear"."""
-    own = " ".join(noun.words)
+    own = table("implied_by_noun").get(noun.head) or " ".join(noun.words)
     if noun.of is not None:
         inner = " ".join(noun.of.words)
         whole = f"{own} of {inner}"

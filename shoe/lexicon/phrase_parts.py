@@ -56,7 +56,8 @@ class Clause:
         dangling: a preposition after the object that has no noun ("hits the ball with").
         negated: whether it is denied.
         passive: whether its subject undergoes it.
-        linked: whether "and", "or" or a comma joins it to the clause before.
+        linked: "and", "or", "but" or a comma where that joins it to the clause before.
+        use: what its object is used for ("using a knife to cut a cake").
     """
 
     verb: list[str]
@@ -70,6 +71,7 @@ class Clause:
     negated: bool = False
     passive: bool = False
     linked: str = ""
+    use: Clause | None = None
 
 
 class Sentence(NamedTuple):

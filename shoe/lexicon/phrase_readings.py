@@ -41,6 +41,8 @@ def given_of(object_: str | None, known: Sequence[str]) -> Given:
 def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
     """Return the interactions of a sentence, best first; those joined by "and" together in one group."""
     clauses = [clause for clause in sentence.clauses if not clause.negated]
+    for clause, purpose in pairwise(clauses):
+        clause.use = purpose if purpose.kind == "infinitive" and base_of(clause.verb[0]) == "use" else None
     _share_objects(sentence.clauses)
     read = [(clause, candidate) for clause in clauses if (candidate := _candidate(clause, given))]
     if not read:
@@ -78,7 +80,7 @@ def _coordinated(read: list[tuple[Clause, Candidate]], a: int, b: int, given: Gi
     being = "being" in (first.verb[0], second.verb[0])
     if not second.linked or second.linked == "but" or _bare(first) or _bare(second) or being:
         return False
-    if second.linked == "," and first.object is not second.object:
+    if second.linked == "," and (not first.object or not second.object or first.object.head != second.object.head):
         return False
     return not given.heads or _matches(first, given) == _matches(second, given)
 
@@ -89,8 +91,10 @@ def _share_objects(clauses: list[Clause]) -> None:
         if clause.object is not None and clause.object.words[0] in table("anaphor"):
             clause.object = clauses[number - 1].object if number else None
     for before, clause in reversed(list(pairwise(clauses))):
-        if clause.linked and before.object is None and clause.object is not None and not _bare(before):
+        alike = clause.linked == "or" and not clause.direct and len(before.verb) == 1
+        if clause.linked and before.object is None and clause.object is not None and (alike or not _bare(before)):
             before.object, before.direct = clause.object, clause.direct and len(before.verb) == 1
+            before.verb += clause.verb[1:] if alike else []
 
 
 def _bare(clause: Clause) -> bool:
@@ -156,6 +160,8 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
     if clause.direct and (inner := _with_inner(clause, clause.object)):
         return inner
     also = [a.noun for a in clause.attached if _may_be_object(a)]
+    if clause.use is not None and clause.use.object is not None:
+        return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object) + names(clause.use.object))
     return Candidate([verb], [name for noun in _all(clause.object, *also) for name in names(noun)])
 
 
@@ -178,7 +184,7 @@ def _light(clause: Clause, given: Given) -> Candidate | None:
     stem = _light_verb(noun)
     if not stem or (noun is clause.object and not clause.direct):
         return None
-    said = [clause.verb[0], "a", *noun.words]
+    said = [clause.verb[0], *(["a"] if not word_of(noun.head).plural else []), *noun.words]
     attached = Attached("", clause.object) if clause.second is not None and clause.object is not None else None
     attached = (
         attached or (Attached("of", noun.of) if noun.of is not None else None) or next(iter(clause.attached), None)
@@ -194,7 +200,8 @@ def _light(clause: Clause, given: Given) -> Candidate | None:
 
 def _light_verb(noun: Noun) -> str:
     lights = table("light_noun")
-    return lights.get("_".join(noun.words[-2:]), "") or lights.get(noun.head, "")
+    names_ = ("_".join(noun.words[-2:]), noun.head, *bases(noun.head, "object"))
+    return next((lights[name] for name in names_ if name in lights), "")
 
 
 def _with_given(clause: Clause, object_: Noun, given: Given) -> Candidate:

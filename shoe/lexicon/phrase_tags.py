@@ -29,9 +29,9 @@ _MAIN_VERBS = {"have": "V", "has": "V", "had": "V", "having": "G", "do": "V", "d
 def words_of(sentence: str) -> list[str]:
     """Split a sentence in lower case at blanks and underscores; a lone word at its hyphens, too."""
     sentence = _RECIPROCAL.sub("eachother", sentence)
-    spaced = _CLITIC.sub(" '", _LABEL.sub(_unjoined, sentence).replace("/", " or "))
+    spaced = _CLITIC.sub(" '", _LABEL.sub(_unjoined, sentence).replace("/", " or ").replace(";", ","))
     words = _WORD.findall(spaced)
-    return text.tokens(words[0]) if len(words) == 1 and "-" in words[0] else words
+    return text.tokens(words[0].replace(".", " ")) if len(words) == 1 else words
 
 
 def _unjoined(label: re.Match[str]) -> str:
@@ -124,10 +124,10 @@ def _coming(words: list[str], i: int) -> str:
     known = word_of(word)
     if known.person:
         return "P"
-    if known.adjective:
-        return "J"
     if "g" in known.forms:
         return "G"
+    if known.adjective:
+        return "J"
     return "N" if known.noun or not known.forms else "V" if known.forms in ("b", "s", "bs") else "E"
 
 
@@ -231,7 +231,8 @@ def _first(words: list[str], rather_noun: bool, after: str, noun: str) -> str:
         return noun
     if "s" in following.forms and third in ("D", "N", "P", "J", "I"):
         return noun
-    if rather_noun and len(words) == 2 and following.person and "er" in words[1][-3:]:
+    agent = following.person and "er" in words[1][-3:]
+    if rather_noun and len(words) == 2 and (agent or words[1] in table("nominal")):
         return noun
     return "V"
 
@@ -255,6 +256,8 @@ def _coordinate(words: list[str], i: int, tags: list[str], after: str, noun: str
     known = word_of(words[i])
     if known.adjective and tags[start] == "J":
         return "J"
+    if tags[0] == "V" and after == "I" and not known.rather_noun and "b" in known.forms:
+        return "V"
     return "V" if after == "D" and not known.person else noun
 
 
@@ -270,7 +273,9 @@ def _after_noun(words: list[str], i: int, tags: list[str], after: str, noun: str
     if pronoun:
         return "V"
     if inside:
-        return "V" if after == "D" and "s" in known.forms and not known.plural else noun
+        return "V" if after == "D" else noun
+    if after == "D" and seen_verb:
+        return "V"
     if "s" in known.forms:
         if "G" in tags and known.rather_noun and not before.person and after == "N":
             return noun

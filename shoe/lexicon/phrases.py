@@ -25,10 +25,9 @@ from shoe.lexicon.phrase_words import patterns, table
 LONGEST_PHRASE = 500
 """Characters; what is longer is no phrase."""
 
-ALTERNATIVES = " / "
 NO_INTERACTION = "no_interaction"
 
-_SENTENCE_END = re.compile(r"[.!?;]+(?:\s|$)|\n")
+_SENTENCE_END = re.compile(r"[.!?]+(?:\s|$)|\n")
 _DENIES_ALL = re.compile(
     r"\b(?:no|not|n't|without|never|non)\b[\s_-]*(?:\w+\s+){0,5}?interact(?:ion|ions|ing|s)?\b"
     r"|\b\w+n't (?:\w+ ){0,3}interact(?:ing)?\b|\bnointeraction\b"
@@ -133,7 +132,7 @@ def interactions(
     """
     if verb is not None:
         found = _object_only(phrase)
-        return Said((Reading(verb, ALTERNATIVES.join(found)),)) if found else Said(())
+        return Said((Reading(verb, text.ALTERNATIVES.join(found)),)) if found else Said(())
     groups, denied = _groups(phrase, given_of(object, known))
     best = groups[0] if groups else []
     said = [Reading(_joined(candidate.verbs), _joined(candidate.objects)) for candidate in best]
@@ -141,7 +140,7 @@ def interactions(
 
 
 def _joined(words: list[str]) -> str:
-    return ALTERNATIVES.join(list(dict.fromkeys(words))[:MOST_ALTERNATIVES])
+    return text.ALTERNATIVES.join(list(dict.fromkeys(words))[:MOST_ALTERNATIVES])
 
 
 def _pairs(candidate: Candidate, rank: int) -> list[tuple[str, str]]:
@@ -205,7 +204,7 @@ def _of_sentence(part: str, given: Given) -> tuple[list[list[Candidate]], bool]:
         return [], False
     sentence = sentence_of(words, tags_of(words))
     groups = candidates(sentence, given)
-    if len(words) == 2 and find(words, "object"):
+    if len(words) == 2 and not words[0].endswith("ing") and find(words, "object"):
         groups = [[candidate._replace(doubtful=True) for candidate in group] for group in groups]
     return groups, not groups and any(clause.negated for clause in sentence.clauses)
 
