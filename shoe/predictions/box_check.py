@@ -51,6 +51,9 @@ _FACTOR = 1.5
 _FEWEST = 6
 _OF_IMAGE = 4
 _DEVIATIONS = 3
+# Of boxes that mean so much under the other convention, a smaller lead says enough: those of a padded picture read as
+# of the whole one still hit more often than not.
+_CLOSE, _CLOSE_MARGIN = 0.65, 0.1
 # Mean IoUs that differ by less than this, divided by the root of the number of boxes, are a tie; the commoner wins it.
 _TIE = 0.08
 _SCREENED_TIE = 0.02
@@ -100,9 +103,11 @@ class GroupFits:
         """The convention that fits best, if it does so far better than the one applied."""
         applied, best = self.fits[0], self.best
         bar = max(applied.hits, self.chance)
-        margin = _MARGIN + _DEVIATIONS * 0.5 / np.sqrt(self.boxes)
-        enough = self.boxes >= _FEWEST and best.hits >= max(min(bar + margin, 1), bar * _FACTOR)
-        return best if enough and best.mean_iou >= applied.mean_iou + _MARGIN else None
+        unsure = 0.5 / np.sqrt(self.boxes)
+        lead = best.mean_iou - applied.mean_iou
+        hits_more = best.hits >= max(min(bar + _MARGIN + _DEVIATIONS * unsure, 1), bar * _FACTOR)
+        is_close = best.mean_iou >= _CLOSE and lead >= _CLOSE_MARGIN + unsure
+        return best if self.boxes >= _FEWEST and (is_close or (hits_more and lead >= _MARGIN)) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +216,7 @@ class _Group:
         alone = self._read(applied)[:, None]
         fit = _fit(applied, self._overlaps(numbers, numbers.image, alone, applied.order))
         evidence = int(np.minimum(np.bincount(numbers.image), _OF_IMAGE).sum())
-        if fit.hits * _FACTOR > 1:
+        if fit.mean_iou > 1 - _CLOSE_MARGIN:
             return GroupFits(evidence, (fit,), 0.0)
         part = numbers.image % _SCREENED_EVERY == numbers.image[0] % _SCREENED_EVERY
         tried = [applied, *(c for c in self._finalists(numbers.select(part)) if c != applied)]
