@@ -53,7 +53,7 @@ _OF_IMAGE = 4
 _DEVIATIONS = 3
 # Of boxes that mean so much under the other convention, a smaller lead says enough: those of a padded picture read as
 # of the whole one still hit more often than not.
-_CLOSE, _CLOSE_MARGIN = 0.65, 0.1
+_CLOSE, _CLOSE_MARGIN = 0.55, 0.1
 # Mean IoUs that differ by less than this, divided by the root of the number of boxes, are a tie; the commoner wins it.
 _TIE = 0.08
 _SCREENED_TIE = 0.02
