@@ -2,11 +2,13 @@
 
 ``detector`` imitates what a two-stage detector writes: a pool of person and object boxes an image, every pair of them,
 every verb that the object allows, the best ``per_image`` of these. ``vlm`` imitates what a vision-language model
-writes: a few interactions an image in words of its own, mostly without a confidence.
+writes: a few interactions an image in words of its own, mostly without a confidence; ``replies`` writes the same as raw
+replies.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -154,6 +156,52 @@ def vlm(truth: GroundTruth, rng: np.random.Generator) -> list[Record]:
         At most ten records an image, grouped by image; some images have none. A record has ``verb`` and ``object``, or
         ``phrase`` instead of both.
     """
+    return [record for record, _ in _answers(truth, rng)]
+
+
+def replies(truth: GroundTruth, rng: np.random.Generator) -> list[Record]:
+    """Make raw replies with the content of ``vlm``, in the forms of two models by turns, one record an image.
+
+    InternVL's marks text, boxes are in thousandths; Gemini's fence holds JSON, boxes are in thousandths with y first.
+
+    Args:
+        truth: real annotations.
+        rng: as for ``vlm``.
+    """
+    size = dict(zip(truth.interactions.images, _sizes(truth.interactions).tolist(), strict=True))
+    told: dict[str, list[tuple[Record, str, str]]] = {name: [] for name in size}
+    for record, (verb, object_) in _answers(truth, rng):
+        scale = 1000 / np.tile(size[record["image"]], 2)
+        boxes = {key: np.round(record[key] * scale).astype(int).tolist() for key in ("human_box", "object_box")}
+        told[record["image"]].append((record | boxes, verb, object_))
+    write = (_in_marks, _in_a_fence)
+    return [{"image": name, "response": write[i % 2](said)} for i, (name, said) in enumerate(told.items())]
+
+
+def _in_marks(told: list[tuple[Record, str, str]]) -> str:
+    lines = [
+        f"<ref>person</ref><box>[{record['human_box']}]</box> {verb} <ref>{object_}</ref><box>[{record['object_box']}]</box>"
+        for record, verb, object_ in told
+    ]
+    return "\n".join(lines) or "There is no person in this image."
+
+
+def _in_a_fence(told: list[tuple[Record, str, str]]) -> str:
+    items = []
+    for record, verb, object_ in told:
+        person, thing = ([b[1], b[0], b[3], b[2]] for b in (record["human_box"], record["object_box"]))
+        items.append(
+            {
+                "person": {"box_2d": person, "label": "person"},
+                "action": record.get("phrase", verb),
+                "object": {"box_2d": thing, "label": object_},
+            }
+        )
+    return f"```json\n{json.dumps(items)}\n```"
+
+
+def _answers(truth: GroundTruth, rng: np.random.Generator) -> list[tuple[Record, tuple[str, str]]]:
+    """The records of ``vlm``, each with its verb and its object in words."""
     table, classes = truth.interactions, truth.classes
     idle = np.isin(table.verb, [i for i, verb in enumerate(classes.verbs) if verb == NO_INTERACTION])
     told = np.flatnonzero(rng.random(len(table)) < np.where(idle, 0.1, 0.6))
@@ -177,10 +225,11 @@ def vlm(truth: GroundTruth, rng: np.random.Generator) -> list[Record]:
     records = []
     for i in order[place < _MOST_ANSWERS].tolist():
         record: Record = {"image": table.images[image[i]], "human_box": boxes[0][i], "object_box": boxes[1][i]}
-        record |= _wording(classes.verbs[verb[i]], classes.gerunds[verb[i]], classes.objects[object_[i]], rng)
+        said, words = _wording(classes.verbs[verb[i]], classes.gerunds[verb[i]], classes.objects[object_[i]], rng)
+        record |= said
         if confident[image[i]]:
             record["score"] = _choose(_CONFIDENCES, rng)
-        records.append(record)
+        records.append((record, words))
     return records
 
 
@@ -191,16 +240,18 @@ def _misread(classes: HoiClasses, verb: Ints, object_: Ints, rng: np.random.Gene
     return np.where(rng.random(len(verb)) < 0.125, choices[np.arange(len(verb)), pick], verb).astype(np.int32)
 
 
-def _wording(verb: str, gerund: str, object_: str, rng: np.random.Generator) -> Record:
+def _wording(verb: str, gerund: str, object_: str, rng: np.random.Generator) -> tuple[Record, tuple[str, str]]:
     kind = _KINDS[rng.choice(4, p=_VERB_KINDS)]
     spoken = _choose((verb, gerund), rng) if kind == "label" else _choose(paraphrases()["verb", verb][kind], rng)
     kind = _KINDS[rng.choice(4, p=_OBJECT_KINDS)]
     named = object_ if kind == "label" else _choose(paraphrases()["object", object_][kind], rng)
     if rng.random() < 0.5 or spoken == NO_INTERACTION:
-        return {"verb": spoken, "object": named.replace("_", _choose(("_", " "), rng))}
+        named = named.replace("_", _choose(("_", " "), rng))
+        return {"verb": spoken, "object": named}, (spoken, named)
     named, spoken = named.replace("_", " "), (gerund if spoken == verb else spoken).replace("_", " ")
     article = "an" if named[0] in "aeioAEIO" else "a"
-    return {"phrase": _choose(_TEMPLATES, rng).format(verb=spoken, object=named, a=article)}
+    phrase = _choose(_TEMPLATES, rng).format(verb=spoken, object=named, a=article)
+    return {"phrase": phrase}, (spoken, named)
 
 
 @cache
