@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 from time import monotonic, sleep
 
-import orjson
+import msgspec
 
 from shoe.core.errors import InputError, ShoeError
 from shoe.llm.batch_api import BatchApi, Seen, StoppedError
@@ -220,7 +220,9 @@ class BatchPass:
             # Others took the room; while none of them ends, there is none.
             self._queue_full = bool(self._running)
             return True
-        failed = http_error(self._place, self._chat.model, 400, {}, orjson.dumps({"error": {"message": message}}))
+        failed = http_error(
+            self._place, self._chat.model, 400, {}, msgspec.json.encode({"error": {"message": message}})
+        )
         if not isinstance(failed, NoResponseFormatError) or not self._structured:
             reason = self._place.shown(message)
             raise ShoeError(f"{self._place}: batch {batch.id} failed: {reason} (requests_per_batch sets its size)")

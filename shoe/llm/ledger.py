@@ -25,7 +25,6 @@ from zlib import crc32
 
 import msgspec
 import numpy as np
-import orjson
 
 from shoe.core.errors import InputError, quote
 from shoe.llm.batches import Event
@@ -150,12 +149,12 @@ class Ledger:
         for number, line in enumerate(lines.split(b"\n")[:-1]):
             try:
                 self._parse_line(line, read)
-            except (ValueError, TypeError, KeyError, AttributeError, IndexError, msgspec.ValidationError) as error:
+            except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
                 raise self._damaged(number, line, error) from None
         return read
 
     def _parse_line(self, line: bytes, read: _Read) -> None:
-        entry = orjson.loads(line)
+        entry = msgspec.json.decode(line)
         if "answer" in entry:
             keys = bytes.fromhex("".join(entry["keys"]))
             states = self._parse(entry)
@@ -197,15 +196,26 @@ def answers(path: Path, latest: int | None = None) -> Iterator[dict[str, Any]]:
             stream.seek(0 if latest is None else max(os.fstat(stream.fileno()).st_size - latest, 0))
             next(stream, None)  # the header, or a part of a line
             for line in stream:
-                if line.endswith(b"\n") and "answer" in (entry := orjson.loads(line)):
+                if line.endswith(b"\n") and "answer" in (entry := msgspec.json.decode(line)):
                     yield entry
     except FileNotFoundError:
         return
 
 
 def canonical(value: Any) -> bytes:
-    """Write JSON in the one form that is hashed: sorted names, no blanks; paths as their text."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS, default=str)
+    """Write JSON in the one form that is hashed: sorted names, no blanks; paths as their text; 1e+16 with its sign."""
+    return msgspec.json.encode(_signed(value), order="sorted", enc_hook=str)
+
+
+def _signed(value: Any) -> Any:
+    match value:
+        case float() if 1e16 <= abs(value) < float("inf"):
+            return msgspec.Raw(repr(value).encode())
+        case dict():
+            return {name: _signed(one) for name, one in value.items()}
+        case list() | tuple():
+            return [_signed(one) for one in value]
+    return value
 
 
 def header(identity: Mapping[str, Any]) -> bytes:
@@ -242,7 +252,7 @@ def event_line(event: Mapping[str, Any]) -> bytes:
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
+    return msgspec.json.encode(entry) + b"\n"
 
 
 def _hex(request: Request) -> list[str]:
@@ -250,7 +260,7 @@ def _hex(request: Request) -> list[str]:
 
 
 def _packed(read: _Read, check: bytes) -> bytes:
-    body = orjson.dumps({"answers": len(read.states), "events": read.events}) + b"\n" + read.keys + read.states
+    body = msgspec.json.encode({"answers": len(read.states), "events": read.events}) + b"\n" + read.keys + read.states
     return _checksum(check + body) + body
 
 
@@ -260,7 +270,7 @@ def _unpacked(packed: bytes | None, check: bytes) -> _Read | None:
     if packed is None or packed[:_CHECK_BYTES] != _checksum(check + body):
         return None
     about, _, arrays = body.partition(b"\n")
-    facts = orjson.loads(about)
+    facts = msgspec.json.decode(about)
     split = facts["answers"] * KEY_BYTES
     return _Read(bytearray(arrays[:split]), bytearray(arrays[split:]), facts["events"])
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import orjson
+import msgspec
 
 from shoe.llm.budget import ANSWER_TOKENS_PER_QUESTION, LIKELY_TOKENS_PER_CHAR, bound_of
 
@@ -94,7 +94,7 @@ class Chat:
     def body(self, request: Request, structured: bool) -> bytes:
         """JSON of a request; a ``response_format`` among the sampling parameters stands before ours."""
         ours = {"response_format": self.response_format} if structured else {}
-        return orjson.dumps({"model": self.model, **request.payload(), **ours, **self.sampling})
+        return msgspec.json.encode({"model": self.model, **request.payload(), **ours, **self.sampling})
 
     def once(self, request: Request, structured: bool) -> str:
         """32 hex digits for a request: questions, which attempt it is, and form."""
