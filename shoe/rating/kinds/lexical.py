@@ -39,8 +39,7 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
         Raises:
             OptionError: for thresholds that do not rise, or repeats of what is the same each time.
         """
-        local.check_once(self)
-        local.check_rising(self, self.thresholds)
+        local.check(self, self.thresholds)
         return _Measure(WordNetSimilarity(self.measure), self.thresholds)
 
 
