@@ -16,9 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.store import lexicon
-from shoe.llm.budget import Usage, bound_of, usage_of
-from shoe.llm.ledger import answers
+from shoe.lexicon.names import names_of
+from shoe.llm.budget import bound_of
 from shoe.llm.states import pending
 from shoe.rating.config import RaterConfig, RatersFile
 from shoe.rating.job import Outcome
@@ -26,12 +25,10 @@ from shoe.rating.planning import Plan
 from shoe.rating.prompts import Prompts
 from shoe.rating.questions import Question, SenseText
 from shoe.rating.questions import describe as describe_names
-from shoe.rating.session import Raters, RaterSession
+from shoe.rating.session import Raters
 
 SAMPLE = 200
 """Questions per part of speech whose prompts are rendered."""
-_LATEST = 1 << 18
-"""Bytes of a ledger's end by which tokens are measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,23 +147,8 @@ def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
         states = {part: rated.states[:, columns] for part, rated in outcome.parts.items()}
         answered = {part: int(np.count_nonzero(~pending(some))) for part, some in states.items()}
         zeros = {part: int(np.count_nonzero(some == 0)) for part, some in states.items()}
-        found[session.config.name] = Progress(answered, zeros, *_measured_tokens(session, raters))
+        found[session.config.name] = Progress(answered, zeros, *session.tokens_used())
     return found
-
-
-def _measured_tokens(session: RaterSession, raters: Raters) -> tuple[float | None, float | None]:
-    """Input tokens for each character of a prompt, and output tokens for each pair."""
-    told = [(entry, usage) for entry in answers(session.ledger.path, _LATEST) if (usage := usage_of(entry["answer"]))]
-    if not told:
-        return None, None
-    senses = iter(describe_names([name for entry, _ in told for pair in entry["pairs"] for name in pair]))
-    characters = 0
-    for entry, _ in told:
-        group = [Question(b"", entry["part"], next(senses), next(senses)) for _ in entry["pairs"]]
-        characters += raters.prompts.length(group, several=session.config.pairs_per_request > 1)
-    pairs = sum(len(entry["pairs"]) for entry, _ in told)
-    total = Usage(*map(sum, zip(*(usage for _, usage in told), strict=True)))
-    return total.input / characters, total.output / pairs
 
 
 def estimate(
@@ -245,20 +227,16 @@ def _of_rater(
     if not config.prompted:
         return found
     by_part = {part: pairs.each(lambda n: ceil(n / config.pairs_per_request)) for part, pairs in left.items()}
-    requests = _total(by_part.values())
     chars = _total(by_part[part] * _chars(config, sample, prompts) for part, sample in samples.items())
     each = _measured(known.answer_tokens, ANSWER_TOKENS)
     if (bound := bound_of(config.sampling)) is not None:
         most = bound / config.pairs_per_request
         each = Range(min(each.low, most), min(each.likely, most), most)
     tokens_in, tokens_out = chars * _measured(known.tokens_per_char, TOKENS_PER_CHAR), found.pairs * each
-    return found._replace(
-        requests=requests,
-        input_tokens=tokens_in,
-        output_tokens=tokens_out,
-        cost=tokens_in * (config.price.input / 1e6) + tokens_out * (config.price.output / 1e6),
-        hours=_hours(config, requests, tokens_in + tokens_out),
-    )
+    cost = tokens_in * (config.price.input / 1e6) + tokens_out * (config.price.output / 1e6)
+    requests = _total(by_part.values())
+    used = requests, tokens_in, tokens_out, cost
+    return RaterEstimate(*found[:4], *used, _hours(config, requests, tokens_in + tokens_out))
 
 
 def _hours(config: RaterConfig, requests: Range, tokens: Range) -> Range | None:
@@ -283,10 +261,8 @@ def _chars(config: RaterConfig, sample: Sequence[Question], prompts: Prompts) ->
 
 def _sample(plan: Plan, describe: Callable[[Sequence[str]], Sequence[SenseText]], seed: int) -> list[Question]:
     rows = np.random.default_rng(seed).choice(len(plan), min(SAMPLE, len(plan)), replace=False)
-    name = lexicon().name
-    first = describe([name(synset) for synset in plan.first[rows].tolist()])
-    second = describe([name(synset) for synset in plan.second[rows].tolist()])
-    return [Question(b"", plan.part, *senses) for senses in zip(first, second, strict=True)]
+    senses = (describe(names_of(column[rows])) for column in (plan.first, plan.second))
+    return [Question(b"", plan.part, *pair) for pair in zip(*senses, strict=True)]
 
 
 def _about_zeros(raters: RatersFile, questions: Mapping[Part, int], known: Progress) -> Iterator[str]:
@@ -297,10 +273,9 @@ def _about_zeros(raters: RatersFile, questions: Mapping[Part, int], known: Progr
         if answered >= questions.get(part, 0):
             continue
         source = f"as of the {answered:,} that it has answered" if answered >= ENOUGH else WHY_NOT_ZERO[part]
-        yield (
-            f"{first.name} rates {_percent(share.likely)} of the {part} pairs above 0 ({_percent(share.low)} to "
-            f"{_percent(share.high)}; {source}), and only those and a sample of {raters.ensemble.sample:,} go on"
-        )
+        low, likely, high = (f"{100 * of:.0f} %" for of in (share.low, share.likely, share.high))
+        above = f"{first.name} rates {likely} of the {part} pairs above 0 ({low} to {high}; {source})"
+        yield f"{above}, and only those and a sample of {raters.ensemble.sample:,} go on"
 
 
 def _about_requests(raters: RatersFile, known: Mapping[str, Progress]) -> Iterator[str]:
@@ -323,7 +298,3 @@ def _about_requests(raters: RatersFile, known: Mapping[str, Progress]) -> Iterat
 
 def _span(value: Range) -> str:
     return f"{value.likely:g} ({value.low:g} to {value.high:g})"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
