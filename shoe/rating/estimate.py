@@ -234,9 +234,8 @@ def _of_rater(
         each = Range(min(each.low, most), min(each.likely, most), most)
     tokens_in, tokens_out = chars * _measured(known.tokens_per_char, TOKENS_PER_CHAR), found.pairs * each
     cost = tokens_in * (config.price.input / 1e6) + tokens_out * (config.price.output / 1e6)
-    requests = _total(by_part.values())
-    used = requests, tokens_in, tokens_out, cost
-    return RaterEstimate(*found[:4], *used, _hours(config, requests, tokens_in + tokens_out))
+    hours = _hours(config, requests := _total(by_part.values()), tokens_in + tokens_out)
+    return RaterEstimate(*found[:4], requests, tokens_in, tokens_out, cost, hours)
 
 
 def _hours(config: RaterConfig, requests: Range, tokens: Range) -> Range | None:
