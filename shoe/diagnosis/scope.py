@@ -9,6 +9,7 @@ import numpy as np
 
 from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.core.arrays import Floats, Indices, Ints
+from shoe.core.ragged import falling_order
 from shoe.matching.task import Task
 
 
@@ -53,7 +54,7 @@ class Scope:
     @cached_property
     def by_rank(self) -> Indices:
         """(p,) the predictions by descending score; of equals the first comes first."""
-        return np.argsort(-self.score, kind="stable")
+        return falling_order(self.score)
 
     @cached_property
     def rank(self) -> Indices:

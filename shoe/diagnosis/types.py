@@ -78,7 +78,7 @@ def decide(facts: Mapping[str, Mask], flow: Flow) -> NDArray[np.int8]:
         holds = np.ones(size, bool)
         for name in names:
             holds &= facts[name]
-        types[holds] = ErrorType[label.upper()]
+        np.putmask(types, holds, ErrorType[label.upper()])
     return types
 
 
@@ -104,7 +104,7 @@ def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigne
     about one ground truth the best-scored is its true positive, and there is no second choice.
     """
     same = np.flatnonzero(overlaps.pair & (scope.hoi[overlaps.prediction] == scope.truth_hoi[overlaps.truth]))
-    prediction, truth, pair_iou = overlaps.prediction[same], overlaps.truth[same], overlaps.iou[same]
+    prediction, truth, pair_iou = overlaps.prediction[same], overlaps.truth[same], overlaps.iou(same)
     best = first_largest(prediction, pair_iou)
     target = np.full(len(scope.prediction), NO_PART, np.int64)
     target[prediction[best]] = truth[best]
