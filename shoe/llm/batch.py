@@ -172,16 +172,10 @@ class BatchPass:
         return True
 
     def _keep_answers(self, started: Started, batch: Seen, missing: dict[str, str]) -> ShoeError | None:
-        """Keep every answer of a batch that this run asks for.
+        """Keep every answer of a batch that this run asks for; return an error that no further try would help, if any.
 
-        Args:
-            started: the batch.
-            batch: as it stands at the endpoint.
-            missing: its requests, each with a reason; those that have an answer are taken out, the others get a better
-                reason if there is one.
-
-        Returns:
-            An error that no further try would help, if any request met one.
+        Requests that have an answer are taken out of ``missing``; the others get a better reason there, if there is
+        one.
         """
         hopeless: ShoeError | None = None
         lines = (text for file in batch.files for text in self._api.lines(file))

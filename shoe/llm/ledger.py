@@ -86,10 +86,7 @@ class Ledger:
         return self._index.states(keys)
 
     def refresh(self, end: int | None = None) -> None:
-        """Read what was added since; a torn line at the end is passed over.
-
-        Args:
-            end: read no further than this.
+        """Read what was added since, no further than ``end``; a torn line at the end is passed over.
 
         Raises:
             InputError: naming the line that is damaged.
@@ -185,12 +182,7 @@ class Ledger:
 
 
 def answers(path: Path, latest: int | None = None) -> Iterator[dict[str, Any]]:
-    """Go through the lines of a ledger that hold answers, as they were kept.
-
-    Args:
-        path: the file; it need not be there.
-        latest: only those in so many bytes at its end.
-    """
+    """Go through the lines of a ledger that hold answers, or those in so many ``latest`` bytes; it need not exist."""
     try:
         with path.open("rb") as stream:
             stream.seek(0 if latest is None else max(os.fstat(stream.fileno()).st_size - latest, 0))

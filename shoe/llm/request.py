@@ -116,28 +116,22 @@ class Recorder(Protocol):
         Raises:
             InputError: if the ledger cannot be written.
         """
-        ...
 
     def failure(self, request: Request, kind: str, detail: str = "") -> None:
         """Keep one attempt that brought no answer: "429", "timeout", "dropped", ...; it counts in requests and cost."""
-        ...
 
     def may_ask(self, request: Request) -> bool:
         """Reserve one request in the budget; False when the budget has no room for it: ask nothing more then."""
-        ...
 
     def remember(self, event: Mapping[str, Any]) -> None:
         """Keep something that is no answer and must outlive the process, durably: the id of a started batch."""
-        ...
 
     def remembered(self) -> list[Mapping[str, Any]]:
         """Return all events, oldest first, those of earlier runs included."""
-        ...
 
     @property
     def stopping(self) -> bool:
         """Whether the run is to end: finish what is in flight, start nothing."""
-        ...
 
 
 def _characters(value: Any) -> int:

@@ -85,11 +85,8 @@ def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
 
     The pairs are those of any of them; where a rater did not rate a pair of another's, its rating is missing. But for
     the order of the columns, the result is the same in whatever order, and by whatever steps, sources are merged. The
-    ensemble is the one that all maps name, else the mean.
-
-    Args:
-        folder: where to; must be new.
-        names: shipped names or folders of maps, the first one at least, and files of tables.
+    ensemble is the one that all maps name, else the mean. The folder must be new; ``names`` are shipped names or
+    folders of maps, the first one at least, and files of tables.
 
     Raises:
         InputError: if one is broken, a rater's name occurs twice, or the maps are of different datasets.

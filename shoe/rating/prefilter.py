@@ -47,10 +47,7 @@ class Disagreement:
 
 
 def goes_on(first: Sequence[States]) -> tuple[Mask, Mask]:
-    """Say which pairs the other raters are shown.
-
-    Args:
-        first: (n,) states by the first rater, for each repeat.
+    """Say which of n pairs the other raters are shown, by the first one's states for each repeat.
 
     Returns:
         (n,) whether a pair goes on: rated above 0 in some repeat, or refused or unparsable, which are no zeros; and

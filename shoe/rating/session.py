@@ -162,12 +162,7 @@ class Raters:
     """
 
     def __init__(self, file: RatersFile, prompts: Prompts, folder: Path) -> None:
-        """Make all raters ready.
-
-        Args:
-            file: as read from raters.toml.
-            prompts: what they are asked.
-            folder: of the ledgers; made when the first answer comes.
+        """Make all raters ready; the folder of their ledgers is made when the first answer comes.
 
         Raises:
             ShoeError: for settings that a kind cannot work with.

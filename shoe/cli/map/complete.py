@@ -62,7 +62,7 @@ def complete(
     from shoe.rating.prompts import Prompts
     from shoe.rating.raters_toml import read_raters
     from shoe.rating.session import Raters
-    from shoe.report.map_complete import Sizes, closing_lines, completion_json, round_line, rounds_table
+    from shoe.report.map_build import Sizes, closing_lines, completion_json, round_line, rounds_table
     from shoe.report.terminal import console
     from shoe.report.text import say
     from shoe.similarity import SimilarityMap

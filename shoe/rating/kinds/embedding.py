@@ -60,19 +60,16 @@ class _Cosines:
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         """Encode each sense once, however many pairs it is in, and multiply."""
         encoder = Encoder(self._config)
-        row: dict[SenseText, int] = {}
-        vectors = np.zeros((0, 0))
+        vector: dict[SenseText, Floats] = {}
         for group in groups:
             if recorder.stopping or not recorder.may_ask(group):
                 return
             pairs = [(question.first, question.second) for question in group.questions]
-            new = list(dict.fromkeys(sense for pair in pairs for sense in pair if sense not in row))
+            new = list(dict.fromkeys(sense for pair in pairs for sense in pair if sense not in vector))
             if new:
-                row.update(zip(new, range(len(row), len(row) + len(new)), strict=True))
-                encoded = encoder.encode([text_of(sense) for sense in new])
-                vectors = np.concatenate([vectors, encoded]) if len(vectors) else encoded
-            first, second = np.array([[row[sense] for sense in pair] for pair in pairs]).T
-            cosines = np.einsum("ij,ij->i", vectors[first], vectors[second]).round(_DIGITS) + 0.0  # no -0
+                vector.update(zip(new, encoder.encode([text_of(sense) for sense in new]), strict=True))
+            first, second = (np.array([vector[sense] for sense in side]) for side in zip(*pairs, strict=True))
+            cosines = np.einsum("ij,ij->i", first, second).round(_DIGITS) + 0.0  # no -0
             recorder.answer(group, {"cosines": dict(zip(group.ids, cosines.tolist(), strict=True))})
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
@@ -102,14 +99,12 @@ class Encoder(local.Model):
             (n, d) vectors of length 1.
         """
         tokens = self.tokenizer(list(texts), truncation=True)["input_ids"]
-        vectors: Floats | None = None
+        vectors: dict[int, Floats] = {}
         for length, batch in local.batches(enumerate(tokens), self._size):
             arrays = local.padded([t for _, t in batch], self._size, length, self.tokenizer.pad_token_id, "right")
             encoded = self._encode(arrays["input_ids"], arrays["attention_mask"])
-            if vectors is None:
-                vectors = np.zeros((len(texts), encoded.shape[1]))
-            vectors[[number for number, _ in batch]] = encoded[: len(batch)]
-        return np.zeros((0, 0)) if vectors is None else vectors
+            vectors.update(zip((number for number, _ in batch), encoded, strict=False))
+        return np.array([vectors[number] for number in range(len(texts))])
 
     def _encode(self, ids: local.Tokens, mask: local.Tokens) -> Floats:
         torch = self.torch

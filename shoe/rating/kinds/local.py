@@ -126,10 +126,6 @@ def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[
     With :func:`padded`, the shape that the arithmetic sees follows from a sequence's own length alone: its figures do
     not depend on the sequences beside it.
 
-    Args:
-        items: what a sequence is for, and its tokens.
-        size: of a batch.
-
     Yields:
         The padded length, and the items with their tokens.
     """

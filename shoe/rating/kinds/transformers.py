@@ -138,11 +138,7 @@ class Reader(local.Model):
         return tokens
 
     def read(self, prompts: Sequence[Sequence[int]], length: int) -> tuple[Floats, Floats]:
-        """Read what the model would say next.
-
-        Args:
-            prompts: n prompts' tokens, n at most ``batch_size``.
-            length: what they are padded to.
+        """Read what the model would say after n prompts, at most ``batch_size``, each padded to a length.
 
         Returns:
             (n, 5) the shares of the ratings 0 to 4 among each other, and (n,) the probability of all five together.
