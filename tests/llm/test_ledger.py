@@ -399,10 +399,11 @@ with writing(ledger.path, ledger.identity, lambda: False, print) as writer:
 """
 
 
-def test_what_was_appended_outlives_a_kill_at_any_moment(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.slow)])
+def test_what_was_appended_outlives_a_kill_at_any_moment(tmp_path: Path, kills: int) -> None:
     draw = np.random.default_rng(5)
     done = 0
-    for _ in range(6):
+    for _ in range(kills):
         with child(APPEND, str(tmp_path), str(done)) as process:
             assert process.stdout is not None
             first = process.stdout.readline()
@@ -414,4 +415,4 @@ def test_what_was_appended_outlives_a_kill_at_any_moment(tmp_path: Path) -> None
         found = read(tmp_path, kept[-1] + 2)
         assert found[: kept[-1] + 1] == [number % 5 for number in range(kept[-1] + 1)]
         done = kept[-1] + 1
-    assert done > 6
+    assert done > kills
