@@ -157,12 +157,6 @@ def line(chat: Chat, request: Request, structured: bool) -> tuple[str, bytes]:
     return name, _START + name.encode() + _BETWEEN + chat.body(request, structured) + _END
 
 
-def prepared(digest: str, requests: Mapping[str, Request]) -> Mapping[str, Any]:
-    """What is remembered before a batch of requests, given by custom id, is sent."""
-    listed = [[custom_id, request.attempt, request.key.hex()] for custom_id, request in requests.items()]
-    return {"event": "prepared", "digest": digest, "requests": listed}
-
-
 def past(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Started], set[str]]:
     """Find the batches of earlier runs: by digest those of which no end is remembered, and ids of those that ended."""
     running: dict[str, Started] = {}
@@ -170,7 +164,8 @@ def past(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Started], set[s
     for event in events:
         match event:
             case {"event": "prepared", "digest": digest, "requests": requests}:
-                running[digest] = Started(digest, {name: _names(keys, attempt) for name, attempt, keys in requests})
+                asked = ((name, Request(bytes.fromhex(keys), {}, attempt=attempt)) for name, attempt, keys in requests)
+                running[digest] = Started(digest, {name: names_of(request) for name, request in asked})
             case {"event": "uploaded", "digest": digest, "file": file} if digest in running:
                 running[digest].file = file
             case {"event": "started", "digest": digest, "batch": batch} if digest in running:
@@ -213,11 +208,6 @@ def result_of(place: Endpoint, model: str, text: bytes) -> tuple[str, Result]:
         return name, answer(place, model, response.status_code, {}, written if is_shallow(body) else text)
     except (Transient, NoResponseFormatError, ShoeError) as failed:
         return name, failed
-
-
-def _names(keys: str, attempt: int) -> list[Name]:
-    joined = bytes.fromhex(keys)
-    return [(joined[start : start + KEY_BYTES], attempt) for start in range(0, len(joined), KEY_BYTES)]
 
 
 def _together(parts: list[Request]) -> Request | None:

@@ -54,32 +54,27 @@ class _Read:
     events: list[Any] = field(default_factory=list)
 
 
+@dataclass(eq=False)
 class Ledger:
     """One model's ledger, as read so far; to be used by one thread at a time.
 
     Attributes:
         path: the file; it need not be there.
-        identity: of the model and of how it is asked.
+        identity: JSON of everything that all its answers depend on, ``model`` among it.
+        parse: reads answers.
+        parser: stands for ``parse`` and its settings: another one reads old answers anew.
         events: all that was remembered, oldest first.
     """
 
-    def __init__(self, path: Path, identity: Mapping[str, Any], parse: Parse, parser: bytes = b"") -> None:
-        """Take a ledger.
-
-        Args:
-            path: the file.
-            identity: JSON of everything that all its answers depend on, ``model`` among it.
-            parse: reads answers.
-            parser: stands for ``parse`` and its settings: another one reads old answers anew.
-        """
-        self.path = path
-        self.identity = identity
-        self.events: list[Any] = []
-        self._parse = parse
-        self._parser = parser
-        self._index = Index()
-        self._offset = self._block_start = 0
-        self._block = _Read()
+    path: Path
+    identity: Mapping[str, Any]
+    parse: Parse
+    parser: bytes = b""
+    events: list[Any] = field(default_factory=list, init=False)
+    _index: Index = field(default_factory=Index, init=False)
+    _offset: int = field(default=0, init=False)
+    _block_start: int = field(default=0, init=False)
+    _block: _Read = field(default_factory=_Read, init=False)
 
     def states(self, keys: Keys) -> States:
         """Look questions up in what was read so far; see :meth:`Index.states`."""
@@ -125,7 +120,7 @@ class Ledger:
         stream.seek(self._block_start)
         content = stream.read(end - self._block_start)
         name = f"{self.path.name}/{self._block_start}"
-        check = self._parser + crc32(content).to_bytes(4) + (end - self._block_start).to_bytes(8)
+        check = self.parser + crc32(content).to_bytes(4) + (end - self._block_start).to_bytes(8)
         known = _unpacked(kept.get(name), check) if self._offset == self._block_start else None
         self._take(known or self._parsed(content[self._offset - self._block_start :]))
         if known is None:
@@ -154,7 +149,7 @@ class Ledger:
         entry = msgspec.json.decode(line)
         if "answer" in entry:
             keys = bytes.fromhex("".join(entry["keys"]))
-            states = self._parse(entry)
+            states = self.parse(entry)
             if not len(states) == len(entry["keys"]) == len(keys) / KEY_BYTES:
                 raise ValueError("an answer to other questions than were asked")
             if not _ENTRY_STATES.issuperset(states):

@@ -75,8 +75,7 @@ def build(
     from shoe.rating.prompts import Prompts
     from shoe.rating.raters_toml import read_raters
     from shoe.rating.session import Raters
-    from shoe.report.estimate import estimate_json, estimate_table
-    from shoe.report.map_build import left, outcome_json, print_outcome
+    from shoe.report.map_build import estimate_json, estimate_table, left, outcome_json, print_outcome
     from shoe.report.terminal import console
 
     gc.enable()  # this command runs for days
@@ -158,7 +157,7 @@ def _confirm(expected: Estimate, charged: list[str], max_cost: float | None) -> 
     from rich.console import Console
 
     from shoe.core.errors import OptionError
-    from shoe.report.estimate import estimate_table
+    from shoe.report.map_build import estimate_table
 
     if not (charged or expected.cost.high):
         return
