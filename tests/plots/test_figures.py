@@ -19,8 +19,7 @@ from shoe.diagnosis.interactions import NegativeAp
 from shoe.diagnosis.oracles import ERRORS, GROUPS
 from shoe.plots import figures
 from shoe.plots.bars import error_bars, pair_bars
-from shoe.plots.confusions import Cell, confusion_map
-from shoe.plots.figures import draw_figures, sweep_curves
+from shoe.plots.figures import Cell, confusion_map, draw_figures, sweep_curves
 from shoe.plots.style import file_name, in_font, label, save, width_of
 from shoe.scoring.entries import Means
 from tests.plots.drawn import assert_readable
@@ -42,8 +41,8 @@ def test_error_bars_can_be_read(number: int, worst: float) -> None:
 @numbers
 def test_pair_figures_can_be_read(number: int) -> None:
     first, *others = some(number).items()
-    of_pairs = altered(first[1].of_pairs, negative_ap=NegativeAp(0.977, 0.88, 9, 9))
-    texts = assert_readable(lambda: pair_bars({first[0]: altered(first[1], of_pairs=of_pairs), **dict(others)}))
+    scored = altered(first[1], negative_ap=NegativeAp(0.977, 0.88, 9, 9))
+    texts = assert_readable(lambda: pair_bars({first[0]: scored, **dict(others)}))
     assert "97.7" in texts
     assert not any("interaction" in text for text in texts)
     assert texts.count("–") == number - 1
@@ -141,7 +140,7 @@ def test_the_same_figure_is_the_same_bytes_in_any_process(tmp_path: Path) -> Non
 def test_all_figures_are_the_same_bytes_in_any_process(tmp_path: Path) -> None:
     code = (
         "import sys, matplotlib; matplotlib.rcParams['font.size'] = 30; from pathlib import Path;"
-        "from tests.plots.models import diagnosed; from shoe.plots.figures import draw_figures;"
+        "from tests.plots.models import diagnosed; from shoe.plots.figures import Cell, confusion_map, draw_figures;"
         "draw_figures({'a': diagnosed('free text')}, Path(sys.argv[1]))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "1", "SOURCE_DATE_EPOCH": "1"}
