@@ -11,8 +11,7 @@ from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.ragged import first_largest, first_of_each, index_in_group, runs
 from shoe.core.seeded import random_numbers
 from shoe.diagnosis.oracles import Fixes, FixTargets, State
-from shoe.diagnosis.overlaps import Overlaps
-from shoe.diagnosis.scope import Scope
+from shoe.diagnosis.scope import Overlaps, Scope
 from shoe.diagnosis.types import NO_PART, ErrorType
 from shoe.matching.assign import assign
 

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Mask
 from shoe.core.ragged import first_largest
-from shoe.diagnosis.overlaps import Overlaps
-from shoe.diagnosis.scope import Scope
+from shoe.diagnosis.scope import Overlaps, Scope
 
 NO_PART = -1
 """Stands for a type, a status or a row where there is none: what the diagnosis does not look at."""
