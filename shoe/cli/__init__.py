@@ -39,6 +39,11 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
+    except RuntimeError as error:
+        # Python 3.11 wraps what interrupts the making of a class.
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        sys.exit(130)
     except OSError as error:
         # The reader of a pipe that has gone away is no news; a full disk is. Nothing more can be written either way.
         if not isinstance(error, BrokenPipeError):

@@ -49,6 +49,17 @@ def stable_order(numbers: NDArray[np.integer]) -> Indices:
     return np.argsort(numbers.astype(np.uint16) if numbers.max(initial=0) < 1 << 16 else numbers, kind="stable")
 
 
+def falling_order(numbers: Floats) -> Indices:
+    """Stable argsort, the highest first, of finite numbers: by radix, in half the time that comparing them takes."""
+    bits = (0.0 - numbers).view(np.int64)
+    # As whole numbers the bits of a negative one stand the wrong way round, and below those of a positive one.
+    bits ^= (bits >> 63) | np.iinfo(np.int64).min
+    order = np.argsort(bits.astype(np.uint16), kind="stable")
+    for shift in (16, 32, 48):
+        order = order[np.argsort((bits >> shift).astype(np.uint16)[order], kind="stable")]
+    return order
+
+
 def distinct(values: Indices) -> Indices:
     """Distinct values, ascending; ``np.unique`` first imports what takes as long as scoring a small file."""
     ascending = np.sort(values)
@@ -77,15 +88,17 @@ def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, revers
 
 def runs(sorted_groups: NDArray[np.integer]) -> tuple[Indices, Indices]:
     """First element and length of each run of equal values."""
-    start = np.flatnonzero(first_of_each(sorted_groups))
-    return start, np.diff(start, append=len(sorted_groups))
+    edge = np.ones(len(sorted_groups) + 1, bool)
+    edge[1:-1] = sorted_groups[1:] != sorted_groups[:-1]
+    edges = np.flatnonzero(edge)
+    return edges[:-1], np.diff(edges)
 
 
 def first_largest(sorted_groups: NDArray[np.integer], *values: NDArray[np.floating]) -> Indices:
     """Index of the largest of each run of equal groups: by the first values, then by the next; the first of equals."""
-    left = np.arange(len(sorted_groups))
-    for value in values:
-        start, size = runs(sorted_groups[left])
-        if len(start):
-            left = left[value[left] == np.repeat(np.maximum.reduceat(value[left], start), size)]
-    return left[first_of_each(sorted_groups[left])]
+    if not values or len(sorted_groups) == 0:
+        return np.flatnonzero(first_of_each(sorted_groups))
+    value, *others = values
+    start, size = runs(sorted_groups)
+    largest = np.flatnonzero(value == np.repeat(np.maximum.reduceat(value, start), size))
+    return largest[first_largest(sorted_groups[largest], *(other[largest] for other in others))]

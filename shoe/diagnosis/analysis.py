@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Indices, Mask
 from shoe.diagnosis.fix_targets import FIXABLE, shared_map, targets_by_map, targets_of_each
 from shoe.diagnosis.oracles import ERRORS, GROUPS, MISSED_GT, NAMES, TYPES, Errors, State, before_fixes
-from shoe.diagnosis.overlaps import Overlaps, overlaps
-from shoe.diagnosis.scope import Scope
+from shoe.diagnosis.scope import Overlaps, Scope, overlaps
 from shoe.diagnosis.types import FLOW, NO_PART, Assigned, ErrorType, TruthStatus, assign_types
 from shoe.diagnosis.variants import Variant
 from shoe.matching.task import Task

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats
@@ -13,11 +13,19 @@ from shoe.core.errors import OptionError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.examples import ErrorExample, examples
-from shoe.diagnosis.interactions import InteractionMap, NegativeAp, interaction_map, negative_ap
+from shoe.diagnosis.interactions import (
+    NEEDS,
+    PAIRS_NEED,
+    InteractionMap,
+    NegativeAp,
+    interaction_map,
+    negative_ap,
+    why_absent,
+)
 from shoe.diagnosis.localisation import Localised, PairFigures, PairRules, localise, pair_figures, part_of
 from shoe.diagnosis.scope import Scope
 from shoe.diagnosis.semantics import SemanticDiagnosis
-from shoe.diagnosis.sweeps import Sweep, nms_sweep, score_sweep
+from shoe.diagnosis.sweeps import Sweep, sweeps
 from shoe.diagnosis.variants import VARIANTS
 from shoe.matching.task import Task
 from shoe.predictions.box_check import examine_boxes
@@ -33,15 +41,6 @@ CHOICES = ("seeded", "best")
 NO_INTERACTION_CHOICES = ("exclude", "keep")
 _SEEDS = 1 << 32
 
-_ONE_SCORE = "a triplet's score is that of its detection and its interaction together; this figure needs"
-_NEEDS = {
-    "negative_ap": f"{_ONE_SCORE} action_score in each triplet, or a file of pairs with hoi_score_inter or verb_scores",
-    "interaction_map": f"{_ONE_SCORE} action_score in each triplet, or a file of pairs with verb_scores",
-}
-_PAIRS_NEED = {
-    "negative_ap": "the pairs have neither hoi_score_inter nor verb_scores",
-    "interaction_map": "pairs alone do not say which triplets a model gives, and in which order",
-}
 _CUT = (
     "pairs are those of the triplets: pairs that lost all their triplets to a limit per image count neither against "
     "precision nor as known to do nothing"
@@ -52,9 +51,44 @@ _BEST_OF_TRIPLETS = (
 )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PairDiagnosis:
+class _OfPairs:
     """What predicted pairs say, before interactions are classified (IJCV paper 4); each part computed when asked for.
+
+    Attributes:
+        localised: the pairs over the ground truth.
+    """
+
+    localised: Localised
+
+    @cached_property
+    def pairs(self) -> PairFigures:
+        """Pair localisation: which pairs are found, whatever their interaction (IJCV paper 4.1)."""
+        return pair_figures(self.localised)
+
+    @cached_property
+    def pairs_rare(self) -> PairFigures:
+        """The same for the pairs of rare classes; all predictions stay."""
+        return pair_figures(part_of(self.localised, self.localised.scope.task.truth.classes.rare))
+
+    @cached_property
+    def pairs_non_rare(self) -> PairFigures:
+        """The same for the pairs of the other classes."""
+        return pair_figures(part_of(self.localised, ~self.localised.scope.task.truth.classes.rare))
+
+    @cached_property
+    def negative_ap(self) -> NegativeAp | None:
+        """How well pairs that do nothing are known (IJCV paper 4.2.1); None without scores of interaction."""
+        return None if self.localised.pairs.interaction is None else negative_ap(self.localised)
+
+    @cached_property
+    def sweeps(self) -> tuple[Sweep, ...]:
+        """Curves: what is left of the figures when pairs are thinned out, by overlap or by score (IJCV paper 5.3)."""
+        return sweeps(self.localised, self if isinstance(self, ErrorAnalysis) else None)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairDiagnosis(_OfPairs):
+    """What a file of pairs alone says: no triplets, no verbs.
 
     Attributes:
         localised: the pairs over the ground truth.
@@ -63,6 +97,9 @@ class PairDiagnosis:
 
     localised: Localised
     facts: dict[str, str]
+    interaction_map: ClassVar[None] = None
+    semantic: ClassVar[None] = None
+    notes: ClassVar[tuple[str, ...]] = ()
 
     @property
     def table(self) -> Interactions:
@@ -81,55 +118,14 @@ class PairDiagnosis:
         options = changed(DIAG, [f"strict.no-interaction={self.localised.no_interaction}"])
         return sign(truth.facts() | self.facts | {"diagnosis": "pairs"}, options, protocols=truth.benchmark.protocols)
 
-    @cached_property
-    def pairs(self) -> PairFigures:
-        """Pair localisation: which pairs are found, whatever their interaction."""
-        return pair_figures(self.localised)
-
-    @cached_property
-    def pairs_rare(self) -> PairFigures:
-        """The same for the pairs of rare classes; all predictions stay."""
-        return pair_figures(part_of(self.localised, self.scope.task.truth.classes.rare))
-
-    @cached_property
-    def pairs_non_rare(self) -> PairFigures:
-        """The same for the pairs of the other classes."""
-        return pair_figures(part_of(self.localised, ~self.scope.task.truth.classes.rare))
-
-    @cached_property
-    def negative_ap(self) -> NegativeAp | None:
-        """How well pairs that do nothing are known; None without scores of interaction."""
-        return None if self.localised.pairs.interaction is None else negative_ap(self.localised)
-
-    @property
-    def interaction_map(self) -> InteractionMap | None:
-        """None: pairs alone make no triplets."""
-        return None
-
-    @property
-    def semantic(self) -> SemanticDiagnosis | None:
-        """None: pairs alone have no verbs."""
-        return None
-
     @property
     def absent(self) -> dict[str, str]:
         """For each part that cannot be measured, why."""
-        no_errors = {"errors": "the file holds pairs, not triplets"}
-        return no_errors | _absent(self.negative_ap, self.interaction_map, _PAIRS_NEED)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the figures has to know, one line each."""
-        return ()
-
-    @cached_property
-    def sweeps(self) -> tuple[Sweep, ...]:
-        """Curves: what is left of the figures when pairs are thinned out, by overlap or by score."""
-        return _sweeps(self.localised, None)
+        return {"errors": "the file holds pairs, not triplets"} | why_absent(self.negative_ap, None, PAIRS_NEED)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Diagnosis(ErrorAnalysis):
+class Diagnosis(ErrorAnalysis, _OfPairs):
     """All that a diagnosis of triplets says; each part is computed when it is first asked for.
 
     The error analysis (``types``, ``counts``, ``means``, ``deltas``, ``progression``, ...) is ``ErrorAnalysis``.
@@ -156,36 +152,10 @@ class Diagnosis(ErrorAnalysis):
         return self.task.predictions
 
     @cached_property
-    def predicted_pairs(self) -> Pairs:
-        """The model's pairs."""
-        return self.pair_file or pairs_of(self.table, self.action_scores)
-
-    @cached_property
-    def of_pairs(self) -> PairDiagnosis:
-        """What the pairs say."""
-        no_interaction = self.variant.strict.no_interaction
-        localised = localise(self.predicted_pairs, self.task.truth, self.rules, no_interaction, self.task)
-        return PairDiagnosis(localised=localised, facts=self.facts)
-
-    @property
-    def pairs(self) -> PairFigures:
-        """Pair localisation: which pairs are found, whatever their interaction (IJCV paper 4.1)."""
-        return self.of_pairs.pairs
-
-    @property
-    def pairs_rare(self) -> PairFigures:
-        """The same for the pairs of rare classes; all predictions stay."""
-        return self.of_pairs.pairs_rare
-
-    @property
-    def pairs_non_rare(self) -> PairFigures:
-        """The same for the pairs of the other classes."""
-        return self.of_pairs.pairs_non_rare
-
-    @property
-    def negative_ap(self) -> NegativeAp | None:
-        """How well pairs that do nothing are known (IJCV paper 4.2.1); None without scores of interaction."""
-        return self.of_pairs.negative_ap
+    def localised(self) -> Localised:  # type: ignore[override]  # computed when it is first asked for
+        """The model's pairs over the ground truth."""
+        pairs = self.pair_file or pairs_of(self.table, self.action_scores)
+        return localise(pairs, self.task.truth, self.rules, self.variant.strict.no_interaction, self.task)
 
     @cached_property
     def interaction_map(self) -> InteractionMap | None:
@@ -198,8 +168,8 @@ class Diagnosis(ErrorAnalysis):
     @property
     def absent(self) -> dict[str, str]:
         """For each part that cannot be measured, why."""
-        needs = _NEEDS if self.pair_file is None else _NEEDS | {"negative_ap": _PAIRS_NEED["negative_ap"]}
-        return _absent(self.negative_ap, self.interaction_map, needs)
+        needs = NEEDS if self.pair_file is None else NEEDS | {"negative_ap": PAIRS_NEED["negative_ap"]}
+        return why_absent(self.negative_ap, self.interaction_map, needs)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -216,18 +186,8 @@ class Diagnosis(ErrorAnalysis):
         """Semantic relations of wrong words, deltas of SHOE-mAP and the vocabulary gap; None without a similarity."""
         return None if self.similarity is None else SemanticDiagnosis(self, self.similarity, self.options)
 
-    @cached_property
-    def sweeps(self) -> tuple[Sweep, ...]:
-        """Curves: what is left of the figures when pairs are thinned out, by overlap or by score (IJCV paper 5.3)."""
-        return _sweeps(self.of_pairs.localised, self)
-
     def examples(self, error: str, most: int = 6) -> list[ErrorExample]:
-        """Cases of an error type: the best-scored ones, of as many images and kinds as there are.
-
-        Args:
-            error: name of one of the seven types, as "human_box".
-            most: how many.
-        """
+        """Cases of an error type, as "human_box": the best-scored ones, of as many images and kinds as there are."""
         return examples(self, error, most)
 
 
@@ -298,18 +258,15 @@ def diagnose(
         raise OptionError(f"seed: found {seed}, expected 0 to {_SEEDS - 1}")
     task = Task(predictions, truth)
     task.check_images()
-    facts = {"coordinates": coordinate_names(predictions)}
-    if notes is not None:
-        facts |= {"boxes": notes.boxes, "scores": notes.scores}
-    chosen = VARIANTS[variant]
-    chosen = replace(chosen, strict=changed(chosen.strict, [f"strict.no-interaction={no_interaction}"]))
+    read = {} if notes is None else {"boxes": notes.boxes, "scores": notes.scores}
+    strict = changed(VARIANTS[variant].strict, [f"strict.no-interaction={no_interaction}"])
     options = changed(SEMANTIC[protocol], [f"no-interaction={no_interaction}"])
     return Diagnosis(
         task=task,
-        variant=chosen,
+        variant=replace(VARIANTS[variant], strict=strict),
         choice=choice,
         seed=seed,
-        facts=facts,
+        facts={"coordinates": coordinate_names(predictions)} | read,
         similarity=None if similarity is None else load_similarity(similarity, options.ensemble),
         options=options,
         pair_file=pairs,
@@ -338,22 +295,3 @@ def diagnose_pairs(
         raise unknown_name("choice for no_interaction", no_interaction, NO_INTERACTION_CHOICES)
     facts = {"coordinates": coordinate_names(pairs.table), "boxes": pairs.notes.boxes if pairs.notes else ""}
     return PairDiagnosis(localised=localise(pairs, truth, rules, no_interaction), facts=facts)
-
-
-def _absent(negative: NegativeAp | None, named: InteractionMap | None, needs: Mapping[str, str]) -> dict[str, str]:
-    """Why figures of interaction classification are missing: no scores, or nothing to measure."""
-    absent = {}
-    if negative is None or negative.all_points is None:
-        absent["negative_ap"] = needs["negative_ap"] if negative is None else "no predicted pair does nothing"
-    if named is None or named.map is None:
-        nothing = "no ground truth has a pair that some prediction has"
-        absent["interaction_map"] = needs["interaction_map"] if named is None else nothing
-    return absent
-
-
-def _sweeps(localised: Localised, analysis: ErrorAnalysis | None) -> tuple[Sweep, ...]:
-    """The curves that the pairs allow."""
-    made = [nms_sweep(localised, analysis=analysis)]
-    if localised.pairs.triplets is not None or localised.pairs.detected:
-        made.append(score_sweep(localised, analysis=analysis))
-    return tuple(made)

@@ -11,8 +11,7 @@ from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.ragged import first_largest, first_of_each, index_in_group, runs
 from shoe.core.seeded import random_numbers
 from shoe.diagnosis.oracles import Fixes, FixTargets, State
-from shoe.diagnosis.overlaps import Overlaps
-from shoe.diagnosis.scope import Scope
+from shoe.diagnosis.scope import Overlaps, Scope
 from shoe.diagnosis.types import NO_PART, ErrorType
 from shoe.matching.assign import assign
 
@@ -20,20 +19,16 @@ FIXABLE = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX, ErrorType.ASSOCIATION, Err
 """The types whose oracle fixes; the others' removes."""
 
 
-def _possible(overlaps: Overlaps, types: NDArray[np.int8], type_: ErrorType) -> Fixes:
-    """List the truths that errors of a type could be about: predictions, ascending, and their truths, ascending.
+def _possible(overlaps: Overlaps, types: NDArray[np.int8]) -> dict[ErrorType, Fixes]:
+    """List the truths that errors of each type could be about: predictions, ascending, and their truths, ascending.
 
     They are those that share what the prediction has right: the object box of a human box error, the human box of an
     object box error, either box of an association error, both of an interaction error (IJCV paper 3.2.1, 3.2.2).
     """
-    shares: Mask = {
-        ErrorType.HUMAN_BOX: overlaps.object,
-        ErrorType.OBJECT_BOX: overlaps.human,
-        ErrorType.ASSOCIATION: overlaps.human | overlaps.object,
-        ErrorType.INTERACTION: overlaps.pair,
-    }[type_]
-    chosen = np.flatnonzero(shares & (types == type_)[overlaps.prediction])
-    return overlaps.prediction[chosen], overlaps.truth[chosen]
+    shares = (overlaps.object, overlaps.human, overlaps.human | overlaps.object, overlaps.pair)
+    of_prediction = types[overlaps.prediction]
+    chosen = (np.flatnonzero(share & (of_prediction == type_)) for type_, share in zip(FIXABLE, shares, strict=True))
+    return {type_: (overlaps.prediction[at], overlaps.truth[at]) for type_, at in zip(FIXABLE, chosen, strict=True)}
 
 
 def targets_of_each(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], seed: int | None) -> FixTargets:
@@ -52,7 +47,7 @@ def targets_of_each(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], s
             a seed the best: a truth without a true positive, else the one whose true positive scores least, the first
             of equals.
     """
-    lists = {type_: _possible(overlaps, types, type_) for type_ in FIXABLE}
+    lists = _possible(overlaps, types)
     turns = {
         type_: list(_turns(scope.image, scope.rank, prediction))
         for type_, (prediction, _) in lists.items()
@@ -87,8 +82,9 @@ def targets_of_each(scope: Scope, overlaps: Overlaps, types: NDArray[np.int8], s
                 now = now[_least_changed(prediction[now], same_verb[now])]
             now = now[choose(prediction[now], gain[truth[now]])]
             parts.append(now)
-            gain[truth[now]] = np.minimum(gain[truth[now]], loss[prediction[now]])
-            used[truth[now]] = True
+            taken = truth[now]
+            gain[taken] = np.minimum(gain[taken], loss[prediction[now]])
+            used[taken] = True
         chosen = np.concatenate(parts)
         return prediction[chosen], truth[chosen]
 

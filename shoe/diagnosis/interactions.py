@@ -6,6 +6,7 @@ or ``hoi_score_inter`` (``shoe.predictions.pair_predictions``), triplets as ``ac
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +26,16 @@ _CAPPED_GRID = np.arange(110) * 0.01
 """The toolbox's thresholds of recall run from 0 to 1.09; nothing reaches the nine above 1."""
 _ON_TRUE_PAIRS = (ErrorType.TRUE_POSITIVE, ErrorType.INTERACTION, ErrorType.DUPLICATE)
 """The types of predictions whose two boxes are those of one ground truth."""
+
+_ONE_SCORE = "a triplet's score is that of its detection and its interaction together; this figure needs"
+NEEDS = {
+    "negative_ap": f"{_ONE_SCORE} action_score in each triplet, or a file of pairs with hoi_score_inter or verb_scores",
+    "interaction_map": f"{_ONE_SCORE} action_score in each triplet, or a file of pairs with verb_scores",
+}
+PAIRS_NEED = {
+    "negative_ap": "the pairs have neither hoi_score_inter nor verb_scores",
+    "interaction_map": "pairs alone do not say which triplets a model gives, and in which order",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +179,20 @@ def _check_scores(table: Interactions, lacking: Indices) -> None:
         found = f"no score of interaction, as in {len(lacking):,} triplets"
         expected = "one for each: pairs with exactly its boxes, its object and its verb"
         raise InputError("interaction scores", record=record, found=found, expected=expected)
+
+
+def why_absent(negative: NegativeAp | None, named: InteractionMap | None, needs: Mapping[str, str]) -> dict[str, str]:
+    """Say why figures are missing: no scores, or nothing to measure.
+
+    Args:
+        negative: negative AP; None without scores.
+        named: the mAP of interactions; None without scores.
+        needs: what each of the two needs, ``NEEDS`` or ``PAIRS_NEED``.
+    """
+    absent = {}
+    if negative is None or negative.all_points is None:
+        absent["negative_ap"] = needs["negative_ap"] if negative is None else "no predicted pair does nothing"
+    if named is None or named.map is None:
+        nothing = "no ground truth has a pair that some prediction has"
+        absent["interaction_map"] = needs["interaction_map"] if named is None else nothing
+    return absent

@@ -18,8 +18,7 @@ from shoe.core.equal_rows import as_bits, first_equal
 from shoe.core.errors import unknown_name
 from shoe.core.iou import iou
 from shoe.core.ragged import expand, first_of_each, index_in_group
-from shoe.diagnosis.overlaps import Overlaps, overlaps
-from shoe.diagnosis.scope import Scope
+from shoe.diagnosis.scope import Overlaps, Scope, overlaps
 from shoe.matching.nms import greedily_kept
 from shoe.matching.overlaps import Boxes
 from shoe.matching.task import Origin, Task

@@ -61,6 +61,27 @@ class Relation(IntEnum):
         return self.name.lower()
 
 
+@dataclass(frozen=True, slots=True)
+class WordPair:
+    """A word of a ground truth and the word that was predicted for it.
+
+    Attributes:
+        label: the class's word.
+        label_sense: its sense; "" for no_interaction.
+        predicted: the predicted word.
+        sense: its sense; "" where none was looked at.
+        similarity: of the two, 0..1.
+        relation: of the predicted word to the class's, as "more_general".
+    """
+
+    label: str
+    label_sense: str
+    predicted: str
+    sense: str
+    similarity: float
+    relation: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictedWords:
     """Predicted words of one part of speech beside the classes' senses; C distinct senses, W words, K classes.
@@ -88,6 +109,18 @@ class PredictedWords:
     def of(self, table: Interactions) -> Ints:
         """(n,) which word each triplet of a table has, whose vocabularies begin like this one."""
         return table.verb if self.part == "verb" else table.object
+
+    def pair(self, row: int, word: int) -> WordPair:
+        """Look up what is known of a class's sense and a word."""
+        sense = int(self.sense[row, word])
+        return WordPair(
+            label=self.labels[row],
+            label_sense=self.synsets[row],
+            predicted=self.words[word],
+            sense=lexicon().name(sense) if sense >= 0 else "",
+            similarity=float(self.table.values[row, word]),
+            relation=Relation(self.relation[row, word]).label,
+        )
 
 
 def predicted_words(

@@ -58,6 +58,14 @@ class Sweep:
     points: tuple[SweepPoint, ...]
 
 
+def sweeps(localised: Localised, analysis: ErrorAnalysis | None) -> tuple[Sweep, ...]:
+    """The curves that the pairs allow, with mAP where there is an analysis of triplets of the same model."""
+    made = [nms_sweep(localised, analysis=analysis)]
+    if localised.pairs.triplets is not None or localised.pairs.detected:
+        made.append(score_sweep(localised, analysis=analysis))
+    return tuple(made)
+
+
 def nms_sweep(
     localised: Localised, thresholds: Sequence[float] = NMS_THRESHOLDS, analysis: ErrorAnalysis | None = None
 ) -> Sweep:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Mask
 from shoe.core.ragged import first_largest
-from shoe.diagnosis.overlaps import Overlaps
-from shoe.diagnosis.scope import Scope
+from shoe.diagnosis.scope import Overlaps, Scope
 
 NO_PART = -1
 """Stands for a type, a status or a row where there is none: what the diagnosis does not look at."""
@@ -78,7 +77,7 @@ def decide(facts: Mapping[str, Mask], flow: Flow) -> NDArray[np.int8]:
         holds = np.ones(size, bool)
         for name in names:
             holds &= facts[name]
-        types[holds] = ErrorType[label.upper()]
+        np.putmask(types, holds, ErrorType[label.upper()])
     return types
 
 
@@ -104,7 +103,7 @@ def assign_types(scope: Scope, overlaps: Overlaps, flow: Flow = FLOW) -> Assigne
     about one ground truth the best-scored is its true positive, and there is no second choice.
     """
     same = np.flatnonzero(overlaps.pair & (scope.hoi[overlaps.prediction] == scope.truth_hoi[overlaps.truth]))
-    prediction, truth, pair_iou = overlaps.prediction[same], overlaps.truth[same], overlaps.iou[same]
+    prediction, truth, pair_iou = overlaps.prediction[same], overlaps.truth[same], overlaps.iou(same)
     best = first_largest(prediction, pair_iou)
     target = np.full(len(scope.prediction), NO_PART, np.int64)
     target[prediction[best]] = truth[best]

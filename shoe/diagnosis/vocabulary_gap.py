@@ -23,8 +23,7 @@ from shoe.core.arrays import Floats, Indices
 from shoe.core.iou import Overlap, iou
 from shoe.diagnosis.after_fixes import SharedLists, Tables
 from shoe.diagnosis.integrated_gradients import shares_of
-from shoe.diagnosis.relations import PredictedWords, Relation
-from shoe.lexicon.store import lexicon
+from shoe.diagnosis.relations import PredictedWords, WordPair
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
 from shoe.scoring.hoi_similarity import HoiSimilarity
@@ -36,41 +35,8 @@ MOST = 50
 _EXAMPLES = 3
 _NOTHING = Overlaps(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0))
 
-Corners = tuple[float, float, float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class WordPair:
-    """A word of a ground truth and the word that was predicted for it.
-
-    Attributes:
-        label: the class's word.
-        label_sense: its sense; "" for no_interaction.
-        predicted: the predicted word.
-        sense: its sense; "" where none was looked at.
-        similarity: of the two, 0..1.
-        relation: of the predicted word to the class's, as "more_general".
-    """
-
-    label: str
-    label_sense: str
-    predicted: str
-    sense: str
-    similarity: float
-    relation: str
-
-    @classmethod
-    def of(cls, words: PredictedWords, row: int, word: int) -> WordPair:
-        """Look up what is known of a class's sense and a word."""
-        sense = int(words.sense[row, word])
-        return cls(
-            label=words.labels[row],
-            label_sense=words.synsets[row],
-            predicted=words.words[word],
-            sense=lexicon().name(sense) if sense >= 0 else "",
-            similarity=float(words.table.values[row, word]),
-            relation=Relation(words.relation[row, word]).label,
-        )
+Corners = tuple[float, ...]
+"""x1, y1, x2, y2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +170,7 @@ def vocabulary_gap(
         first, end = np.searchsorted(part.cell, [cell, cell + 1]).tolist()
         return Confusion(
             part=part.words.part,
-            word=WordPair.of(part.words, *divmod(cell, len(part.words.words))),
+            word=part.words.pair(*divmod(cell, len(part.words.words))),
             matches=end - first,
             gain=gain,
             share=gain / (verb_credit + object_credit),
@@ -311,7 +277,7 @@ def _example(
     truths, predictions = task.truth.interactions, task.predictions
     at, by = slice(truth, truth + 1), slice(row, row + 1)
     hoi = int(task.truth.classes.of[truths.verb[truth], truths.object[truth]])
-    verb, object_ = (WordPair.of(part, int(part.row[hoi]), int(part.of(predictions)[row])) for part in words)
+    verb, object_ = (part.pair(int(part.row[hoi]), int(part.of(predictions)[row])) for part in words)
     human = iou(truths.human_boxes[at], predictions.human_boxes[by], Overlap.CONTINUOUS)
     thing = iou(truths.object_boxes[at], predictions.object_boxes[by], Overlap.CONTINUOUS)
     source, source_row = tables.whole.predictions, int(tables.prediction[row])
@@ -320,10 +286,10 @@ def _example(
         image=truths.images[int(truths.image[truth])],
         truth=truth_row,
         prediction=source_row,
-        true_human_box=_corners(annotated.human_boxes[truth_row]),
-        true_object_box=_corners(annotated.object_boxes[truth_row]),
-        human_box=_corners(source.human_boxes[source_row]),
-        object_box=_corners(source.object_boxes[source_row]),
+        true_human_box=tuple(annotated.human_boxes[truth_row].tolist()),
+        true_object_box=tuple(annotated.object_boxes[truth_row].tolist()),
+        human_box=tuple(source.human_boxes[source_row].tolist()),
+        object_box=tuple(source.object_boxes[source_row].tolist()),
         verb=verb,
         object=object_,
         similarity=float(matches.sigma[truth]),
@@ -331,8 +297,3 @@ def _example(
         iou=float(min(human[0], thing[0])),
         gain=gain,
     )
-
-
-def _corners(numbers: Floats) -> Corners:
-    x1, y1, x2, y2 = numbers.tolist()
-    return x1, y1, x2, y2

@@ -10,11 +10,11 @@ from hashlib import blake2b
 from pathlib import Path
 from time import monotonic, sleep
 
-import orjson
+import msgspec
 
 from shoe.core.errors import InputError, ShoeError
 from shoe.llm.batch_api import BatchApi, Seen, StoppedError
-from shoe.llm.batches import Started, Supply, line, names_of, past, prepared, result_of
+from shoe.llm.batches import Started, Supply, line, names_of, past, result_of
 from shoe.llm.endpoint import Endpoint
 from shoe.llm.errors import NoResponseFormatError, Transient, http_error
 from shoe.llm.limits import Limits
@@ -42,7 +42,7 @@ class BatchPass:
         self._most_batches = batches
         self._recorder = recorder
         self._structured = chat.response_format is not None
-        self._api = BatchApi(place, chat.model, limits, self._sleep, self._is_stopping)
+        self._api = BatchApi(place, chat.model, limits, self._sleep, lambda: recorder.stopping)
         self._open, self._ended = past(recorder.remembered())
         self._running: list[Started] = []
         self._tries: Counter[str] = Counter()
@@ -69,7 +69,7 @@ class BatchPass:
 
     def _go_on(self) -> None:
         between = _FIRST_LOOK
-        while not self._is_stopping():
+        while not self._recorder.stopping:
             while len(self._running) < self._most_batches and self._begin():
                 pass
             if not self._running:
@@ -110,7 +110,7 @@ class BatchPass:
                 digest.update(text)
                 stream.write(text)
         # What was reserved until the budget had no room for more is sent: else no run of such a budget would send any.
-        if not requests or (self._budget_left and self._is_stopping()):
+        if not requests or (self._budget_left and self._recorder.stopping):
             return False
         self._send(path, requests, digest.hexdigest())
         return True
@@ -118,7 +118,9 @@ class BatchPass:
     def _drawn(self) -> Iterator[tuple[str, Request, bytes]]:
         """The requests of one more batch, each with its custom id and its line; what they may cost is reserved."""
         count = size = 0
-        while count < self._most_requests and self._budget_left and not self._queue_full and not self._is_stopping():
+        while (
+            count < self._most_requests and self._budget_left and not self._queue_full and not self._recorder.stopping
+        ):
             # What batches did not answer waits for the last of them, rather than to go in many small ones.
             request = self._supply.take(again=not self._running)
             if request is None:
@@ -136,7 +138,8 @@ class BatchPass:
         started = Started(digest, {name: names_of(request) for name, request in requests.items()})
         started.found = {name: part for one in requests.values() for part in one.parts() for name in names_of(part)}
         earlier = self._open.get(digest)
-        self._recorder.remember(prepared(digest, requests))
+        listed = [[name, request.attempt, request.key.hex()] for name, request in requests.items()]
+        self._recorder.remember({"event": "prepared", "digest": digest, "requests": listed})
         started.file = earlier.file if earlier else None
         if started.file is None:
             started.file = self._api.upload(f"shoe-{digest}.jsonl", path)
@@ -172,16 +175,10 @@ class BatchPass:
         return True
 
     def _keep_answers(self, started: Started, batch: Seen, missing: dict[str, str]) -> ShoeError | None:
-        """Keep every answer of a batch that this run asks for.
+        """Keep every answer of a batch that this run asks for; return an error that no further try would help, if any.
 
-        Args:
-            started: the batch.
-            batch: as it stands at the endpoint.
-            missing: its requests, each with a reason; those that have an answer are taken out, the others get a better
-                reason if there is one.
-
-        Returns:
-            An error that no further try would help, if any request met one.
+        Requests that have an answer are taken out of ``missing``; the others get a better reason there, if there is
+        one.
         """
         hopeless: ShoeError | None = None
         lines = (text for file in batch.files for text in self._api.lines(file))
@@ -220,7 +217,9 @@ class BatchPass:
             # Others took the room; while none of them ends, there is none.
             self._queue_full = bool(self._running)
             return True
-        failed = http_error(self._place, self._chat.model, 400, {}, orjson.dumps({"error": {"message": message}}))
+        failed = http_error(
+            self._place, self._chat.model, 400, {}, msgspec.json.encode({"error": {"message": message}})
+        )
         if not isinstance(failed, NoResponseFormatError) or not self._structured:
             reason = self._place.shown(message)
             raise ShoeError(f"{self._place}: batch {batch.id} failed: {reason} (requests_per_batch sets its size)")
@@ -241,10 +240,7 @@ class BatchPass:
             goes_on = f"batch {name} goes on at the endpoint with {len(started.requests)} requests"
             _log.warning("%s: %s: run the same command again to fetch its answers", self._place, goes_on)
 
-    def _is_stopping(self) -> bool:
-        return self._recorder.stopping
-
     def _sleep(self, seconds: float) -> None:
         end = monotonic() + seconds
-        while not self._is_stopping() and (left := end - monotonic()) > 0:
+        while not self._recorder.stopping and (left := end - monotonic()) > 0:
             sleep(min(left, _LOOK_FOR_A_STOP))

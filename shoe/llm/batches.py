@@ -14,11 +14,10 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import msgspec
-import orjson
 
 from shoe.core.errors import ShoeError
 from shoe.llm.endpoint import Endpoint
-from shoe.llm.errors import NoResponseFormatError, Transient, answer
+from shoe.llm.errors import NoResponseFormatError, Transient, answer, is_shallow
 from shoe.llm.request import KEY_BYTES, Chat, Request
 
 _START, _BETWEEN, _END = b'{"custom_id":"', b'","method":"POST","url":"/v1/chat/completions","body":', b"}\n"
@@ -158,12 +157,6 @@ def line(chat: Chat, request: Request, structured: bool) -> tuple[str, bytes]:
     return name, _START + name.encode() + _BETWEEN + chat.body(request, structured) + _END
 
 
-def prepared(digest: str, requests: Mapping[str, Request]) -> Mapping[str, Any]:
-    """What is remembered before a batch of requests, given by custom id, is sent."""
-    listed = [[custom_id, request.attempt, request.key.hex()] for custom_id, request in requests.items()]
-    return {"event": "prepared", "digest": digest, "requests": listed}
-
-
 def past(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Started], set[str]]:
     """Find the batches of earlier runs: by digest those of which no end is remembered, and ids of those that ended."""
     running: dict[str, Started] = {}
@@ -171,7 +164,8 @@ def past(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Started], set[s
     for event in events:
         match event:
             case {"event": "prepared", "digest": digest, "requests": requests}:
-                running[digest] = Started(digest, {name: _names(keys, attempt) for name, attempt, keys in requests})
+                asked = ((name, Request(bytes.fromhex(keys), {}, attempt=attempt)) for name, attempt, keys in requests)
+                running[digest] = Started(digest, {name: names_of(request) for name, request in asked})
             case {"event": "uploaded", "digest": digest, "file": file} if digest in running:
                 running[digest].file = file
             case {"event": "started", "digest": digest, "batch": batch} if digest in running:
@@ -181,35 +175,39 @@ def past(events: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Started], set[s
     return running, ended
 
 
+class _Response(msgspec.Struct):
+    status_code: int = 0
+    body: Any = None
+
+
+class _Error(msgspec.Struct):
+    code: str | None = None
+
+
+class _Line(msgspec.Struct):
+    custom_id: str
+    response: _Response | None
+    error: _Error | None = None
+
+
 Result = dict[str, Any] | Transient | NoResponseFormatError | ShoeError
 
 
 def result_of(place: Endpoint, model: str, text: bytes) -> tuple[str, Result]:
     """Read one line of an output or error file: its custom id (empty if it has none), and what came of the request."""
     try:
-        found = orjson.loads(text)
-        response, error = found["response"] or {}, found.get("error") or {}
-        name, status, body = found["custom_id"], int(response.get("status_code", 0)), response.get("body")
-        kind = error.get("code") or "failed"
-    except (ValueError, TypeError, KeyError, AttributeError):
+        found = msgspec.json.decode(text, type=_Line, strict=False)
+    except (ValueError, RecursionError):
         return "", Transient("malformed line")
-    if not (isinstance(name, str) and isinstance(kind, str)):
-        return "", Transient("malformed line")
-    if not status:
-        return name, Transient("expired" if kind == "batch_expired" else place.shown(kind))
+    name, response, error = found.custom_id, found.response or _Response(), found.error or _Error()
+    if not response.status_code:
+        return name, Transient("expired" if error.code == "batch_expired" else place.shown(error.code or "failed"))
+    body = response.body
+    written = body.encode() if isinstance(body, str) else msgspec.json.encode(body)
     try:
-        content = body.encode() if isinstance(body, str) else orjson.dumps(body)
-    except orjson.JSONEncodeError:  # nested too deep to be written again: it is kept as it came
-        content = text
-    try:
-        return name, answer(place, model, status, {}, content)
+        return name, answer(place, model, response.status_code, {}, written if is_shallow(body) else text)
     except (Transient, NoResponseFormatError, ShoeError) as failed:
         return name, failed
-
-
-def _names(keys: str, attempt: int) -> list[Name]:
-    joined = bytes.fromhex(keys)
-    return [(joined[start : start + KEY_BYTES], attempt) for start in range(0, len(joined), KEY_BYTES)]
 
 
 def _together(parts: list[Request]) -> Request | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
@@ -217,12 +218,10 @@ class Pass:
         return reply.status_code, reply.headers, reply.content
 
 
+@dataclass(eq=False, slots=True)
 class _Asked:
     """A request, whether it is among those in flight, and how its first attempt failed."""
 
-    __slots__ = ("failed", "inside", "request")
-
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self.inside = True
-        self.failed: Transient | None = None
+    request: Request
+    inside: bool = True
+    failed: Transient | None = None

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
 
-import orjson
+import msgspec
 
 from shoe.core.errors import ShoeError, quote
 from shoe.llm.endpoint import Endpoint, named
@@ -23,6 +23,7 @@ _TRANSIENT = {408, 409, 425, 429}
 _OVERLOAD = {408, 429, 503, 504, 529}
 _REJECTED = {400, 403, 413, 422}
 _FLAGGED = "flagged"
+_DEEP = "values nested hundreds deep"
 _NO_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _FORMAT_WORDS = ("response_format", "json_schema", "structured output", "guided", "grammar")
 
@@ -102,15 +103,26 @@ def _declines(message: str, code: str) -> bool:
 
 
 def _kept(place: Endpoint, body: bytes) -> dict[str, Any]:
-    try:
-        content = orjson.loads(body)
-        written = orjson.dumps([content])  # in a line of the ledger; of what can be read, not all is shallow enough
-    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
-        content, written = None, b""
+    content = _content(body)
     if not isinstance(content, dict):
         return {MALFORMED: place.without_key(body.decode("utf-8", "replace"))}
     # In what is written a letter has one form, in what came it may have had any ("\\u002d").
-    return place.cleaned(content) if place.key and place.key.encode() in written else content
+    return place.cleaned(content) if place.key and place.key.encode() in msgspec.json.encode(content) else content
+
+
+def _content(body: bytes) -> Any:
+    """What JSON says; None if it is none, or too deep for a line of the ledger."""
+    try:
+        content = msgspec.json.decode(body)
+    except (ValueError, RecursionError):
+        return None
+    return content if is_shallow(content) else None
+
+
+def is_shallow(value: Any, levels: int = 250) -> bool:
+    """Whether JSON has at most so many levels: what has more cannot be written or read from deep inside a program."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels >= 0 and all(is_shallow(one, levels - 1) for one in inner)
 
 
 def http_error(
@@ -143,8 +155,10 @@ def http_error(
 def words_of(body: bytes) -> tuple[str, str]:
     """Find message and code in an error's body; what is no JSON is the message."""
     try:
-        content = orjson.loads(body)
-    except orjson.JSONDecodeError:
+        content = msgspec.json.decode(body)
+    except RecursionError:
+        return _DEEP, ""
+    except ValueError:
         return body[:2000].decode("utf-8", "replace").strip(), ""
     error = content.get("error", content) if isinstance(content, dict) else content
     if not isinstance(error, dict):
@@ -154,10 +168,9 @@ def words_of(body: bytes) -> tuple[str, str]:
 
 
 def _text(value: Any) -> str:
-    try:
-        return value if isinstance(value, str) else orjson.dumps(value).decode()
-    except orjson.JSONEncodeError:
-        return "values nested hundreds deep"
+    if isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode() if is_shallow(value) else _DEEP
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -25,7 +25,6 @@ from zlib import crc32
 
 import msgspec
 import numpy as np
-import orjson
 
 from shoe.core.errors import InputError, quote
 from shoe.llm.batches import Event
@@ -55,42 +54,34 @@ class _Read:
     events: list[Any] = field(default_factory=list)
 
 
+@dataclass(eq=False)
 class Ledger:
     """One model's ledger, as read so far; to be used by one thread at a time.
 
     Attributes:
         path: the file; it need not be there.
-        identity: of the model and of how it is asked.
+        identity: JSON of everything that all its answers depend on, ``model`` among it.
+        parse: reads answers.
+        parser: stands for ``parse`` and its settings: another one reads old answers anew.
         events: all that was remembered, oldest first.
     """
 
-    def __init__(self, path: Path, identity: Mapping[str, Any], parse: Parse, parser: bytes = b"") -> None:
-        """Take a ledger.
-
-        Args:
-            path: the file.
-            identity: JSON of everything that all its answers depend on, ``model`` among it.
-            parse: reads answers.
-            parser: stands for ``parse`` and its settings: another one reads old answers anew.
-        """
-        self.path = path
-        self.identity = identity
-        self.events: list[Any] = []
-        self._parse = parse
-        self._parser = parser
-        self._index = Index()
-        self._offset = self._block_start = 0
-        self._block = _Read()
+    path: Path
+    identity: Mapping[str, Any]
+    parse: Parse
+    parser: bytes = b""
+    events: list[Any] = field(default_factory=list, init=False)
+    _index: Index = field(default_factory=Index, init=False)
+    _offset: int = field(default=0, init=False)
+    _block_start: int = field(default=0, init=False)
+    _block: _Read = field(default_factory=_Read, init=False)
 
     def states(self, keys: Keys) -> States:
         """Look questions up in what was read so far; see :meth:`Index.states`."""
         return self._index.states(keys)
 
     def refresh(self, end: int | None = None) -> None:
-        """Read what was added since; a torn line at the end is passed over.
-
-        Args:
-            end: read no further than this.
+        """Read what was added since, no further than ``end``; a torn line at the end is passed over.
 
         Raises:
             InputError: naming the line that is damaged.
@@ -129,7 +120,7 @@ class Ledger:
         stream.seek(self._block_start)
         content = stream.read(end - self._block_start)
         name = f"{self.path.name}/{self._block_start}"
-        check = self._parser + crc32(content).to_bytes(4) + (end - self._block_start).to_bytes(8)
+        check = self.parser + crc32(content).to_bytes(4) + (end - self._block_start).to_bytes(8)
         known = _unpacked(kept.get(name), check) if self._offset == self._block_start else None
         self._take(known or self._parsed(content[self._offset - self._block_start :]))
         if known is None:
@@ -150,15 +141,15 @@ class Ledger:
         for number, line in enumerate(lines.split(b"\n")[:-1]):
             try:
                 self._parse_line(line, read)
-            except (ValueError, TypeError, KeyError, AttributeError, IndexError, msgspec.ValidationError) as error:
+            except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
                 raise self._damaged(number, line, error) from None
         return read
 
     def _parse_line(self, line: bytes, read: _Read) -> None:
-        entry = orjson.loads(line)
+        entry = msgspec.json.decode(line)
         if "answer" in entry:
             keys = bytes.fromhex("".join(entry["keys"]))
-            states = self._parse(entry)
+            states = self.parse(entry)
             if not len(states) == len(entry["keys"]) == len(keys) / KEY_BYTES:
                 raise ValueError("an answer to other questions than were asked")
             if not _ENTRY_STATES.issuperset(states):
@@ -186,26 +177,32 @@ class Ledger:
 
 
 def answers(path: Path, latest: int | None = None) -> Iterator[dict[str, Any]]:
-    """Go through the lines of a ledger that hold answers, as they were kept.
-
-    Args:
-        path: the file; it need not be there.
-        latest: only those in so many bytes at its end.
-    """
+    """Go through the lines of a ledger that hold answers, or those in so many ``latest`` bytes; it need not exist."""
     try:
         with path.open("rb") as stream:
             stream.seek(0 if latest is None else max(os.fstat(stream.fileno()).st_size - latest, 0))
             next(stream, None)  # the header, or a part of a line
             for line in stream:
-                if line.endswith(b"\n") and "answer" in (entry := orjson.loads(line)):
+                if line.endswith(b"\n") and "answer" in (entry := msgspec.json.decode(line)):
                     yield entry
     except FileNotFoundError:
         return
 
 
 def canonical(value: Any) -> bytes:
-    """Write JSON in the one form that is hashed: sorted names, no blanks; paths as their text."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS, default=str)
+    """Write JSON in the one form that is hashed: sorted names, no blanks; paths as their text; 1e+16 with its sign."""
+    return msgspec.json.encode(_signed(value), order="sorted", enc_hook=str)
+
+
+def _signed(value: Any) -> Any:
+    match value:
+        case float() if 1e16 <= abs(value) < float("inf"):
+            return msgspec.Raw(repr(value).encode())
+        case dict():
+            return {name: _signed(one) for name, one in value.items()}
+        case list() | tuple():
+            return [_signed(one) for one in value]
+    return value
 
 
 def header(identity: Mapping[str, Any]) -> bytes:
@@ -242,7 +239,7 @@ def event_line(event: Mapping[str, Any]) -> bytes:
 
 
 def _line(entry: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
+    return msgspec.json.encode(entry) + b"\n"
 
 
 def _hex(request: Request) -> list[str]:
@@ -250,7 +247,7 @@ def _hex(request: Request) -> list[str]:
 
 
 def _packed(read: _Read, check: bytes) -> bytes:
-    body = orjson.dumps({"answers": len(read.states), "events": read.events}) + b"\n" + read.keys + read.states
+    body = msgspec.json.encode({"answers": len(read.states), "events": read.events}) + b"\n" + read.keys + read.states
     return _checksum(check + body) + body
 
 
@@ -260,7 +257,7 @@ def _unpacked(packed: bytes | None, check: bytes) -> _Read | None:
     if packed is None or packed[:_CHECK_BYTES] != _checksum(check + body):
         return None
     about, _, arrays = body.partition(b"\n")
-    facts = orjson.loads(about)
+    facts = msgspec.json.decode(about)
     split = facts["answers"] * KEY_BYTES
     return _Read(bytearray(arrays[:split]), bytearray(arrays[split:]), facts["events"])
 

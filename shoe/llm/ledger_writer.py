@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import mmap
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +18,6 @@ from shoe.llm.ledger import check_header, header
 
 _LOOK_FOR_LOCK = 0.1
 _GATHER = 0.02
-_CHUNK = 1 << 16
 
 
 class Writer:
@@ -182,14 +182,10 @@ def _write(handle: int, data: bytes) -> None:
 
 def _end_of_lines(handle: int) -> int:
     """Where the last whole line ends."""
-    size = os.fstat(handle).st_size
-    while size > 0:
-        start = max(size - _CHUNK, 0)
-        found = os.pread(handle, size - start, start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
-        size = start
-    return 0
+    if not os.fstat(handle).st_size:
+        return 0  # there is nothing to map
+    with mmap.mmap(handle, 0, prot=mmap.PROT_READ) as content:
+        return content.rfind(b"\n") + 1
 
 
 def _unwritable(path: Path, error: OSError) -> InputError:

@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from time import monotonic
 from typing import Annotated
 
@@ -64,16 +65,20 @@ class Gate:
     def __init__(self, limits: Limits) -> None:
         self.window = 1.0
         self.in_flight = 0
-        self.stopped = False
         self._most = limits.concurrency
         self._doubling = True
         self._cut_at = 0.0
         self._paused_until = 0.0
         self._breath = _FIRST_BREATH
         self._waiting: deque[asyncio.Future[bool]] = deque()
-        self._sleeping: set[asyncio.Future[None]] = set()
+        self._stop = asyncio.Event()
         self._requests = Bucket(limits.requests_per_minute)
         self._tokens = Bucket(limits.tokens_per_minute)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing more may start."""
+        return self._stop.is_set()
 
     async def enter(self) -> bool:
         """Wait for a place among the requests in flight; False if there will be none any more."""
@@ -137,36 +142,21 @@ class Gate:
 
     def stop(self) -> None:
         """Let nothing more start; whoever waits or sleeps goes on at once and is told."""
-        self.stopped = True
+        self._stop.set()
         for ticket in self._waiting:
             ticket.set_result(False)
         self._waiting.clear()
-        for alarm in self._sleeping:
-            _wake(alarm)
 
     async def sleep(self, seconds: float) -> None:
         """Sleep, but not beyond a stop."""
-        if self.stopped:
-            return
-        loop = asyncio.get_running_loop()
-        alarm: asyncio.Future[None] = loop.create_future()
-        timer = loop.call_later(seconds, _wake, alarm)
-        self._sleeping.add(alarm)
-        try:
-            await alarm
-        finally:
-            timer.cancel()
-            self._sleeping.discard(alarm)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stop.wait()
 
     def _admit(self) -> None:
         while self._waiting and self.in_flight < int(self.window):
             self.in_flight += 1
             self._waiting.popleft().set_result(True)
-
-
-def _wake(alarm: asyncio.Future[None]) -> None:
-    if not alarm.done():
-        alarm.set_result(None)
 
 
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|[smh]?)")

@@ -43,62 +43,51 @@ class Tally:
     waiting: bool = False
 
 
+@dataclass(eq=False, slots=True)
 class LedgerRecorder:
-    """A :class:`~shoe.llm.request.Recorder` of one model, for as long as its ledger may be written."""
+    """A :class:`~shoe.llm.request.Recorder` of one model, for as long as its ledger may be written.
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        writer: Writer,
-        budget: Budget,
-        tally: Tally,
-        *,
-        price: Price | None = None,
-        sampling: Mapping[str, Any] | None = None,
-        asks: bool = True,
-    ) -> None:
-        """Take where things go.
+    Attributes:
+        ledger: holds what is remembered of earlier runs.
+        writer: of this ledger.
+        budget: of the run.
+        tally: of the model in the run.
+        price: of tokens.
+        sampling: parameters of the requests, which may bound answers.
+        asks: whether there are requests at all: what computes its answers here makes none and costs nothing.
+    """
 
-        Args:
-            ledger: holds what is remembered of earlier runs.
-            writer: of this ledger.
-            budget: of the run.
-            tally: of the model in the run.
-            price: of tokens; free if absent.
-            sampling: parameters of the requests, which may bound answers.
-            asks: whether there are requests at all: what computes its answers here makes none and costs nothing.
-        """
-        self._price = price or Price()
-        self._sampling = sampling or {}
-        self._asks = asks
-        self._ledger = ledger
-        self._writer = writer
-        self._budget = budget
-        self._tally = tally
-        self._lock = Lock()
-        self._in_flight: dict[bytes, float] = {}
-        self._failed: set[bytes] = set()
-        self._dearest = 1.0
-        self._told = 0
-        self._most_tokens_per_char = 0.0
-        self._events: list[Mapping[str, Any]] = []
+    ledger: Ledger
+    writer: Writer
+    budget: Budget
+    tally: Tally
+    price: Price = field(default_factory=Price)
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    asks: bool = True
+    _lock: Lock = field(default_factory=Lock, init=False)
+    _in_flight: dict[bytes, float] = field(default_factory=dict, init=False)
+    _failed: set[bytes] = field(default_factory=set, init=False)
+    _dearest: float = field(default=1.0, init=False)
+    _told: int = field(default=0, init=False)
+    _most_tokens_per_char: float = field(default=0.0, init=False)
+    _events: list[Mapping[str, Any]] = field(default_factory=list, init=False)
 
     @property
     def stopping(self) -> bool:
         """Whether the run is to end."""
-        return self._budget.stopping
+        return self.budget.stopping
 
     def may_ask(self, request: Request) -> bool:
         """Reserve one request; what makes none reserves none."""
-        if not self._asks:
+        if not self.asks:
             return not self.stopping
-        most = 0.0 if self._price.is_free else self._most(request).cost(self._price) * self._dearest
-        if not self._budget.reserve(most):
+        most = 0.0 if self.price.is_free else self._most(request).cost(self.price) * self._dearest
+        if not self.budget.reserve(most):
             return False
         with self._lock:
             self._in_flight[request.key] = most
-            self._tally.requests += 1
-            self._tally.retries += request.key in self._failed
+            self.tally.requests += 1
+            self.tally.retries += request.key in self._failed
         return True
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
@@ -107,8 +96,8 @@ class LedgerRecorder:
         Raises:
             InputError: if the ledger cannot be written.
         """
-        self._writer.append(answer_line(request, raw))
-        characters = request.characters() if self._asks else 0
+        self.writer.append(answer_line(request, raw))
+        characters = request.characters() if self.asks else 0
         usage = usage_of(raw)
         if usage is not None and characters:
             with self._lock:
@@ -122,10 +111,10 @@ class LedgerRecorder:
         Raises:
             InputError: if the ledger cannot be written.
         """
-        self._writer.append(failure_line(request, kind, detail))
+        self.writer.append(failure_line(request, kind, detail))
         self._settle(request, likely_usage(request.characters(), 0), answered=False)
         with self._lock:
-            self._tally.failures[kind] += 1
+            self.tally.failures[kind] += 1
             self._failed.add(request.key)
 
     def remember(self, event: Mapping[str, Any]) -> None:
@@ -134,34 +123,34 @@ class LedgerRecorder:
         Raises:
             InputError: if the ledger cannot be written.
         """
-        self._writer.append(event_line(event))
-        self._writer.flush()
+        self.writer.append(event_line(event))
+        self.writer.flush()
         with self._lock:
             self._events.append(event)
 
     def remembered(self) -> list[Mapping[str, Any]]:
         """Return all events, oldest first."""
         with self._lock:
-            return [*self._ledger.events, *self._events]
+            return [*self.ledger.events, *self._events]
 
     def _settle(self, request: Request, usage: Usage, *, answered: bool) -> None:
         """Book an attempt; what turns out dearer than any bound raises the bound."""
-        usage = usage if self._asks else Usage(0, 0)
-        cost = usage.cost(self._price)
+        usage = usage if self.asks else Usage(0, 0)
+        cost = usage.cost(self.price)
         with self._lock:
             reserved = self._in_flight.pop(request.key, 0.0)
             if reserved:
                 self._dearest *= max(1.0, cost / reserved)
-            self._tally.input_tokens += usage.input
-            self._tally.output_tokens += usage.output
-            self._tally.cost += cost
+            self.tally.input_tokens += usage.input
+            self.tally.output_tokens += usage.output
+            self.tally.cost += cost
             if answered:
-                self._tally.done += len(request.keys)
+                self.tally.done += len(request.keys)
                 self._failed.discard(request.key)
-        self._budget.settle(reserved, cost)
+        self.budget.settle(reserved, cost)
 
     def _most(self, request: Request) -> Usage:
         """Bound a request's tokens: by what answers say of prompts, once enough of them have said it."""
         known = self._told >= ENOUGH
         tokens_per_char = min(TOKENS_PER_CHAR, MARGIN * self._most_tokens_per_char) if known else TOKENS_PER_CHAR
-        return most_usage(self._sampling, request.characters(), len(request.keys), tokens_per_char)
+        return most_usage(self.sampling, request.characters(), len(request.keys), tokens_per_char)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import orjson
+import msgspec
 
 from shoe.llm.budget import ANSWER_TOKENS_PER_QUESTION, LIKELY_TOKENS_PER_CHAR, bound_of
 
@@ -94,7 +94,7 @@ class Chat:
     def body(self, request: Request, structured: bool) -> bytes:
         """JSON of a request; a ``response_format`` among the sampling parameters stands before ours."""
         ours = {"response_format": self.response_format} if structured else {}
-        return orjson.dumps({"model": self.model, **request.payload(), **ours, **self.sampling})
+        return msgspec.json.encode({"model": self.model, **request.payload(), **ours, **self.sampling})
 
     def once(self, request: Request, structured: bool) -> str:
         """32 hex digits for a request: questions, which attempt it is, and form."""
@@ -116,28 +116,22 @@ class Recorder(Protocol):
         Raises:
             InputError: if the ledger cannot be written.
         """
-        ...
 
     def failure(self, request: Request, kind: str, detail: str = "") -> None:
         """Keep one attempt that brought no answer: "429", "timeout", "dropped", ...; it counts in requests and cost."""
-        ...
 
     def may_ask(self, request: Request) -> bool:
         """Reserve one request in the budget; False when the budget has no room for it: ask nothing more then."""
-        ...
 
     def remember(self, event: Mapping[str, Any]) -> None:
         """Keep something that is no answer and must outlive the process, durably: the id of a started batch."""
-        ...
 
     def remembered(self) -> list[Mapping[str, Any]]:
         """Return all events, oldest first, those of earlier runs included."""
-        ...
 
     @property
     def stopping(self) -> bool:
         """Whether the run is to end: finish what is in flight, start nothing."""
-        ...
 
 
 def _characters(value: Any) -> int:

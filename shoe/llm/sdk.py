@@ -90,17 +90,11 @@ def connection_error(
 
 
 def policy(tries: int, stopped: Callable[[], bool]) -> dict[str, Any]:
-    """Say how attempts that fail with :class:`Transient` are made again; the last one's error is raised.
+    """Say how attempts that fail with :class:`Transient` are made again: the arguments of tenacity's ``Retrying``.
 
     The n-th wait is drawn from 0 to 2^(n-1) times half a second ("full jitter": requests that failed together do not
-    come back together), but no shorter than the endpoint asks for.
-
-    Args:
-        tries: attempts in all.
-        stopped: whether the run stops: then no further attempt is made.
-
-    Returns:
-        Arguments of tenacity's ``Retrying`` or ``AsyncRetrying``, beside how to sleep.
+    come back together), but no shorter than the endpoint asks for. After so many ``tries``, or where the run is
+    ``stopped``, the last one's error is raised.
     """
     try:
         from tenacity import retry_if_exception_type, wait_random_exponential

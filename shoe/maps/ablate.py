@@ -73,12 +73,7 @@ class Ablation:
         return dict(Counter(len(subset.raters) for subset in self.subsets))
 
     def spread(self, figure: Callable[[Subset], float | None], size: int | None = None) -> SubsetSpread | None:
-        """How a figure varies over the subsets of one size, or over all; None where none of them has it.
-
-        Args:
-            figure: picks it, as ``lambda subset: subset.map``.
-            size: raters in the subsets.
-        """
+        """How a figure varies over the subsets of one size, or over all; None where none of them has it."""
         return spread_of(figure(subset) for subset in self.subsets if size in (None, len(subset.raters)))
 
 

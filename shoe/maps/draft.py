@@ -107,14 +107,9 @@ class Draft:
             self.asked[part] |= _named(pairs)
 
     def add(self, answers: Mapping[Part, RatedPairs], classes: Mapping[Part, Ints]) -> int:
-        """Take in what those who are asked answered.
+        """Take in answers, and return to how many questions; a pair without any rating has no valid answer.
 
-        Args:
-            answers: per part of speech; a pair without any rating has no valid answer.
-            classes: the dataset's class senses: the answer to a pair of two of them holds both ways round.
-
-        Returns:
-            How many questions these are.
+        An answer to a pair of two of the dataset's ``classes`` holds both ways round.
         """
         names = [rater.name for rater in self.raters]
         columns = [names.index(name) for name in self.asked_by]
@@ -188,11 +183,7 @@ def _put(pairs: RatedPairs, given: RatedPairs, columns: Sequence[int]) -> RatedP
 
 
 def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
-    """Load the map that earlier runs have made of a map, if they have; else the map itself.
-
-    Args:
-        similarity: the map to begin with.
-        folder: of the completed map.
+    """Load what earlier runs have made of a map, if a folder holds that; else return the map itself.
 
     Raises:
         InputError: if something else is there, or the map there is broken.

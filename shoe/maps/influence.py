@@ -101,7 +101,8 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
     wanted = {part: np.zeros(side.askable.shape, bool) for part, side in sides.items()}
     for _ in range(_LOOKS):
         tables = {part: _table(side, guesses[part]) for part, side in sides.items()}
-        other = other_class(scorer, _with_tables(imputation.guess, tables), unmatched, today)
+        guess = replace(imputation.guess, verbs=tables["verb"], objects=tables["object"])
+        other = other_class(scorer, guess, unmatched, today)
         moved = (other.category != today.category) & (other.nearest >= 0)
         found = False
         for part, side in sides.items():
@@ -127,13 +128,8 @@ def _shares(open_score: OpenScore, bounds: tuple[Floats, Floats], truth: Indices
     """Share the width of the interval out over pairs that may match.
 
     What depends on a ground truth is shared by its open pairs. If it has none, its match is open for the sake of others
-    in the image, as every false positive is: all open pairs of the image share that.
-
-    Args:
-        open_score: of the evaluation.
-        bounds: (K,) lowest and highest average precision of each class.
-        truth: (p,) ground truth of each pair.
-        is_open: (p,) whether a rating could change the pair's similarity.
+    in the image, as every false positive is: all open pairs of the image share that. Each of p pairs has a ground
+    ``truth``, and ``is_open`` if a rating could change its similarity.
     """
     scorer, matches, today = open_score.scorer, open_score.matches, open_score.today
     low, high = bounds
@@ -226,10 +222,6 @@ def _table(side: _Side, values: Floats) -> SimilarityTable:
     """The table of some values of the pairs; a cell that no pair can change keeps its value."""
     highest = np.where(side.open > 0, side.lookups.highest(values), side.low.values)
     return replace(side.low, values=np.ascontiguousarray(highest))
-
-
-def _with_tables(meaning: HoiSimilarity, tables: Mapping[Part, SimilarityTable]) -> HoiSimilarity:
-    return replace(meaning, verbs=tables["verb"], objects=tables["object"])
 
 
 def _raising(side: _Side, values: Floats, guesses: Floats, hoi: Indices, rows: Indices) -> Mask:

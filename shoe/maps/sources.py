@@ -69,7 +69,7 @@ def import_tables(
     """
     check_is_new(folder)
     sources = [read_source(path) for path in paths]
-    raters, pairs = side_by_side(sources)
+    raters, pairs = _side_by_side(sources)
     unknown = models.keys() - {rater.name for rater in raters}
     if unknown:
         known = ", ".join(quote(rater.name) for rater in raters)
@@ -85,11 +85,8 @@ def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
 
     The pairs are those of any of them; where a rater did not rate a pair of another's, its rating is missing. But for
     the order of the columns, the result is the same in whatever order, and by whatever steps, sources are merged. The
-    ensemble is the one that all maps name, else the mean.
-
-    Args:
-        folder: where to; must be new.
-        names: shipped names or folders of maps, the first one at least, and files of tables.
+    ensemble is the one that all maps name, else the mean. The folder must be new; ``names`` are shipped names or
+    folders of maps, the first one at least, and files of tables.
 
     Raises:
         InputError: if one is broken, a rater's name occurs twice, or the maps are of different datasets.
@@ -112,7 +109,7 @@ def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
                 expected = f"another name, as {other.name} has a rater of that name"
                 raise InputError(source.name, found=f"the rater {quote(rater)}", expected=expected)
         sources.append(source)
-    raters, pairs = side_by_side(sources)
+    raters, pairs = _side_by_side(sources)
     origins = [origin for source in sources for origin in _origins(source.origin)]
     ensembles = {source.origin["ensemble"] for source in sources if "ensemble" in source.origin}
     write_map(
@@ -173,16 +170,10 @@ def check_same_part(
         raise InputError(path, record=f"line {row + first_line}", field="synset", found=quote(other), expected=expected)
 
 
-def side_by_side(sources: Sequence[RatingSource]) -> tuple[list[Rater], dict[Part, RatedPairs]]:
-    """Join sources into one: all their raters, in the order given, and all their pairs.
+def _side_by_side(sources: Sequence[RatingSource]) -> tuple[list[Rater], dict[Part, RatedPairs]]:
+    """Join sources into one: all their R raters, in the order given, and all their pairs, by name, with R columns.
 
-    A rater may stand in several sources, with other pairs in each.
-
-    Returns:
-        R raters, and per part of speech the pairs, sorted by name, with R columns.
-
-    Raises:
-        InputError: if a rater rated a pair in two of them.
+    A rater may stand in several sources, with other pairs in each; InputError if it rated a pair in two of them.
     """
     named: dict[str, Rater] = {}
     for rater in (rater for source in sources for rater in source.raters):

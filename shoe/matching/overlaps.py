@@ -127,8 +127,11 @@ def _blocks(
     """Images a few at a time: rows of the truth, rows of the predictions, and all pairs of the two on one image."""
     for start, end in blocks(np.diff(offsets) * count, _PAIRS_AT_ONCE):
         sizes = count[start:end]
-        _, rows = expand(first[start:end], sizes)
-        block = slice(rows[0], rows[-1] + 1) if (np.diff(rows) == 1).all() else rows
+        starts = first[start:end][sizes > 0]
+        if (np.diff(starts) == sizes[sizes > 0][:-1]).all():
+            block: slice | Indices = slice(starts[0], starts[0] + sizes.sum())
+        else:
+            block = expand(first[start:end], sizes)[1]
         image = np.repeat(np.arange(end - start), np.diff(offsets[start : end + 1]))
         t, p = expand((np.cumsum(sizes) - sizes)[image], sizes[image])
         yield slice(offsets[start], offsets[end]), block, t, p

@@ -65,21 +65,15 @@ _LOOK_FOR_DECLINING = 300
 
 
 def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
-    """Read the ratings of one chat completion, as the OpenAI protocol has it.
-
-    Args:
-        raw: the response's body; its first choice counts.
-        ids: of the pairs that were asked for.
-
-    Returns:
-        Per id a rating 0 to 4 or a state, see ``Backend.parse``.
-    """
+    """Read a rating 0 to 4, or a state as of ``Backend.parse``, per id out of the first choice of a chat completion."""
     choices = raw.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
     found = choice.get("message")
     message: Mapping[str, Any] = found if isinstance(found, dict) else {}
     reason = choice.get("finish_reason")
-    if _is_text(message.get("refusal")) or reason == "content_filter" or _is_filtered(raw.get("error")):
+    refusal = message.get("refusal")
+    refuses = isinstance(refusal, str) and refusal.strip() != ""
+    if refuses or reason == "content_filter" or _is_filtered(raw.get("error")):
         return _declined(ids)
     text = _content(message.get("content"))
     if reason == "length":
@@ -88,15 +82,7 @@ def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
 
 
 def read_text(text: str, ids: Sequence[str]) -> list[int]:
-    """Read the ratings that a model wrote.
-
-    Args:
-        text: all that it wrote.
-        ids: of the pairs that it was asked for; with a single one, a rating without an id counts too.
-
-    Returns:
-        Per id a rating 0 to 4 or a state, see ``Backend.parse``.
-    """
+    """Read a rating per id, as :func:`read_chat`, in a model's words; of a single id, one without it counts too."""
     written = _without_thoughts(text) if len(text) <= _LONGEST else ""
     given: dict[str, set[int | None]] = defaultdict(set)
     for name, rating in _given_by_id(written, frozenset(ids)):
@@ -105,7 +91,8 @@ def read_text(text: str, ids: Sequence[str]) -> list[int]:
         given[ids[0]].update(_given(written, ids[0]))
     if not any(given.values()) and _DECLINED.search(written.strip()[:_LOOK_FOR_DECLINING]):
         return _declined(ids)
-    return [_agreed(given[name]) for name in ids]
+    agreed = (given[name].pop() if len(given[name]) == 1 else None for name in ids)
+    return [State.UNPARSED_ONCE if rating is None else rating for rating in agreed]
 
 
 def read_by_id(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
@@ -116,11 +103,6 @@ def read_by_id(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
 
 def _declined(ids: Sequence[str]) -> list[int]:
     return [State.REFUSED if len(ids) == 1 else State.REFUSED_TOGETHER] * len(ids)
-
-
-def _agreed(given: set[int | None]) -> int:
-    rating = next(iter(given)) if len(given) == 1 else None
-    return State.UNPARSED_ONCE if rating is None else rating
 
 
 def _given(text: str, own_id: str) -> Iterator[int | None]:
@@ -170,10 +152,6 @@ def _content(content: Any) -> str:
         texts = [part.get("text") for part in content if isinstance(part, dict)]
         return "\n".join(text for text in texts if isinstance(text, str))
     return ""
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and value.strip() != ""
 
 
 def _is_filtered(error: Any) -> bool:

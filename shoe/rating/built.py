@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
-import orjson
 
 from shoe.core.errors import InputError, OptionError, quote
 from shoe.lexicon.expressions import POS, Part
@@ -142,7 +142,7 @@ def _columns_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
 
 def _about(session: RaterSession, outcome: Outcome) -> dict[str, Any]:
     """How a rater was asked: all that can change its answers."""
-    identity: dict[str, Any] = orjson.loads(canonical(session.ledger.identity))
+    identity: dict[str, Any] = msgspec.json.decode(canonical(session.ledger.identity))
     prompts = {f"{part}s": digest for part in outcome.parts if (digest := session.prompt_digest(part))}
     settings = identity["settings"] | reading_of(session.config)
     known = {"kind": identity["kind"], "revision": identity["revision"], "settings": settings}
@@ -164,7 +164,7 @@ def _pairs(rated: Rated | None, columns: int) -> RatedPairs:
 
 def _is_ours(path: Path) -> bool:
     try:
-        about = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError):
+        about = msgspec.json.decode(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(about, dict) and MARK in about

@@ -8,16 +8,16 @@ questions after an answer without a rating are not in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil
+from operator import add, mul
 from typing import NamedTuple
 
 import numpy as np
 
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.store import lexicon
-from shoe.llm.budget import Usage, bound_of, usage_of
-from shoe.llm.ledger import answers
+from shoe.lexicon.names import names_of
+from shoe.llm.budget import bound_of
 from shoe.llm.states import pending
 from shoe.rating.config import RaterConfig, RatersFile
 from shoe.rating.job import Outcome
@@ -25,12 +25,10 @@ from shoe.rating.planning import Plan
 from shoe.rating.prompts import Prompts
 from shoe.rating.questions import Question, SenseText
 from shoe.rating.questions import describe as describe_names
-from shoe.rating.session import Raters, RaterSession
+from shoe.rating.session import Raters
 
 SAMPLE = 200
 """Questions per part of speech whose prompts are rendered."""
-_LATEST = 1 << 18
-"""Bytes of a ledger's end by which tokens are measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +44,15 @@ class Range:
         """A quantity that is known."""
         return cls(value, value, value)
 
-    def each(self, change: Callable[[float], float]) -> Range:
-        """Change the three values, by something that keeps their order."""
-        return Range(change(self.low), change(self.likely), change(self.high))
+    def each(self, change: Callable[..., float], *others: Range) -> Range:
+        """Change the three values, by something that keeps their order; it is given those of other ranges, too."""
+        return Range(*(change(*(getattr(one, of) for one in (self, *others))) for of in ("low", "likely", "high")))
 
     def __mul__(self, other: Range | float) -> Range:
-        other = other if isinstance(other, Range) else Range.exactly(other)
-        return Range(self.low * other.low, self.likely * other.likely, self.high * other.high)
+        return self.each(mul, other if isinstance(other, Range) else Range.exactly(other))
 
     def __add__(self, other: Range) -> Range:
-        return Range(self.low + other.low, self.likely + other.likely, self.high + other.high)
+        return self.each(add, other)
 
 
 NOT_ZERO: Mapping[Part, Range] = {"verb": Range(0.07, 120 / 850, 0.28), "object": Range(0.1, 0.3, 0.6)}
@@ -76,8 +73,7 @@ ENOUGH = 5_000
 """Answers of a first rater that say more about its zeros than the paper does; they begin with few senses."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """What a rater's kept answers say.
 
     Attributes:
@@ -87,8 +83,8 @@ class Progress:
         answer_tokens: measured output tokens for each pair.
     """
 
-    answered: Mapping[Part, int] = field(default_factory=dict)
-    zeros: Mapping[Part, int] = field(default_factory=dict)
+    answered: Mapping[Part, int] = {}  # nothing changes it
+    zeros: Mapping[Part, int] = {}
     tokens_per_char: float | None = None
     answer_tokens: float | None = None
 
@@ -115,8 +111,7 @@ class RaterEstimate(NamedTuple):
     hours: Range | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(NamedTuple):
     """What a whole run will take.
 
     Attributes:
@@ -147,30 +142,13 @@ class Estimate:
 def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
     """Say per rater what its kept answers tell about the rest of its work."""
     found: dict[str, Progress] = {}
-    start = 0
     for session in raters.sessions:
-        end = start + len(session.config.columns)
-        states = {part: rated.states[:, start:end] for part, rated in outcome.parts.items()}
+        columns = [raters.columns.index(column) for column in session.config.columns]
+        states = {part: rated.states[:, columns] for part, rated in outcome.parts.items()}
         answered = {part: int(np.count_nonzero(~pending(some))) for part, some in states.items()}
         zeros = {part: int(np.count_nonzero(some == 0)) for part, some in states.items()}
-        found[session.config.name] = Progress(answered, zeros, *_measured_tokens(session, raters))
-        start = end
+        found[session.config.name] = Progress(answered, zeros, *session.tokens_used())
     return found
-
-
-def _measured_tokens(session: RaterSession, raters: Raters) -> tuple[float | None, float | None]:
-    """Input tokens for each character of a prompt, and output tokens for each pair."""
-    told = [(entry, usage) for entry in answers(session.ledger.path, _LATEST) if (usage := usage_of(entry["answer"]))]
-    if not told:
-        return None, None
-    senses = iter(describe_names([name for entry, _ in told for pair in entry["pairs"] for name in pair]))
-    characters = 0
-    for entry, _ in told:
-        group = [Question(b"", entry["part"], next(senses), next(senses)) for _ in entry["pairs"]]
-        characters += raters.prompts.length(group, several=session.config.pairs_per_request > 1)
-    pairs = sum(len(entry["pairs"]) for entry, _ in told)
-    total = Usage(*map(sum, zip(*(usage for _, usage in told), strict=True)))
-    return total.input / characters, total.output / pairs
 
 
 def estimate(
@@ -192,15 +170,15 @@ def estimate(
     known = {config.name: (progress or {}).get(config.name, Progress()) for config in raters.raters}
     samples = {part: _sample(plan, describe, raters.ensemble.seed) for part, plan in plans.items() if len(plan)}
     questions = {part: len(plan) for part, plan in plans.items()}
-    first = raters.raters[0]
+    first, *others = raters.raters
     everything = {part: Range.exactly(count) for part, count in questions.items()}
     onward = {part: _onward(part, count, raters, known[first.name]) for part, count in questions.items()}
     return Estimate(
         rows={part: len(plan.synset) for part, plan in plans.items()},
         questions=questions,
-        raters=tuple(
-            _of_rater(config, everything if config is first else onward, samples, prompts, known[config.name])
-            for config in raters.raters
+        raters=(
+            _of_rater(first, everything, samples, prompts, known[first.name]),
+            *(_of_rater(config, onward, samples, prompts, known[config.name]) for config in others),
         ),
         currency=raters.currency,
         assumptions=(*_about_zeros(raters, questions, known[first.name]), *_about_requests(raters, known)),
@@ -216,28 +194,22 @@ def _measured(value: float | None, assumed: Range) -> Range:
     return assumed if value is None else Range(0.9 * value, value, 1.1 * value)
 
 
-def _not_zero(part: Part, answered: int, zeros: int) -> Range:
-    """Share of the pairs that a first rater has not answered yet and will not rate 0."""
+def _not_zero(part: Part, first: RaterConfig, known: Progress) -> tuple[int, int, Range]:
+    """Pairs that the first rater has answered, those it did not rate 0, and the share of the rest that it will not."""
+    answered, zeros = (count.get(part, 0) // first.repeats for count in (known.answered, known.zeros))
     if answered < ENOUGH:
-        return NOT_ZERO[part]
+        return answered, answered - zeros, NOT_ZERO[part]
     # Answers come in the order of names, not at random: the rest may be unlike them.
     share = 1 - zeros / answered
-    return Range(0.8 * share, share, min(1.25 * share, 1))
+    return answered, answered - zeros, Range(0.8 * share, share, min(1.25 * share, 1))
 
 
 def _onward(part: Part, questions: int, raters: RatersFile, first: Progress) -> Range:
     """How many pairs the raters after the first are shown."""
     if part not in raters.ensemble.prefilter:
         return Range.exactly(questions)
-    answered, zeros = _pairs_answered(part, raters.raters[0], first)
-    return _not_zero(part, answered, zeros).each(
-        lambda share: min(answered - zeros + share * (questions - answered) + raters.ensemble.sample, questions)
-    )
-
-
-def _pairs_answered(part: Part, first: RaterConfig, known: Progress) -> tuple[int, int]:
-    """How many pairs the first rater has answered, and rated 0, each with all its repeats."""
-    return known.answered.get(part, 0) // first.repeats, known.zeros.get(part, 0) // first.repeats
+    answered, above, share = _not_zero(part, raters.raters[0], first)
+    return share.each(lambda of: min(above + of * (questions - answered) + raters.ensemble.sample, questions))
 
 
 def _of_rater(
@@ -247,28 +219,23 @@ def _of_rater(
     prompts: Prompts,
     known: Progress,
 ) -> RaterEstimate:
-    left: dict[Part, Range] = {}
-    for part, pairs in shown.items():
-        done = known.answered.get(part, 0)
-        left[part] = pairs.each(lambda n, done=done: max(round(n) * config.repeats - done, 0))  # type: ignore[misc]
+    def still(n: float, done: float) -> float:
+        return max(round(n) * config.repeats - done, 0)
+
+    left = {part: pairs.each(still, Range.exactly(known.answered.get(part, 0))) for part, pairs in shown.items()}
     found = RaterEstimate(config.name, config.kind, sum(known.answered.values()), _total(left.values()))
     if not config.prompted:
         return found
     by_part = {part: pairs.each(lambda n: ceil(n / config.pairs_per_request)) for part, pairs in left.items()}
-    requests = _total(by_part.values())
     chars = _total(by_part[part] * _chars(config, sample, prompts) for part, sample in samples.items())
     each = _measured(known.answer_tokens, ANSWER_TOKENS)
     if (bound := bound_of(config.sampling)) is not None:
         most = bound / config.pairs_per_request
         each = Range(min(each.low, most), min(each.likely, most), most)
     tokens_in, tokens_out = chars * _measured(known.tokens_per_char, TOKENS_PER_CHAR), found.pairs * each
-    return found._replace(
-        requests=requests,
-        input_tokens=tokens_in,
-        output_tokens=tokens_out,
-        cost=tokens_in * (config.price.input / 1e6) + tokens_out * (config.price.output / 1e6),
-        hours=_hours(config, requests, tokens_in + tokens_out),
-    )
+    cost = tokens_in * (config.price.input / 1e6) + tokens_out * (config.price.output / 1e6)
+    hours = _hours(config, requests := _total(by_part.values()), tokens_in + tokens_out)
+    return RaterEstimate(*found[:4], requests, tokens_in, tokens_out, cost, hours)
 
 
 def _hours(config: RaterConfig, requests: Range, tokens: Range) -> Range | None:
@@ -278,10 +245,9 @@ def _hours(config: RaterConfig, requests: Range, tokens: Range) -> Range | None:
     if config.kind in ("openai-batch", "transformers"):
         return BATCH_HOURS if config.kind == "openai-batch" else None
     limits = config.limits
-    ways = [requests * SECONDS * (1 / (3600 * limits.concurrency))]
-    ways += [requests * (1 / (60 * most)) for most in [limits.requests_per_minute] if most is not None]
-    ways += [tokens * (1 / (60 * most)) for most in [limits.tokens_per_minute] if most is not None]
-    return Range(max(one.low for one in ways), max(one.likely for one in ways), max(one.high for one in ways))
+    bounds = (requests, limits.requests_per_minute), (tokens, limits.tokens_per_minute)
+    ways = [amount * (1 / (60 * most)) for amount, most in bounds if most is not None]
+    return (requests * SECONDS * (1 / (3600 * limits.concurrency))).each(max, Range.exactly(0), *ways)
 
 
 def _chars(config: RaterConfig, sample: Sequence[Question], prompts: Prompts) -> float:
@@ -294,25 +260,21 @@ def _chars(config: RaterConfig, sample: Sequence[Question], prompts: Prompts) ->
 
 def _sample(plan: Plan, describe: Callable[[Sequence[str]], Sequence[SenseText]], seed: int) -> list[Question]:
     rows = np.random.default_rng(seed).choice(len(plan), min(SAMPLE, len(plan)), replace=False)
-    name = lexicon().name
-    first = describe([name(synset) for synset in plan.first[rows].tolist()])
-    second = describe([name(synset) for synset in plan.second[rows].tolist()])
-    return [Question(b"", plan.part, *senses) for senses in zip(first, second, strict=True)]
+    senses = (describe(names_of(column[rows])) for column in (plan.first, plan.second))
+    return [Question(b"", plan.part, *pair) for pair in zip(*senses, strict=True)]
 
 
 def _about_zeros(raters: RatersFile, questions: Mapping[Part, int], known: Progress) -> Iterator[str]:
     """Say what share of pairs is taken to go on to the raters after the first, where that is not known."""
     first, *others = raters.raters
     for part in raters.ensemble.prefilter if others else ():
-        answered, zeros = _pairs_answered(part, first, known)
+        answered, _, share = _not_zero(part, first, known)
         if answered >= questions.get(part, 0):
             continue
-        share = _not_zero(part, answered, zeros)
         source = f"as of the {answered:,} that it has answered" if answered >= ENOUGH else WHY_NOT_ZERO[part]
-        yield (
-            f"{first.name} rates {_percent(share.likely)} of the {part} pairs above 0 ({_percent(share.low)} to "
-            f"{_percent(share.high)}; {source}), and only those and a sample of {raters.ensemble.sample:,} go on"
-        )
+        low, likely, high = (f"{100 * of:.0f} %" for of in (share.low, share.likely, share.high))
+        above = f"{first.name} rates {likely} of the {part} pairs above 0 ({low} to {high}; {source})"
+        yield f"{above}, and only those and a sample of {raters.ensemble.sample:,} go on"
 
 
 def _about_requests(raters: RatersFile, known: Mapping[str, Progress]) -> Iterator[str]:
@@ -335,7 +297,3 @@ def _about_requests(raters: RatersFile, known: Mapping[str, Progress]) -> Iterat
 
 def _span(value: Range) -> str:
     return f"{value.likely:g} ({value.low:g} to {value.high:g})"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"

@@ -40,11 +40,7 @@ MIXED = frozenset({"verb.change", "verb.competition", "verb.creation", "verb.per
 
 
 def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Synsets]:
-    """Find what each object class is compared with: what is near it and visible, and all other classes.
-
-    Args:
-        classes: (C,) senses of the classes.
-        steps: see the module.
+    """Find what each of C object classes is compared with: what is near it and visible, and all other classes.
 
     Returns:
         (n,) row of ``classes``, ascending, and (n,) a sense to compare it with; a class's own sense is among them.
@@ -59,11 +55,7 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
 
 
 def verb_vocabulary(classes: Synsets) -> Synsets:
-    """List the verb senses that a dataset's verb classes are compared with, the classes' own among them, ascending.
-
-    Args:
-        classes: senses of the dataset's verbs.
-    """
+    """List the verb senses that a dataset's verb classes are compared with, the classes' own among them, ascending."""
     words = lexicon()
     verbs = range(words.nouns, len(words))
     chosen = [
@@ -80,11 +72,7 @@ def _is_in_texts(verb: int) -> bool:
 
 
 def within(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
-    """Find all senses that are at most some steps up or down from others, each way in any order.
-
-    Args:
-        synsets: (S,) where to begin.
-        steps: how far to go.
+    """Find all senses that are at most some steps up or down from S others, each way in any order.
 
     Returns:
         (n,) row of ``synsets``, ascending, and (n,) a sense near it; the sense itself is among them.

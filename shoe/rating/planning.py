@@ -61,14 +61,9 @@ def object_rule(steps: int = STEPS) -> str:
 
 
 def plan_dataset(classes: HoiClasses, *, steps: int = STEPS) -> dict[Part, Plan]:
-    """Plan a whole map: the verbs' classes with the verb vocabulary, the objects' with their neighbourhoods.
+    """Plan a whole map: the verbs' classes with the verb vocabulary, the objects' with what is within some steps.
 
-    Args:
-        classes: of the dataset.
-        steps: how far an object's neighbourhood reaches.
-
-    Returns:
-        A plan per part of speech; ``VERB_RULE`` and ``object_rule`` say in words what they hold.
+    ``VERB_RULE`` and ``object_rule`` say in words what the plans hold.
     """
     verbs, objects = _class_senses(classes, "verb"), _class_senses(classes, "object")
     owner, near_objects = object_neighbours(objects, steps)
@@ -98,12 +93,7 @@ def plan_needed(
 def needed_senses(
     predictions: Sequence[Interactions], object_words: ObjectWords = "phrase-first"
 ) -> dict[Part, Synsets]:
-    """List the senses of all words that occur in a triplet, per part of speech, ascending: what scoring looks up.
-
-    Args:
-        predictions: of one or more models.
-        object_words: as scoring will have it, see :func:`shoe.lexicon.resolve.resolve`.
-    """
+    """List the senses of all words that occur in a triplet, per part of speech, ascending: what scoring looks up."""
     verbs = {word for table in predictions for word in _used(table.verbs, table.verb)}
     objects = {word for table in predictions for word in _used(table.objects, table.object)}
     return {"verb": _senses(verbs, "verb", object_words), "object": _senses(objects, "object", object_words)}
@@ -119,11 +109,7 @@ def _senses(words: Iterable[str], part: Part, object_words: ObjectWords) -> Syns
 
 
 def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
-    """Plan given pairs.
-
-    Args:
-        part: of all pairs.
-        pairs: names of the class's sense and of the other; a pair given twice counts once, a sense with itself not.
+    """Plan pairs of a class's sense and another, by name; one given twice counts once, a sense with itself not.
 
     Raises:
         OptionError: for a name that is not that of a synset of this part.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from shoe.rating.planning import Plan
 
 PAPER = (0.00245, 0.01318)
 """Lowest and highest share of the paper's sample that a model did not rate 0."""
-_Z = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +40,14 @@ class Disagreement:
     @property
     def interval(self) -> tuple[float, float]:
         """95 % confidence interval of the share among all zeros, by Wilson's score (1927)."""
-        n, p = self.rated, self.share
-        middle, spread = p + _Z**2 / (2 * n), _Z * sqrt(p * (1 - p) / n + _Z**2 / (4 * n**2))
-        low, high = ((middle + sign * spread) / (1 + _Z**2 / n) for sign in (-1, 1))
-        # Exactly where the formula only comes close.
-        return low if self.not_zero else 0.0, high if self.not_zero < n else 1.0
+        from scipy.stats import binomtest
+
+        found = binomtest(self.not_zero, self.rated).proportion_ci(method="wilson")
+        return float(found.low), float(found.high)
 
 
 def goes_on(first: Sequence[States]) -> tuple[Mask, Mask]:
-    """Say which pairs the other raters are shown.
-
-    Args:
-        first: (n,) states by the first rater, for each repeat.
+    """Say which of n pairs the other raters are shown, by the first one's states for each repeat.
 
     Returns:
         (n,) whether a pair goes on: rated above 0 in some repeat, or refused or unparsable, which are no zeros; and

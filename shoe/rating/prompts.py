@@ -61,11 +61,7 @@ class Prompt:
 
     @classmethod
     def read(cls, path: Path, fields: Sequence[str]) -> Prompt:
-        """Read a prompt.
-
-        Args:
-            path: the file.
-            fields: what its question and pair sections have to mention, without the dollar sign.
+        """Read a prompt, whose sections for questions and pairs have to mention some fields, without the dollar sign.
 
         Raises:
             InputError: naming the section that is missing, doubled or unknown, or the field that is.
@@ -125,12 +121,9 @@ class Prompts:
         return self.verb if part == "verb" else self.object
 
     def render(self, group: Sequence[Question], *, several: bool) -> Rendered:
-        """Ask for the pairs of a group.
+        """Ask for the pairs of a group, all of one part of speech; for several of them in the form that shows ids.
 
-        Args:
-            group: its questions, of one part of speech; one question unless ``several``.
-            several: whether to ask in the form for several pairs, with ids; a rater whose ``pairs_per_request`` is
-                more than 1 does so for a single pair too.
+        A rater whose ``pairs_per_request`` is more than 1 uses that form for a single pair, too.
         """
         pairs = [_of_senses("", question.first, question.second) for question in group]
         return self.of(group[0].part).fill(pairs, ids_of([q.key for q in group]), several=several)

@@ -134,7 +134,6 @@ class Backend(Protocol):
         Raises:
             ShoeError: when no further question makes sense (a wrong key, an unknown model): one line.
         """
-        ...
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         """Read ratings out of what ``Recorder.answer`` was given; a pure function of its arguments.
@@ -143,7 +142,6 @@ class Backend(Protocol):
             Per id, one per question of the group, a rating 0 to 4; ``State.REFUSED``, or ``State.REFUSED_TOGETHER`` if
             there are several ids; or ``State.UNPARSED_ONCE`` where there is none to be found.
         """
-        ...
 
 
 def ids_of(keys: Sequence[bytes]) -> tuple[str, ...]:

@@ -55,7 +55,6 @@ _KEY = re.compile(
 _RANDOM = re.compile(r"(?=\w*[a-z])(?=\w*[A-Z])(?=\w*[0-9]\w*[0-9])[A-Za-z0-9_]{32,}")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 _SECRET_FIELDS = re.compile(r"(api|access|auth)?[-_]?(key|token|secret|password|passwd|authorization|bearer)", re.I)
-_PATH = re.compile(r"^(?P<problem>.*?)(?: - at `\$\.?(?P<path>[^`]*)`)?$", re.DOTALL)
 _FIELD = re.compile(r"`(.*)`")
 _Kind = TypeVar("_Kind", bound=msgspec.Struct)
 
@@ -84,7 +83,13 @@ def read_raters(path: str | Path) -> RatersFile:
     if not raters:
         raise InputError(path, found="no rater", expected="one or more tables [[rater]]")
     configs = tuple(_rater(path, number, table) for number, table in enumerate(raters, start=1))
-    _check_columns(path, configs)
+    seen: set[str] = set()
+    for config in configs:
+        if again := [column for column in config.columns if column in seen]:
+            record, found = f"rater {quote(config.name)}", f"a second column {quote(again[0])}"
+            expected = "each rater under a name of its own"
+            raise InputError(path, record=record, field="name", found=found, expected=expected)
+        seen.update(config.columns)
     parts = tuple(part for part in POS if part in top.ensemble.prefilter)
     return RatersFile(configs, msgspec.structs.replace(top.ensemble, prefilter=parts), top.currency)
 
@@ -138,18 +143,17 @@ class _Table:
 
     def _translated(self, message: str, kind: type) -> InputError:
         """Say in our words what msgspec found."""
-        found = _PATH.match(message)
-        assert found is not None  # noqa: S101 - it matches any text
-        path = re.sub(r"\[.*", "", found["path"] or "")  # of what is wrong in a list, the list is shown
+        problem, _, at = message.partition(" - at `$")
+        path = re.sub(r"\[.*", "", at.strip(".`"))  # of what is wrong in a list, the list is shown
         info, value = inspect.type_info(kind), dict(self.content)
         steps = path.split(".") if path else []
         for step in steps:
             info, value = _fields(info)[step].type, value[step]
             info = _plain(info)
-        named = _FIELD.search(found["problem"])
-        if "unknown field" in found["problem"] and named:
+        named = _FIELD.search(problem)
+        if "unknown field" in problem and named:
             return self.unknown(named[1], path or None, list(_fields(info)))
-        if "missing required" in found["problem"] and named:
+        if "missing required" in problem and named:
             expected = _words(_plain(_fields(info)[named[1]].type), None)
             return self.error(".".join([*steps, named[1]]), "nothing", expected)
         hint = None
@@ -226,17 +230,6 @@ def _rater(path: Path, number: int, content: Mapping[str, Any]) -> RaterConfig:
         if name in BOUNDS and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
             raise table.error(f"sampling.{name}", _shown(value), "a whole number of tokens, 1 or more")
     return config
-
-
-def _check_columns(path: Path, configs: tuple[RaterConfig, ...]) -> None:
-    seen: set[str] = set()
-    for config in configs:
-        for column in config.columns:
-            if column in seen:
-                found, record = f"a second column {quote(column)}", f"rater {quote(config.name)}"
-                expected = "each rater under a name of its own"
-                raise InputError(path, record=record, field="name", found=found, expected=expected)
-            seen.add(column)
 
 
 def _refuse_keys(value: Any, path: Path, field: str = "") -> None:

@@ -14,18 +14,20 @@ import numpy as np
 from shoe.core.arrays import Indices
 from shoe.core.errors import OptionError, quote
 from shoe.lexicon.expressions import Part
-from shoe.llm.budget import Budget
-from shoe.llm.ledger import Ledger, canonical
+from shoe.llm.budget import Budget, usage_of
+from shoe.llm.ledger import Ledger, answers, canonical
 from shoe.llm.ledger_writer import writing
 from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.states import State, States, pending
 from shoe.rating.config import RaterConfig, RatersFile, identity_of, reading_of
 from shoe.rating.planning import Plan
 from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Group, Questions, SenseTexts, key_maker
+from shoe.rating.questions import Group, Question, Questions, SenseTexts, describe, key_maker
 
 LOCAL_GROUP = 1024
 """Questions of a group for raters that answer no prompts."""
+_LATEST = 1 << 18
+"""Bytes of a ledger's end by which tokens are measured."""
 
 
 class RaterSession:
@@ -79,6 +81,21 @@ class RaterSession:
         """
         self.ledger.refresh()
         return [self.ledger.states(some.keys) for some in asked]
+
+    def tokens_used(self) -> tuple[float | None, float | None]:
+        """Measure, by its latest answers, input tokens for a character of a prompt, and output tokens for a pair."""
+        entries = answers(self.ledger.path, _LATEST)
+        told = [(entry, usage) for entry in entries if (usage := usage_of(entry["answer"]))]
+        if not told or self._prompts is None:
+            return None, None
+        pairs = [pair for entry, _ in told for pair in entry["pairs"]]
+        senses = iter(describe([name for pair in pairs for name in pair]))
+        characters = 0
+        for entry, _ in told:
+            group = [Question(b"", entry["part"], next(senses), next(senses)) for _ in entry["pairs"]]
+            characters += self._prompts.length(group, several=self.config.pairs_per_request > 1)
+        used = [sum(getattr(usage, of) for _, usage in told) for of in ("input", "output")]
+        return used[0] / characters, used[1] / len(pairs)
 
     def rate(
         self, asked: Sequence[Questions], budget: Budget, tally: Tally, say: Callable[[str], None]
@@ -145,12 +162,7 @@ class Raters:
     """
 
     def __init__(self, file: RatersFile, prompts: Prompts, folder: Path) -> None:
-        """Make all raters ready.
-
-        Args:
-            file: as read from raters.toml.
-            prompts: what they are asked.
-            folder: of the ledgers; made when the first answer comes.
+        """Make all raters ready; the folder of their ledgers is made when the first answer comes.
 
         Raises:
             ShoeError: for settings that a kind cannot work with.

@@ -1,20 +1,113 @@
-"""What a rating run came to, for people and in JSON."""
+"""What a rating run will take and what it came to, for a whole map or for a score: for people, and as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.table import Table
+from rich.text import Text
 
+from shoe.core.errors import printable
 from shoe.lexicon.expressions import Part
 from shoe.llm.budget import Budget
+from shoe.maps.complete import Completion, Round, Why
 from shoe.rating.built import account, states_of, unanswered
+from shoe.rating.estimate import Estimate, Range, RaterEstimate
 from shoe.rating.job import Outcome
 from shoe.rating.prefilter import PAPER
 from shoe.rating.session import Raters
+from shoe.report.notes import percent
 from shoe.report.text import count, say, table, words
+
+_LONGEST = 500
+
+
+def estimate_table(estimate: Estimate) -> Group:
+    """Lay an estimate out: what is planned, a row for each rater and for all, and what that rests on.
+
+    "~" marks what is likely; below it stands between what it will lie.
+    """
+    columns = ("answered", "to ask", "requests", "tokens in", "out", printable(f"cost {estimate.currency}"), "hours")
+    made = table("rater", *columns)
+    made.columns[0].no_wrap, made.columns[0].overflow = False, "fold"
+    for rater in estimate.raters:
+        made.add_row(
+            Text(printable(rater.name)),
+            _short(rater.answered),
+            _count(rater.pairs),
+            *(_count(value) for value in (rater.requests, rater.input_tokens, rater.output_tokens)),
+            _span(rater.cost, _money),
+            _span(rater.hours, _time),
+        )
+    if len(estimate.raters) > 1:
+        made.add_section()
+        made.add_row("all", *[""] * 5, _span(estimate.cost, _money), _span(estimate.hours, _time))
+    planned = ", ".join(
+        f"{estimate.rows[part]:,} {part} pairs ({count:,} to be asked)" for part, count in estimate.questions.items()
+    )
+    notes = [Text(printable(f"- {line}", longest=_LONGEST)) for line in estimate.assumptions]
+    return Group(Text(f"planned: {planned}"), made, *notes)
+
+
+def estimate_json(estimate: Estimate) -> dict[str, Any]:
+    """Lay an estimate out as JSON: ranges as {"low", "likely", "high"}; what does not exist is absent."""
+    return {
+        "rows": dict(estimate.rows),
+        "questions": dict(estimate.questions),
+        "currency": estimate.currency,
+        "raters": [_rater(rater) for rater in estimate.raters],
+        "cost": _bounds(estimate.cost),
+        "hours": _bounds(estimate.hours),
+        "assumptions": list(estimate.assumptions),
+    }
+
+
+def _rater(rater: RaterEstimate) -> dict[str, Any]:
+    known = {name: value for name, value in rater._asdict().items() if value is not None}
+    return {name: _bounds(value) if isinstance(value, Range) else value for name, value in known.items()}
+
+
+def _bounds(value: Range) -> dict[str, float]:
+    return {"low": _rounded(value.low), "likely": _rounded(value.likely), "high": _rounded(value.high)}
+
+
+def _rounded(value: float, digits: int = 3) -> float:
+    """Whole numbers as they are; others to some digits that mean something."""
+    return value if value == int(value) else float(f"{value:.{digits}g}")
+
+
+def _count(value: Range | None) -> str:
+    if value is None:
+        return "–"
+    return f"{round(value.likely):,}" if value.low == value.high else f"~{_short(value.likely)}"
+
+
+def _short(count: float) -> str:
+    """Two digits that mean something, thousands as K and so on."""
+    rounded = float(f"{count:.2g}")
+    for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "K")):
+        if rounded >= size:
+            return f"{rounded / size:.2g}{unit}" if rounded < 100 * size else f"{rounded / size:.0f}{unit}"
+    return f"{rounded:.0f}"
+
+
+def _span(value: Range | None, shown: Callable[[float], str]) -> str:
+    """What is likely, and its bounds where they look different."""
+    if value is None:
+        return "–"
+    low, likely, high = shown(value.low), shown(value.likely), shown(value.high)
+    return likely if low == high else f"~{likely}\n{low}–{high}"
+
+
+def _money(amount: float) -> str:
+    return f"{amount:.2f}" if amount < 10 else f"{float(f'{amount:.2g}'):,.0f}"
+
+
+def _time(hours: float) -> str:
+    return f"{hours:.2f}" if hours < 1 else f"{hours:.1f}" if hours < 10 else f"{hours:,.0f}"
 
 
 def print_outcome(raters: Raters, outcome: Outcome, to: Console) -> None:
@@ -99,3 +192,71 @@ def left(outcome: Outcome) -> int:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3f} %"
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Questions that other ways would have asked: of the whole dataset, and of all that the predictions look up."""
+
+    whole_build: int
+    looked_up: int
+
+
+def round_line(state: Round, currency: str) -> str:
+    """A round in a line, while the next one is under way."""
+    low, high = state.interval
+    rated = f"{state.rated:,} pairs rated" if state.rated else "nothing rated yet"
+    cost = f", {state.spent.cost:,.4g} {currency}" if state.spent.cost else ""
+    return f"SHOE-mAP {percent(state.score)}, between {percent(low)} and {percent(high)}; {rated}{cost}"
+
+
+def rounds_table(completion: Completion, currency: str) -> Table:
+    """A row for each round."""
+    columns = ("asked", "rated in all", "no valid answer", "requests", f"cost {currency}")
+    made = table("round", *columns, "SHOE-mAP", "from", "to", "width")
+    for state in completion.rounds:
+        counts = (state.asked, state.rated, state.unanswered, state.spent.requests)
+        figures = (state.score, *state.interval, state.width)
+        made.add_row(str(state.number), *map(count, counts), f"{state.spent.cost:,.4f}", *map(percent, figures))
+    return made
+
+
+def closing_lines(completion: Completion, sizes: Sizes, tolerance: float) -> Iterator[str]:
+    """Say why it ended, and what it saved."""
+    last = completion.rounds[-1]
+    yield f"{completion.why} ({percent(tolerance)} points)" if completion.why is Why.TOLERANCE else str(completion.why)
+    if completion.why is not Why.DECIDED:
+        yield "the interval does not cover false positives of unlikely classes: docs/protocols.md, 10.7"
+    questions = last.rated + last.unanswered
+    if not questions:
+        yield "nothing had to be rated"
+        return
+    for size, what in ((sizes.whole_build, "a whole build"), (sizes.looked_up, "all that these predictions look up")):
+        yield f"{questions:,} pairs instead of {size:,} ({what}): {size / questions:,.1f} times fewer"
+    if last.unanswered:
+        yield f"{last.unanswered:,} pairs have no valid answer; they stay open, and are not asked again"
+
+
+def completion_json(completion: Completion, sizes: Sizes, tolerance: float, about: Mapping[str, Any]) -> dict[str, Any]:
+    """All of it, fractions 0..1."""
+    last = completion.rounds[-1]
+    return {
+        **about,
+        "tolerance": tolerance,
+        "why": completion.why.name.lower(),
+        "map": last.score,
+        "map_interval": list(last.interval),
+        "pairs": {"rated": last.rated, "unanswered": last.unanswered, **asdict(sizes)},
+        "spent": {"requests": last.spent.requests, "cost": last.spent.cost},
+        "rounds": [
+            {
+                "map": state.score,
+                "map_interval": list(state.interval),
+                "matches_interval": list(state.matches),
+                **{name: getattr(state, name) for name in ("asked", "rated", "unanswered")},
+                "requests": state.spent.requests,
+                "cost": state.spent.cost,
+            }
+            for state in completion.rounds
+        ],
+    }

@@ -141,7 +141,8 @@ class FixedRanking:
             ap: how a curve becomes a number.
         """
         classes = len(truths)
-        false_before = np.concatenate([[0], np.cumsum(false[self.ranked], dtype=np.int32)])
+        false_before = np.zeros(len(self.ranked) + 1, np.int32)
+        np.cumsum(false[self.ranked], out=false_before[1:])
         false_per_class = np.diff(false_before[self.starts])
         keys = np.sort(category * np.int64(len(self.rank)) + self.rank[true])
         own = keys // max(len(self.rank), 1)

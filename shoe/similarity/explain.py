@@ -22,7 +22,7 @@ from shoe.similarity.table import Basis, Similarity, similarity_table
 _A: dict[Part, str] = {"verb": "a verb", "object": "an object"}
 
 
-class ClassSense(NamedTuple):
+class _ClassSense(NamedTuple):
     """What a word is compared with: a class's sense, "" for no_interaction, and its word."""
 
     part: Part
@@ -92,25 +92,23 @@ def explanations(
     """
     of, predicted = (best_reading(text) if part is None and " " in text.strip() else None for text in (a, b))
     if of is None or predicted is None:
-        return [_explain(similarity, sense, b) for sense in class_senses(classes, a, part)], False
-    senses = interaction_senses(classes, of.verb, of.object)
+        return [_explain(similarity, sense, b) for sense in _class_senses(classes, a, part)], False
+    senses = _interaction_senses(classes, of.verb, of.object)
     return [_explain(similarity, sense, word) for sense, word in zip(senses, predicted, strict=True)], True
 
 
-def _explain(similarity: Similarity, of: ClassSense, word: str) -> Explanation:
+def _explain(similarity: Similarity, of: _ClassSense, word: str) -> Explanation:
     """Explain the value that scoring uses for a class's sense and a word, under the default options."""
     class_sense = ids_of([of.synset])
     table = similarity_table(similarity, of.part, class_sense, [of.word], [word], SemanticOptions())
     found = resolve(word, of.part).candidates
     values = similarity.values(of.part, class_sense, np.array([c.synset for c in found], np.int32))[0].tolist()
     candidates = []
-    for candidate, value in zip(found, values, strict=True):
-        given = (
-            similarity.ratings(of.part, of.synset, candidate.name) if isinstance(similarity, SimilarityMap) else None
-        )
+    for of_word, value in zip(found, values, strict=True):
+        given = similarity.ratings(of.part, of.synset, of_word.name) if isinstance(similarity, SimilarityMap) else None
         ratings = {rater: rating for rater, rating in (given or {}).items() if rating is not None}
         known = None if np.isnan(value) else value
-        candidates.append(CandidateSense(candidate.name, candidate.lemma, candidate.reason, known, ratings or None))
+        candidates.append(CandidateSense(of_word.name, of_word.lemma, of_word.reason, known, ratings or None))
     sense = int(table.sense[0, 0])
     return Explanation(
         part=of.part,
@@ -124,62 +122,41 @@ def _explain(similarity: Similarity, of: ClassSense, word: str) -> Explanation:
     )
 
 
-def class_senses(classes: HoiClasses, text: str, part: str | None = None) -> list[ClassSense]:
-    """Find what the user means by a class: a synset's name, or a class's word, which may have several senses.
-
-    Args:
-        classes: of the dataset.
-        text: "ride.v.01", "ride", "riding", "hot dog".
-        part: "verb" or "object"; may be absent where only one fits.
-
-    Raises:
-        OptionError: if it is neither, or a word that needs ``part``.
-    """
+def _class_senses(classes: HoiClasses, text: str, part: str | None) -> list[_ClassSense]:
+    """Find what the user means by a class: a synset's name, or a class's word, which may have several senses."""
     if part is not None and part not in _A:
         raise unknown_name("part of speech", part, get_args(Part))
     synset = lexicon().synset(text)
     if synset >= 0:
         of_synset: Part = "verb" if lexicon().pos(synset) == "v" else "object"
         if part not in (None, of_synset):
-            raise OptionError(
-                f"{quote(text)} is the sense of {_A[of_synset]}, expected {'a verb' if part == 'verb' else 'an object'}"
-            )
+            other: Part = "object" if of_synset == "verb" else "verb"
+            raise OptionError(f"{quote(text)} is the sense of {_A[of_synset]}, expected {_A[other]}")
         name = lexicon().name(synset)
-        return [
-            next((of for of in _senses(classes, of_synset) if of.synset == name), ClassSense(of_synset, name, name))
-        ]
+        known = (of for of in _senses(classes, of_synset) if of.synset == name)
+        return [next(known, _ClassSense(of_synset, name, name))]
     labels: dict[Part, tuple[str, ...]] = {"verb": classes.verbs, "object": classes.objects}
     asked = {p: words for p, words in labels.items() if part in (None, p)}
     fitting = [(p, words[index]) for p, words in asked.items() if (index := match_labels([text], words, p)[0]) >= 0]
     if not fitting:
-        raise unknown_name(
-            f"{part or 'verb or object'} of {classes.name}", text, {w for of in asked.values() for w in of}
-        )
+        known_words = {word for words in asked.values() for word in words}
+        raise unknown_name(f"{part or 'verb or object'} of {classes.name}", text, known_words)
     if len(fitting) > 1:
         raise OptionError(f"{quote(text)} is a verb and an object of {classes.name}: say --pos verb or --pos object")
     ((only, word),) = fitting
     return [of for of in _senses(classes, only) if of.word == word]
 
 
-def _senses(classes: HoiClasses, part: Part) -> list[ClassSense]:
+def _senses(classes: HoiClasses, part: Part) -> list[_ClassSense]:
     """Distinct senses of a dataset's classes with their words, in its order."""
     verb = part == "verb"
     synsets, labels = (classes.verb_synsets, classes.verbs) if verb else (classes.object_synsets, classes.objects)
     index = (classes.verb if verb else classes.object).tolist()
-    return list(dict.fromkeys(ClassSense(part, synset, labels[i]) for synset, i in zip(synsets, index, strict=True)))
+    return list(dict.fromkeys(_ClassSense(part, synset, labels[i]) for synset, i in zip(synsets, index, strict=True)))
 
 
-def interaction_senses(classes: HoiClasses, verb: str, object_: str) -> tuple[ClassSense, ClassSense]:
-    """Find the class of an interaction, as ("riding", "horse").
-
-    Args:
-        classes: of the dataset.
-        verb: in any inflection.
-        object_: in any inflection.
-
-    Raises:
-        OptionError: if the dataset has no such class.
-    """
+def _interaction_senses(classes: HoiClasses, verb: str, object_: str) -> tuple[_ClassSense, _ClassSense]:
+    """Find the class of an interaction, as ("riding", "horse"), in any inflection."""
     v = int(match_labels([verb], classes.verbs, "verb")[0])
     o = int(match_labels([object_], classes.objects, "object")[0])
     hoi = int(classes.of[v, o]) if v >= 0 and o >= 0 else -1
@@ -188,6 +165,6 @@ def interaction_senses(classes: HoiClasses, verb: str, object_: str) -> tuple[Cl
         hint = f"; it has {', '.join(near)}" if o >= 0 else ""
         raise OptionError(f"{classes.name} has no class {quote(f'{verb} {object_}')}{hint}")
     return (
-        ClassSense("verb", classes.verb_synsets[hoi], classes.verbs[v]),
-        ClassSense("object", classes.object_synsets[hoi], classes.objects[o]),
+        _ClassSense("verb", classes.verb_synsets[hoi], classes.verbs[v]),
+        _ClassSense("object", classes.object_synsets[hoi], classes.objects[o]),
     )

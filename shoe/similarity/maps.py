@@ -147,11 +147,7 @@ class SimilarityMap(Similarity):
         return dict(zip((rater.name for rater in self.raters), given, strict=True))
 
     def with_raters(self, columns: Sequence[int]) -> SimilarityMap:
-        """The map as if only some of its raters had rated: the same pairs, fewer columns.
-
-        Args:
-            columns: indices of the raters, in the order that they are to have.
-        """
+        """The map as if only some of its raters, in this order, had rated: the same pairs, fewer columns."""
         raters, tables, digests = tuple(self.raters[column] for column in columns), {}, {}
         kept = "\n".join(rater.name for rater in raters)
         for part, table in self.tables.items():

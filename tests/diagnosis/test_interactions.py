@@ -79,9 +79,9 @@ def test_negative_ap_of_small_scenes(scenes: list[ImageScene], seed: int, keep: 
     agree_on_negatives(scenes, seed, keep)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_negative_ap_of_many_images(seed: int) -> None:
-    agree_on_negatives(random_scenes(np.random.default_rng(seed), 40, n_predictions=60), seed, keep=False)
+    agree_on_negatives(random_scenes(np.random.default_rng(seed), 30, n_predictions=60), seed, keep=False)
 
 
 def negatives(*pairs: tuple[bool, float]) -> tuple[float | None, float | None]:

@@ -16,6 +16,7 @@ from shoe.scoring.entries import Means
 from shoe.scoring.score import score
 from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, comparable, diagnosed, image
 from tests.diagnosis.meanings import read_for_meaning, write_hand_map
+from tests.examples import examples
 from tests.oracles.model import ImageScene, Triplet
 
 RIDE = Triplet(P1, O1, "ride", "horse")
@@ -110,6 +111,7 @@ def test_means_of_rare_and_non_rare_classes(rated: Path) -> None:
 
 @both_variants
 @pytest.mark.parametrize("no_interaction", ["exclude", "keep"])
+@examples(0.5)
 @given(found=comparable())
 def test_before_any_fix_it_is_what_scoring_the_same_tables_gives(
     variant: str, no_interaction: str, found: list[ImageScene]

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 
 from shoe.core.coordinates import Coordinates
-from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap, WordPair
+from shoe.diagnosis.relations import WordPair
+from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap
 from tests.diagnosis.by_hand import AWAY, O1, P1, comparable, image
 from tests.diagnosis.meanings import read_for_meaning, write_hand_map
 from tests.oracles.model import ImageScene, Triplet

@@ -12,7 +12,6 @@ from shoe.diagnosis.wrong_words import WrongWord, WrongWords
 from shoe.lexicon.store import lexicon
 from tests.diagnosis.by_hand import AWAY, O1, O2, P1, P2, comparable, diagnosed, image, types
 from tests.diagnosis.meanings import read_for_meaning, write_hand_map
-from tests.examples import examples
 from tests.oracles.boxes import Box
 from tests.oracles.model import ImageScene, Triplet
 
@@ -151,7 +150,6 @@ def test_no_interaction_predicted_for_somebody_who_does_something_is_unrelated(r
 
 
 @both_variants
-@examples(2)
 @given(found=comparable())
 def test_every_interaction_error_is_held_against_a_truth_of_its_pair(variant: str, found: list[ImageScene]) -> None:
     diagnosis = diagnosed(*found, variant=variant, similarity="hico-det")

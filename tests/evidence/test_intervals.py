@@ -118,12 +118,12 @@ def _between(imputation: Imputation, similarities: HoiSimilarity) -> bool:
 
 
 @pytest.mark.parametrize("settings_", SETTINGS, ids=" ".join)
-@examples(0.3)
+@examples(0.2)
 @given(seed=st.integers(0, 1 << 20), share=st.sampled_from([0.0, 0.3, 0.7, 0.9]))
 def test_no_drawn_values_score_outside(settings_: list[str], seed: int, share: float) -> None:
     task, options = scene_task(seed), changed(SEMANTIC["shoe"], settings_)
     today = HoiSimilarity.of(task, Gappy(seed, share), options)
-    assert outside(task, today, options, range(seed, seed + 4)) == []
+    assert outside(task, today, options, range(seed, seed + 3)) == []
 
 
 @given(seed=st.integers(0, 1 << 20), share=st.sampled_from([0.0, 0.5, 0.9]), which=st.sampled_from(SETTINGS))
@@ -217,7 +217,6 @@ def test_the_packaged_map_holds_its_bounds_on_the_sample() -> None:
     assert outside(task, today, options, range(8)) == []
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 @pytest.mark.real_data
 def test_the_packaged_map_holds_its_bounds_on_the_test_set(shared_data: Path) -> None:

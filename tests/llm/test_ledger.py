@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from shoe.core.errors import InputError
 from shoe.llm import ledger as ledger_module
-from shoe.llm.ledger import CACHE, Ledger, answers, event_line, failure_line, header
+from shoe.llm.ledger import CACHE, Ledger, answers, canonical, event_line, failure_line, header
 from shoe.llm.ledger_writer import Writer, writing
 from shoe.llm.states import Index, State, as_keys
+from tests.examples import examples
 from tests.llm.ledgers import IDENTITY, fresh, line, parse, random_lines, read, request, states, write
 
 REFUSED, ONCE, UNPARSABLE, UNRATED = State.REFUSED, State.UNPARSED_ONCE, State.UNPARSABLE, State.UNRATED
@@ -34,6 +35,24 @@ def test_what_is_kept_is_found_again_and_told_in_full(tmp_path: Path) -> None:
     assert (kept["about"], kept["keys"]) == ("a test", [request(0).key.hex()])
     assert [orjson.loads(one) for one in (lines[0], lines[2])] == [*answers(path)]
     assert orjson.loads(lines[1]) == {"keys": [request(1).key.hex()], "failure": "429", "detail": "slow down"}
+
+
+SETTINGS = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from([0.0, 1.0, 0.7, 1e-06, 1e16, -1e16, 1e68, 9999999999999998.0])
+    | st.text()
+    | st.builds(Path, st.sampled_from(["a", "/b/c"])),
+    lambda below: st.lists(below) | st.lists(below).map(tuple) | st.dictionaries(st.text(), below),
+)
+
+
+@given(SETTINGS)
+@examples(3)
+def test_what_is_hashed_has_the_form_of_the_ledgers_that_are_there(value: Any) -> None:
+    assert canonical(value) == orjson.dumps(value, option=orjson.OPT_SORT_KEYS, default=str)
 
 
 @pytest.mark.parametrize(
@@ -380,10 +399,11 @@ with writing(ledger.path, ledger.identity, lambda: False, print) as writer:
 """
 
 
-def test_what_was_appended_outlives_a_kill_at_any_moment(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=pytest.mark.slow)])
+def test_what_was_appended_outlives_a_kill_at_any_moment(tmp_path: Path, kills: int) -> None:
     draw = np.random.default_rng(5)
     done = 0
-    for _ in range(6):
+    for _ in range(kills):
         with child(APPEND, str(tmp_path), str(done)) as process:
             assert process.stdout is not None
             first = process.stdout.readline()
@@ -395,4 +415,4 @@ def test_what_was_appended_outlives_a_kill_at_any_moment(tmp_path: Path) -> None
         found = read(tmp_path, kept[-1] + 2)
         assert found[: kept[-1] + 1] == [number % 5 for number in range(kept[-1] + 1)]
         done = kept[-1] + 1
-    assert done > 6
+    assert done > kills

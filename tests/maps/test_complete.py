@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -129,9 +129,30 @@ def loaded(folder: Path) -> SimilarityMap:
     return SimilarityMap.load(folder / "out", ENSEMBLE)
 
 
-def test_it_ends_inside_the_tolerance_after_few_questions_asked_once(task: Task, tmp_path: Path) -> None:
-    stand_in = StandIn()
-    found = run(task, tmp_path, stand_in)
+class Run(NamedTuple):
+    """What came of a run, and where."""
+
+    folder: Path
+    stand_in: StandIn
+    found: Completion
+
+
+@pytest.fixture(scope="module")
+def whole(task: Task, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run that nothing disturbed."""
+    folder, stand_in = tmp_path_factory.mktemp("whole"), StandIn()
+    return Run(folder, stand_in, run(task, folder, stand_in))
+
+
+@pytest.fixture(scope="module")
+def refused(task: Task, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run in which a third was refused."""
+    folder, stand_in = tmp_path_factory.mktemp("refused"), StandIn(refuses=3)
+    return Run(folder, stand_in, run(task, folder, stand_in))
+
+
+def test_it_ends_inside_the_tolerance_after_few_questions_asked_once(task: Task, whole: Run) -> None:
+    folder, stand_in, found = whole
     last = found.rounds[-1]
     assert found.why is Why.TOLERANCE
     assert last.width <= 0.001
@@ -140,13 +161,13 @@ def test_it_ends_inside_the_tolerance_after_few_questions_asked_once(task: Task,
     assert last.rated == stand_in.asked.total() == sum(state.asked for state in found.rounds)
     needed = sum(len(plan) for plan in plan_needed(task.truth.classes, [task.predictions]).values())
     assert last.rated * 20 < needed
-    today = HoiSimilarity.of(task, loaded(tmp_path), OPTIONS)
+    today = HoiSimilarity.of(task, loaded(folder), OPTIONS)
     assert semantic_score(task, today, OPTIONS).map == last.score
     # What the whole table says of credit and matches is inside; of which class false positives are is not bounded.
-    whole = Scorer(task, HoiSimilarity.of(task, Whole(), OPTIONS), OPTIONS)
-    matches = whole.match(whole.map_rows)
-    category = false_positives(whole, today, matches.unmatched).category
-    score = whole.entries(replace(matches, false_positive_of=category)).means().map
+    scorer = Scorer(task, HoiSimilarity.of(task, Whole(), OPTIONS), OPTIONS)
+    matches = scorer.match(scorer.map_rows)
+    category = false_positives(scorer, today, matches.unmatched).category
+    score = scorer.entries(replace(matches, false_positive_of=category)).means().map
     assert score is not None
     assert last.interval[0] <= score <= last.interval[1]
 
@@ -168,9 +189,8 @@ def test_the_map_holds_the_answers_and_says_why(task: Task, tmp_path: Path) -> N
     assert account["unanswered"] == {"verb": [], "object": []}
 
 
-def test_an_answer_to_two_classes_holds_both_ways_round(task: Task, tmp_path: Path) -> None:
-    run(task, tmp_path, StandIn())
-    for part, table in loaded(tmp_path).tables.items():
+def test_an_answer_to_two_classes_holds_both_ways_round(task: Task, whole: Run) -> None:
+    for part, table in loaded(whole.folder).tables.items():
         pairs = content(table)
         classes = set(task.truth.classes.verb_synsets if part == "verb" else task.truth.classes.object_synsets)
         both = [(a, b) for a, b in pairs if b in classes]
@@ -178,9 +198,8 @@ def test_an_answer_to_two_classes_holds_both_ways_round(task: Task, tmp_path: Pa
         assert all(pairs[b, a] == pairs[a, b] for a, b in both)
 
 
-def test_what_is_refused_stays_open_and_is_not_asked_again(task: Task, tmp_path: Path) -> None:
-    stand_in = StandIn(refuses=3)
-    found = run(task, tmp_path, stand_in)
+def test_what_is_refused_stays_open_and_is_not_asked_again(task: Task, refused: Run, tmp_path: Path) -> None:
+    folder, stand_in, found = refused
     assert found.why is Why.NOTHING_LEFT
     last = found.rounds[-1]
     assert last.width > 0.001
@@ -188,17 +207,22 @@ def test_what_is_refused_stays_open_and_is_not_asked_again(task: Task, tmp_path:
     assert last.unanswered + last.rated == stand_in.asked.total()
     assert set(stand_in.asked.values()) == {1}
     again = StandIn()
-    second = run(task, tmp_path, again, start=loaded(tmp_path))
+    second = run(task, tmp_path, again, start=loaded(folder))
     assert second.why is Why.NOTHING_LEFT
     assert again.asked.total() == 0
     assert (second.rounds[-1].rated, second.rounds[-1].unanswered) == (last.rated, last.unanswered)
 
 
-def test_others_are_asked_what_one_refused(task: Task, tmp_path: Path) -> None:
-    run(task, tmp_path, StandIn(refuses=3))
+def test_others_are_asked_what_one_refused(task: Task, refused: Run, tmp_path: Path) -> None:
     other = StandIn()
     found = complete(
-        loaded(tmp_path), task, other.rate, [Rater("other", "m")], tmp_path / "out", tolerance=0.001, purpose=PURPOSE
+        loaded(refused.folder),
+        task,
+        other.rate,
+        [Rater("other", "m")],
+        tmp_path / "out",
+        tolerance=0.001,
+        purpose=PURPOSE,
     )
     assert other.asked
     assert found.why is Why.TOLERANCE
@@ -216,10 +240,7 @@ def test_what_is_left_out_is_for_another_run(task: Task, tmp_path: Path) -> None
     assert second.rounds[-1].rated == first.rounds[-1].rated + stand_in.asked.total()
 
 
-def test_a_run_that_was_broken_off_goes_on_and_ends_with_the_same_bytes(task: Task, tmp_path: Path) -> None:
-    run(task, tmp_path / "whole", StandIn())
-    whole = [(tmp_path / "whole" / "out" / file).read_bytes() for file in FILES]
-
+def test_a_run_that_was_broken_off_goes_on_and_ends_with_the_same_bytes(task: Task, whole: Run, tmp_path: Path) -> None:
     class BrokenOffError(Exception):
         pass
 
@@ -236,7 +257,8 @@ def test_a_run_that_was_broken_off_goes_on_and_ends_with_the_same_bytes(task: Ta
         run(task, tmp_path, first, show=after_two_rounds)
     run(task, tmp_path, second, start=loaded(tmp_path))
     assert not first.asked.keys() & second.asked.keys()
-    assert [(tmp_path / "out" / file).read_bytes() for file in FILES] == whole
+    for file in FILES:
+        assert (tmp_path / "out" / file).read_bytes() == (whole.folder / "out" / file).read_bytes()
 
 
 def test_a_budget_ends_it_with_what_there_is(task: Task, tmp_path: Path) -> None:

@@ -13,21 +13,19 @@ import matplotlib as mpl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.figure import Figure
 
 from shoe.core.errors import InputError
 from shoe.diagnosis.interactions import NegativeAp
 from shoe.diagnosis.oracles import ERRORS, GROUPS
 from shoe.plots import figures
 from shoe.plots.bars import error_bars, pair_bars
-from shoe.plots.confusions import Cell, confusion_map
-from shoe.plots.figures import draw_figures, sweep_curves
+from shoe.plots.figures import Cell, confusion_map, draw_figures, sweep_curves
 from shoe.plots.style import file_name, in_font, label, save, width_of
 from shoe.scoring.entries import Means
 from tests.plots.drawn import assert_readable
 from tests.plots.models import NAMES, altered, diagnosed, some
 
-numbers = pytest.mark.parametrize("number", [1, 2, pytest.param(3, marks=pytest.mark.slow), 8])
+numbers = pytest.mark.parametrize("number", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3)), 8])
 
 
 @pytest.mark.parametrize(("number", "worst"), [(1, 1.0), (1, 0.0), (2, -0.5), (8, 1.0)])
@@ -43,8 +41,8 @@ def test_error_bars_can_be_read(number: int, worst: float) -> None:
 @numbers
 def test_pair_figures_can_be_read(number: int) -> None:
     first, *others = some(number).items()
-    of_pairs = altered(first[1].of_pairs, negative_ap=NegativeAp(0.977, 0.88, 9, 9))
-    texts = assert_readable(lambda: pair_bars({first[0]: altered(first[1], of_pairs=of_pairs), **dict(others)}))
+    scored = altered(first[1], negative_ap=NegativeAp(0.977, 0.88, 9, 9))
+    texts = assert_readable(lambda: pair_bars({first[0]: scored, **dict(others)}))
     assert "97.7" in texts
     assert not any("interaction" in text for text in texts)
     assert texts.count("–") == number - 1
@@ -122,28 +120,27 @@ def test_all_figures_of_one_model_and_of_several(tmp_path: Path, monkeypatch: py
     assert "sweeps" not in {path.name for path in two}
 
 
+CONFUSIONS = "confusion_map([Cell('ride', 'sit on', 2.0), Cell('hold', '', 1.0)], 'said for what', str)"
+
+
 def test_the_same_figure_is_the_same_bytes_in_any_process(tmp_path: Path) -> None:
     code = (
         "import sys, matplotlib; matplotlib.rcParams['font.size'] = 30; from pathlib import Path;"
-        "from tests.plots.test_figures import confusions; from shoe.plots.style import save;"
-        "save(confusions, Path(sys.argv[1]), 'a')"
+        "from shoe.plots.confusions import Cell, confusion_map; from shoe.plots.style import save;"
+        f"save(lambda: {CONFUSIONS}, Path(sys.argv[1]), 'a')"
     )
     (tmp_path / "other").mkdir()
     environment = {**os.environ, "PYTHONHASHSEED": "1", "SOURCE_DATE_EPOCH": "1"}
     subprocess.run([sys.executable, "-c", code, tmp_path / "other"], env=environment, check=True)
-    for path in save(confusions, tmp_path, "a"):
+    for path in save(lambda: eval(CONFUSIONS), tmp_path, "a"):
         assert path.read_bytes() == (tmp_path / "other" / path.name).read_bytes()
-
-
-def confusions() -> Figure:
-    return confusion_map([Cell("ride", "sit on", 2.0), Cell("hold", "", 1.0)], "said for what", str)
 
 
 @pytest.mark.slow
 def test_all_figures_are_the_same_bytes_in_any_process(tmp_path: Path) -> None:
     code = (
         "import sys, matplotlib; matplotlib.rcParams['font.size'] = 30; from pathlib import Path;"
-        "from tests.plots.models import diagnosed; from shoe.plots.figures import draw_figures;"
+        "from tests.plots.models import diagnosed; from shoe.plots.figures import Cell, confusion_map, draw_figures;"
         "draw_figures({'a': diagnosed('free text')}, Path(sys.argv[1]))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "1", "SOURCE_DATE_EPOCH": "1"}

@@ -33,7 +33,7 @@ from shoe.rating.kinds.transformers import Transformers
 from shoe.rating.planning import Plan, plan_pairs
 from shoe.rating.prompts import Prompts
 from shoe.rating.questions import Question, SenseText
-from shoe.report.estimate import estimate_json, estimate_table
+from shoe.report.map_build import estimate_json, estimate_table
 
 VERBS = [lexicon().name(synset) for synset in range(lexicon().nouns, lexicon().nouns + 120)]
 PLANS: dict[Part, Plan] = {

@@ -18,8 +18,8 @@ from tests.llm.server import Server
 from tests.llm.server_plan import Plan
 
 KILLS = 12
-# About 300 pairs: two verb senses with each of the classes', one object's with each of theirs.
-PREDICTED = [("bestride", "unicycle"), ("lasso", "unicycle")]
+# About 200 pairs: one verb sense with each of the classes', one object's with each of theirs.
+PREDICTED = [("lasso", "unicycle")]
 FAULTS = Plan(
     seed=7,
     rates={
@@ -149,7 +149,7 @@ def killed_runs(work: Work, server: Server, moments: Sequence[tuple[int, float]]
     for moment, seconds in moments:
         process = work.start()
         while process.poll() is None and answers(server) < moment:
-            time.sleep(0.001)
+            time.sleep(0.01)
         time.sleep(seconds)
         assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGKILL)
@@ -210,7 +210,7 @@ def test_a_run_ended_by_its_budget_and_by_ctrl_c_keeps_what_is_in_flight_and_goe
 
         process = work.start()
         while server.endpoint.counts["requests"] < 160:
-            time.sleep(0.001)
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate()
         assert process.returncode == 130, errors

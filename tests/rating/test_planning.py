@@ -59,6 +59,7 @@ def test_the_counts_that_the_documents_state(whole: dict[Part, Plan]) -> None:
     assert " and ".join(f"{len(plan):,} {part}" for part, plan in needed.items()) in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "shares"),
     [("verb", {0: 0.867, 2: 0.899, 3: 0.904}), ("object", {0: 0.561, 2: 0.771, 3: 0.911})],

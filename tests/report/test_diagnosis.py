@@ -82,7 +82,7 @@ def test_what_is_measured_of_interactions_is_told() -> None:
     nothing = np.zeros(0), np.zeros(0, np.int64)
     model = altered(
         demo("free text"),
-        of_pairs=altered(demo("free text").of_pairs, negative_ap=NegativeAp(0.91, 0.82, 9, 9)),
+        negative_ap=NegativeAp(0.91, 0.82, 9, 9),
         interaction_map=InteractionMap(0.71, 0.61, None, *nothing),
     )
     data = as_dict({"a": model}, TRUTH)

@@ -176,7 +176,7 @@ def agree(scenes: list[ImageScene], options: dict[str, str], name: str = "hico-d
     assert np.allclose(result.map_bounds, slow["map_bounds"], rtol=0, atol=1e-9)
 
 
-SCENES = open_scenes(11)
+SCENES = open_scenes(11, 20)
 
 SETTINGS: list[dict[str, str]] = [
     {},

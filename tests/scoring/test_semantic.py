@@ -38,7 +38,7 @@ OPTIONS: dict[str, list[str]] = {
     "cap": ["none", "3"],
     "repeats": ["charged", "matched"],
 }
-MANY_IMAGES = random_scenes(np.random.default_rng(5), 40, n_predictions=25, open_words=True)
+MANY_IMAGES = random_scenes(np.random.default_rng(5), 25, n_predictions=25, open_words=True)
 NUMBERS = ("weight", "threshold", "delta", "tau", "map-tau")
 
 

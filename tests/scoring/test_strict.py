@@ -44,7 +44,7 @@ def test_agrees_with_the_oracle_on_small_scenes(protocol: Protocol, found: list[
 @cache
 def crowded(decimals: int | None) -> list[ImageScene]:
     """Images with more than 100 predictions each, so that caps cut."""
-    return random_scenes(np.random.default_rng(7), 60, n_predictions=130, decimals=decimals, open_words=True)
+    return random_scenes(np.random.default_rng(7), 35, n_predictions=130, decimals=decimals, open_words=True)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -12,15 +12,11 @@ from shoe.benchmarks import DEFAULT
 from shoe.cli.output import Json, put_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from shoe.benchmarks.classes import HoiClasses
     from shoe.lexicon.expressions import Part
     from shoe.lexicon.resolve import ObjectWords
-    from shoe.llm.budget import Budget
     from shoe.rating.estimate import Estimate
     from shoe.rating.planning import Plan
-    from shoe.rating.session import Raters
 
 LEDGER = "shoe-ledger"
 
@@ -71,14 +67,15 @@ def build(
     from shoe.benchmarks import benchmark
     from shoe.llm.budget import Budget
     from shoe.llm.endpoint import OFFICIAL
-    from shoe.rating.built import check_place, is_complete
+    from shoe.llm.progress import Progress
+    from shoe.rating.built import check_place, is_complete, write_built
     from shoe.rating.estimate import estimate, measured_progress
-    from shoe.rating.job import known
+    from shoe.rating.job import known, rate
     from shoe.rating.kinds.openai import OpenAI
     from shoe.rating.prompts import Prompts
     from shoe.rating.raters_toml import read_raters
     from shoe.rating.session import Raters
-    from shoe.report.estimate import estimate_json, estimate_table
+    from shoe.report.map_build import estimate_json, estimate_table, left, outcome_json, print_outcome
     from shoe.report.terminal import console
 
     gc.enable()  # this command runs for days
@@ -101,12 +98,23 @@ def build(
         _say(f"--max-cost does not bound {names}: raters.toml has no price there")
     charged = [config.name for config in unpriced if config.base_url.rstrip("/") == OFFICIAL]
     if not yes and not is_complete(before) and (charged or not all(config.price.is_free for config in configs)):
-        _confirm(
-            estimate(plans, session.file, session.prompts, progress=measured_progress(session, before)),
-            charged,
-            max_cost,
-        )
-    _run(out, dataset, session, plans, rules, Budget(max_cost, max_requests), json)
+        expected = estimate(plans, session.file, session.prompts, progress=measured_progress(session, before))
+        _confirm(expected, charged, max_cost)
+    budget = Budget(max_cost, max_requests)
+    with Progress(session.file.currency) as progress:
+        outcome = rate(session, plans, budget, progress)
+    if budget.reason == "interrupted":
+        _say("interrupted: all answers are kept, no map is written; the same command goes on from here")
+        raise KeyboardInterrupt
+    write_built(out, dataset, session, outcome, rules)
+    if not put_json(outcome_json(session, outcome, budget, rules), json):
+        print_outcome(session, outcome, console())
+    _say(f"{out}: written{'' if is_complete(outcome) else ', as far as answers go'}")
+    if budget.reason in ("cost", "requests"):
+        spent = f"{budget.requests:,} requests" if budget.reason == "requests" else "all that may be spent"
+        _say(f"the budget ended the run ({spent}); the same command goes on from here, with a budget of its own")
+    elif missing := left(outcome):
+        _say(f"{missing:,} questions have no answer yet; the same command asks them again")
 
 
 def _plans(
@@ -145,17 +153,11 @@ def _plans(
 
 
 def _confirm(expected: Estimate, charged: list[str], max_cost: float | None) -> None:
-    """Ask before money is spent.
-
-    Args:
-        expected: what the run will take.
-        charged: raters that cost what nobody knows.
-        max_cost: the budget.
-    """
+    """Ask before money is spent, also by raters that are ``charged`` for what nobody knows."""
     from rich.console import Console
 
     from shoe.core.errors import OptionError
-    from shoe.report.estimate import estimate_table
+    from shoe.report.map_build import estimate_table
 
     if not (charged or expected.cost.high):
         return
@@ -172,37 +174,6 @@ def _confirm(expected: Estimate, charged: list[str], max_cost: float | None) -> 
         raise KeyboardInterrupt from None
     if not agreed:
         raise typer.Exit(0)
-
-
-def _run(
-    out: Path,
-    dataset: str,
-    raters: Raters,
-    plans: Mapping[Part, Plan],
-    rules: Mapping[Part, str],
-    budget: Budget,
-    json: str | None,
-) -> None:
-    from shoe.llm.progress import Progress
-    from shoe.rating.built import is_complete, write_built
-    from shoe.rating.job import rate
-    from shoe.report.map_build import left, outcome_json, print_outcome
-    from shoe.report.terminal import console
-
-    with Progress(raters.file.currency) as progress:
-        outcome = rate(raters, plans, budget, progress)
-    if budget.reason == "interrupted":
-        _say("interrupted: all answers are kept, no map is written; the same command goes on from here")
-        raise KeyboardInterrupt
-    write_built(out, dataset, raters, outcome, rules)
-    if not put_json(outcome_json(raters, outcome, budget, rules), json):
-        print_outcome(raters, outcome, console())
-    _say(f"{out}: written{'' if is_complete(outcome) else ', as far as answers go'}")
-    if budget.reason in ("cost", "requests"):
-        spent = f"{budget.requests:,} requests" if budget.reason == "requests" else "all that may be spent"
-        _say(f"the budget ended the run ({spent}); the same command goes on from here, with a budget of its own")
-    elif missing := left(outcome):
-        _say(f"{missing:,} questions have no answer yet; the same command asks them again")
 
 
 def _say(line: str) -> None:

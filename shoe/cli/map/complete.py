@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoe.cli.output import Json, put_json
 
 if TYPE_CHECKING:
-    from shoe.llm.budget import Budget
-    from shoe.maps.complete import Completion
     from shoe.rating.session import Raters
-    from shoe.scoring.score import Report
-    from shoe.similarity import Rater, SimilarityMap
+    from shoe.similarity import Rater
 
 
 def complete(
@@ -56,10 +53,18 @@ def complete(
     from shoe.cli.map.tools import evaluated
     from shoe.core.errors import OptionError
     from shoe.llm.budget import Budget
+    from shoe.llm.progress import Progress
+    from shoe.maps.complete import Spent
+    from shoe.maps.complete import complete as complete_map
     from shoe.maps.draft import begun
+    from shoe.rating.job import rate_pairs
+    from shoe.rating.planning import plan_dataset, plan_needed
     from shoe.rating.prompts import Prompts
     from shoe.rating.raters_toml import read_raters
     from shoe.rating.session import Raters
+    from shoe.report.map_build import Sizes, closing_lines, completion_json, round_line, rounds_table
+    from shoe.report.terminal import console
+    from shoe.report.text import say
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
 
@@ -73,42 +78,31 @@ def complete(
     report = evaluated(predictions, ground_truth, map, start.dataset)
     assert report is not None, "both files are given"  # noqa: S101 - for the type checker
     limit = Budget(max_cost=budget)
-    completion = _run(begin, report, session, limit, folder, tolerance, _purpose(predictions, ground_truth))
-    _tell(completion, report, session, folder, tolerance, json)
+    with Progress(session.file.currency) as progress:
+        completion = complete_map(
+            begin,
+            report.task,
+            lambda wanted: rate_pairs(session, wanted, limit, progress),
+            list(_raters(session)),
+            folder,
+            tolerance=tolerance,
+            purpose=_purpose(predictions, ground_truth),
+            budget=budget,
+            spent=lambda: Spent(limit.requests, limit.spent, limit.stopping),
+            show=lambda state: progress.say(round_line(state, session.file.currency)),
+        )
+    plans = plan_dataset(report.truth.classes), plan_needed(report.truth.classes, [report.predictions])
+    sizes = Sizes(*(sum(len(plan) for plan in parts.values()) for parts in plans))
+    about = {"out": str(folder)} if completion.rounds[-1].rated else {}
+    if not put_json(completion_json(completion, sizes, tolerance, about), json):
+        to = console()
+        to.print(rounds_table(completion, session.file.currency))
+        for line in closing_lines(completion, sizes, tolerance):
+            say(to, line)
+        if about:
+            say(to, f"the completed map: shoe score ... --similarity {folder}")
     if limit.reason == "interrupted":
         raise KeyboardInterrupt
-
-
-def _run(
-    similarity: SimilarityMap,
-    report: Report,
-    raters: Raters,
-    budget: Budget,
-    out: Path,
-    tolerance: float,
-    purpose: Mapping[str, str],
-) -> Completion:
-    """Complete the map, and say on stderr how it goes."""
-    from shoe.llm.progress import Progress
-    from shoe.maps.complete import Spent
-    from shoe.maps.complete import complete as complete_map
-    from shoe.rating.job import rate_pairs
-    from shoe.report.map_complete import round_line
-
-    currency = raters.file.currency
-    with Progress(currency) as progress:
-        return complete_map(
-            similarity,
-            report.task,
-            lambda wanted: rate_pairs(raters, wanted, budget, progress),
-            list(_raters(raters)),
-            out,
-            tolerance=tolerance,
-            purpose=purpose,
-            budget=budget.max_cost,
-            spent=lambda: Spent(budget.requests, budget.spent, budget.stopping),
-            show=lambda state: progress.say(round_line(state, currency)),
-        )
 
 
 def _raters(raters: Raters) -> Iterator[Rater]:
@@ -132,26 +126,3 @@ def _purpose(predictions: Path, ground_truth: Path) -> dict[str, str]:
     files = {"predictions": predictions, "ground_truth": ground_truth}
     digests = {f"{what}_sha256": sha256(read_bytes(path)).hexdigest() for what, path in files.items()}
     return {**{what: path.name for what, path in files.items()}, **digests, "protocol": "shoe"}
-
-
-def _tell(
-    completion: Completion, report: Report, raters: Raters, out: Path, tolerance: float, json: str | None
-) -> None:
-    """Put out what came of it."""
-    from shoe.rating.planning import plan_dataset, plan_needed
-    from shoe.report.map_complete import Sizes, closing_lines, completion_json, rounds_table
-    from shoe.report.terminal import console
-    from shoe.report.text import say
-
-    classes = report.truth.classes
-    plans = plan_dataset(classes), plan_needed(classes, [report.predictions])
-    sizes = Sizes(*(sum(len(plan) for plan in parts.values()) for parts in plans))
-    about: dict[str, Any] = {"out": str(out)} if completion.rounds[-1].rated else {}
-    if put_json(completion_json(completion, sizes, tolerance, about), json):
-        return
-    to = console()
-    to.print(rounds_table(completion, raters.file.currency))
-    for line in closing_lines(completion, sizes, tolerance):
-        say(to, line)
-    if about:
-        say(to, f"the completed map: shoe score ... --similarity {out}")

@@ -123,7 +123,7 @@ def diff(
     """
     from shoe.core.errors import MissingExtraError
     from shoe.maps.diff import compare, glosses_of, under
-    from shoe.report.map_diff import diff_dict, print_diff
+    from shoe.report.map_compare import diff_dict, print_diff
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
@@ -177,7 +177,7 @@ def ablate(
     from shoe.maps.ablate import ablate as ablate_map
     from shoe.maps.ablate import subsets_of
     from shoe.maps.human import read_human_ratings
-    from shoe.report.map_ablate import ablation_dict, print_ablation
+    from shoe.report.map_compare import ablation_dict, print_ablation
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE

@@ -45,8 +45,7 @@ class Embedding(local.LocalModel, frozen=True, kw_only=True):
         Raises:
             OptionError: for settings that it cannot work with.
         """
-        local.check_once(self)
-        local.check_rising(self, self.thresholds)
+        local.check(self, self.thresholds)
         return _Cosines(self)
 
     def identity(self) -> dict[str, str]:
@@ -61,19 +60,16 @@ class _Cosines:
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         """Encode each sense once, however many pairs it is in, and multiply."""
         encoder = Encoder(self._config)
-        row: dict[SenseText, int] = {}
-        vectors = np.zeros((0, 0))
+        vector: dict[SenseText, Floats] = {}
         for group in groups:
             if recorder.stopping or not recorder.may_ask(group):
                 return
             pairs = [(question.first, question.second) for question in group.questions]
-            new = list(dict.fromkeys(sense for pair in pairs for sense in pair if sense not in row))
+            new = list(dict.fromkeys(sense for pair in pairs for sense in pair if sense not in vector))
             if new:
-                row.update(zip(new, range(len(row), len(row) + len(new)), strict=True))
-                encoded = encoder.encode([text_of(sense) for sense in new])
-                vectors = np.concatenate([vectors, encoded]) if len(vectors) else encoded
-            first, second = np.array([[row[sense] for sense in pair] for pair in pairs]).T
-            cosines = np.einsum("ij,ij->i", vectors[first], vectors[second]).round(_DIGITS) + 0.0  # no -0
+                vector.update(zip(new, encoder.encode([text_of(sense) for sense in new]), strict=True))
+            first, second = (np.array([vector[sense] for sense in side]) for side in zip(*pairs, strict=True))
+            cosines = np.einsum("ij,ij->i", first, second).round(_DIGITS) + 0.0  # no -0
             recorder.answer(group, {"cosines": dict(zip(group.ids, cosines.tolist(), strict=True))})
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
@@ -88,25 +84,13 @@ def text_of(sense: SenseText) -> str:
     return f"{', '.join(sense.lemmas)}: {sense.gloss}"
 
 
-class Encoder:
-    """A sentence encoder of transformers' form: mean pooling, unit length."""
+class Encoder(local.Model):
+    """A sentence encoder: mean pooling, unit length."""
 
     def __init__(self, config: Embedding) -> None:
-        """Load the model.
-
-        Raises:
-            MissingExtraError: if torch or transformers is not installed.
-            OptionError: if there is no such model or device.
-        """
-        self._torch, transformers = local.libraries(config)
-        self._device = local.device_of(config, self._torch)
+        """Load the model; see :class:`~shoe.rating.kinds.local.Model`."""
+        super().__init__(config, "AutoModel")
         self._size = config.batch_size
-        with local.loading(config):
-            found = local.source(config)
-            self._tokenizer = transformers.AutoTokenizer.from_pretrained(**found)
-            dtype = getattr(self._torch, config.dtype)
-            model = transformers.AutoModel.from_pretrained(**found, dtype=dtype)
-            self._model = model.to(self._device).eval()
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """Encode texts; what is longer than the model reads is cut.
@@ -114,21 +98,19 @@ class Encoder:
         Returns:
             (n, d) vectors of length 1.
         """
-        tokens = self._tokenizer(list(texts), truncation=True)["input_ids"]
-        vectors: Floats | None = None
+        tokens = self.tokenizer(list(texts), truncation=True)["input_ids"]
+        vectors: dict[int, Floats] = {}
         for length, batch in local.batches(enumerate(tokens), self._size):
-            arrays = local.padded([t for _, t in batch], self._size, length, self._tokenizer.pad_token_id, "right")
+            arrays = local.padded([t for _, t in batch], self._size, length, self.tokenizer.pad_token_id, "right")
             encoded = self._encode(arrays["input_ids"], arrays["attention_mask"])
-            if vectors is None:
-                vectors = np.zeros((len(texts), encoded.shape[1]))
-            vectors[[number for number, _ in batch]] = encoded[: len(batch)]
-        return np.zeros((0, 0)) if vectors is None else vectors
+            vectors.update(zip((number for number, _ in batch), encoded, strict=False))
+        return np.array([vectors[number] for number in range(len(texts))])
 
     def _encode(self, ids: local.Tokens, mask: local.Tokens) -> Floats:
-        torch = self._torch
+        torch = self.torch
         with torch.inference_mode():
-            tokens, present = (torch.from_numpy(array).to(self._device) for array in (ids, mask))
-            states = self._model(input_ids=tokens, attention_mask=present).last_hidden_state.double()
+            tokens, present = (torch.from_numpy(array).to(self.device) for array in (ids, mask))
+            states = self.model(input_ids=tokens, attention_mask=present).last_hidden_state.double()
             mean = (states * present[:, :, None]).sum(dim=1) / present.sum(dim=1, keepdim=True)
             vectors: Floats = torch.nn.functional.normalize(mean, dim=1).cpu().numpy()
         return vectors

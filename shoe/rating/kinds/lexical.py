@@ -39,8 +39,7 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
         Raises:
             OptionError: for thresholds that do not rise, or repeats of what is the same each time.
         """
-        local.check_once(self)
-        local.check_rising(self, self.thresholds)
+        local.check(self, self.thresholds)
         return _Measure(WordNetSimilarity(self.measure), self.thresholds)
 
 
@@ -56,13 +55,10 @@ class _Measure:
             recorder.answer(group, {"ratings": dict(zip(group.ids, self._ratings(group), strict=True))})
 
     def _ratings(self, group: Group) -> list[int]:
-        questions = group.questions
-        firsts = {name: row for row, name in enumerate(sorted({question.first.name for question in questions}))}
-        seconds = {name: column for column, name in enumerate(sorted({question.second.name for question in questions}))}
-        values = self.measure.between(group.part, list(firsts), list(seconds))
-        rows = [firsts[question.first.name] for question in questions]
-        columns = [seconds[question.second.name] for question in questions]
-        ratings: list[int] = np.searchsorted(self.thresholds, values[rows, columns], side="right").tolist()
+        firsts, rows = np.unique([question.first.name for question in group.questions], return_inverse=True)
+        seconds, columns = np.unique([question.second.name for question in group.questions], return_inverse=True)
+        values = self.measure.between(group.part, firsts.tolist(), seconds.tolist())[rows, columns]
+        ratings: list[int] = np.searchsorted(self.thresholds, values, side="right").tolist()
         return ratings
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:

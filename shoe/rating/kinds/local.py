@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -44,59 +43,65 @@ LENGTH_STEP = 32
 _MEGABYTE = 1_000_000
 
 
-def libraries(config: RaterConfig) -> tuple[Any, Any]:
-    """Return torch and transformers, the latter without its progress bars and advice.
+class Model:
+    """A model of transformers' form where it is to run, with its tokenizer; code that comes with one is never run.
+
+    Attributes:
+        name: the rater and its model, to begin a message.
+        torch: the library.
+        device: "cpu" or "cuda".
+    """
+
+    def __init__(self, config: LocalModel, kind: str, **more: str) -> None:
+        """Load a model.
+
+        Args:
+            config: of the rater.
+            kind: transformers' class for models of its kind.
+            more: what else ``from_pretrained`` takes to find it.
+
+        Raises:
+            MissingExtraError: if torch or transformers is not installed.
+            OptionError: if there is no such model or device.
+        """
+        # Unpacking a GGUF file draws a bar that transformers' own switch, below, does not reach.
+        os.environ.setdefault("TQDM_DISABLE", "1")
+        try:
+            import torch
+            import transformers
+        except ImportError:
+            raise MissingExtraError(f"rater {quote(config.name)}", "local") from None
+        transformers.utils.logging.disable_progress_bar()
+        transformers.utils.logging.set_verbosity_error()
+        self.torch, self.name = torch, f"rater {quote(config.name)}: model {quote(config.model)}"
+        if config.device == "cuda" and not torch.cuda.is_available():
+            raise OptionError(f"rater {quote(config.name)}: device is cuda, and torch finds no such device here")
+        self.device = "cuda" if config.device != "cpu" and torch.cuda.is_available() else "cpu"
+        found = {"revision": config.revision or "main", "trust_remote_code": False, **more}
+        try:
+            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(config.model, **found)
+            loaded = getattr(transformers, kind).from_pretrained(
+                config.model, dtype=getattr(torch, config.dtype), **found
+            )
+            self.model: Any = loaded.to(self.device).eval()
+        except (ImportError, OSError, RuntimeError, ValueError) as error:
+            reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+            raise OptionError(f"{self.name} cannot be loaded: {reason}") from None
+
+
+def check(config: RaterConfig, thresholds: Sequence[float] = ()) -> None:
+    """See that what gives the same answer each time is asked once, and that its thresholds rise.
 
     Raises:
-        MissingExtraError: if one is not installed.
+        OptionError: if not.
     """
-    # Unpacking a GGUF file draws a bar that transformers' own switch, below, does not reach.
-    os.environ.setdefault("TQDM_DISABLE", "1")
-    try:
-        import torch
-        import transformers
-    except ImportError:
-        raise MissingExtraError(f"rater {quote(config.name)}", "local") from None
-    transformers.utils.logging.disable_progress_bar()
-    transformers.utils.logging.set_verbosity_error()
-    return torch, transformers
-
-
-def check_once(config: RaterConfig) -> None:
-    """See that what gives the same answer each time is asked once.
-
-    Raises:
-        OptionError: if it is to be asked again.
-    """
+    who = f"rater {quote(config.name)}"
     if config.repeats != 1:
-        raise OptionError(
-            f"rater {quote(config.name)}: repeats is {config.repeats}, expected 1: kind {config.kind} answers a "
-            "question the same each time"
-        )
-
-
-def check_rising(config: RaterConfig, thresholds: Thresholds) -> None:
-    """See that thresholds rise.
-
-    Raises:
-        OptionError: if they do not.
-    """
+        same = f"kind {config.kind} answers a question the same each time"
+        raise OptionError(f"{who}: repeats is {config.repeats}, expected 1: {same}")
     if list(thresholds) != sorted(thresholds):
-        where = f"rater {quote(config.name)}: thresholds"
-        raise OptionError(f"{where} are {quote(list(thresholds))}, expected {len(thresholds)} rising numbers")
-
-
-def device_of(config: LocalModel, torch: Any) -> str:
-    """Say where a model is to run: "cpu" or "cuda".
-
-    Raises:
-        OptionError: for "cuda" where there is none.
-    """
-    if config.device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise OptionError(f"rater {quote(config.name)}: device is cuda, and torch finds no such device here")
-    return config.device
+        found = quote(list(thresholds))
+        raise OptionError(f"{who}: thresholds are {found}, expected {len(thresholds)} rising numbers")
 
 
 def fingerprint(folder: Path) -> str:
@@ -115,40 +120,11 @@ def fingerprint(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def source(config: RaterConfig) -> dict[str, Any]:
-    """What ``from_pretrained`` takes to find a model; code that comes with a model is never run."""
-    where = {"pretrained_model_name_or_path": config.model, "revision": config.revision or "main"}
-    return {**where, "trust_remote_code": False}
-
-
-def described(config: RaterConfig) -> str:
-    """Name a rater and its model, to begin a message."""
-    return f"rater {quote(config.name)}: model {quote(config.model)}"
-
-
-@contextmanager
-def loading(config: RaterConfig) -> Iterator[None]:
-    """Turn what transformers raises about a model into one line.
-
-    Raises:
-        OptionError: with the first line of it.
-    """
-    try:
-        yield
-    except (ImportError, OSError, RuntimeError, ValueError) as error:
-        reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        raise OptionError(f"{described(config)} cannot be loaded: {reason}") from None
-
-
 def batches(items: Iterable[tuple[Item, Sequence[int]]], size: int) -> Iterator[tuple[int, list[tuple[Item, Any]]]]:
     """Gather sequences of tokens that are padded to one length, in batches of ``size``; the last ones may be smaller.
 
     With :func:`padded`, the shape that the arithmetic sees follows from a sequence's own length alone: its figures do
     not depend on the sequences beside it.
-
-    Args:
-        items: what a sequence is for, and its tokens.
-        size: of a batch.
 
     Yields:
         The padded length, and the items with their tokens.

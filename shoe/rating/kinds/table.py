@@ -48,7 +48,7 @@ class Table(RaterConfig, frozen=True, kw_only=True):
             OptionError: for repeats of what is the same each time.
             InputError: naming the line and the column that break the table's format.
         """
-        local.check_once(self)
+        local.check(self)
         return _Rows(read_ratings(self.file, self.column))
 
     def identity(self) -> Mapping[str, Any]:
@@ -67,19 +67,6 @@ def read_ratings(path: Path, column: str) -> Ratings:
     """
     names, *rows = delimited_rows(path)
     indices = [_index(path, names, wanted) for wanted in (*_NAMES, column)]
-    return _rated(path, rows, indices, column)
-
-
-def _index(path: Path, names: Sequence[str], wanted: str) -> int:
-    if names.count(wanted) == 1:
-        return names.index(wanted)
-    similar = near(wanted, names)
-    hint = f"did you mean {quote(similar[0])}?" if similar and wanted not in _NAMES else None
-    found = f"{names.count(wanted)} columns {quote(wanted)}"
-    raise InputError(path, record="line 1", found=found, expected="one, in a heading", hint=hint)
-
-
-def _rated(path: Path, rows: Sequence[Sequence[str]], indices: Sequence[int], column: str) -> Ratings:
     proper: dict[str, str] = {}
     found: dict[tuple[str, str], int] = {}
     for number, row in enumerate(rows, start=2):
@@ -103,6 +90,15 @@ def _rated(path: Path, rows: Sequence[Sequence[str]], indices: Sequence[int], co
             given = f"{pair[0]} and {pair[1]} with a second rating"
             raise InputError(path, record=record, field=column, found=given, expected="one for each pair")
     return found
+
+
+def _index(path: Path, names: Sequence[str], wanted: str) -> int:
+    if names.count(wanted) == 1:
+        return names.index(wanted)
+    similar = near(wanted, names)
+    hint = f"did you mean {quote(similar[0])}?" if similar and wanted not in _NAMES else None
+    found = f"{names.count(wanted)} columns {quote(wanted)}"
+    raise InputError(path, record="line 1", found=found, expected="one, in a heading", hint=hint)
 
 
 @dataclass(frozen=True, slots=True)

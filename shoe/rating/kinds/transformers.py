@@ -59,7 +59,7 @@ class Transformers(local.LocalModel, frozen=True, kw_only=True):
         Raises:
             OptionError: for settings that it cannot work with.
         """
-        local.check_once(self)
+        local.check(self)
         return _Probabilities(self, prompts)
 
 
@@ -105,33 +105,23 @@ def _raw(shares: Floats, mass: float, tokens: int) -> dict[str, Any]:
     }
 
 
-class Reader:
-    """A causal language model of transformers' form, with its tokenizer."""
+class Reader(local.Model):
+    """A causal language model."""
 
     def __init__(self, config: Transformers) -> None:
-        """Load the model.
+        """Load the model; see :class:`~shoe.rating.kinds.local.Model`.
 
         Raises:
-            MissingExtraError: if torch or transformers is not installed.
-            OptionError: if there is no such model or device, or its tokenizer has no token for a rating.
+            OptionError: also if its tokenizer has no token for a rating.
         """
-        self._torch, transformers = local.libraries(config)
-        self._config = config
-        self._name = local.described(config)
-        self._device = local.device_of(config, self._torch)
-        self.batch_size: int = config.batch_size
-        found = local.source(config)
-        if config.gguf_file:
-            found["gguf_file"] = config.gguf_file
-        with local.loading(config):
-            self._tokenizer = transformers.AutoTokenizer.from_pretrained(**found)
-            dtype = getattr(self._torch, config.dtype)
-            model = transformers.AutoModelForCausalLM.from_pretrained(**found, dtype=dtype)
-            self._model = model.to(self._device).eval()
-        text_config = self._model.config.get_text_config()
+        super().__init__(
+            config, "AutoModelForCausalLM", **({"gguf_file": config.gguf_file} if config.gguf_file else {})
+        )
+        self.batch_size, self._dtype = config.batch_size, config.dtype
+        text_config = self.model.config.get_text_config()
         self._context: int | None = getattr(text_config, "max_position_embeddings", None)
-        self._accepted = signature(self._model.forward).parameters
-        self._folded = not _has_system_role(self._tokenizer)
+        self._accepted = signature(self.model.forward).parameters
+        self._folded = not _has_system_role(self.tokenizer)
         self._start = config.answer_start
         self._ratings = self._rating_tokens(text_config.vocab_size)
 
@@ -144,55 +134,51 @@ class Reader:
         # With a rating behind it, then without: a tokenizer may join the blank before a digit to the digit.
         tokens = self._tokenize(f"{self._conversation(prompt)}{self._start}0")[:-1]
         if self._context is not None and len(tokens) > self._context:
-            raise OptionError(f"{self._name} reads {self._context} tokens, a prompt has {len(tokens)}")
+            raise OptionError(f"{self.name} reads {self._context} tokens, a prompt has {len(tokens)}")
         return tokens
 
     def read(self, prompts: Sequence[Sequence[int]], length: int) -> tuple[Floats, Floats]:
-        """Read what the model would say next.
-
-        Args:
-            prompts: n prompts' tokens, n at most ``batch_size``.
-            length: what they are padded to.
+        """Read what the model would say after n prompts, at most ``batch_size``, each padded to a length.
 
         Returns:
             (n, 5) the shares of the ratings 0 to 4 among each other, and (n,) the probability of all five together.
         """
-        padding = self._tokenizer.pad_token_id
+        padding = self.tokenizer.pad_token_id
         arrays = local.padded(prompts, self.batch_size, length, 0 if padding is None else padding, "left")
         try:
             shares, mass = self._read(arrays)
-        except self._torch.OutOfMemoryError:
+        except self.torch.OutOfMemoryError:
             raise OptionError(
-                f"{self._name} does not fit into the device's memory with batches of {self.batch_size}: "
+                f"{self.name} does not fit into the device's memory with batches of {self.batch_size}: "
                 "make batch_size smaller, or dtype bfloat16"
             ) from None
         if not np.isfinite(shares).all():
-            raise OptionError(f"{self._name} gives no finite figures in {self._config.dtype}: try another dtype")
+            raise OptionError(f"{self.name} gives no finite figures in {self._dtype}: try another dtype")
         return shares[: len(prompts)], mass[: len(prompts)]
 
     def _read(self, arrays: Mapping[str, local.Tokens]) -> tuple[Floats, Floats]:
-        torch = self._torch
+        torch = self.torch
         with torch.inference_mode():
-            tensors = {name: torch.from_numpy(array).to(self._device) for name, array in arrays.items()}
+            tensors = {name: torch.from_numpy(array).to(self.device) for name, array in arrays.items()}
             wanted = {"logits_to_keep": 1, "use_cache": False, **tensors}
-            found = self._model(**{name: value for name, value in wanted.items() if name in self._accepted})
+            found = self.model(**{name: value for name, value in wanted.items() if name in self._accepted})
             scores = found.logits[:, -1].double()
             of_ratings = torch.stack([scores[:, tokens].logsumexp(dim=1) for tokens in self._ratings], dim=1)
             mass = (of_ratings.logsumexp(dim=1) - scores.logsumexp(dim=1)).exp()
             return of_ratings.softmax(dim=1).cpu().numpy(), mass.cpu().numpy()
 
     def _conversation(self, prompt: Rendered) -> str:
-        if not self._tokenizer.chat_template:
-            return f"{self._tokenizer.bos_token or ''}{prompt.system}\n\n{prompt.user}\n"
-        return _templated(self._tokenizer, _messages(prompt.system, prompt.user, folded=self._folded))
+        if not self.tokenizer.chat_template:
+            return f"{self.tokenizer.bos_token or ''}{prompt.system}\n\n{prompt.user}\n"
+        return _templated(self.tokenizer, _messages(prompt.system, prompt.user, folded=self._folded))
 
     def _tokenize(self, text: str) -> list[int]:
-        tokens: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        tokens: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return tokens
 
     def _rating_tokens(self, vocabulary: int) -> list[list[int]]:
         """The tokens of each rating 0 to 4, all of the vocabulary's that are that digit."""
-        texts = self._tokenizer.batch_decode([[token] for token in range(min(vocabulary, len(self._tokenizer)))])
+        texts = self.tokenizer.batch_decode([[token] for token in range(min(vocabulary, len(self.tokenizer)))])
         found: dict[str, list[int]] = {str(rating): [] for rating in range(HIGHEST + 1)}
         for token, text in enumerate(texts):
             if text.strip() in found:
@@ -200,7 +186,7 @@ class Reader:
         begun = {rating: self._tokenize(self._start + rating) for rating in found}
         before = {tuple(tokens[:-1]) for tokens in begun.values()}
         if len(before) != 1 or not all(begun[rating][-1] in tokens for rating, tokens in found.items()):
-            raise OptionError(f"{self._name} has no tokens of their own for 0 to 4 after {quote(self._start)}")
+            raise OptionError(f"{self.name} has no tokens of their own for 0 to 4 after {quote(self._start)}")
         return list(found.values())
 
 

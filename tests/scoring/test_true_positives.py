@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark
 from shoe.core.coordinates import Coordinates
-from shoe.matching.strict import best_with_first_copies, true_positives
 from shoe.matching.task import Task
 from shoe.protocols.options import Ties
+from shoe.scoring.strict import best_with_first_copies, true_positives
 from tests.oracles.model import ImageScene, Triplet, to_tables
 
 HICO_DET = benchmark("hico-det")
