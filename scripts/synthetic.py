@@ -179,8 +179,9 @@ def replies(truth: GroundTruth, rng: np.random.Generator) -> list[Record]:
 
 
 def _in_marks(told: list[tuple[Record, str, str]]) -> str:
+    marked = "<ref>{}</ref><box>[{}]</box>"
     lines = [
-        f"<ref>person</ref><box>[{record['human_box']}]</box> {verb} <ref>{object_}</ref><box>[{record['object_box']}]</box>"
+        f"{marked.format('person', record['human_box'])} {verb} {marked.format(object_, record['object_box'])}"
         for record, verb, object_ in told
     ]
     return "\n".join(lines) or "There is no person in this image."
