@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shoe.lexicon import text
+from shoe.lexicon.phrase_nouns import is_of_body
 from shoe.lexicon.phrase_parts import Attached, Clause, Kind, Noun, Sentence
 from shoe.lexicon.phrase_words import base_of, is_expression, table, word_of
 
@@ -73,9 +74,17 @@ class _Reader:
             self.open, self.subject = None, noun
 
     def _preposition(self) -> None:
-        start = self.at
+        start, clause = self.at, self.open
+        if (
+            clause
+            and clause.direct
+            and not clause.attached
+            and self._tag(1) == "I"
+            and self._phrasal(clause, self.words[start])
+        ):
+            clause.verb.append(self.words[start])
+            self.at += 1
         preposition = self._prepositions()
-        clause = self.open
         if self._tag() == "G":
             self.without = preposition == "without"
             self.mode, self.open = "subordinate", None
@@ -87,7 +96,8 @@ class _Reader:
             if noun is not None:
                 self.loose.append(Attached(preposition, noun))
             return
-        adjacent = clause.object is None and not clause.attached
+        by_hand = noun is not None and preposition.endswith("with") and is_of_body(noun)
+        adjacent = clause.object is None and not clause.attached and not by_hand
         if noun is None:
             if adjacent or (start + 1 == self.at and is_expression((clause.verb[0], preposition), "verb")):
                 clause.verb += preposition.split()
@@ -205,6 +215,8 @@ class _Reader:
             seen = follower < len(self.words) and self.words[follower] in table("seen")
             passive = base_of(word) == "get" and after == "E"
             return after in ("T", "G") or passive or (seen and self._leads_on(follower, True))
+        if tag in "VGE" and base_of(word) in table("copula") and self.tags[at + 1 : at + 3] == "EI":
+            return True
         return tag == "J" and be and after in ("T", "G") and after != ""
 
     def noun_phrase(self) -> Noun | None:
@@ -258,7 +270,8 @@ class _Reader:
         at = self.at + 1
         while at < len(self.words) and self.tags[at] in "DJNPO":
             at += 1
-        return self.open is not None and self.tags[at : at + 1] in ("B", "H", "V") and at < len(self.words)
+        person = self.tags[at - 1 : at] == "P"
+        return self.open is not None and person and self.tags[at : at + 1] in ("B", "H", "V") and at < len(self.words)
 
 
 def sentence_of(words: list[str], tags: str) -> Sentence:

@@ -30,6 +30,8 @@ _TAG = re.compile(r"</?[^<>]*>")
 _ARROW = re.compile(r"\s*(?:-+\[|\]-+>|[-=—]+>|→|⟶|⇒|\|)\s*")
 _COMMA = re.compile(r"\s*[,;]\s*")
 _JOINT = re.compile(r"\s+-+\s+|\s*-{2,}\s*|\s*[:/]\s*")
+_LONGEST_FIELD = 5
+_TO_BE = [[word] for word in text.WORD_CLASSES["be"]]
 _BRACKETS = "|<>()[]{}\"'`. "
 
 
@@ -60,7 +62,8 @@ def fields_or_sentence(phrase: str) -> Fields | str:
     if isinstance(keyed, Fields):
         return keyed
     plain = _SCORE.sub("", keyed or (_TAG.sub(" ", plain) if "</" in plain else plain))
-    return _call(plain) or _row(plain) or _ASIDE.sub(" ", plain)
+    plain = plain.strip("\"' ")
+    return _call(plain) or _row(plain) or _ASIDE.sub(" ", plain).strip(_BRACKETS)
 
 
 def _by_key(plain: str) -> Fields | str:
@@ -96,9 +99,10 @@ def _call(plain: str) -> Fields | None:
         return _of_parts(arguments, sure=True)
     things = [part for part in arguments if part and not _is_person(part)] or (arguments if _like_verb(name) else [])
     if len(things) == 1 or len(arguments) == 2:
-        return (
-            _of_parts([name, (things or arguments)[-1]], sure=True) if " " not in name or len(arguments) == 2 else None
-        )
+        thing = (things or arguments)[-1]
+        if "(" in plain.split()[0] or len(arguments) == 2:
+            return Fields(name, thing)
+        return _of_parts([name, thing], sure=True) if " " not in name else None
     return None
 
 
@@ -122,6 +126,8 @@ def _of_parts(parts: list[str], sure: bool) -> Fields | None:
     if len(parts) == 3 and _is_person(parts[2]) and not _is_person(parts[0]):
         first_is_verb = not word_of(parts[0].split()[0]).rather_noun and "b" in word_of(parts[0].split()[0]).forms
         parts = [parts[2], parts[0], parts[1]] if first_is_verb else [parts[2], parts[1], parts[0]]
+    if any(len(part.split()) > _LONGEST_FIELD for part in parts) or parts[-1].split()[:1] in _TO_BE:
+        return None
     verb, noun = parts[-2], parts[-1]
     if not sure and _is_person(noun) and word_of(verb.split()[0] if verb else "").rather_noun:
         return None
@@ -161,4 +167,8 @@ def _like_thing(part: str) -> bool:
 def _like_clause(part: str) -> bool:
     words = text.tokens(part)
     verb = "b" in word_of(words[0]).forms and not word_of(words[0]).rather_noun and len(words) > 1 if words else True
-    return verb or words[0] in text.AUXILIARIES or ("g" in word_of(words[0]).forms and not find(words, "object"))
+    return (
+        verb
+        or words[0] in text.AUXILIARIES | text.PREPOSITIONS
+        or ("g" in word_of(words[0]).forms and not find(words, "object"))
+    )

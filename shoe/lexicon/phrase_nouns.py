@@ -7,7 +7,7 @@ from functools import lru_cache
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
 from shoe.lexicon.phrase_parts import Noun
-from shoe.lexicon.phrase_words import table
+from shoe.lexicon.phrase_words import gerund, table, word_of
 from shoe.lexicon.store import lexicon
 
 # What means none of these belongs to the verb: "reading the time on a clock".
@@ -50,3 +50,23 @@ def senses_of(word: str) -> tuple[str, ...]:
     """Lexicographer files of a noun's senses."""
     base = next(iter(bases(word, "object")), "")
     return tuple(lexicon().lexname(sense) for sense in lexicon().senses(base, "n").tolist())
+
+
+def light_verb(noun: Noun) -> str:
+    """Return the verb that a noun stands for after "take", "have" or "give": sip for "a sip"; "" for others."""
+    lights = table("light_noun")
+    names_ = ("_".join(noun.words[-2:]), noun.head, *bases(noun.head, "object"))
+    return next((lights[name] for name in names_ if name in lights), "")
+
+
+def verb_of_noun(noun: Noun) -> str:
+    """The verb in a noun for who does it ("rider") or for doing it ("use", "repair"); "" where there is none."""
+    head = noun.head
+    if head in table("nominal"):
+        return gerund(table("nominal")[head])
+    stems = [head.removesuffix("s").removesuffix("r"), head.removesuffix("s").removesuffix("er")]
+    stems += [stems[1][:-1]] if stems[1][-2:-1] == stems[1][-1:] else []
+    if head.removesuffix("s").endswith("er"):
+        verb = next((stem for stem in stems if len(stem) > 2 and "b" in word_of(stem).forms), "")
+        return gerund(verb) if verb else ""
+    return gerund(head) if "b" in word_of(head).forms and senses_of(head)[:1] == ("noun.act",) else ""

@@ -8,7 +8,16 @@ from typing import NamedTuple
 
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
-from shoe.lexicon.phrase_nouns import MATERIAL, is_inner, is_of_body, is_scenery, names, senses_of
+from shoe.lexicon.phrase_nouns import (
+    MATERIAL,
+    is_inner,
+    is_of_body,
+    is_scenery,
+    light_verb,
+    names,
+    senses_of,
+    verb_of_noun,
+)
 from shoe.lexicon.phrase_parts import Attached, Clause, Noun, Sentence
 from shoe.lexicon.phrase_words import base_of, gerund, is_expression, is_known_verb, table, word_of
 
@@ -24,18 +33,26 @@ class Candidate(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What a reply gives beside the phrase: the object, or nouns of its boxes; base forms of their heads."""
+    """What a reply gives beside the phrase: the object, or nouns of its boxes.
+
+    Attributes:
+        object: the object, "" where it is not given.
+        heads: forms of the heads of these nouns.
+        only: the only noun of a thing, "" where there are several.
+    """
 
     object: str = ""
     heads: frozenset[str] = frozenset()
+    only: str = ""
 
 
 def given_of(object_: str | None, known: Sequence[str]) -> Given:
     """Put together what a reply gives; persons among the known count only where nothing else is known."""
-    words = [object_] if object_ else list(known)
-    heads = [text.tokens(text.plain(word))[-1:] for word in words]
-    things = [head[0] for head in heads if head and not word_of(head[0]).person] or [head[0] for head in heads if head]
-    return Given(object_ or "", frozenset(form for head in things for form in (head, *bases(head, "object"))))
+    words = [object_] if object_ else list(dict.fromkeys(known))
+    heads = {word: tokens[-1] for word in words if (tokens := text.tokens(text.plain(word)))}
+    things = [word for word, head in heads.items() if not word_of(head).person] or list(heads)
+    forms = (form for word in things for form in (heads[word], *bases(heads[word], "object")))
+    return Given(object_ or "", frozenset(forms), things[0] if len(things) == 1 else "")
 
 
 def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
@@ -48,6 +65,8 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
     if not read:
         return [] if sentence.clauses and not clauses else [[c] for c in _without_verb(sentence, given)]
     ranks = [_rank(clause, given) for clause, _ in read]
+    for k, (first, second) in enumerate(pairwise(clause for clause, _ in read)):
+        ranks[k] += 5 * (first.object is None and second.kind == "infinitive")
     order = sorted(range(len(read)), key=lambda i: (ranks[i], i))
     best = order[0]
     if _unsure(read[best][0]) or (len(order) > 1 and not given.heads and _rivals(*(read[i][0] for i in order[:2]))):
@@ -80,9 +99,13 @@ def _coordinated(read: list[tuple[Clause, Candidate]], a: int, b: int, given: Gi
     being = "being" in (first.verb[0], second.verb[0])
     if not second.linked or second.linked == "but" or _bare(first) or _bare(second) or being:
         return False
-    if second.linked == "," and (not first.object or not second.object or first.object.head != second.object.head):
+    if second.linked == "," and _heads(first) != _heads(second):
         return False
     return not given.heads or _matches(first, given) == _matches(second, given)
+
+
+def _heads(clause: Clause) -> str:
+    return clause.object.head if clause.object is not None else ""
 
 
 def _share_objects(clauses: list[Clause]) -> None:
@@ -112,7 +135,9 @@ def _rank(clause: Clause, given: Given) -> float:
         rank += 10
     elif clause.object is not None and not clause.direct and not implied and is_scenery(clause.object):
         rank += 1.7 if base_of(clause.verb[0]) in table("posture") else 0
-    if clause.verb[0] == "being":
+    if clause.verb[0] == "being" or clause.verb[0] in table("seen"):
+        rank += 4
+    if base_of(clause.verb[0]) == "have" and clause.object is not None and is_inner(clause.object):
         rank += 4
     return rank + 0.4 * (base_of(clause.verb[0]) in table("attributive"))
 
@@ -121,7 +146,7 @@ def _matches(clause: Clause, given: Given) -> bool:
     nouns = [clause.object, clause.second, *(attached.noun for attached in clause.attached)]
     nouns += [clause.subject] if clause.passive else []
     return any(_is_given(noun, given) for noun in nouns if noun is not None) or bool(
-        clause.object is None and given.heads.intersection(_implied(clause).split()[-1:])
+        given.heads.intersection(_implied(clause).split()[-1:])
     )
 
 
@@ -145,14 +170,16 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
         return Candidate([verb], names(clause.subject))
     if clause.object is None:
         implied = _implied(clause)
-        objects = [given.object] if given.object else [implied] if implied else []
-        return Candidate([verb], objects) if objects else _nominal(clause)
+        objects = [word for word in (given.object, implied, given.only) if word][:1]
+        return Candidate([verb], objects, not given.object and not implied) if objects else _nominal(clause)
     light = _light(clause, given)
     if light:
         return light
+    implied = _implied(clause)
+    if implied and not given.object and implied.split()[-1] in given.heads and not _is_given(clause.object, given):
+        return Candidate(clause.verb[:1], [implied])
     if given.heads:
         return _with_given(clause, clause.object, given)
-    implied = _implied(clause)
     if implied and not clause.direct:
         named = names(clause.object)
         on_it = clause.verb[-1] in ("on", "with", "at", "in") and not is_scenery(clause.object)
@@ -181,7 +208,7 @@ def _light(clause: Clause, given: Given) -> Candidate | None:
     noun = clause.second or clause.object
     if noun is None or base_of(clause.verb[0]) not in table("light_verb"):
         return None
-    stem = _light_verb(noun)
+    stem = light_verb(noun)
     if not stem or (noun is clause.object and not clause.direct):
         return None
     said = [clause.verb[0], *(["a"] if not word_of(noun.head).plural else []), *noun.words]
@@ -196,12 +223,6 @@ def _light(clause: Clause, given: Given) -> Candidate | None:
     kept = "" if preposition in ("of", "to", "out of") else preposition
     verbs = [f"{gerund(stem)} {kept}".strip(), " ".join([*said, preposition]).strip()]
     return Candidate(verbs, objects or names(attached.noun) if attached else objects)
-
-
-def _light_verb(noun: Noun) -> str:
-    lights = table("light_noun")
-    names_ = ("_".join(noun.words[-2:]), noun.head, *bases(noun.head, "object"))
-    return next((lights[name] for name in names_ if name in lights), "")
 
 
 def _with_given(clause: Clause, object_: Noun, given: Given) -> Candidate:
@@ -269,26 +290,14 @@ def _without_verb(sentence: Sentence, given: Given) -> list[Candidate]:
     """Read "man on a horse", "bicycle rider", "use of laptop"."""
     found = []
     for noun in sentence.nouns[:1]:
-        verb = _verb_of_noun(noun)
+        verb = verb_of_noun(noun)
         if verb and noun.of is not None:
             found.append(Candidate([verb], names(noun.of), doubtful=True))
         elif verb and len(noun.words) > 1:
             found.append(Candidate([verb], [" ".join(noun.words[:-1])], doubtful=True))
     if sentence.nouns or given.object:
-        for preposition, noun in sentence.loose:
+        for preposition, found_noun in sentence.loose:
+            noun = next((each for each in _all(found_noun) if not each.person), found_noun)
             verb = "having" if preposition == "with" else f"being {preposition}"
             found.append(Candidate([verb], names(noun), doubtful=True))
     return found
-
-
-def _verb_of_noun(noun: Noun) -> str:
-    """The verb in a noun for who does it ("rider") or for doing it ("use", "repair"); "" where there is none."""
-    head = noun.head
-    if head in table("nominal"):
-        return gerund(table("nominal")[head])
-    stems = [head.removesuffix("s").removesuffix("r"), head.removesuffix("s").removesuffix("er")]
-    stems += [stems[1][:-1]] if stems[1][-2:-1] == stems[1][-1:] else []
-    if head.removesuffix("s").endswith("er"):
-        verb = next((stem for stem in stems if len(stem) > 2 and "b" in word_of(stem).forms), "")
-        return gerund(verb) if verb else ""
-    return gerund(head) if "b" in word_of(head).forms and senses_of(head)[:1] == ("noun.act",) else ""

@@ -16,11 +16,10 @@ import re
 from functools import cache, lru_cache
 
 from shoe.lexicon import text
-from shoe.lexicon.phrase_words import is_expression, table, word_of
+from shoe.lexicon.phrase_words import base_of, is_expression, table, word_of
 
 NOMINAL = frozenset("DNPJ")
 _WORD = re.compile(r"'(?:s|re|ve|m|ll|d)\b|[^\W_](?:[\w&.'-]*[^\W_])?|,")
-_RECIPROCAL = re.compile(r"\b(?:each other|one another)\b")
 _LABEL = re.compile(r"\w+(?:_\w+)+")
 _CLITIC = re.compile(r"(?<=\w)'(?=(?:s|re|ve|m|ll|d)\b)")
 _MAIN_VERBS = {"have": "V", "has": "V", "had": "V", "having": "G", "do": "V", "does": "V", "did": "V", "doing": "G"}
@@ -28,9 +27,9 @@ _MAIN_VERBS = {"have": "V", "has": "V", "had": "V", "having": "G", "do": "V", "d
 
 def words_of(sentence: str) -> list[str]:
     """Split a sentence in lower case at blanks and underscores; a lone word at its hyphens, too."""
-    sentence = _RECIPROCAL.sub("eachother", sentence)
-    spaced = _CLITIC.sub(" '", _LABEL.sub(_unjoined, sentence).replace("/", " or ").replace(";", ","))
-    words = _WORD.findall(spaced)
+    spaced = _LABEL.sub(_unjoined, sentence) if "_" in sentence else sentence
+    spaced = _CLITIC.sub(" '", spaced) if "'" in spaced else spaced
+    words = _WORD.findall(spaced.replace("/", " or ").replace(";", ",").replace("each other", "eachother"))
     return text.tokens(words[0].replace(".", " ")) if len(words) == 1 else words
 
 
@@ -147,6 +146,7 @@ def _open(words: list[str], i: int, tags: list[str]) -> str:
         return "I"
     if not known.forms:
         adjective = known.adjective and after in ("N", "P", "J", "G", "E", "C")
+        adjective = adjective and not (before == "I" and after == "G")
         adjective = adjective and not (known.person and after in ("G", "E"))
         return "J" if adjective or (before == "N" and word in table("resultative")) else noun
     if known.adjective and before in ("D", "J", "O") and after in ("N", "P", "J", "C") and not known.person:
@@ -178,7 +178,7 @@ def _ing(words: list[str], i: int, before: str, after: str, noun: bool) -> str:
         if after in ("N", "P", "J"):
             return "J"
         return "G" if after == "I" and words[i + 1] == "of" else "N" if noun or not after else "G"
-    if compound and before in ("V", "G", "E", "I", "C"):
+    if compound and not (i and base_of(words[i - 1]) in table("filler")) and before in ("V", "G", "E", "I", "C"):
         return "J"
     return "G"
 
@@ -204,7 +204,7 @@ def _base_or_s(words: list[str], i: int, tags: list[str], before: str, after: st
     if before in ("C", "K"):
         return _coordinate(words, i, tags, after, noun)
     if before in ("V", "G", "E", "I"):
-        return "J" if known.adjective and after in ("N", "P", "J", "G") else noun
+        return "J" if known.adjective and after in ("N", "P", "J") else noun
     if before in ("N", "P"):
         return _after_noun(words, i, tags, after, noun, seen_verb)
     return "V" if tags[-1] == "R" and not known.rather_noun else noun
@@ -218,6 +218,9 @@ def _first(words: list[str], rather_noun: bool, after: str, noun: str) -> str:
     if after == "D":
         return "V"
     if len(words) > 2 and _coming(words, 2) in NOMINAL and is_expression(tuple(words[1:3]), "object"):
+        return "V"
+    stands = base_of(words[0]) in table("copula") and after == "E"
+    if stands or (after == "I" and base_of(words[0]) in table("posture")):
         return "V"
     if following is None or after in ("G", "E", "B", "H", "W", "O"):
         return noun if following is not None or rather_noun else "V"
@@ -266,7 +269,7 @@ def _after_noun(words: list[str], i: int, tags: list[str], after: str, noun: str
     known, before = word_of(words[i]), word_of(words[i - 1])
     if is_expression(tuple(words[i - 1 : i + 1]), "object") and not before.person:
         return noun
-    if not after and words[i] in table("resultative"):
+    if after in ("", "I", "S", "K", "C") and words[i] in table("resultative"):
         return "J"
     pronoun = words[i - 1] in table("pronoun")
     inside = _clause_has_verb(tags)

@@ -131,7 +131,8 @@ def interactions(
         known: nouns of the things that the reply has boxes of; an object among them is preferred.
     """
     if verb is not None:
-        found = _object_only(phrase)
+        part = fields_or_sentence(phrase)
+        found = _object_only(_FRAME.sub("", part) if isinstance(part, str) else part.object)
         return Said((Reading(verb, text.ALTERNATIVES.join(found)),)) if found else Said(())
     groups, denied = _groups(phrase, given_of(object, known))
     best = groups[0] if groups else []
@@ -154,6 +155,8 @@ def _groups(phrase: str, given: Given) -> tuple[list[list[Candidate]], bool]:
     if len(phrase) > LONGEST_PHRASE:
         return [], False
     found = fields_or_sentence(phrase)
+    if isinstance(found, Fields) and given.object and not find(words_of(found.object), "object"):
+        found = f"{found.verb}, {found.object}"
     if isinstance(found, Fields):
         return _of_fields(found)
     for part in _SENTENCE_END.split(found):
@@ -202,14 +205,19 @@ def _of_sentence(part: str, given: Given) -> tuple[list[list[Candidate]], bool]:
         return _no_interaction(part.replace("_", " "), given), True
     if not table("foreign").keys().isdisjoint(words):
         return [], False
-    sentence = sentence_of(words, tags_of(words))
+    tags = tags_of(words)
+    sentence = sentence_of(words, tags)
     groups = candidates(sentence, given)
+    if given.object and not groups and tags[-1:] in _LEFT_OPEN:
+        words += ["the", *words_of(text.plain(given.object))]
+        groups = candidates(sentence_of(words, tags_of(words)), given)
     if len(words) == 2 and not words[0].endswith("ing") and find(words, "object"):
         groups = [[candidate._replace(doubtful=True) for candidate in group] for group in groups]
     return groups, not groups and any(clause.negated for clause in sentence.clauses)
 
 
 _ASIDE = re.compile(patterns("aside"))
+_LEFT_OPEN = ("H", "I", "D")
 _FRAME = re.compile(rf"(?:{patterns('frame')})\s*")
 
 
