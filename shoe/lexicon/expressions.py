@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import product
 from pathlib import Path
@@ -20,12 +21,17 @@ _FILE = Path(__file__).parent / "data" / "aliases.tsv"
 _NO_JOINTS = str.maketrans("", "", "_-")
 
 
+KIND = 0.75
+"""What a sense counts where only a kind, a make or a part of it is named: raters give such 3 of 4."""
+
+
 class Sense(NamedTuple):
-    """A synset that an expression may mean, the lemma that led to it, and how."""
+    """A synset that an expression may mean, the lemma that led to it, how, and how much of its meaning is said."""
 
     synset: int
     lemma: str
     reason: str
+    weight: float = 1
 
 
 def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
@@ -51,7 +57,7 @@ def _find(words: tuple[str, ...], part: Part, spelled: str) -> tuple[Sense, ...]
         found = _found(list(variant), part, "")
         if found:
             spelling = f'American spelling "{" ".join(variant)}"'
-            return tuple(Sense(s.synset, s.lemma, f"{spelling}, {s.reason}") for s in found)
+            return tuple(s._replace(reason=f"{spelling}, {s.reason}") for s in found)
     return ()
 
 
@@ -75,9 +81,9 @@ def bases(word: str, part: Part) -> tuple[str, ...]:
 def _found(words: list[str], part: Part, spelled: str) -> list[Sense]:
     store, written = lexicon(), spelled or "_".join(words)
     senses = [
-        Sense(store.synset(name), lemma, f"alias: {why}")
+        Sense(store.synset(name), lemma, f"alias: {why}", weight)
         for lemma in _alias_keys(words, part)
-        for name, why in _aliases(part).get(lemma, [])
+        for name, weight, why in _aliases(part).get(lemma, [])
     ]
     for lemma in _lemmas(words, part, spelled):
         reason = f'base form of "{" ".join(words)}"'
@@ -86,10 +92,16 @@ def _found(words: list[str], part: Part, spelled: str) -> list[Sense]:
         elif lemma.translate(_NO_JOINTS) == "".join(words):
             reason = f'spelled "{lemma}"'
         senses += [Sense(synset, lemma, reason) for synset in store.senses(lemma, POS[part]).tolist()]
-    first: dict[int, Sense] = {}
+    return distinct(senses)
+
+
+def distinct(senses: Iterable[Sense]) -> list[Sense]:
+    """Keep each sense once, in the order of its first place, as it counts most."""
+    best: dict[int, Sense] = {}
     for sense in senses:
-        first.setdefault(sense.synset, sense)
-    return list(first.values())
+        if sense.weight > best.setdefault(sense.synset, sense).weight:
+            best[sense.synset] = sense
+    return list(best.values())
 
 
 def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:
@@ -117,10 +129,15 @@ def _alias_keys(words: list[str], part: Part) -> list[str]:
 
 
 @cache
-def _aliases(part: Part) -> dict[str, list[tuple[str, str]]]:
-    """Alias to its (synset name, reason) pairs."""
+def _aliases(part: Part) -> dict[str, list[tuple[str, float, str]]]:
+    """Alias to its synsets: name, weight and reason."""
     rows = [line.split("\t") for line in _FILE.read_text("utf-8").splitlines()[1:]]
-    return {word: [(name, why) for name in names.split()] for where, word, names, why in rows if where == part}
+    weights = {"same": 1, "kind": KIND}
+    return {
+        word: [(name, weights[relation], why) for name in names.split()]
+        for where, word, names, relation, why in rows
+        if where == part
+    }
 
 
 @cache

@@ -6,11 +6,15 @@ from collections.abc import Iterable
 
 from shoe.lexicon import text
 from shoe.lexicon.definitions import EQUAL_PREPOSITIONS, defined_by
-from shoe.lexicon.expressions import LONGEST_EXPRESSION, Sense, bases, find
+from shoe.lexicon.expressions import KIND, LONGEST_EXPRESSION, Sense, bases, find
 from shoe.lexicon.store import lexicon
 
 _PHRASAL = text.WORD_CLASSES["phrasal_verbs"]
 _LIGHT = text.WORD_CLASSES["light_verbs"]
+# Particles that change what a verb means; "on" says where, as other prepositions do.
+_ADVERBIAL = text.PARTICLES - {"on"}
+# A verb with such a particle is meant as the idiom ("pick up") if tagged texts use it more often than this.
+_IDIOM_USES = 20
 _ROLES = frozenset(["instr", "obj"])
 
 
@@ -105,17 +109,22 @@ def _expression(words: list[str], spelled: str) -> tuple[list[Sense], bool]:
         why = f'verb of "{" ".join(words)}"'
         if end < len(words):
             senses = because(senses, why)
-        literal = (
-            end > 1
-            and not _LIGHT.intersection(bases(words[0], "verb"))
-            and words[end - 1] in text.PREPOSITIONS | text.PARTICLES
-        )
-        if literal and not _PHRASAL.intersection(s.lemma for s in senses):
-            senses = [*senses, *because(find(words[:1], "verb"), why)]
+        if _may_be_literal(words[:end], senses[0].lemma):
+            weight = KIND if words[end - 1] in _ADVERBIAL else 1
+            senses += [sense._replace(weight=weight) for sense in because(find(words[:1], "verb"), why)]
         return senses, end == len(words)
     return [], False
 
 
+def _may_be_literal(words: list[str], lemma: str) -> bool:
+    """Whether a verb with a particle, which WordNet has as a lemma, may be no idiom: "wiping out the oven"."""
+    if len(words) < 2 or lemma in _PHRASAL or _LIGHT.intersection(bases(words[0], "verb")):
+        return False
+    if words[-1] in _ADVERBIAL:
+        return bool(lexicon().tag_count(lemma, "v").sum() <= _IDIOM_USES)
+    return words[-1] in text.PREPOSITIONS
+
+
 def because(senses: Iterable[Sense], why: str) -> list[Sense]:
     """Put a reason before those of some senses."""
-    return [Sense(s.synset, s.lemma, why if s.reason == "as written" else f"{why}, {s.reason}") for s in senses]
+    return [s._replace(reason=why if s.reason == "as written" else f"{why}, {s.reason}") for s in senses]

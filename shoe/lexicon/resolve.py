@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 from shoe.core.errors import unknown_name
 from shoe.lexicon import text
-from shoe.lexicon.expressions import LONGEST_EXPRESSION, Sense, bases, find
+from shoe.lexicon.expressions import KIND, LONGEST_EXPRESSION, Sense, bases, distinct, find
 from shoe.lexicon.expressions import Part as Part
 from shoe.lexicon.predicates import because, verb_senses
 from shoe.lexicon.store import lexicon
@@ -40,12 +40,14 @@ class Candidate:
         name: its WordNet 3.0 name.
         lemma: the lemma that led to it.
         reason: how, in a few words.
+        weight: how much of its meaning the word says: 1, and less where it names a kind or a part of it.
     """
 
     synset: int
     name: str
     lemma: str
     reason: str
+    weight: float = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +85,9 @@ def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -
 @lru_cache(maxsize=10_000)
 def _resolved(word: str, part: Part, object_words: ObjectWords) -> Resolution:
     readings = text.alternatives(word)
-    senses = [sense for reading in readings for sense in _senses(reading, part, object_words)]
-    first: dict[int, Sense] = {}
-    for sense in senses:
-        first.setdefault(sense.synset, sense)
+    senses = distinct(sense for reading in readings for sense in _senses(reading, part, object_words))
     name = lexicon().name
-    candidates = (Candidate(s.synset, name(s.synset), s.lemma, s.reason) for s in first.values())
+    candidates = (Candidate(s.synset, name(s.synset), s.lemma, s.reason, s.weight) for s in senses)
     return Resolution(word, part, tuple(candidates))
 
 
@@ -105,8 +104,8 @@ def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sen
 def lexicon_digest() -> str:
     """8 hex digits of the compiled lexicon and its tables: what they resolve a word to can move a semantic figure."""
     digest = hashlib.sha256(lexicon().digest.encode())
-    for name in ("aliases.tsv", "spellings.tsv", "word_classes.txt"):
-        digest.update((_TABLES / name).read_bytes())
+    for path in sorted([*_TABLES.glob("*.tsv"), _TABLES / "word_classes.txt"]):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:8]
 
 
@@ -138,8 +137,9 @@ def _nouns(words: list[str], group: list[str], main: bool) -> Iterable[Sense]:
                 continue
             senses = find(known, "object")
             if senses:
-                where = "head" if main and end == len(group) else "part"
-                yield from because(senses, f'{where} of "{" ".join(words)}"')
+                head = main and end == len(group)
+                senses = because(senses, f'{"head" if head else "part"} of "{" ".join(words)}"')
+                yield from senses if head else [s._replace(weight=KIND) for s in senses]
                 end = start + 1
                 break
         end -= 1

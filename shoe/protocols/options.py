@@ -75,7 +75,7 @@ class _Overlapping:
 
 @dataclass(frozen=True, slots=True)
 class SemanticOptions(_Overlapping):
-    """The choices of SHOE-mAP and SHOE-mF1; the defaults are protocol ``shoe``, A1 to A31: docs/protocols.md 10.5."""
+    """The choices of SHOE-mAP and SHOE-mF1; the defaults are protocol ``shoe``, A1 to A32: docs/protocols.md 10.5."""
 
     protocol: str = "shoe"
     combine: Literal["arithmetic", "geometric", "minimum"] = option("arithmetic", "HOI similarity from verb and object")
@@ -117,6 +117,9 @@ class SemanticOptions(_Overlapping):
     sense: Literal["max", "first", "one"] = option("max", "sense of a predicted word (A17)")
     object_words: Literal["phrase-first", "pooled", "head", "phrase"] = option(
         "phrase-first", "senses of an object of several words (A18)"
+    )
+    partial: Literal["weighed", "full"] = option(
+        "weighed", "what a word counts that says a kind or part of its sense, or another place: less, or all (A32)"
     )
     unrated: Literal["zero", "wup", "drop"] = option("zero", "a pair that no rater rated (A19)")
     direction: Literal["class", "symmetric"] = option(

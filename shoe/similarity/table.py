@@ -16,6 +16,7 @@ from shoe.core.errors import OptionError, quote
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
+from shoe.lexicon.prepositions import preposition_weights
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
@@ -179,17 +180,18 @@ def similarity_table(
     Returns:
         The table, rows and columns in the order given.
     """
-    synsets, index, first, counts = word_senses(part, words, options)
+    synsets, index, weights, first, counts = word_senses(part, words, options)
     unresolved = counts == 0
 
     value, rated = _pair_values(similarity, part, class_senses, synsets, options)
     if options.sense == "one":
         overall = np.minimum(value, 1).max(axis=1, initial=_UNRATED)[index]
+        overall = np.where(overall > 0, overall * weights, overall)
         bounds = zip(first.tolist(), (first + counts).tolist(), strict=True)
         first = np.array([a + int(overall[a:b].argmax()) if a < b else a for a, b in bounds], np.int64)
     if options.sense != "max":
         counts = np.minimum(counts, 1)
-    best, chosen = _best(value, index, first, counts)
+    best, chosen = _best(value, index, weights, first, counts)
 
     basis = np.full(best.shape, Basis.UNRATED, np.uint8)
     word, of = np.nonzero(chosen >= 0)
@@ -199,6 +201,10 @@ def similarity_table(
     basis[best == _IDENTICAL] = Basis.IDENTICAL
     basis[unresolved] = Basis.UNRESOLVED
     values = np.clip(best, 0, 1)
+    if part == "verb" and options.partial == "weighed":
+        said = preposition_weights(class_words, words).T
+        elsewhere = (basis == Basis.IDENTICAL) & (said < 1)
+        values[elsewhere], basis[elsewhere] = said[elsewhere], Basis.RATED
     picked = np.append(synsets, -1).astype(np.int32)[chosen]
 
     # What needs no rating: the class's own word, and no_interaction, which is different from all else.
@@ -218,7 +224,7 @@ def similarity_table(
 
 def word_senses(
     part: Part, words: Sequence[str], options: SemanticOptions, most: int | None = None
-) -> tuple[Ints, Indices, Indices, Indices]:
+) -> tuple[Ints, Indices, Floats, Indices, Indices]:
     """Resolve W words.
 
     Args:
@@ -229,13 +235,21 @@ def word_senses(
 
     Returns:
         (S,) ids of all their senses, ascending; indices into these of each word's senses, word after word in the order
-        of preference; (W,) where a word's indices begin, and (W,) how many there are.
+        of preference; how much each of them counts, 0..1; (W,) where a word's indices begin, and (W,) how many there
+        are.
     """
-    resolved = [[c.synset for c in resolve(word, part, options.object_words).candidates[:most]] for word in words]
-    senses = np.array([sense for of_word in resolved for sense in of_word], np.int32)
+    resolved = [resolve(word, part, options.object_words).candidates[:most] for word in words]
+    senses = np.array([candidate.synset for of_word in resolved for candidate in of_word], np.int32)
+    weights = np.array([candidate.weight for of_word in resolved for candidate in of_word], np.float64)
     synsets, index = np.unique(senses, return_inverse=True)
     counts = np.array([len(of_word) for of_word in resolved], np.int64)
-    return synsets, index, np.cumsum(counts) - counts, counts
+    return (
+        synsets,
+        index,
+        weights if options.partial == "weighed" else np.ones(len(index)),
+        np.cumsum(counts) - counts,
+        counts,
+    )
 
 
 def _pair_values(
@@ -256,7 +270,7 @@ def _pair_values(
     return value, rated
 
 
-def _best(value: Floats, index: Indices, first: Indices, counts: Indices) -> tuple[Floats, Indices]:
+def _best(value: Floats, index: Indices, weights: Floats, first: Indices, counts: Indices) -> tuple[Floats, Indices]:
     """(W, C) highest value among each word's senses, and the row of ``value`` that has it, -1 if all are unrated."""
     order = np.argsort(-counts, kind="stable")
     best = np.full((len(counts), value.shape[1]), _UNRATED)
@@ -264,8 +278,12 @@ def _best(value: Floats, index: Indices, first: Indices, counts: Indices) -> tup
     # Words by falling number of senses: those that have a k-th sense stand in front, and one pass takes it for all.
     for k in range(int(counts.max(initial=0))):
         words = order[: np.count_nonzero(counts > k)]
-        rows = index[first[words] + k]
+        places = first[words] + k
+        rows, share = index[places], weights[places]
         candidate, leader, leading = value[rows], best[: len(words)], chosen[: len(words)]
+        for part in np.flatnonzero(share < 1):
+            said = np.minimum(candidate[part], 1)
+            candidate[part] = np.where(said > 0, said * share[part], said)
         better = candidate > leader
         np.copyto(leader, candidate, where=better)
         np.copyto(leading, rows[:, None], where=better)

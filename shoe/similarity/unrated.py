@@ -33,6 +33,7 @@ class Lookups:
         class_senses: (C,) ids; -1 for no_interaction, which no pair is about.
         synsets: (S,) ids of the senses, ascending.
         senses: indices into ``synsets`` of each word's senses, word after word, in the order of preference.
+        weights: how much each of these counts, 0..1.
         first, count: (W,) where a word's senses begin in ``senses``, and how many there are.
         unrated: (C, S) pairs that nobody rated.
     """
@@ -41,6 +42,7 @@ class Lookups:
     class_senses: Ints
     synsets: Ints
     senses: Indices
+    weights: Floats
     first: Indices
     count: Indices
     unrated: Mask
@@ -50,9 +52,10 @@ class Lookups:
         cls, similarity: Similarity, part: Part, class_senses: Ints, words: Sequence[str], options: SemanticOptions
     ) -> Lookups:
         """List what a table looks up; the arguments are those of :func:`shoe.similarity.similarity_table`."""
-        synsets, senses, first, count = word_senses(part, words, options, 1 if options.sense == "first" else None)
+        most = 1 if options.sense == "first" else None
+        synsets, senses, weights, first, count = word_senses(part, words, options, most)
         unrated = np.isnan(similarity.values(part, class_senses, synsets)) & (class_senses >= 0)[:, None]
-        return cls(part, class_senses, synsets, senses, first, count, unrated)
+        return cls(part, class_senses, synsets, senses, weights, first, count, unrated)
 
     def pairs(self, row: Indices, word: Indices) -> tuple[Indices, Indices, Indices]:
         """The unrated pairs of some cells.
@@ -74,7 +77,7 @@ class Lookups:
         found = np.zeros((len(self.class_senses), len(self.count)))
         words = np.flatnonzero(self.count)
         if len(words):
-            found[:, words] = np.maximum.reduceat(values[:, self.senses], self.first[words], axis=1)
+            found[:, words] = np.maximum.reduceat(values[:, self.senses] * self.weights, self.first[words], axis=1)
         return found
 
 

@@ -28,7 +28,7 @@ def reasons(word: str) -> dict[str, str]:
         ("having in her hand", "hold.v.02", 'definition "have in hand"'),
         ("running his tongue along", "lick.v.02", '"tongue" in its definition'),
         ("putting his nose to", "sniff.v.01", '"nose" in its definition'),
-        ("pressing his lips to", "snog.v.01", 'definition "press lip"'),
+        ("pressing his lips to", "snog.v.01", '"lips" in its definition'),
         ("pulling the zipper on", "zip_up.v.01", '"zipper" in its definition'),
         ("wiping out", "wipe.v.01", 'verb of "wiping out"'),
         ("jumping onto", "hop_on.v.01", 'base form of "jumping on"'),

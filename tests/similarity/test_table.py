@@ -20,6 +20,7 @@ from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
+from shoe.lexicon.prepositions import preposition_weights
 from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
@@ -32,6 +33,7 @@ from shoe.similarity import (
     load_similarity,
     similarity_table,
 )
+from tests.examples import examples
 
 HICO = benchmark("hico-det").classes
 SENSE, DIRECTION = ("max", "first", "one"), ("class", "symmetric")
@@ -52,8 +54,22 @@ WORDS: dict[Part, list[str]] = {
         "think",
         "pick up",
         "",
+        "standing near",
+        "sitting under / sitting at",
     ],
-    "object": ["horse", "ponies", "hot dog", "cell phone", "motorcycle handlebar", "xqzt", "freedom", "TVs", "dog"],
+    "object": [
+        "horse",
+        "ponies",
+        "hot dog",
+        "cell phone",
+        "motorcycle handlebar",
+        "xqzt",
+        "freedom",
+        "TVs",
+        "dog",
+        "harley",
+        "horse box",
+    ],
 }
 
 
@@ -100,6 +116,7 @@ class Rules:
     unrated: str
     direction: str
     object_words: str
+    partial: str = "weighed"
 
     def pair(self, class_synset: str, synset: str) -> tuple[float, Basis]:
         if class_synset == synset:
@@ -116,20 +133,24 @@ class Rules:
         return 0.0, Basis.UNRATED
 
     @cache  # noqa: B019 - one object a test
-    def senses(self, word: str) -> list[str]:
-        senses = [c.name for c in resolve(word, self.part, self.object_words).candidates]  # type: ignore[arg-type]
+    def senses(self, word: str) -> dict[str, float]:
+        """The senses that count, and how much of its value each has."""
+        candidates = resolve(word, self.part, self.object_words).candidates  # type: ignore[arg-type]
+        senses = {c.name: c.weight if self.partial == "weighed" else 1 for c in candidates}
         if self.sense == "first":
-            return senses[:1]
+            return dict(list(senses.items())[:1])
         if self.sense == "one" and senses:
-            highest = [max(self.pair(of, sense)[0] for of, _ in CLASSES[self.part]) for sense in senses]
-            return [senses[highest.index(max(highest))]]
+            highest = [w * max(self.pair(of, sense)[0] for of, _ in CLASSES[self.part]) for sense, w in senses.items()]
+            return dict([list(senses.items())[highest.index(max(highest))]])
         return senses
 
     def cell(self, class_synset: str, class_word: str, word: str) -> tuple[float, Basis]:
         labels = [*(of for _, of in CLASSES[self.part]), NO_INTERACTION]
         label = match_labels([word], labels, self.part)[0]
         senses = self.senses(word)
-        if class_synset in senses:
+        weighed = self.partial == "weighed" and self.part == "verb"
+        elsewhere = preposition_weights([class_word], [word])[0, 0] if weighed else 1
+        if senses.get(class_synset) == 1 == elsewhere:
             return 1.0, Basis.IDENTICAL
         if label >= 0 and labels[label] == class_word:
             return 1.0, Basis.SAME_WORD
@@ -137,7 +158,10 @@ class Rules:
             return 0.0, Basis.ZERO
         if not senses:
             return 0.0, Basis.UNRESOLVED
-        pairs = [self.pair(class_synset, sense) for sense in senses]
+        if senses.get(class_synset) == 1:
+            return elsewhere, Basis.RATED
+        rated = [(self.pair(class_synset, sense), weight) for sense, weight in senses.items()]
+        pairs = [(value * weight, Basis.RATED if value == 1 else basis) for (value, basis), weight in rated]
         value = max(value for value, _ in pairs)
         # A rated 0 says more than an unrated sense beside it.
         bases = [basis for v, basis in pairs if v == value and (value > 0 or basis != Basis.UNRATED)]
@@ -174,8 +198,37 @@ def test_every_cell_follows_the_rules(part: Part, object_words: str, sense: str,
             assert found.basis[c, w] == basis, where
 
 
+@pytest.mark.parametrize("part", ["verb", "object"])
+def test_every_cell_follows_the_rules_where_what_is_partial_counts_in_full(part: Part) -> None:
+    found = table(part, WORDS[part], partial="full")
+    rules = Rules(part, "max", "zero", "class", "phrase-first", "full")
+    for c, (class_synset, class_word) in enumerate(CLASSES[part]):
+        for w, word in enumerate(WORDS[part]):
+            assert (found.values[c, w], found.basis[c, w]) == rules.cell(class_synset, class_word, word)
+
+
+def test_what_says_only_a_part_counts_less() -> None:
+    found = table("verb", ["standing near", "standing beneath", "standing", "standing near / standing under"])
+    row = [word for _, word in CLASSES["verb"]].index("stand_under")
+    assert found.values[row].tolist() == [0.5, 1, 1, 1]
+    assert [Basis(b).name for b in found.basis[row]] == ["RATED", "IDENTICAL", "IDENTICAL", "IDENTICAL"]
+    objects = table("object", ["harley", "pizza box", "pizza", "box of pizza"])
+    rows = {word: number for number, (_, word) in enumerate(CLASSES["object"])}
+    assert objects.values[rows["motorcycle"], 0] == 0.75
+    assert objects.values[rows["pizza"]].tolist() == [0, 0.75, 1, 0.75]
+
+
+@examples(1)
+@given(st.sampled_from(["verb", "object"]), st.data())
+def test_an_alternative_never_lowers_a_value(part: Part, data: st.DataObject) -> None:
+    readings = data.draw(st.lists(st.sampled_from(WORDS[part]).filter(lambda w: w and "no" not in w), max_size=2))
+    one = data.draw(st.sampled_from(WORDS[part][:6]))
+    found = table(part, list(dict.fromkeys([one, " / ".join([*readings, one])])))
+    assert (found.values[:, -1] >= found.values[:, 0] - 1e-15).all()
+
+
 def test_the_sense_named_is_the_one_that_gave_the_value() -> None:
-    found = table("verb", WORDS["verb"])
+    found = table("verb", WORDS["verb"], partial="full")
     for c, w in np.argwhere(found.basis == Basis.RATED):
         number = found.sense[c, w : w + 1]
         assert hico().values("verb", ids_of([CLASSES["verb"][c][0]]), number)[0, 0] == found.values[c, w]
