@@ -48,7 +48,7 @@ _HIT = 0.5
 # of n boxes is sure to half of 1 / sqrt(n).
 _MARGIN = 0.2
 _FACTOR = 1.5
-_FEWEST = 6
+_FEWEST = 10
 _OF_IMAGE = 4
 _DEVIATIONS = 3
 # Of boxes that mean so much under the other convention, a smaller lead says enough: those of a padded picture read as
@@ -107,7 +107,7 @@ class GroupFits:
         lead = best.mean_iou - applied.mean_iou
         hits_more = best.hits >= max(min(bar + _MARGIN + _DEVIATIONS * unsure, 1), bar * _FACTOR)
         is_close = best.mean_iou >= _CLOSE and lead >= _CLOSE_MARGIN + unsure
-        return best if self.boxes >= _FEWEST and (is_close or (hits_more and lead >= _MARGIN)) else None
+        return best if self.boxes >= _FEWEST and (is_close or (hits_more and lead >= _MARGIN + unsure)) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shoe.core.errors import quote
+from shoe.core.errors import many, quote
 from shoe.predictions.boxes import Convention
 from shoe.predictions.conventions import Conventions
 
@@ -90,7 +90,8 @@ class ReadNotes:
 
     def summary(self) -> str:
         """Say in one line what was read, and how."""
-        return f"{self.triplets:,} triplets in {self.images:,} images, read as {self.format}, boxes as {self.boxes}"
+        counted = f"{many(self.triplets, 'triplet')} in {many(self.images, 'image')}"
+        return f"{counted}, read as {self.format}, boxes as {self.boxes}"
 
     def lines(self) -> list[str]:
         """Say what a reader of the figures has to know, one line each; none if there is nothing."""
@@ -98,21 +99,20 @@ class ReadNotes:
         if len(self.boxes_of) > 1:
             lines.append(f"boxes were read as {', '.join(f'{name} ({n:,})' for name, n in self.boxes_of.items())}")
         if self.scores_defaulted:
-            share = "all" if self.scores_defaulted == self.triplets else f"{self.scores_defaulted:,} of"
-            lines.append(f"no score given for {share} {self.triplets:,} triplets: 1 assumed")
+            part = f"{self.scores_defaulted:,} of " if self.scores_defaulted < self.triplets else ""
+            share = part or ("all " if self.triplets > 1 else "")
+            lines.append(f"no score given for {share}{many(self.triplets, 'triplet')}: 1 assumed")
         if self.unparsed:
             shown = ", ".join(quote(phrase) for phrase in list(self.unparsed)[:_EXAMPLES])
-            lines.append(
-                f"no verb and object found in {sum(self.unparsed.values()):,} phrases, which match nothing: {shown}"
-                + (", ..." if len(self.unparsed) > _EXAMPLES else "")
-            )
+            count, more = many(sum(self.unparsed.values()), "phrase"), ", ..." if len(self.unparsed) > _EXAMPLES else ""
+            lines.append(f"no verb and object found in {count}, which match nothing: {shown}{more}")
         if self.replies_fixed:
             lines.append(f"{self.replies_fixed:,} of {self.replies:,} replies were no clean JSON")
         if self.items_cut:
             causes = ", ".join(f"{cause} {count:,}" for cause, count in self.items_cut.items())
-            lines.append(f"{sum(self.items_cut.values()):,} items left out ({causes}); first: {self.first_cut}")
+            lines.append(f"{many(sum(self.items_cut.values()), 'item')} left out ({causes}); first: {self.first_cut}")
         if self.boxes_cut:
-            lines.append(f"{self.boxes_cut:,} items left out because a box has no area")
+            lines.append(f"{many(self.boxes_cut, 'item')} left out because a box has no area")
         if self.replies_empty:
             count = f"{self.replies_empty:,} of {self.replies:,} replies"
             lines.append(f"{count} hold nothing that can be read: no predictions there; first: {self.first_empty}")
@@ -124,7 +124,7 @@ class ReadNotes:
             lines.append(f"{self.drafts:,} of {self.replies:,} replies hold several lists or drafts: the last was read")
         if self.turned:
             lines.append(
-                f"{self.turned:,} relations turned round, as their subject is a thing and their object a person"
+                f"{many(self.turned, 'relation')} turned round, as their subject is a thing and their object a person"
             )
         if self.denied:
             lines.append(f"{self.denied:,} pairs are said not to interact, or not so")
@@ -138,9 +138,9 @@ class ReadNotes:
         if self.columns_unread:
             shown = ", ".join(quote(name) for name in self.columns_unread[:_EXAMPLES])
             more = ", ..." if len(self.columns_unread) > _EXAMPLES else ""
-            lines.append(f"{len(self.columns_unread):,} columns not read: {shown}{more}")
+            lines.append(f"{many(len(self.columns_unread), 'column')} not read: {shown}{more}")
         if self.words_clipped:
-            lines.append(f"{self.words_clipped:,} words were longer than 200 characters and cut to that")
+            lines.append(f"{many(self.words_clipped, 'word')} longer than 200 characters cut to that")
         if self.columns_by_truth:
             lines.append(f"columns taken for the ground truth's {self.columns_by_truth:,} images, in its order")
         return lines
@@ -149,4 +149,4 @@ class ReadNotes:
 def _listed(counts: dict[str, int]) -> str:
     """Say how many there are, and show the first few."""
     shown = ", ".join(quote(text) for text in list(counts)[:_EXAMPLES])
-    return f"{sum(counts.values()):,} phrases ({shown}{', ...' if len(counts) > _EXAMPLES else ''})"
+    return f"{many(sum(counts.values()), 'phrase')} ({shown}{', ...' if len(counts) > _EXAMPLES else ''})"

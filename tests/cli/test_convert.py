@@ -48,8 +48,8 @@ def test_ground_truth_gives_the_sizes_that_a_convention_needs(tmp_path: Path) ->
     width, height = table.sizes[0].tolist()
     assert width > 100
     assert table.human_boxes.tolist() == [[0, 0, width / 2, height / 2]]
-    assert result.stderr.splitlines()[0] == f"{source}: 1 triplets in 1 images, read as vlm, boxes as thousand"
-    assert result.stderr.splitlines()[1] == "no score given for all 1 triplets: 1 assumed"
+    assert result.stderr.splitlines()[0] == f"{source}: 1 triplet in 1 image, read as vlm, boxes as thousand"
+    assert result.stderr.splitlines()[1] == "no score given for 1 triplet: 1 assumed"
     with pytest.raises(InputError, match="found no width and height"):
         run(source, out, "--boxes", "thousand")
 

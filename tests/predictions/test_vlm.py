@@ -64,7 +64,7 @@ def test_keys_have_many_names(tmp_path: Path, record: dict[str, Any], as_list: b
     assert told(table) == [("a.jpg", "ride", "horse", 1.0)]
     assert table.human_boxes.tolist() == [HUMAN]
     assert table.object_boxes.tolist() == [TARGET]
-    assert notes.lines() == ["no score given for all 1 triplets: 1 assumed"]
+    assert notes.lines() == ["no score given for 1 triplet: 1 assumed"]
 
 
 @pytest.mark.parametrize("key", ["phrase", "interaction", "hoi", "text"])
@@ -163,7 +163,7 @@ def test_hostile_words_are_cut_and_counted(tmp_path: Path) -> None:
     assert table.verbs == ("x" * 200, "\x1b[2J\u202e", "<b>|&")
     assert table.verb.tolist() == [0, 0, 1, 2]
     assert notes.words_clipped == 4
-    assert notes.lines()[-1] == "4 words were longer than 200 characters and cut to that"
+    assert notes.lines()[-1] == "4 words longer than 200 characters cut to that"
     assert all(line.isprintable() for line in notes.lines())
 
 
