@@ -159,14 +159,16 @@ def vlm(truth: GroundTruth, rng: np.random.Generator) -> list[Record]:
     return [record for record, _ in _answers(truth, rng)]
 
 
-def replies(truth: GroundTruth, rng: np.random.Generator) -> list[Record]:
-    """Make raw replies with the content of ``vlm``, in the forms of two models by turns, one record an image.
+def replies(truth: GroundTruth, rng: np.random.Generator, forms: int = 2) -> list[Record]:
+    """Make raw replies with the content of ``vlm``, in several forms by turns, one record an image.
 
-    InternVL's marks text, boxes are in thousandths; Gemini's fence holds JSON, boxes are in thousandths with y first.
+    InternVL marks words and boxes in a text; Gemini's fence holds JSON with y before x; the recommended prompt is
+    answered by one object; a list may hold each person once. All boxes are in thousandths.
 
     Args:
         truth: real annotations.
         rng: as for ``vlm``.
+        forms: how many of these forms, 1 to 4.
     """
     size = dict(zip(truth.interactions.images, _sizes(truth.interactions).tolist(), strict=True))
     told: dict[str, list[tuple[Record, str, str]]] = {name: [] for name in size}
@@ -174,8 +176,8 @@ def replies(truth: GroundTruth, rng: np.random.Generator) -> list[Record]:
         scale = 1000 / np.tile(size[record["image"]], 2)
         boxes = {key: np.round(record[key] * scale).astype(int).tolist() for key in ("human_box", "object_box")}
         told[record["image"]].append((record | boxes, verb, object_))
-    write = (_in_marks, _in_a_fence)
-    return [{"image": name, "response": write[i % 2](said)} for i, (name, said) in enumerate(told.items())]
+    write = (_in_marks, _in_a_fence, _as_asked, _by_person)[:forms]
+    return [{"image": name, "response": write[i % forms](said)} for i, (name, said) in enumerate(told.items())]
 
 
 def _in_marks(told: list[tuple[Record, str, str]]) -> str:
@@ -199,6 +201,22 @@ def _in_a_fence(told: list[tuple[Record, str, str]]) -> str:
             }
         )
     return f"```json\n{json.dumps(items)}\n```"
+
+
+def _as_asked(told: list[tuple[Record, str, str]]) -> str:
+    items = [{key: value for key, value in record.items() if key != "image"} for record, _, _ in told]
+    return json.dumps({"interactions": items})
+
+
+def _by_person(told: list[tuple[Record, str, str]]) -> str:
+    items = [
+        {
+            "person": {"bbox": record["human_box"]},
+            "interactions": [{"verb": verb, "object": object_, "bbox": record["object_box"]}],
+        }
+        for record, verb, object_ in told
+    ]
+    return f"Here is what I see:\n\n```json\n{json.dumps(items, indent=2)}\n```\nLet me know if you need more."
 
 
 def _answers(truth: GroundTruth, rng: np.random.Generator) -> list[tuple[Record, tuple[str, str]]]:
