@@ -15,7 +15,10 @@ _SENTENCE = re.compile(r"[a-z']+(?: [a-z']+)+\.?")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _ITEM = re.compile(r"\s+\d{1,2}[.)]\s+")
 _LETTERED = re.compile(r"\b([Pp]erson|[Mm]an|[Ww]oman|[Bb]oy|[Gg]irl|[Hh]uman|[Ss]ubject) [A-H]\b")
-_REFERENCE = re.compile(r"[\[(]\d+[\])]")
+_REFERENCE = re.compile(r"[\[(](?:id|no|#)?[ =:#]*\d+[\])]|#\d+\b(?=\s+[a-z])")
+_IS_TRIPLET = re.compile(
+    r"(?:the )?(?:\w+ )?(?:hoi|interaction|action|relation|triplet|answer) (?:\w+ )?is:? (?=[(<\[{\"])"
+)
 _NUMBER = re.compile(r"(?<=[a-z])(?:[_#.\- ]\d+|(?<=[a-z]{3})\d+)\b")
 _LIST_MARK = re.compile(
     r"\s*(?:[-*>•–—]+\s+|\(?[a-h]\)\s+|\(?\d{1,3}[.):](?=\s|\D)\s*|#+\s*\d*[.:)]?\s+|#\d+[.:)]?\s*)"
@@ -58,10 +61,10 @@ def fields_or_sentence(phrase: str) -> Fields | str:
     while mark := _LIST_MARK.match(plain):
         plain = plain[mark.end() :]
     plain = _ITEM.sub(", ", plain)
-    keyed = _by_key(plain)
+    keyed = _by_key(_IS_TRIPLET.sub("", plain))
     if isinstance(keyed, Fields):
         return keyed
-    plain = _SCORE.sub("", keyed or (_TAG.sub(" ", plain) if "</" in plain else plain))
+    plain = _SCORE.sub("", keyed or (_TAG.sub(" ", plain) if "</" in plain else _IS_TRIPLET.sub("", plain)))
     plain = plain.strip("\"' ")
     return _call(plain) or _row(plain) or _ASIDE.sub(" ", plain).strip(_BRACKETS)
 

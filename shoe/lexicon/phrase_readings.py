@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from shoe.lexicon import text
-from shoe.lexicon.expressions import bases
+from shoe.lexicon.phrase_given import Given, is_given, is_named, names_known
 from shoe.lexicon.phrase_nouns import (
     MATERIAL,
     is_inner,
@@ -32,29 +30,6 @@ class Candidate(NamedTuple):
     doubtful: bool = False
 
 
-class Given(NamedTuple):
-    """What a reply gives beside the phrase: the object, or nouns of its boxes.
-
-    Attributes:
-        object: the object, "" where it is not given.
-        heads: forms of the heads of these nouns.
-        only: the only noun of a thing, "" where there are several.
-    """
-
-    object: str = ""
-    heads: frozenset[str] = frozenset()
-    only: str = ""
-
-
-def given_of(object_: str | None, known: Sequence[str]) -> Given:
-    """Put together what a reply gives; persons among the known count only where nothing else is known."""
-    words = [object_] if object_ else list(dict.fromkeys(known))
-    heads = {word: tokens[-1] for word in words if (tokens := text.tokens(text.plain(word)))}
-    things = [word for word, head in heads.items() if not word_of(head).person] or list(heads)
-    forms = (form for word in things for form in (heads[word], *bases(heads[word], "object")))
-    return Given(object_ or "", frozenset(forms), things[0] if len(things) == 1 else "")
-
-
 def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
     """Return the interactions of a sentence, best first; those joined by "and" together in one group."""
     clauses = [clause for clause in sentence.clauses if not clause.negated]
@@ -66,7 +41,7 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
         return [] if sentence.clauses and not clauses else [[c] for c in _without_verb(sentence, given)]
     ranks = [_rank(clause, given) for clause, _ in read]
     for k, (first, second) in enumerate(pairwise(clause for clause, _ in read)):
-        ranks[k] += 5 * (first.object is None and second.kind == "infinitive")
+        ranks[k] += 5 * (first.object is None and not _implied(first) and second.kind == "infinitive")
     order = sorted(range(len(read)), key=lambda i: (ranks[i], i))
     best = order[0]
     if _unsure(read[best][0]) or (len(order) > 1 and not given.heads and _rivals(*(read[i][0] for i in order[:2]))):
@@ -112,7 +87,8 @@ def _share_objects(clauses: list[Clause]) -> None:
     """Give a verb without object the object of the verb that "and" joins to it; "it" the object before it."""
     for number, clause in enumerate(clauses):
         if clause.object is not None and clause.object.words[0] in table("anaphor"):
-            clause.object = clauses[number - 1].object if number else None
+            clause.object = clause.second or (clauses[number - 1].object if number else None)
+            clause.second = None
     for before, clause in reversed(list(pairwise(clauses))):
         alike = clause.linked == "or" and not clause.direct and len(before.verb) == 1
         if clause.linked and before.object is None and clause.object is not None and (alike or not _bare(before)):
@@ -145,14 +121,9 @@ def _rank(clause: Clause, given: Given) -> float:
 def _matches(clause: Clause, given: Given) -> bool:
     nouns = [clause.object, clause.second, *(attached.noun for attached in clause.attached)]
     nouns += [clause.subject] if clause.passive else []
-    return any(_is_given(noun, given) for noun in nouns if noun is not None) or bool(
+    return any(is_given(noun, given) for noun in nouns if noun is not None) or bool(
         given.heads.intersection(_implied(clause).split()[-1:])
     )
-
-
-def _is_given(noun: Noun, given: Given) -> bool:
-    parts = [noun, noun.of, noun.owner, *noun.also]
-    return any(not given.heads.isdisjoint((p.head, *bases(p.head, "object"))) for p in parts if p is not None)
 
 
 def _implied(clause: Clause) -> str:
@@ -176,7 +147,7 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
     if light:
         return light
     implied = _implied(clause)
-    if implied and not given.object and implied.split()[-1] in given.heads and not _is_given(clause.object, given):
+    if implied and not given.object and implied.split()[-1] in given.heads and not is_given(clause.object, given):
         return Candidate(clause.verb[:1], [implied])
     if given.heads:
         return _with_given(clause, clause.object, given)
@@ -187,6 +158,8 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
     if clause.direct and (inner := _with_inner(clause, clause.object)):
         return inner
     also = [a.noun for a in clause.attached if _may_be_object(a)]
+    if clause.second is not None and not clause.second.person and base_of(clause.verb[0]) != "feed":
+        return Candidate([verb], [*names(clause.second), *names(clause.object)])
     if clause.use is not None and clause.use.object is not None:
         return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object) + names(clause.use.object))
     return Candidate([verb], [name for noun in _all(clause.object, *also) for name in names(noun)])
@@ -227,13 +200,22 @@ def _light(clause: Clause, given: Given) -> Candidate | None:
 
 def _with_given(clause: Clause, object_: Noun, given: Given) -> Candidate:
     """Read a clause whose object the reply gives, or has a box of."""
-    direct = [noun for noun in _all(object_) if _is_given(noun, given)]
-    attached = [a for a in clause.attached if _is_given(a.noun, given)]
+    direct = [noun for noun in _all(object_) if is_given(noun, given)]
+    attached = [a for a in clause.attached if is_given(a.noun, given)]
+    if (
+        clause.direct
+        and direct[:1] == [object_]
+        and not is_named(object_, given)
+        and (inner := _with_inner(clause, object_))
+    ):
+        return inner._replace(objects=[given.object]) if given.object else inner
     if direct or not (attached or given.object):
-        found = [name for noun in direct or [object_] for name in names(noun)]
+        found = [name for noun in direct or [object_] for name in names_known(noun, given)]
         return Candidate([" ".join(clause.verb)], [given.object] if given.object else found)
     if attached:
-        return Candidate(_verbs_with(clause, attached[0]), [given.object] if given.object else names(attached[0].noun))
+        return Candidate(
+            _verbs_with(clause, attached[0]), [given.object] if given.object else names_known(attached[0].noun, given)
+        )
     if clause.dangling:
         return Candidate(_verbs_with(clause, Attached(clause.dangling, object_)), [given.object])
     scenery = not clause.direct and is_scenery(object_)
