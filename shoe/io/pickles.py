@@ -18,6 +18,11 @@ import numpy as np
 
 from shoe.core.errors import InputError, quote
 
+TORCH_TO_JSON = (
+    "turn it into JSON: import json, torch; "
+    "json.dump(torch.load(FILE, weights_only=True), open('answers.json', 'w'), default=lambda x: x.tolist())"
+)
+"""What makes JSON of a file that torch saved, to be run by its owner."""
 _DEEPEST = 32
 _DAMAGE = (
     pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, ImportError,
@@ -56,7 +61,7 @@ class _Machine(pickle._Unpickler):
         if known is not None:
             return _Name(known)
         if module.split(".")[0] == "torch":
-            raise _RefusedError("a torch tensor", "save it with .tolist() or .numpy()")
+            raise _RefusedError("a torch tensor", TORCH_TO_JSON)
         raise _RefusedError(f"the name {quote(f'{module}.{name}')}, which a pickle could run")
 
     def persistent_load(self, pid: Any) -> Any:

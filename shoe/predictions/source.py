@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import re
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from shoe.io.files import read_bytes
 from shoe.io.json import parse_json
 from shoe.io.literals import is_literal, parse_literal
 from shoe.io.matlab import is_matlab
+from shoe.io.pickles import TORCH_TO_JSON
 from shoe.io.typed import explained, shown
 from shoe.predictions.notes import ReadNotes
 
@@ -164,6 +166,7 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
         source.kind = "folder"
         return source
     if _magic(source.path) == b"PK":  # its reader takes what it needs from the file itself
+        _refuse_torch(source.path)
         source.kind = "npz"
         return source
     data = read_bytes(path)
@@ -256,6 +259,14 @@ def in_all_or_none(
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
+
+
+def _refuse_torch(path: Path) -> None:
+    """Refuse what torch.save wrote: a zip file with a pickle inside, and tensors beside it."""
+    with suppress(OSError, zipfile.BadZipFile, ValueError, NotImplementedError), zipfile.ZipFile(path) as archive:
+        if any(name.endswith("/data.pkl") for name in archive.namelist()):
+            expected = "JSON, a pickle of plain values, or text"
+            raise InputError(path, found="a file of torch.save", expected=expected, hint=TORCH_TO_JSON)
 
 
 def _magic(path: Path) -> bytes:

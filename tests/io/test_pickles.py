@@ -115,7 +115,7 @@ def test_names_of_older_and_newer_numpy_are_the_same() -> None:
 def test_a_torch_tensor_is_refused_with_what_to_do() -> None:
     message = refusal(b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n.")
     assert "found a torch tensor" in message
-    assert "save it with .tolist() or .numpy()" in message
+    assert "turn it into JSON: import json, torch; json.dump(" in message
 
 
 @pytest.mark.parametrize("dtype", ["V8", "M8[s]", "f8,f8", "c16", "nonsense"])

@@ -7,6 +7,9 @@ and :mod:`prose` read boxes in sentences and location tokens, :mod:`words` split
 
 from __future__ import annotations
 
+import csv
+import io
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,16 +28,35 @@ from shoe.predictions.vlm.errors import UnreadableError
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.records import NOTHING, record_of, records_in
+from shoe.predictions.vlm.sgg import is_sgg, records_of_sgg
 
 _LOOKED_AT = 5
+_LONGEST_HEADER = 4096
 
 
 def is_vlm(source: Source) -> bool:
     """Tell whether a document is free text of this format."""
+    if source.kind == "text":
+        return bool(_table(source, _LOOKED_AT))
     if source.kind != "document":
         return False
     document = source.head if source.is_list or source.lines else source.document
+    if is_sgg(document):
+        return True
     return any(_is_record(record) for record in islice(records_in(document), _LOOKED_AT))
+
+
+def _table(source: Source, most: int | None = None) -> list[dict[str, str]]:
+    """The rows of a table of comma- or tab-separated values with a column of images and one of replies; else none."""
+    text = source.data.decode("utf-8", "replace")
+    header = text[:_LONGEST_HEADER].partition("\n")[0]
+    if "," not in header and "\t" not in header:
+        return []
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in header else ",")
+    with suppress(csv.Error):
+        rows = [{key: value for key, value in row.items() if isinstance(key, str)} for row in islice(reader, most)]
+        return rows if rows and all(map(_is_record, rows[:_LOOKED_AT])) else []
+    return []
 
 
 def _is_record(record: Any) -> bool:
@@ -57,10 +79,12 @@ def read_vlm(source: Source) -> Rows:
         InputError: naming the record and field that break the format, or what most replies lack.
     """
     columns = Columns(source)
-    if not isinstance(source.document, dict | list):
-        raise InputError(source.path, found=shown(source.document), expected="one object per interaction or image")
+    document = _table(source) if source.kind == "text" else source.document
+    if not isinstance(document, dict | list):
+        raise InputError(source.path, found=shown(document), expected="one object per interaction or image")
+    records = records_of_sgg(source) if is_sgg(document) else records_in(document)
     try:
-        for number, record in enumerate(records_in(source.document)):
+        for number, record in enumerate(records):
             columns.add(number, record)
     except UnreadableError as error:
         raise error.for_user(source) from None

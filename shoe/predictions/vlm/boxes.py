@@ -76,6 +76,8 @@ def box_of(value: Any, key: object = None) -> Box | None:
         value: as a model wrote it.
         key: under which it stands: ``box_2d`` is Gemini's, and ``bbox_xywh`` names a layout.
     """
+    if key is not None and meaning(key).part in ("score", "id", "verb"):
+        return None
     box = _box(value, 0)
     if box is None or box.convention is not None or key is None:
         return box

@@ -211,7 +211,9 @@ class Columns:
             found, expected = "no such key" if pair.wrong is None else shown(value), "a phrase, or a verb and an object"
             raise UnreadableError(place, part, found, "text" if value is not None else expected)
         if words.no_person:
-            raise UnreadableError(place, "relation", quote(words.no_person), "a person as its subject")
+            error = UnreadableError(place, "relation", quote(words.no_person), "a person as its subject")
+            self._cut(error, "subject is no person")
+            return
         self._notes.denied += words.denied
         self._notes.turned += words.turned
         for phrase in words.doubtful:

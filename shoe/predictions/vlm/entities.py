@@ -20,7 +20,7 @@ class _Named:
 
     entity: Entity
     names: frozenset[str]
-    number: int
+    name: str
 
 
 class Pool:
@@ -39,6 +39,7 @@ class Pool:
         for thing in self._things:
             self._by_label.setdefault(_plain(numberless(thing.entity.label)), []).append(thing)
         self.counts_from = 0
+        self._mention: re.Pattern[str] | None = None
 
     def __len__(self) -> int:
         """How many things there are."""
@@ -70,6 +71,16 @@ class Pool:
             return self._things[index].entity._replace(side=side) if is_numbered else None
         return self._by_words(reference, side) if isinstance(reference, str) else None
 
+    def mentions(self, text: str) -> tuple[list[Entity], str]:
+        """The things that a text names, in order, and the text with their plain words."""
+        if self._mention is None:
+            names = {thing.name for thing in self._things} - {""}
+            ordered = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+            self._mention = re.compile(rf"(?<!\w)(?:{ordered or '(?!)'})(?!\w)", re.I)
+        found = [self.find(name, "") for name in self._mention.findall(text[:500])]
+        plain = self._mention.sub(lambda match: numberless(match[0]), text[:500])
+        return [entity for entity in found if entity is not None], plain
+
     def _by_words(self, reference: str, side: str) -> Entity | None:
         same = self._by_label.get(_plain(numberless(reference)), [])
         number = _LAST_NUMBER.search(reference)
@@ -95,7 +106,8 @@ class Pool:
             rows = rows_of(value)
             if rows:
                 self._collect(rows, depth + 1)
-            named = {key: thing for key, inner in value.items() if (thing := entity_of(inner, key, ""))}
+            things_of = {} if rows else value
+            named = {key: thing for key, inner in things_of.items() if (thing := entity_of(inner, key, ""))}
             if (named and len(named) == len(value)) or len(named) > 1:
                 self._lists += 1
                 for key, thing in named.items():
@@ -112,13 +124,14 @@ class Pool:
         if label and numberless(label) != label:
             names.add(label)
         plain = frozenset(_plain(name) for name in names)
-        self._things.append(_Named(entity._replace(label=numberless(label)), plain, len(self._things)))
+        name = label if label in names else next((name for name in names if isinstance(name, str)), label)
+        self._things.append(_Named(entity._replace(label=numberless(label)), plain, name))
 
     def _name(self, item: dict[Any, Any]) -> None:
         """Let the last thing be called by the ids inside it too."""
         thing = self._things[-1]
         ids = {_plain(v) for key, v in item.items() if meaning(key).part == "id" and type(v) in (str, int)}
-        self._things[-1] = _Named(thing.entity, thing.names | ids, thing.number)
+        self._things[-1] = _Named(thing.entity, thing.names | ids, thing.name)
 
 
 def _plain(name: Any) -> str:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from shoe.io.tolerant import values_in
 from shoe.predictions.vlm.boxes import Box, box_of, number_of
 from shoe.predictions.vlm.keys import Meaning, meaning
 from shoe.predictions.vlm.persons import can_be_verb, is_person
@@ -15,6 +16,7 @@ _ARTICLE = re.compile(r"^(?:an?|the)\s+(?=\w)", re.I)
 _LABELLED_BOX = re.compile(r"\s*([^\W\d][^\[\](){}<>:=]{0,80}?)\s*[:=]?\s*([\[(<{].*)", re.DOTALL)
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
 _SAYS_WHAT = {"interaction", "interactions", "hoi", "hois", "triplet", "triplets"}
+_SHORT, _LONGEST_WORD = 40, 4
 _WRITTEN_OUT = ("image", "width", "height")
 
 
@@ -54,7 +56,8 @@ class Fields:
         label: a word that nobody's side is said of.
         texts: other texts, in order.
         score: as written; None if there is none.
-        children: lists and objects inside it.
+        children: lists and objects inside it, with their keys.
+        opened_by: the key that it stands under, where that may say what is done.
         points: whether it has points.
         empty_lists: keys with a list of nothing.
         broken: by side, what stands where a box should.
@@ -69,7 +72,8 @@ class Fields:
     label: str = ""
     texts: list[str] = field(default_factory=list)
     score: Any = None
-    children: list[Any] = field(default_factory=list)
+    children: list[tuple[object, Any]] = field(default_factory=list)
+    opened_by: str = ""
     points: bool = False
     empty_lists: list[str] = field(default_factory=list)
     broken: dict[str, Any] = field(default_factory=dict)
@@ -114,6 +118,8 @@ def fields_of(record: dict[Any, Any]) -> Fields:
         elif type(value) in (int, float):
             if said.part in ("verb", "phrase"):
                 fields.wrong = (said.part, value)
+            if said.part == "id" and not said.side:
+                continue
             fields.references[said.side or str(key)] = value
     return fields
 
@@ -152,7 +158,8 @@ def _is_nested(value: Any) -> bool:
 def _as_label(key: object) -> str:
     """The key as a word, if it is nothing else: {"horse": [1, 2, 3, 4]}."""
     said = meaning(key)
-    return numberless(key.replace("_", " ")) if isinstance(key, str) and not said.part and said.words else ""
+    is_word = isinstance(key, str) and not said.part and not said.side and any(word.isalpha() for word in said.words)
+    return numberless(str(key).replace("_", " ")) if is_word else ""
 
 
 def _labelled(text: str, key: object, side: str) -> Entity | None:
@@ -175,6 +182,8 @@ def _sort_structure(fields: Fields, key: object, said: Meaning, value: Any) -> N
             fields.entities.append(entity)
     elif isinstance(value, dict):
         _sort_object(fields, key, said, value)
+    elif is_pointer_pair(value):
+        fields.references |= {f"{key} 1": value[0], f"{key} 2": value[1]}
     elif all(isinstance(inner, str) for inner in value):
         _sort_words(fields, key, said, value)
     elif said.part in ("box", "", "label") and len(value) == 2 and all(box_of(inner, key) for inner in value):
@@ -182,11 +191,13 @@ def _sort_structure(fields: Fields, key: object, said: Meaning, value: Any) -> N
     elif said.part == "box" or (said.side and all(type(inner) in (int, float) for inner in value)):
         fields.broken[said.side] = value
         if any(isinstance(inner, dict) for inner in value):
-            fields.children.append(value)
+            fields.children.append((key, value))
     elif said.side and len(value) == 1:
-        _sort_structure(fields, key, said, value[0]) if isinstance(value[0], dict) else fields.children.append(value)
+        _sort_structure(fields, key, said, value[0]) if isinstance(value[0], dict) else fields.children.append(
+            (key, value)
+        )
     else:
-        fields.children.append(value)
+        fields.children.append((key, value))
 
 
 def _sort_object(fields: Fields, key: object, said: Meaning, value: dict[Any, Any]) -> None:
@@ -210,7 +221,7 @@ def _sort_object(fields: Fields, key: object, said: Meaning, value: dict[Any, An
         names = [verb.text for verb in inner_fields.verbs] or list(texts.values())[:1]
         fields.verbs += [Verb(name, inner_fields.score) for name in names]
     else:
-        fields.children.append(value)
+        fields.children.append((key, value))
 
 
 def _sort_words(fields: Fields, key: object, said: Meaning, value: list[str]) -> None:
@@ -232,17 +243,23 @@ def _sort_words(fields: Fields, key: object, said: Meaning, value: list[str]) ->
     elif len(value) == 1:
         _sort_text(fields, key, said, value[0])
     else:
-        fields.children.append(value)
+        fields.children.append((key, value))
 
 
 def _is_triplet(said: Meaning, value: list[str]) -> bool:
     """Whether words are subject, verb and object of one interaction, or verb and object, and not interactions."""
+    if any(len(word.split()) > _LONGEST_WORD or "," in word for word in value):
+        return False
     if len(value) == 3:
         return is_person(value[0]) or "triplet" in said.words
     return len(value) == 2 and not any(word.endswith("s") and word != "s" for word in said.words)
 
 
 def _sort_text(fields: Fields, key: object, said: Meaning, value: str) -> None:
+    is_data = value[0] in "[{" and len(value) > _SHORT and box_of(value, key) is None
+    if is_data and (inner := values_in(value)) and inner[0].value is not None:
+        fields.children.append((key, inner[0].value))
+        return
     entity = entity_of(value, key, said.side) if any(c.isdigit() for c in value[:200]) else None
     if entity is not None:
         fields.entities.append(entity)
@@ -263,6 +280,11 @@ def _sort_text(fields: Fields, key: object, said: Meaning, value: str) -> None:
         fields.texts.append(value)
 
 
+def is_pointer_pair(value: Any) -> bool:
+    """Whether a value is two numbers that may point to boxes."""
+    return isinstance(value, list) and len(value) == 2 and all(type(inner) is int for inner in value)
+
+
 def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
     """The items of a record that holds them as columns: lists of one length, two of them lists of boxes."""
     lists = {key: value for key, value in record.items() if isinstance(value, list) and len(value) > 1}
@@ -271,8 +293,20 @@ def rows_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
     if len(lengths) != 1 or len(boxes) not in (1, 2):
         return None
     count = lengths.pop()
-    columns = [key for key, value in lists.items() if len(value) == count]
+    related = {word for key, value in lists.items() if all(map(is_pointer_pair, value)) for word in meaning(key).words}
+    columns = [k for k, value in lists.items() if len(value) == count and not related & {*meaning(k).words}]
     if len(columns) < 2:
         return None
     rest = {key: value for key, value in record.items() if key not in columns and not isinstance(value, list)}
     return [rest | {key: lists[key][i] for key in columns} for i in range(count)]
+
+
+def relations_of(record: dict[Any, Any]) -> list[dict[Any, Any]] | None:
+    """The relations of a record that holds them as columns: pairs of numbers, and what is said of each."""
+    lists = {key: value for key, value in record.items() if isinstance(value, list) and value}
+    pointers = [key for key, value in lists.items() if all(map(is_pointer_pair, value))]
+    if len(pointers) != 1:
+        return None
+    related, count = set(meaning(pointers[0]).words), len(lists[pointers[0]])
+    columns = [key for key, value in lists.items() if len(value) == count and related & {*meaning(key).words}]
+    return [{key: lists[key][i] for key in columns} for i in range(count)] if len(columns) > 1 else None

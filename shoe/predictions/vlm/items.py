@@ -6,15 +6,16 @@ or the words of a class, holds for the levels inside that say no other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shoe.core.errors import printable
 from shoe.io.typed import shown
+from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.entities import Pool
-from shoe.predictions.vlm.fields import Entity, Fields, Verb, fields_of, numberless, rows_of
+from shoe.predictions.vlm.fields import Entity, Fields, Verb, entity_of, fields_of, numberless, relations_of, rows_of
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.persons import is_person
+from shoe.predictions.vlm.persons import can_be_verb, is_person
 
 _DEEPEST = 12
 _SIDED = ("human", "subject", "object")
@@ -135,7 +136,7 @@ class _Walk:
         if depth > _DEEPEST:
             return
         if isinstance(value, list):
-            if _is_row(value):
+            if _is_row(value) or (len(value) == 2 and all(box_of(inner) is not None for inner in value)):
                 self._item({str(i): inner for i, inner in enumerate(value)}, around, depth)
                 return
             for inner in value:
@@ -145,8 +146,9 @@ class _Walk:
                     self.reading.found.append(Problem("incomplete", shown(inner), "an object with two boxes"))
         elif isinstance(value, dict):
             self.reading.keys.update(dict.fromkeys(printable(str(key), 40) for key in list(value)[:20]))
-            rows = rows_of(value)
-            if rows is not None and len(fields_of(rows[0]).entities) == 2:
+            rows = relations_of(value) or rows_of(value)
+            first = fields_of(rows[0]) if rows else None
+            if rows and first and (len(first.entities) == 2 or (not first.entities and len(first.references) == 2)):
                 for row in rows:
                     self._item(row, around, depth)
             else:
@@ -158,29 +160,35 @@ class _Walk:
         said = {meaning(key).part or meaning(key).side for key in fields.empty_lists} - {""}
         self.reading.says_none |= bool(said & {"verb", "phrase"}) or (bool(said) and not fields.children)
         self._follow_references(fields)
-        own = list(fields.entities)
+        if not fields.entities and not fields.labels and self._find_mentions(fields):
+            return
+        own, said_own = list(fields.entities), fields.has_words
+        fields.opened_by = around.opened_by
         fields.entities = _with_outer(own, around.entities)
         _inherit_words(fields, around)
-        has_pairs_inside = any(_holds_items(child) for child in fields.children)
+        has_pairs_inside = any(_holds_items(child) for _, child in fields.children)
         if has_pairs_inside:
             before = len(self.reading.found)
-            for child in fields.children:
-                self.visit(child, fields, depth + 1)
+            for key, child in fields.children:
+                names = str(key) if _is_phrase(key) else fields.opened_by
+                self.visit(child, replace(fields, opened_by=names), depth + 1)
             if len(self.reading.found) != before:
                 return
         named = len(own) > 1 and any(entity.side for entity in own)
         said_here = fields.label and len(own) > 1
-        if len(fields.entities) >= 2 and (fields.has_words or fields.texts or said_here or named):
+        is_said = fields.has_words or fields.texts or said_here or named or (len(own) > 1 and fields.opened_by)
+        if len(fields.entities) >= 2 and is_said:
             if own or (fields is not around and (fields.verbs != around.verbs or fields.phrase != around.phrase)):
                 self._pair(fields)
-        elif fields.has_words and not has_pairs_inside and not fields.empty_lists:
+        elif (said_own or (fields.has_words and not own)) and not has_pairs_inside and not fields.empty_lists:
             self._explain(fields, around)
         self.reading.single += len(own) == 1
 
     def _follow_references(self, fields: Fields) -> None:
         """Turn references and labels that mean boxes elsewhere in the reply into those boxes."""
         sides = {entity.side for entity in fields.entities}
-        may_point = fields.has_words or (fields.texts and len(fields.references) + len(fields.texts) > 2)
+        pointers = len(fields.references) + len(fields.texts)
+        may_point = fields.has_words or (fields.label and pointers > 1) or (fields.texts and pointers > 2)
         if len(fields.entities) >= 2 or fields.broken or not may_point or not len(self.pool):
             return
         for side in _SIDED:
@@ -192,14 +200,35 @@ class _Walk:
                     fields.entities.append(entity)
                     fields.labels[side] = entity.label or fields.labels.get(side, "")
                     break
-        if fields.entities:
+        if len(fields.entities) > 1:
             return
-        found = [self.pool.find(value, "") for key, value in fields.references.items() if meaning(key).part != "score"]
+        found = [self.pool.find(value, "") for key, value in fields.references.items() if key not in _SIDED]
         found += [self.pool.find(text, "") for text in fields.texts]
         pointed = [entity for entity in found if entity is not None]
-        if len(pointed) == 2:
+        if len(pointed) == 2 and not fields.entities:
             fields.entities = [pointed[0]._replace(side="subject"), pointed[1]._replace(side="object")]
-            fields.texts = [text for text in fields.texts if self.pool.find(text, "") is None]
+        elif len(pointed) == 1 and fields.entities:
+            other = "subject" if fields.entities[0].side == "object" else "object"
+            fields.entities.append(pointed[0]._replace(side=other))
+        fields.texts = [text for text in fields.texts if self.pool.find(text, "") is None]
+
+    def _find_mentions(self, fields: Fields) -> bool:
+        """Read relations that are texts with the names of boxed things: "person_1 riding horse_2"."""
+        texts = [verb.text for verb in fields.verbs] or [fields.phrase]
+        if not texts[0] or fields.references or not len(self.pool):
+            return False
+        found = [self.pool.mentions(text) for text in texts]
+        if not all(len(things) == 2 for things, _ in found):
+            return False
+        for (things, plain), verb in zip(found, [*fields.verbs, Verb("")], strict=False):
+            human, target = (
+                thing._replace(side=side) for thing, side in zip(things, ("subject", "object"), strict=True)
+            )
+            score = verb.score if verb.score is not None else fields.score
+            self.reading.found.append(
+                Pair(human, target, human.label, target.label, (), plain, (), score, is_relation=True)
+            )
+        return True
 
     def _pair(self, fields: Fields) -> None:
         human, target, is_relation = _who_is_who(fields.entities)
@@ -214,6 +243,9 @@ class _Walk:
             verbs, label = [Verb(label)], ""
         if not thing and label and fields.has_words:
             thing = label
+        phrase = fields.phrase
+        if not verbs and not phrase and not texts:
+            phrase = fields.opened_by.replace("_", " ")
         self.reading.found.append(
             Pair(
                 human,
@@ -221,7 +253,7 @@ class _Walk:
                 numberless(subject),
                 numberless(thing),
                 tuple(verbs),
-                fields.phrase,
+                phrase,
                 tuple(texts),
                 fields.score,
                 is_relation,
@@ -280,7 +312,16 @@ def _is_row(value: list[Any]) -> bool:
     texts = sum(isinstance(inner, str) for inner in value)
     lists = sum(isinstance(inner, list) for inner in value)
     numbers = sum(type(inner) in (int, float) for inner in value)
-    return 3 <= len(value) <= 6 and texts >= 1 and texts + lists + numbers == len(value) and len(value) > 2
+    things = sum(isinstance(inner, dict) and entity_of(inner, None, "") is not None for inner in value)
+    return 3 <= len(value) <= 6 and texts >= 1 and texts + lists + numbers + things == len(value)
+
+
+def _is_phrase(key: object) -> bool:
+    """Whether a key may say what is done: "riding a horse", "ride"."""
+    said = meaning(key)
+    if len(said.words) > 1:
+        return not said.part and any(word.isalpha() for word in said.words)
+    return not said.part and not said.side and can_be_verb(str(key))
 
 
 def _with_outer(own: list[Entity], outer: list[Entity]) -> list[Entity]:

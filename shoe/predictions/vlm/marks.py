@@ -107,6 +107,7 @@ _TAGS = re.compile(
     r"</?(?:ref|phrase|object|p|grounding|pred|rel|s|od|delim)>|<\|/?(?:object_)?(?:ref|grounding)(?:_start|_end)?\|>",
     re.I,
 )
+_BARE = re.compile(rf"(?<![\w.,])((?:{_N.strip()}[,\s]){{3}}{_N})(?![\w.])")
 _HAS_PREDICATES = re.compile(r"<(?:pred|rel)>")
 _POINTS = re.compile(r"<points?\s|<point>|\"?point_2d|<\|point_start")
 
@@ -133,6 +134,8 @@ def marked(text: str) -> Marked:
     for sign, form, read in _FORMS:
         if sign in text:
             text = form.sub(mark(read), text)
+    if not boxes:
+        text = _BARE.sub(mark(_plain(None)), text)
     return Marked(text if _HAS_PREDICATES.search(text) else _TAGS.sub(" ", text), boxes)
 
 

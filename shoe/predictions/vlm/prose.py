@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from shoe.core.errors import quote
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.fields import Entity, Fields, Verb, numberless
 from shoe.predictions.vlm.items import Pair, Problem, Reading, interactions_in
@@ -30,12 +31,17 @@ _FIELD_LABEL = re.compile(
 )
 _PAIR = re.compile(
     r"""(?P<key>[^\W\d][\w \-/]{0,40}?)["'*`]{0,3}\s*[:=]\s*["'*`]{0,3}\s*"""
-    r"(?P<value>[\[({<]+[^\n]{0,160}?[\])}>]+(?=\s*(?:[,;|\n]|\Z|[^\W\d][\w ]{0,30}[:=]))|[^\n,;|\[\]]+)"
+    r"(?P<value>(?:[^\n,;|\[\](){}<>:=]{1,40}\s)?[\[({<]+[^\n]{0,160}?[\])}>]+"
+    r"(?=\s*(?:[,;|\n]|\Z|[^\W\d][\w ]{0,30}[:=]))|[^\n,;|\[\]]+)"
 )
+_OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
 _LEAF = re.compile(r"<([A-Za-z][\w-]{0,40})(?:\s[^<>]{0,200})?>([^<>]{1,300})</\1>")
 _ATTRIBUTE = re.compile(r"\b([A-Za-z][\w-]{0,40})\s*=\s*(\"[^\"<>]{1,300}\"|'[^'<>]{1,300}')")
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:-]*)*")
 _PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
+_BRACKETS = re.compile(r"[\[\]{}]+")
+_DATA = re.compile(r"[{}]|\w[\"']\s*:")
+_LONGEST = 300
 _MOST = 20_000
 
 
@@ -122,7 +128,14 @@ def _tagged(text: str) -> list[dict[str, Any]]:
 def _keyed(text: str) -> list[dict[str, Any]]:
     """Items of "key: value" lines."""
     pairs: list[tuple[str, Any]] = []
+    outer: list[tuple[int, str]] = []  # indent and key of lines that only open a level
     for line in text.split("\n"):
+        indent = len(line) - len(line.lstrip(" -"))
+        while outer and outer[-1][0] >= indent:
+            outer.pop()
+        if (opens := _OPENS.fullmatch(line)) and meaning(opens[1]).side and not meaning(opens[1]).part:
+            outer.append((indent, opens[1]))
+        around = f"{outer[-1][1]} " if outer else ""
         body = _LEAD.sub("", line).replace("**", "").replace("`", "")
         first = len(pairs)
         for match in _PAIR.finditer(body[:1000]):
@@ -131,7 +144,7 @@ def _keyed(text: str) -> list[dict[str, Any]]:
                 lead = body[: match.start()].strip(" -–—:;,.(")
                 if len(pairs) == first and len(lead.split()) > 1:
                     pairs.append(("phrase", lead))
-                pairs.append((match["key"].strip(), match["value"].strip().strip("\"'*` .")))
+                pairs.append((around + match["key"].strip(), match["value"].strip().strip("\"'*` .")))
     return _grouped(pairs)
 
 
@@ -266,7 +279,10 @@ def _add(
     if min(len(first), len(second)) > 1 and len(first) != len(second):
         reading.found.append(Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together"))
         return
-    words = phrase.strip(" .,:;-–—")
+    words = _BRACKETS.sub(" ", phrase).strip(" .,:;-–—|")
+    if _DATA.search(phrase) or len(words) > _LONGEST:
+        reading.found.append(Problem("words", quote(words), "words for what is done"))
+        return
     for human, thing in pairs:
         reading.found.append(Pair(Entity(human), Entity(thing), "", numberless(target), (), words, (), score))
 

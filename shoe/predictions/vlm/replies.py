@@ -48,6 +48,9 @@ _NONE = re.compile(
 _DENIES = re.compile(r"\b(?:no|none|nothing|n/?a|null|empty|not|don't|cannot|can't)\b|\[\s*\]", re.I)
 
 
+_TYPOGRAPHIC = str.maketrans("“”„‟，：", '"""",:', "")
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What one reply holds.
@@ -84,6 +87,12 @@ def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
     if isinstance(clean, str) and clean != text:  # JSON text that holds JSON
         return reply_of(clean, count)
     answer = answer_of(text)
+    if (quotes := answer.count('"')) and quotes == answer.count('\\"'):  # JSON inside a string, without its quotes
+        answer = answer.replace('\\"', '"').replace("\\n", "\n")
+        if isinstance(clean := parsed(answer), dict | list):
+            return Reply([clean], [clean], answer)
+    if not answer.isascii():
+        answer = answer.translate(_TYPOGRAPHIC)
     fences = _FENCE.findall(answer)
     if len(fences) == 1 and isinstance(clean := parsed(fences[0]), dict | list):
         return Reply([clean], [clean], answer, fixed=False)
