@@ -33,6 +33,14 @@ def test_strict_stands_beside_semantic_for_both_files(output: str) -> None:
         assert all(0 < figure < 100 for figure in (f1, truth_missed, predictions_missed))
 
 
+def test_raw_replies_say_what_the_free_text_says(output: str) -> None:
+    """Boxes in thousandths are not those in pixels to the last digit."""
+    free, raw = figures(output, "free text (synthetic)"), figures(output, "raw replies (synthetic)")
+    assert raw == pytest.approx(free, abs=0.5)
+    assert "<ref>person</ref><box>" in output
+    assert '"box_2d"' in output
+
+
 def test_free_text_gains_more_from_meaning_than_labels_do(output: str) -> None:
     def gain(row: str) -> float:
         strict, _, _, semantic, *_ = figures(output, row)
@@ -52,5 +60,5 @@ def test_the_command_that_it_names_scores_the_sample(output: str) -> None:
 def test_the_sample_is_small_and_says_what_it_is() -> None:
     files = [path for path in DATA.iterdir() if path.is_file()]
     assert sum(path.stat().st_size for path in files) < 700_000
-    assert {path.name for path in files} == {"README.md", "truth.json", "detector.json", "vlm.jsonl"}
+    assert {path.name for path in files} == {"README.md", "truth.json", "detector.json", "vlm.jsonl", "replies.jsonl"}
     assert "synthetic" in Path(DATA / "README.md").read_text()
