@@ -118,11 +118,18 @@ class BoxReport:
         images: how many images were looked at.
         tiny_share: share of triplets with a box less than a pixel wide or high.
         groups: one per convention applied; none if no image has both predictions and ground truth.
+        told: whether the file tells a convention by itself, which only a full name replaces.
     """
 
     images: int
     tiny_share: float
     groups: tuple[GroupFits, ...]
+    told: bool = False
+
+    def flag(self, fit: Fit) -> str:
+        """What to name for a convention to be applied."""
+        name = parse_convention(fit.convention).full_name if self.told else fit.convention
+        return f"--boxes {name}"
 
     @property
     def verdicts(self) -> list[str]:
@@ -140,7 +147,7 @@ class BoxReport:
         return (
             f"boxes: {applied.hits:.0%}{of} overlap an annotated box of their image with IoU >= 0.5 as "
             f"{applied.convention}, {better.hits:.0%} would as {better.convention}{exchanged}; if that is what they "
-            f"are, name it{alone}: --boxes {better.convention}"
+            f"are, name it{alone}: {self.flag(better)}"
         )
 
     def lines(self) -> list[str]:
@@ -183,7 +190,7 @@ def examine_boxes(predictions: Interactions, truth: Interactions, boxes: str | C
         for i, applied in enumerate(conventions.kinds)
         if (kind == i).any()
     )
-    return BoxReport(images=len(chosen), tiny_share=_tiny_share(sample), groups=groups)
+    return BoxReport(images=len(chosen), tiny_share=_tiny_share(sample), groups=groups, told=conventions.told)
 
 
 def _tiny_share(sample: Interactions) -> float:

@@ -55,6 +55,11 @@ class Convention:
         return ",".join(word for word in [*words, self.picture, self.order] if word) or usual.layout
 
     @property
+    def full_name(self) -> str:
+        """Its name with layout and scale, usual or not: what replaces whatever a file tells by itself."""
+        return ",".join(word for word in (self.scale, self.layout, self.picture, self.order) if word)
+
+    @property
     def coordinates(self) -> Coordinates:
         """The coordinates of boxes once converted."""
         return _COORDINATES.get(self.scale, Coordinates.CONTINUOUS)
@@ -121,7 +126,7 @@ def parse_convention(name: str, own: Convention | None = None) -> Convention:
 
     Args:
         name: its words, in any order.
-        own: whose layout and scale hold where the name has neither: what a file tells by itself.
+        own: whose layout and scale hold where the name has none: what a file tells by itself.
 
     Raises:
         OptionError: for an unknown name, or two that exclude each other.
@@ -132,8 +137,8 @@ def parse_convention(name: str, own: Convention | None = None) -> Convention:
     if any(len(of_kind) > 1 for of_kind in words.values()):
         raise OptionError(f"box convention {quote(name)}: at most one layout and one scale, as in thousand,yxyx")
     given = {kind: of_kind[0] for kind, of_kind in words.items() if of_kind}
-    if own and not {"layout", "scale"} & given.keys():
-        given |= {"layout": own.layout, "scale": own.scale}
+    if own:
+        given = {"layout": own.layout, "scale": own.scale} | given
     convention = Convention(**given)
     if convention.scale in _COORDINATES and convention.layout in ("xywh", "cxcywh"):
         raise OptionError(f"box convention {quote(name)}: pixel indices have corners, not a width")

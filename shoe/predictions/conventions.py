@@ -20,17 +20,19 @@ class Conventions:
     Attributes:
         kinds: the conventions, at least one; where there are several, all give the same box coordinates.
         of: (n,) which of them each triplet has; None where all have the first.
+        told: whether the file or its format tells others than the usual one, of which a name replaces the words that it
+            has.
     """
 
     kinds: tuple[Convention, ...]
     of: Indices | None = None
+    told: bool = False
 
     @classmethod
     def of_rows(cls, rows: Rows, usual: Convention, named: str | None) -> Conventions:
         """Find the conventions of what a reader hands over.
 
-        A layout or scale that the user names replaces the file's own, except where that is fixed; a picture or order
-        that he names holds for all.
+        Each word that the user names replaces the file's own, except a layout or scale that is fixed.
 
         Args:
             rows: n triplets, perhaps with conventions of their own.
@@ -38,7 +40,7 @@ class Conventions:
             named: what the user named, if anything.
         """
         if rows.convention is None or not rows.conventions:
-            return cls((usual if named is None else parse_convention(named, usual),))
+            return cls((usual if named is None else parse_convention(named, usual),), told=usual != Convention())
         own = [parse_convention(name) for name in rows.conventions]
         if named is not None:
             own = [
@@ -49,8 +51,8 @@ class Conventions:
             ]
         kinds = list(dict.fromkeys(own))
         if len(kinds) == 1:
-            return cls((kinds[0],))
-        return cls(tuple(kinds), np.array([kinds.index(kind) for kind in own])[rows.convention])
+            return cls((kinds[0],), told=True)
+        return cls(tuple(kinds), np.array([kinds.index(kind) for kind in own])[rows.convention], told=True)
 
     @property
     def coordinates(self) -> Coordinates:

@@ -162,10 +162,11 @@ def _fitting(rows: Rows, source: Source, conventions: Conventions, sizes: Floats
         verbs=("",),
         objects=("",),
     )
-    for group in examine_boxes(table, source.truth, conventions.select(order)).groups:
+    report = examine_boxes(table, source.truth, conventions.select(order))
+    for group in report.groups:
         if better := group.better:
-            name = better.convention
-            return f"; {better.hits:.0%} overlap an annotated box as {name}: name it with --boxes {name}"
+            fits = f"{better.hits:.0%} overlap an annotated box as {better.convention}"
+            return f"; {fits}: name it with {report.flag(better)}"
     return ""
 
 

@@ -205,6 +205,14 @@ def test_each_applied_convention_is_judged_by_its_own_boxes() -> None:
     assert line.endswith("name it for a file of them alone: --boxes yxyx")
 
 
+def test_a_full_name_is_advised_where_the_file_tells_a_convention_by_itself() -> None:
+    """A name of one word would leave the other part as the file has it."""
+    kinds, table = (parse_convention("thousand,yxyx"),), MODELS["detector"]
+    wrong = misread(table, parse_convention("thousand"), kinds[0])
+    (line,) = examine_boxes(wrong, TRUTH_TABLE, Conventions(kinds, told=True)).verdicts
+    assert line.endswith("would as thousand; if that is what they are, name it: --boxes thousand,xyxy")
+
+
 def test_truth_as_predictions_is_right_in_its_own_coordinates() -> None:
     report = examine_boxes(TRUTH_TABLE, TRUTH_TABLE)
     assert report.lines() == []

@@ -51,9 +51,12 @@ def test_each_triplet_is_read_under_its_own_convention() -> None:
 
 
 def test_a_convention_that_the_user_names_replaces_all_but_what_is_fixed() -> None:
-    table, notes = read("thousand")
+    """Each word replaces its own part: a scale leaves the layout that the file tells."""
+    table, notes = read("thousand,xyxy")
     assert notes.boxes_of == {"thousand": 3, "unit": 1}
     assert table.human_boxes[0].tolist() == pytest.approx([200, 50, 400, 150])
+    assert read("hundred")[1].boxes_of == {"hundred,yxyx": 2, "hundred": 1, "unit": 1}
+    assert read("xywh")[1].boxes_of == {"thousand,xywh": 2, "xywh": 1, "unit": 1}
     assert table.human_boxes[3].tolist() == pytest.approx([10, 60, 30, 120])
 
 
@@ -68,7 +71,7 @@ def test_only_conventions_that_need_sizes_ask_for_them() -> None:
     with pytest.raises(InputError, match=r"image 'a.jpg'.* found no width .*which boxes as thousand,yxyx need"):
         read(sizes=None)
     with pytest.raises(InputError, match=r"image 'b.jpg'.* found no width .*which boxes as unit need"):
-        read("xyxy", sizes=None)
+        read("pixels,xyxy", sizes=None)
 
 
 def test_what_was_converted_can_be_undone_for_each() -> None:
@@ -84,5 +87,6 @@ def test_what_was_converted_can_be_undone_for_each() -> None:
 def test_the_words_of_a_convention_name_what_they_change() -> None:
     own = parse_convention("thousand,yxyx")
     assert str(parse_convention("swapped,padded", own)) == "thousand,yxyx,padded,swapped"
-    assert str(parse_convention("swapped,unit", own)) == "unit,swapped"
+    assert str(parse_convention("swapped,unit", own)) == "unit,yxyx,swapped"
+    assert str(parse_convention("xyxy,pixels,swapped", own)) == "swapped"
     assert str(parse_convention("padded")) == "padded"
