@@ -239,7 +239,9 @@ class _Reader:
             elif tag == "O" and words:
                 owner = Noun(words, person=person)
                 words, headed = [], False
-            elif tag == "R" and not headed and after in ("J", "N"):
+            elif (tag == "R" and not headed and after in ("J", "N")) or (
+                tag == "K" and words and not headed and after in ("J", "N")
+            ):
                 pass
             elif tag == "C" and words and not headed and after == "J":
                 words.append(word)

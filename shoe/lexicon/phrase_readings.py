@@ -157,7 +157,10 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
         return Candidate([verb], [*named, implied]) if on_it else Candidate([clause.verb[0]], [implied, *named])
     if clause.direct and (inner := _with_inner(clause, clause.object)):
         return inner
-    also = [a.noun for a in clause.attached if _may_be_object(a)]
+    beside = [attached for attached in clause.attached if _may_be_object(attached)]
+    if beside and clause.object.head in table("pronoun"):
+        return Candidate(_verbs_with(clause, beside[0]), names(beside[0].noun))
+    also = [attached.noun for attached in beside]
     if clause.second is not None and not clause.second.person and base_of(clause.verb[0]) != "feed":
         return Candidate([verb], [*names(clause.second), *names(clause.object)])
     if clause.use is not None and clause.use.object is not None:
@@ -184,18 +187,17 @@ def _light(clause: Clause, given: Given) -> Candidate | None:
     stem = light_verb(noun)
     if not stem or (noun is clause.object and not clause.direct):
         return None
-    said = [clause.verb[0], *(["a"] if not word_of(noun.head).plural else []), *noun.words]
-    attached = Attached("", clause.object) if clause.second is not None and clause.object is not None else None
-    attached = (
-        attached or (Attached("of", noun.of) if noun.of is not None else None) or next(iter(clause.attached), None)
-    )
-    objects = [given.object] if given.object else []
-    if attached is None and not objects:
+    brought = [Attached("of", noun.of)] if noun.of is not None else []
+    brought += [Attached("", clause.object)] if clause.second is not None and clause.object is not None else []
+    brought = [each for each in (*brought, *clause.attached) if each.noun.head not in table("pronoun")]
+    found = next((each for each in brought if is_given(each.noun, given)), next(iter(brought), None))
+    if found is None and not given.object:
         return None
-    preposition = attached.preposition if attached else ""
+    preposition = found.preposition if found else ""
     kept = "" if preposition in ("of", "to", "out of") else preposition
-    verbs = [f"{gerund(stem)} {kept}".strip(), " ".join([*said, preposition]).strip()]
-    return Candidate(verbs, objects or names(attached.noun) if attached else objects)
+    said = [clause.verb[0], *([] if word_of(noun.head).plural else ["a"]), *noun.words, preposition]
+    objects = [given.object] if given.object or found is None else names(found.noun)
+    return Candidate([f"{gerund(stem)} {kept}".strip(), " ".join(said).strip()], objects)
 
 
 def _with_given(clause: Clause, object_: Noun, given: Given) -> Candidate:

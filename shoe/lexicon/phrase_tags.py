@@ -16,6 +16,7 @@ import re
 from functools import cache, lru_cache
 
 from shoe.lexicon import text
+from shoe.lexicon.phrase_nouns import senses_of
 from shoe.lexicon.phrase_words import base_of, is_expression, table, word_of
 
 NOMINAL = frozenset("DNPJ")
@@ -104,7 +105,9 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
     if word == "her":
         return "D" if after in NOMINAL or after in ("G", "E") else "P"
     if word == "one":
-        return "D" if after in NOMINAL else "P"
+        return "D" if after in NOMINAL or words[i + 1 : i + 2] == ["of"] else "P"
+    if word == "of" and before == "D":
+        return "D"
     if word == "like" and (before in ("H", "T", "P") or not tags):
         return "V"
     if word == "both" and after in ("G", "V", "E"):
@@ -148,6 +151,8 @@ def _open(words: list[str], i: int, tags: list[str]) -> str:
         adjective = known.adjective and after in ("N", "P", "J", "G", "E", "C")
         adjective = adjective and not (before == "I" and after == "G")
         adjective = adjective and not (known.person and after in ("G", "E"))
+        adjective = adjective or (not known.noun and not known.person and after in ("N", "P", "J"))
+        adjective = adjective or (known.adjective and after == "K" and before in ("D", "J"))
         return "J" if adjective or (before == "N" and word in table("resultative")) else noun
     if known.adjective and before in ("D", "J", "O") and after in ("N", "P", "J", "C") and not known.person:
         return "J"
@@ -157,6 +162,8 @@ def _open(words: list[str], i: int, tags: list[str]) -> str:
         if before in ("D", "J", "O") or (tags and tags[-1] == "R" and "B" not in tags[-2:] and before in ("D", "J")):
             return "J" if after in ("N", "P", "J", "G") else noun if known.noun else "E"
         if before in ("V", "G", "I") and tags[-1] == before and after in ("N", "P", "J"):
+            return "J"
+        if not tags and after in ("N", "P", "J") and "-" in word:
             return "J"
         if not tags and after in ("N", "J") and (known.adjective or is_expression(tuple(words[:2]), "object")):
             return "J"
@@ -234,6 +241,9 @@ def _first(words: list[str], rather_noun: bool, after: str, noun: str) -> str:
         return noun
     if "s" in following.forms and third in ("D", "N", "P", "J", "I"):
         return noun
+    act = "b" in following.forms and senses_of(words[1])[:1] == ("noun.act",) and word_of(words[0]).noun
+    if act and len(words) == 2 and (rather_noun or words[0] in table("implied")):
+        return noun
     agent = following.person and "er" in words[1][-3:]
     if rather_noun and len(words) == 2 and (agent or words[1] in table("nominal")):
         return noun
@@ -259,6 +269,8 @@ def _coordinate(words: list[str], i: int, tags: list[str], after: str, noun: str
     known = word_of(words[i])
     if known.adjective and tags[start] == "J":
         return "J"
+    if "s" in known.forms and tags[start] in ("P", "N") and not set("VBGE").intersection(tags) and after:
+        return "V"
     if tags[0] == "V" and after == "I" and not known.rather_noun and "b" in known.forms:
         return "V"
     return "V" if after == "D" and not known.person else noun

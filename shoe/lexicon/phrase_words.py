@@ -92,7 +92,10 @@ def gerund(base: str) -> str:
 
 
 def _verb_bases(word: str) -> tuple[str, ...]:
-    found = bases(word, "verb") or (bases(word.rpartition("-")[2], "verb") if "-" in word else ())
+    found = bases(word, "verb")
+    last = word.rpartition("-")[2]
+    if not found and last != word and (word.endswith(("ing", "ed")) or not word_of(last).rather_noun):
+        found = bases(last, "verb")
     return found or _own_verbs().get(word, ())
 
 
