@@ -56,8 +56,14 @@ def without_auxiliaries(words: list[str]) -> list[str]:
         if words[start] in text.AUXILIARIES and bases(words[start], "verb"):
             verb = start
         start += 1
-    follows = words[start] if start < len(words) else ""
-    return words[verb:] if start and (follows in text.PREPOSITIONS | text.DETERMINERS) else words[start:]
+    return words[verb:] if start and not _begins_a_verb(words[start]) else words[start:]
+
+
+def _begins_a_verb(word: str) -> bool:
+    """Whether an auxiliary may stand before a word; forms of verbs that WordNet lacks are told by their endings."""
+    if word in text.PREPOSITIONS | text.DETERMINERS:
+        return False
+    return bool(bases(word, "verb")) or word.endswith(("ing", "ed"))
 
 
 def is_adverb(word: str) -> bool:
@@ -84,13 +90,19 @@ def _compound(words: list[str], spelled: str) -> tuple[list[Sense], list[str]]:
 
 
 def _of_noun(words: list[str]) -> list[Sense]:
-    """The verb that a light verb's noun comes from: "taking a close look at" is looking."""
+    """The verb that a light verb's noun comes from: "taking a close look at" is looking, "taking for a run" running."""
     if len(words) < 3 or not _LIGHT.intersection(bases(words[0], "verb")):
         return []
-    end = next((k for k in range(1, len(words)) if words[k] in text.PREPOSITIONS), len(words))
-    if words[1] not in text.DETERMINERS or end < 3 or find(_without_articles(words[:end]), "verb"):
+    start = 2 if words[1] == "for" else 1
+    end = next((k for k in range(start, len(words)) if words[k] in text.PREPOSITIONS), len(words))
+    counted = words[start] in text.DETERMINERS if start < end else False
+    if end - start < 1 + counted or not (counted or end < len(words)):
         return []
-    verbs = [verb for noun in bases(words[end - 1], "object") for verb in lexicon().verbs_of(noun)]
+    if find(_without_articles(words[:end]), "verb"):
+        return []
+    # Without an article only what is no plural: "maintenance", not "leaves".
+    nouns = bases(words[end - 1], "object") if counted else [words[end - 1]]
+    verbs = [verb for noun in nouns for verb in lexicon().verbs_of(noun)]
     why = f'"{words[end - 1]}" of "{" ".join(words)}"'
     return [sense for verb in dict.fromkeys(verbs) for sense in because(find([verb], "verb"), why)]
 

@@ -123,7 +123,13 @@ def _object(words: list[str], spelled: str, how: ObjectWords) -> Iterable[Sense]
     if whole:
         # The noun of a fixed expression may be meant literally: "big apple" is a city, or an apple.
         literal = find(phrase[1:], "object") if len(phrase) == 2 and phrase[0] in _DESCRIPTIVE else []
-        return [*whole, *because(literal, f'head of "{" ".join(phrase)}"')]
+        senses = [*whole, *because(literal, f'head of "{" ".join(phrase)}"')]
+        return senses if "of" not in phrase else [*senses, *_pooled(words, phrase)]
+    return _pooled(words, phrase)
+
+
+def _pooled(words: list[str], phrase: list[str]) -> list[Sense]:
+    """The senses of a phrase's nouns, those of the head first."""
     return [sense for rank, group in enumerate(_noun_groups(phrase)) for sense in _nouns(words, group, rank == 0)]
 
 

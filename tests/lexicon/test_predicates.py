@@ -23,6 +23,10 @@ def reasons(word: str) -> dict[str, str]:
         ("having a conversation on", "converse.v.01", '"conversation" of "having a conversation on"'),
         ("doing a grind on", "grate.v.04", '"grind" of "doing a grind on"'),
         ("giving the dog a bath", "bathe.v.03", '"bath" of "giving the dog a bath"'),
+        ("taking for a run", "run.v.26", '"run" of "taking for a run"'),
+        ("doing maintenance on", "conserve.v.02", '"maintenance" of "doing maintenance on"'),
+        ("at the wheel of", "drive.v.01", "alias: steering a vehicle"),
+        ("being upright on", "stand.v.01", 'definition "be upright"'),
         ("looking over", "inspect.v.01", 'definition "look over"'),
         ("taking a seat on", "sit_down.v.01", 'definition "take seat"'),
         ("having in her hand", "hold.v.02", 'definition "have in hand"'),
@@ -32,7 +36,7 @@ def reasons(word: str) -> dict[str, str]:
         ("pulling the zipper on", "zip_up.v.01", '"zipper" in its definition'),
         ("wiping out", "wipe.v.01", 'verb of "wiping out"'),
         ("jumping onto", "hop_on.v.01", 'base form of "jumping on"'),
-        ("climbing aboard", "hop_on.v.01", 'base form of "climbing on"'),
+        ("hopping aboard", "hop_on.v.01", 'base form of "hopping on"'),
         ("hand-feeding", "feed.v.02", 'base form of "feeding"'),
         ("gently hand-feeding a", "feed.v.02", 'base form of "feeding"'),
     ],
@@ -44,6 +48,7 @@ def test_each_way_of_saying_a_verb(word: str, sense: str, why: str) -> None:
 def test_a_light_verb_s_noun_counts_alone_and_only_if_it_names_a_doing() -> None:
     assert "feed.v.02" not in reasons("giving a scratch")
     assert "feed.v.02" in reasons("giving a carrot to")
+    assert "feed.v.02" in reasons("giving leaves to")
     assert "picture.v.01" not in reasons("took a picture of")
 
 
@@ -66,6 +71,8 @@ def test_a_compound_that_wordnet_has_comes_before_its_head() -> None:
         ("being on", "being on"),
         ("having in her hand", "having in her hand"),
         ("is having a drink", "having a drink"),
+        ("being upright", "being upright"),
+        ("is xqzting", "xqzting"),
         ("is", "is"),
         ("", ""),
     ],

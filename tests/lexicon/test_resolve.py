@@ -107,6 +107,18 @@ def test_nouns_that_tell_what_a_thing_is_are_pooled_after_the_head() -> None:
     assert lemmas("bowl of hot soup on the table", "object") == ["bowl", "soup"]
     assert lemmas("a small slice of pizza", "object") == ["pizza"]
     assert lemmas("bowl of hot soup on the table", "object", "head") == ["bowl"]
+    assert lemmas("cup of tea", "object") == ["cup_of_tea", "cup", "tea"]
+
+
+def test_what_only_a_part_or_a_make_is_named_of_counts_three_quarters() -> None:
+    def weights(word: str) -> dict[str, float]:
+        return {candidate.name: candidate.weight for candidate in resolve(word, "object").candidates}
+
+    assert weights("kite string")["kite.n.03"] == 0.75
+    assert weights("kite string")["string.n.01"] == 1
+    assert weights("harley") == {"motorcycle.n.01": 0.75}
+    assert weights("kite string / kite")["kite.n.03"] == 1
+    assert weights("slice of pizza")["pizza.n.01"] == 1
 
 
 def test_adjectives_that_are_also_nouns_say_nothing_of_the_object() -> None:
