@@ -15,6 +15,7 @@ _LIGHT = text.WORD_CLASSES["light_verbs"]
 _ADVERBIAL = text.PARTICLES - {"on"}
 # A verb with such a particle is meant as the idiom ("pick up") if tagged texts use it more often than this.
 _IDIOM_USES = 20
+_WITH_NOUN = text.ARTICLES | text.WORD_CLASSES["possessives"]
 _ROLES = frozenset(["instr", "obj"])
 
 
@@ -28,13 +29,13 @@ def verb_senses(words: list[str], spelled: str) -> list[Sense]:
     if text.NEGATIONS.intersection(words):
         return []
     kept = without_auxiliaries([word for word in words if word not in _ROLES]) or words
-    whole = find(words, "verb", spelled) if _without_articles(kept) != words or len(words) > 2 else []
+    whole = find(words, "verb", spelled) if _essential(kept) != words or len(words) > 2 else []
     if whole:
         return whole
     compound: list[Sense] = []
     if "-" in spelled:
         compound, kept = _compound(kept, spelled)
-    content = _without_articles(kept)
+    content = _essential(kept)
     found, known = _of_noun(kept), False
     if not found:
         found, known = _expression(content, spelled if content == words else "")
@@ -71,8 +72,8 @@ def is_adverb(word: str) -> bool:
     return word.endswith("ly") and not bases(word, "verb")
 
 
-def _without_articles(words: list[str]) -> list[str]:
-    return [word for word in words if word not in text.ARTICLES and not is_adverb(word)]
+def _essential(words: list[str]) -> list[str]:
+    return [word for word in words if word not in _WITH_NOUN and not is_adverb(word)]
 
 
 def _compound(words: list[str], spelled: str) -> tuple[list[Sense], list[str]]:
@@ -98,7 +99,7 @@ def _of_noun(words: list[str]) -> list[Sense]:
     counted = words[start] in text.DETERMINERS if start < end else False
     if end - start < 1 + counted or not (counted or end < len(words)):
         return []
-    if find(_without_articles(words[:end]), "verb"):
+    if find(_essential(words[:end]), "verb"):
         return []
     # Without an article only what is no plural: "maintenance", not "leaves".
     nouns = bases(words[end - 1], "object") if counted else [words[end - 1]]
