@@ -1,0 +1,59 @@
+"""Words whose part in a phrase is settled by themselves, and the letter of a word before its place is looked at."""
+
+from __future__ import annotations
+
+from functools import cache, lru_cache
+
+from shoe.lexicon import text
+from shoe.lexicon.phrase_words import table, word_of
+
+NOMINAL = frozenset("DNPJ")
+"""Letters of words that a noun phrase may begin with."""
+
+
+@cache
+def closed_classes() -> dict[str, str]:
+    """Words of closed classes to their letters; see :mod:`shoe.lexicon.phrase_tags`."""
+    classes = text.WORD_CLASSES
+    tags: dict[str, str] = {}
+    for letter, words in (
+        ("R", table("adverb").keys()),
+        ("I", text.PREPOSITIONS | text.PARTICLES | table("preposition").keys()),
+        ("D", text.DETERMINERS),
+        ("S", text.CONJUNCTIONS | table("subordinator").keys()),
+        ("W", {"who", "which", "that", "whose"}),
+        ("C", {"and", "or"}),
+        ("P", table("pronoun").keys()),
+        ("H", classes["auxiliaries"] | {"'ve", "'ll", "'d"}),
+        ("B", classes["be"] | {"'re", "'m", "'s"}),
+        ("X", text.NEGATIONS | table("negation").keys()),
+        ("T", {"to"}),
+        ("K", {","}),
+    ):
+        tags.update(dict.fromkeys(words, letter))
+    return tags
+
+
+@lru_cache(maxsize=20_000)
+def is_adverb(word: str) -> bool:
+    """Whether a word ends as adverbs do, and is neither a noun nor a verb form."""
+    known = word_of(word)
+    return len(word) > 3 and word.endswith("ly") and not known.forms and not known.noun
+
+
+def coming(words: list[str], i: int) -> str:
+    """Return the letter that a word has by itself, "" after the last; a noun's for what may be one."""
+    if i >= len(words):
+        return ""
+    word = words[i]
+    tag = "D" if word == "her" else closed_classes().get(word)
+    if tag or is_adverb(word):
+        return tag or "R"
+    known = word_of(word)
+    if known.person:
+        return "P"
+    if "g" in known.forms:
+        return "G"
+    if known.adjective:
+        return "J"
+    return "N" if known.noun or not known.forms else "V" if known.forms in ("b", "s", "bs") else "E"

@@ -1,0 +1,185 @@
+"""Whether a word is a noun, an adjective or a verb form where it stands: "walk the dog", "a walk", "dog walker"."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from shoe.lexicon import text
+from shoe.lexicon.phrase_classes import NOMINAL, coming
+from shoe.lexicon.phrase_nouns import senses_of
+from shoe.lexicon.phrase_words import Word, base_of, is_expression, table, word_of
+
+
+class Place(NamedTuple):
+    """A word in its phrase; letters as in :mod:`shoe.lexicon.phrase_tags`.
+
+    Attributes:
+        words: all words of the phrase.
+        i: index of this one.
+        tags: letters of the words before it.
+        known: what it can be.
+        before: letter before it, adverbs aside.
+        after: letter that the next word has by itself.
+        noun: its letter if it is a noun.
+    """
+
+    words: list[str]
+    i: int
+    tags: list[str]
+    known: Word
+    before: str
+    after: str
+    noun: str
+
+    def is_compound(self, start: int) -> bool:
+        """Whether two words from an index on are one noun in the lexicon ("dining table")."""
+        return is_expression(tuple(self.words[start : start + 2]), "object")
+
+
+def open_letter(words: list[str], i: int, tags: list[str]) -> str:
+    """Return the letter of a word of an open class, given the letters before it."""
+    word, known = words[i], word_of(words[i])
+    before = next((tag for tag in reversed(tags) if tag != "R"), "")
+    place = Place(words, i, tags, known, before, coming(words, i + 1), "P" if known.person else "N")
+    if word in table("resultative") and tags and tags[-1] in ("V", "G", "E") and place.after in ("D", "P"):
+        return "I"
+    if not known.forms:
+        adjective = _describes(place) or (before == "N" and word in table("resultative"))
+        return "J" if adjective else place.noun
+    if known.adjective and before in ("D", "J", "O") and place.after in ("N", "P", "J", "C") and not known.person:
+        return "J"
+    if "g" in known.forms:
+        return _ing(place)
+    return _participle(place) if "e" in known.forms and "b" not in known.forms else _base_or_s(place)
+
+
+def _describes(place: Place) -> bool:
+    """Whether a word that is no verb form is an adjective here; a word that is unknown is one before a noun."""
+    _, _, _, known, before, after, _ = place
+    if not known.adjective:
+        return not known.noun and not known.person and after in ("N", "P", "J")
+    if after in ("G", "E"):
+        return not known.person and (before != "I" or after == "E")
+    return after in ("N", "P", "J", "C") or (after == "K" and before in ("D", "J"))
+
+
+def _ing(place: Place) -> str:
+    words, i, _, known, before, after, _ = place
+    if before in ("D", "J", "O"):
+        if after in ("N", "P", "J"):
+            return "J"
+        return "G" if after == "I" and words[i + 1] == "of" else "N" if known.noun or not after else "G"
+    leads_on = i > 0 and base_of(words[i - 1]) in table("filler")
+    describes = before in ("V", "G", "E", "I", "C") and not leads_on and after in NOMINAL and place.is_compound(i)
+    return "J" if describes else "G"
+
+
+def _participle(place: Place) -> str:
+    words, i, tags, known, before, after, noun = place
+    if before in ("D", "J", "O"):
+        return "J" if after in ("N", "P", "J", "G") else noun if known.noun else "E"
+    if after not in ("N", "P", "J"):
+        return "E"
+    first = not tags and ("-" in words[i] or known.adjective or place.is_compound(0))
+    return "J" if first or (before in ("V", "G", "I") and tags[-1] == before) else "E"
+
+
+def _base_or_s(place: Place) -> str:
+    """Settle "rides", "ride", "cut": a verb, a noun, or an adjective before one ("open book")."""
+    words, i, tags, known, before, after, noun = place
+    if not known.noun and not known.adjective:
+        return "E" if before == "B" and "e" in known.forms else "V"
+    if before in ("T", "H", "X", "W") or ("s" in known.forms and after == "D" and before not in ("", "D", "O")):
+        return "V"
+    if before == "B":
+        if "e" in known.forms or words[i - 1] == "being":
+            return "E"
+        return "J" if known.adjective else noun if known.rather_noun or known.person else "E"
+    if not tags:
+        return _first(place)
+    if "e" in known.forms and words[i + 1 : i + 2] == ["by"] and before in ("N", "P", "K"):
+        return "E"
+    if before in ("C", "K"):
+        return _coordinate(place)
+    if before in ("N", "P"):
+        return _after_noun(place)
+    if before in ("D", "J", "O", "V", "G", "E", "I"):
+        return "J" if known.adjective and after in ("N", "P", "J") else noun
+    return "V" if tags[-1] == "R" and not known.rather_noun else noun
+
+
+def _first(place: Place) -> str:
+    """Settle the first word of a phrase: "walk the dog", "cook flips pancake", "horse riding"."""
+    words, _, _, known, _, after, noun = place
+    if noun == "P" and after != "D" and not _is_command(words):
+        return noun
+    if not after:
+        return noun if known.rather_noun else "V"
+    base, third = base_of(words[0]), coming(words, 2)
+    if after == "D" or (third in NOMINAL and third and place.is_compound(1)):
+        return "V"
+    if after == "I":
+        verb = base in table("posture") or words[0] in table("implied") or is_expression(tuple(words[:2]), "verb")
+        return noun if known.rather_noun and not verb else "V"
+    if after in ("G", "E", "B", "H", "W", "O"):
+        return "V" if base in table("copula") and after == "E" else noun
+    following = word_of(words[1])
+    verb_later = third and (third not in NOMINAL or any("g" in word_of(word).forms for word in words[3:]))
+    if verb_later and known.rather_noun and place.is_compound(0):
+        return noun
+    if "s" in following.forms and third in ("D", "N", "P", "J", "I"):
+        return noun
+    doing = len(words) == 2 and _names_doing(words[1]) and known.noun
+    return noun if doing and (known.rather_noun or words[0] in table("implied")) else "V"
+
+
+def _names_doing(word: str) -> bool:
+    """Whether a noun says what is done or who does it: "repair", "usage", "rider"."""
+    known = word_of(word)
+    act = "b" in known.forms and senses_of(word)[:1] == ("noun.act",)
+    return act or word in table("nominal") or (known.person and "er" in word[-3:])
+
+
+def _is_command(words: list[str]) -> bool:
+    """Whether a word for a person that is a verb too has an object right after it ("cook food", "guide the horse")."""
+    if len(words) < 2 or "b" not in word_of(words[0]).forms or words[0] in text.WORD_CLASSES["persons"]:
+        return False
+    following = word_of(words[1])
+    described = following.noun or following.adjective or not following.forms
+    return described and not ("s" in following.forms and len(words) > 2) and "g" not in following.forms
+
+
+def _coordinate(place: Place) -> str:
+    """Settle a word after "and" or a comma: what stands before that tells, if the word can be it."""
+    _, _, tags, known, _, after, noun = place
+    other = next((tag for tag in reversed(tags) if tag not in "CKR"), "")
+    if (other in "VGE" and other) or (other == "I" and after in ("D", "P")):
+        return "V"
+    if known.adjective and other == "J":
+        return "J"
+    if "s" in known.forms and other in ("P", "N") and after and not set("VBGE").intersection(tags):
+        return "V"
+    if tags[0] == "V" and after == "I" and not known.rather_noun and "b" in known.forms:
+        return "V"
+    return "V" if after == "D" and not known.person else noun
+
+
+def _after_noun(place: Place) -> str:
+    """Settle a word after a noun: its verb ("man rides horse", "kids fly kites") or the head of a compound."""
+    words, i, tags, known, _, after, noun = place
+    before = word_of(words[i - 1])
+    if not before.person and place.is_compound(i - 1):
+        return noun
+    if after in ("", "I", "S", "K", "C") and words[i] in table("resultative"):
+        return "J"
+    if words[i - 1] in table("pronoun"):
+        return "V"
+    if set("VBE").intersection(tags) or (after == "D" and "G" in tags):
+        return "V" if after == "D" else noun
+    if "s" in known.forms:
+        if after == "N" and "G" in tags and known.rather_noun and not before.person:
+            return noun
+        return "V" if before.person or after in ("D", "P", "J", "I", "R", "N", "E", "G", "T") else noun
+    if before.person or before.plural:
+        return "V" if after or (before.person and not known.person) else noun
+    return noun
