@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shoe.lexicon import text
+from shoe.lexicon.phrase_classes import NOMINAL
 from shoe.lexicon.phrase_nouns import is_of_body
 from shoe.lexicon.phrase_parts import Attached, Clause, Kind, Noun, Sentence
 from shoe.lexicon.phrase_words import base_of, is_expression, table, word_of
@@ -11,11 +12,14 @@ _TO_BE = "being"
 _FINITE_BE = frozenset(["is", "are", "was", "were", "am", "'s", "'re", "'m", *text.NEGATIONS])
 
 
+_END = "."
+
+
 class _Reader:
     """Walks once over the letters of a sentence."""
 
     def __init__(self, words: list[str], tags: str) -> None:
-        self.words, self.tags, self.at = words, tags, 0
+        self.words, self.tags, self.at = words, tags + _END, 0
         self.clauses: list[Clause] = []
         self.nouns: list[Noun] = []
         self.loose: list[Attached] = []
@@ -29,7 +33,7 @@ class _Reader:
         steps = {"W": self._relative, "S": self._subordinate, "C": self._link, "K": self._link, "I": self._preposition}
         while self.at < len(self.words):
             tag = self.tags[self.at]
-            if tag in "DNPJO":
+            if tag in NOMINAL or tag == "O":
                 self._noun()
             elif tag in "BHTXRVGE":
                 self._verb()
@@ -38,8 +42,7 @@ class _Reader:
         return Sentence(self.clauses, self.nouns, self.loose)
 
     def _tag(self, offset: int = 0) -> str:
-        at = self.at + offset
-        return self.tags[at] if at < len(self.tags) else ""
+        return self.tags[min(self.at + offset, len(self.words))]
 
     def _relative(self) -> None:
         self.mode, self.open, self.at = "relative", None, self.at + 1
@@ -55,9 +58,10 @@ class _Reader:
 
     def _noun(self) -> None:
         lone = self._tag() == "J" and self._tag(1) not in ("N", "P", "J", "C")
+        start, clause = self.at, self.open
         noun = self.noun_phrase()
-        clause = self.open
         if noun is None:
+            self.at = max(self.at, start + 1)
             return
         if clause is not None and clause.object is not None and lone:
             clause.verb += noun.words
@@ -75,15 +79,8 @@ class _Reader:
 
     def _preposition(self) -> None:
         start, clause = self.at, self.open
-        if (
-            clause
-            and clause.direct
-            and not clause.attached
-            and self._tag(1) == "I"
-            and self._phrasal(clause, self.words[start])
-        ):
-            clause.verb.append(self.words[start])
-            self.at += 1
+        if clause and clause.direct and not clause.attached and self._tag(1) == "I":
+            self._particle(clause)
         preposition = self._prepositions()
         if self._tag() == "G":
             self.without = preposition == "without"
@@ -91,7 +88,7 @@ class _Reader:
             return
         while self._tag() == "R":
             self.at += 1
-        noun = self.noun_phrase() if self._tag() and self._tag() in "DNPJ" else None
+        noun = self.noun_phrase() if self._tag() in NOMINAL else None
         if clause is None:
             if noun is not None:
                 self.loose.append(Attached(preposition, noun))
@@ -109,6 +106,12 @@ class _Reader:
             clause.object, clause.direct = noun, preposition in text.PARTICLES and self._phrasal(clause, preposition)
         else:
             clause.attached.append(Attached(preposition, noun))
+
+    def _particle(self, clause: Clause) -> None:
+        """Take the particle after an object where another preposition follows ("turns the TV off in the evening")."""
+        if self._phrasal(clause, self.words[self.at]):
+            clause.verb.append(self.words[self.at])
+            self.at += 1
 
     def _phrasal(self, clause: Clause, preposition: str) -> bool:
         """Whether a verb and its particle take the noun as their direct object ("picking up a box")."""
@@ -149,38 +152,37 @@ class _Reader:
                 be = be or (base_of(word) == "get" and self.tags[at + 1 : at + 2] == "E")
             at += 1
         start, self.at = self.at, at
-        if self._tag() in ("V", "G", "E") and self._tag():
+        if self._tag() in "VGE":
             self._main_verb(be, negated, finite, infinitive)
         elif be and self._tag() == "I":
             self._add(Clause([_TO_BE], self._kind("finite"), self.subject, negated=negated))
         elif be:
             self.open = None
-            if self._tag() in ("D", "N", "P", "J") and self._tag():
-                self.noun_phrase()
+            self.noun_phrase()
         elif at == start:
             self.at += 1
 
     def _main_verb(self, be: bool, negated: bool, finite: bool, infinitive: bool) -> None:
         word, tag = self.words[self.at], self._tag()
         self.at += 1
-        if tag == "V" and self._tag() in ("E", "J") and self._tag() and base_of(word) in table("copula"):
+        if tag == "V" and self._tag() in "EJ" and base_of(word) in table("copula"):
             self.open, self.at = None, self.at + 1
             return
         subject = self.subject
-        passive = False
-        if tag == "E":
-            by = self.words[self.at : self.at + 1] == ["by"]
-            person = subject is not None and subject.person
-            by_person = by and (self.at + 1 >= len(self.words) or self._agent(self.at + 1))
-            being = "being" in self.words[max(0, self.at - 4) : self.at]
-            bare = not be and self._tag() in ("D", "P", "N", "J") and self._tag() != ""
-            passive = by_person or (not bare and (not person or being) and subject is not None)
-        kind: Kind = "finite" if finite or (tag == "V" and not infinitive) else "participle"
-        if tag == "E" and not be and not finite:
-            kind = "finite" if subject and subject.person and self._tag() in ("D", "P", "N") else "participle"
+        passive = tag == "E" and self._passive(be)
+        past = tag == "E" and not be and subject is not None and subject.person and self._tag() in "DPN"
+        kind: Kind = "finite" if finite or past or (tag == "V" and not infinitive) else "participle"
         if infinitive and self.clauses:
             kind = "infinitive"
         self._add(Clause(word.split("_"), self._kind(kind), subject, negated=negated, passive=passive))
+
+    def _passive(self, be: bool) -> bool:
+        """Whether the participle just taken says what its subject undergoes."""
+        if self.words[self.at : self.at + 1] == ["by"] and (self.at + 1 == len(self.words) or self._agent(self.at + 1)):
+            return True
+        if self.subject is None or (not be and self._tag() in NOMINAL):
+            return False
+        return not self.subject.person or "being" in self.words[max(0, self.at - 4) : self.at]
 
     def _agent(self, at: int) -> bool:
         """Whether a word for a person follows."""
@@ -206,18 +208,18 @@ class _Reader:
         """Whether a word only leads to the verb: "is trying to", "can be seen", "keeps"."""
         word, tag = self.words[at], self.tags[at]
         follower = at + 1
-        while follower < len(self.words) and self.tags[follower] in "R":
+        while self.tags[follower] == "R":
             follower += 1
-        after = self.tags[follower : follower + 1]
+        after = self.tags[follower]
         if word in table("seen") and (be or tag not in "VGE"):
-            return after in ("T", "G") and after != ""
+            return after in "TG"
         if tag in "VGE" and base_of(word) in table("filler"):
             seen = follower < len(self.words) and self.words[follower] in table("seen")
             passive = base_of(word) == "get" and after == "E"
-            return after in ("T", "G") or passive or (seen and self._leads_on(follower, True))
+            return after in "TG" or passive or (seen and self._leads_on(follower, True))
         if tag in "VGE" and base_of(word) in table("copula") and self.tags[at + 1 : at + 3] == "EI":
             return True
-        return tag == "J" and be and after in ("T", "G") and after != ""
+        return tag == "J" and be and after in "TG"
 
     def noun_phrase(self) -> Noun | None:
         """Take a noun phrase, with what "of" and "and" join to it; None where there is no noun."""
@@ -256,12 +258,12 @@ class _Reader:
         return self._joined(noun)
 
     def _joined(self, noun: Noun) -> Noun:
-        if self._tag() == "I" and self.words[self.at] == "of" and self._tag(1) in ("D", "N", "P", "J"):
+        if self._tag() == "I" and self.words[self.at] == "of" and self._tag(1) in NOMINAL:
             self.at += 1
             noun.of = self.noun_phrase()
             if noun.of is not None and noun.head in text.WORD_CLASSES["measures"]:
                 noun.person = noun.of.person
-        elif self._tag() == "C" and self._tag(1) in ("D", "N", "P", "J") and self._tag(1) and not self._verb_after():
+        elif self._tag() == "C" and self._tag(1) in NOMINAL and not self._verb_after():
             self.at += 1
             other = self.noun_phrase()
             noun.also += [other, *other.also] if other is not None else []
@@ -270,10 +272,9 @@ class _Reader:
     def _verb_after(self) -> bool:
         """Whether the noun after "and" has a verb of its own, where a clause is open: it begins another clause."""
         at = self.at + 1
-        while at < len(self.words) and self.tags[at] in "DJNPO":
+        while self.tags[at] in "DJNPO":
             at += 1
-        person = self.tags[at - 1 : at] == "P"
-        return self.open is not None and person and self.tags[at : at + 1] in ("B", "H", "V") and at < len(self.words)
+        return self.open is not None and self.tags[at - 1] == "P" and self.tags[at] in "BHV"
 
 
 def sentence_of(words: list[str], tags: str) -> Sentence:

@@ -149,7 +149,7 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
     implied = _implied(clause)
     if implied and not given.object and implied.split()[-1] in given.heads and not is_given(clause.object, given):
         return Candidate(clause.verb[:1], [implied])
-    if given.heads:
+    if given.object or (given.heads and _matches(clause, given)):
         return _with_given(clause, clause.object, given)
     if implied and not clause.direct:
         named = names(clause.object)
@@ -174,9 +174,8 @@ def _all(*nouns: Noun) -> list[Noun]:
 
 def _of_passive(clause: Clause, given: Given) -> Candidate | None:
     verb = clause.verb[:1]
-    if given.object:
-        return Candidate(verb, [given.object])
-    return Candidate(verb, names(clause.subject)) if clause.subject is not None else None
+    objects = names(clause.subject) if clause.subject is not None else [given.object] if given.object else []
+    return Candidate(verb, objects) if objects else None
 
 
 def _light(clause: Clause, given: Given) -> Candidate | None:
@@ -196,7 +195,7 @@ def _light(clause: Clause, given: Given) -> Candidate | None:
     preposition = found.preposition if found else ""
     kept = "" if preposition in ("of", "to", "out of") else preposition
     said = [clause.verb[0], *([] if word_of(noun.head).plural else ["a"]), *noun.words, preposition]
-    objects = [given.object] if given.object or found is None else names(found.noun)
+    objects = [given.object] if found is None else names(found.noun)
     return Candidate([f"{gerund(stem)} {kept}".strip(), " ".join(said).strip()], objects)
 
 
@@ -204,24 +203,16 @@ def _with_given(clause: Clause, object_: Noun, given: Given) -> Candidate:
     """Read a clause whose object the reply gives, or has a box of."""
     direct = [noun for noun in _all(object_) if is_given(noun, given)]
     attached = [a for a in clause.attached if is_given(a.noun, given)]
-    if (
-        clause.direct
-        and direct[:1] == [object_]
-        and not is_named(object_, given)
-        and (inner := _with_inner(clause, object_))
-    ):
-        return inner._replace(objects=[given.object]) if given.object else inner
-    if direct or not (attached or given.object):
-        found = [name for noun in direct or [object_] for name in names_known(noun, given)]
-        return Candidate([" ".join(clause.verb)], [given.object] if given.object else found)
-    if attached:
-        return Candidate(
-            _verbs_with(clause, attached[0]), [given.object] if given.object else names_known(attached[0].noun, given)
-        )
-    if clause.dangling:
-        return Candidate(_verbs_with(clause, Attached(clause.dangling, object_)), [given.object])
-    scenery = not clause.direct and is_scenery(object_)
-    return Candidate([clause.verb[0] if scenery else " ".join(clause.verb)], [given.object])
+    if attached and not direct:
+        return Candidate(_verbs_with(clause, attached[0]), names_known(attached[0].noun, given))
+    if clause.dangling and not direct:
+        return Candidate(_verbs_with(clause, Attached(clause.dangling, object_)), names(object_))
+    part = clause.direct and object_ in direct and not is_named(object_, given)
+    if part and (inner := _with_inner(clause, object_)):
+        return inner
+    elsewhere = not direct and not clause.direct and is_scenery(object_)
+    found = [name for noun in direct or [object_] for name in names_known(noun, given)]
+    return Candidate([clause.verb[0] if elsewhere else " ".join(clause.verb)], found)
 
 
 def _verbs_with(clause: Clause, attached: Attached) -> list[str]:

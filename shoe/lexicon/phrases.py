@@ -137,7 +137,7 @@ def interactions(
         return Said((Reading(verb, text.ALTERNATIVES.join(found)),)) if found else Said(())
     groups, denied = _groups(phrase, given_of(object, known))
     best = groups[0] if groups else []
-    said = [Reading(_joined(candidate.verbs), _joined(candidate.objects)) for candidate in best]
+    said = [Reading(_joined(candidate.verbs), object or _joined(candidate.objects)) for candidate in best]
     return Said(tuple(dict.fromkeys(said)), doubtful=any(candidate.doubtful for candidate in best), denied=denied)
 
 
