@@ -20,12 +20,17 @@ from shoe.lexicon.expressions import Part as Part
 from shoe.lexicon.predicates import because, verb_senses
 from shoe.lexicon.store import lexicon
 
+RARE = 0.75
+"""What a sense counts that a word hardly ever has, where that is asked for."""
+
 ObjectWords = Literal["phrase-first", "pooled", "head", "phrase"]
 
 # What stands before "of" in these says how many or how much, not what.
 _MEASURES = text.WORD_CLASSES["measures"]
 # Words that only describe; also nouns in WordNet, one of them a class ("orange cat" is no fruit).
 _DESCRIPTIVE = text.WORD_CLASSES["descriptive"]
+# A lemma is well known if WordNet's tagged texts use it so often; a sense that they never use then is rare.
+_KNOWN_USES = 5
 # A participle before a noun describes it ("parked car"), unless tagged texts know it well as a noun ("building").
 _NOUN_USES = 5
 _TABLES = Path(__file__).parent / "data"
@@ -98,6 +103,15 @@ def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sen
         return []
     spelled = text.spelled(written)
     return verb_senses(words, spelled) if part == "verb" else _object(words, spelled, object_words)
+
+
+@lru_cache(maxsize=100_000)
+def is_rare(candidate: Candidate) -> bool:
+    """Whether WordNet's tagged texts use a candidate's lemma, but never in this sense ("squeeze" as hug)."""
+    store, pos = lexicon(), lexicon().pos(candidate.synset)
+    counts = store.tag_count(candidate.lemma, pos)
+    own = counts[store.senses(candidate.lemma, pos) == candidate.synset]
+    return bool(counts.sum() >= _KNOWN_USES and len(own) and not own[0])
 
 
 @cache

@@ -114,7 +114,7 @@ class SemanticOptions(_Overlapping):
     )
     no_interaction: NoInteraction = option("keep", "the classes that say a person does nothing (A14)")
     ensemble: Literal["mean", "median", "majority", "majority-mean"] = option("mean", "raters into one (A15)")
-    sense: Literal["max", "first", "one"] = option("max", "sense of a predicted word (A17)")
+    sense: Literal["max", "likely", "first", "one"] = option("max", "sense of a predicted word (A17)")
     object_words: Literal["phrase-first", "pooled", "head", "phrase"] = option(
         "phrase-first", "senses of an object of several words (A18)"
     )

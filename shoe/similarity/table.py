@@ -17,7 +17,7 @@ from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
 from shoe.lexicon.prepositions import preposition_weights
-from shoe.lexicon.resolve import resolve
+from shoe.lexicon.resolve import RARE, Candidate, is_rare, resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity.wordnet import wordnet_values
@@ -162,7 +162,7 @@ def similarity_table(
     words: Sequence[str],
     options: SemanticOptions,
 ) -> SimilarityTable:
-    """Compare classes with words (docs/protocols.md, section 10.1 and A13 to A21 of 10.5).
+    """Compare classes with words (docs/protocols.md, section 10.1 and A13 to A21 and A32 of 10.5).
 
     Pass distinct classes, not one per HOI class: 600 HOI classes have some 120 verbs-with-sense and 80 objects.
 
@@ -172,10 +172,11 @@ def similarity_table(
         class_senses: (C,) ids of the classes' senses; -1 for no_interaction, which has none.
         class_words: C labels of the classes.
         words: W distinct predicted words, as the file has them.
-        options: what a word of several parts becomes (``object_words``); the word's best ``sense`` for each class,
-            its first, or the one whose best value over all classes is highest, of ties the first; what an ``unrated``
-            pair of senses counts ("drop" is the scorer's business, which leaves such cells out, and as "zero" here);
-            and the ``direction`` that a pair is rated in: where both are asked for, the mean of those that are rated.
+        options: what a word of several parts becomes (``object_words``); the word's best ``sense`` for each class (for
+            "likely", at its likelihood), its first, or the one whose best value over all classes is highest, of ties
+            the first; what an ``unrated`` pair of senses counts ("drop" is the scorer's business, which leaves such
+            cells out, and as "zero" here); whether what is said in part counts in full (``partial``); and the
+            ``direction`` that a pair is rated in: where both are asked for, the mean of those that are rated.
 
     Returns:
         The table, rows and columns in the order given.
@@ -189,7 +190,7 @@ def similarity_table(
         overall = np.where(overall > 0, overall * weights, overall)
         bounds = zip(first.tolist(), (first + counts).tolist(), strict=True)
         first = np.array([a + int(overall[a:b].argmax()) if a < b else a for a, b in bounds], np.int64)
-    if options.sense != "max":
+    if options.sense in ("first", "one"):
         counts = np.minimum(counts, 1)
     best, chosen = _best(value, index, weights, first, counts)
 
@@ -240,16 +241,16 @@ def word_senses(
     """
     resolved = [resolve(word, part, options.object_words).candidates[:most] for word in words]
     senses = np.array([candidate.synset for of_word in resolved for candidate in of_word], np.int32)
-    weights = np.array([candidate.weight for of_word in resolved for candidate in of_word], np.float64)
+    weights = np.array([_weight(candidate, options) for of_word in resolved for candidate in of_word], np.float64)
     synsets, index = np.unique(senses, return_inverse=True)
     counts = np.array([len(of_word) for of_word in resolved], np.int64)
-    return (
-        synsets,
-        index,
-        weights if options.partial == "weighed" else np.ones(len(index)),
-        np.cumsum(counts) - counts,
-        counts,
-    )
+    return synsets, index, weights, np.cumsum(counts) - counts, counts
+
+
+def _weight(candidate: Candidate, options: SemanticOptions) -> float:
+    """How much of its value a sense counts."""
+    said = candidate.weight if options.partial == "weighed" else 1
+    return said * RARE if options.sense == "likely" and is_rare(candidate) else said
 
 
 def _pair_values(

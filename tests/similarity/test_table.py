@@ -21,7 +21,7 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
 from shoe.lexicon.prepositions import preposition_weights
-from shoe.lexicon.resolve import ObjectWords, resolve
+from shoe.lexicon.resolve import Candidate, ObjectWords, resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity import (
@@ -36,7 +36,7 @@ from shoe.similarity import (
 from tests.examples import examples
 
 HICO = benchmark("hico-det").classes
-SENSE, DIRECTION = ("max", "first", "one"), ("class", "symmetric")
+SENSE, DIRECTION = ("max", "likely", "first", "one"), ("class", "symmetric")
 CLASSES: dict[Part, list[tuple[str, str]]] = {
     "verb": sorted(set(zip(HICO.verb_synsets, (HICO.verbs[v] for v in HICO.verb), strict=True))),
     "object": sorted(set(zip(HICO.object_synsets, (HICO.objects[o] for o in HICO.object), strict=True))),
@@ -107,6 +107,13 @@ def wup(part: Part) -> dict[tuple[str, str], float]:
     return dict(zip(itertools.product(classes, sorted(found)), values.ravel().tolist(), strict=True))
 
 
+def unlikely(candidate: Candidate) -> bool:
+    """Whether the tagged texts use the lemma five times or more, and never as the candidate."""
+    store, pos = lexicon(), lexicon().pos(candidate.synset)
+    uses = dict(zip(store.senses(candidate.lemma, pos), store.tag_count(candidate.lemma, pos), strict=True))
+    return sum(uses.values()) >= 5 and uses.get(candidate.synset) == 0
+
+
 @dataclass(frozen=True)
 class Rules:
     """The rules of the table, read literally, one pair of senses at a time."""
@@ -137,6 +144,8 @@ class Rules:
         """The senses that count, and how much of its value each has."""
         candidates = resolve(word, self.part, self.object_words).candidates  # type: ignore[arg-type]
         senses = {c.name: c.weight if self.partial == "weighed" else 1 for c in candidates}
+        if self.sense == "likely":
+            senses = {c.name: senses[c.name] * (0.75 if unlikely(c) else 1) for c in candidates}
         if self.sense == "first":
             return dict(list(senses.items())[:1])
         if self.sense == "one" and senses:
@@ -205,6 +214,12 @@ def test_every_cell_follows_the_rules_where_what_is_partial_counts_in_full(part:
     for c, (class_synset, class_word) in enumerate(CLASSES[part]):
         for w, word in enumerate(WORDS[part]):
             assert (found.values[c, w], found.basis[c, w]) == rules.cell(class_synset, class_word, word)
+
+
+def test_a_rare_sense_counts_less_where_likely_ones_are_asked_for() -> None:
+    row = [word for _, word in CLASSES["verb"]].index("hug")
+    assert table("verb", ["squeezing", "embracing"]).values[row].tolist() == [1, 1]
+    assert table("verb", ["squeezing", "embracing"], sense="likely").values[row].tolist() == [0.75, 1]
 
 
 def test_what_says_only_a_part_counts_less() -> None:
