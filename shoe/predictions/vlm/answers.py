@@ -11,30 +11,25 @@ from shoe.predictions.vlm.marks import grounded
 from shoe.predictions.vlm.prose import interactions_of_caption, interactions_of_text
 from shoe.predictions.vlm.replies import Reply, reply_of
 
+_NOT_SAID = frozenset(
+    "prompt question query instruction system input ground gt solution reference model id usage metadata time created "
+    "date tokens".split()
+)
+_LONGEST = 300
+
+
+def outside(key: Any) -> bool:
+    """Whether a key beside an answer may say something of the interaction, and not what was asked or would be right."""
+    return not _NOT_SAID.intersection(meaning(key).words)
+
 
 def said_outside(outer: dict[Any, Any]) -> Fields:
-    """What a record says beside the answer, without what was asked and what would be right."""
-    left_out = (
-        "prompt",
-        "question",
-        "query",
-        "instruction",
-        "system",
-        "input",
-        "ground",
-        "gt",
-        "solution",
-        "reference",
-        "model",
-        "id",
-        "usage",
-        "metadata",
-    )
+    """What a record says beside the answer: words of the class that was asked about, or the boxes of a pair."""
     kept = {
         key: value
         for key, value in outer.items()
-        if not set(meaning(key).words) & set(left_out)
-        and not (isinstance(value, str) and len(value) > 300)
+        if outside(key)
+        and not (isinstance(value, str) and len(value) > _LONGEST)
         and not (key in ("label", "labels") and "predict" in outer)
         and not (isinstance(value, list | dict) and meaning(key).part != "box" and not meaning(key).side)
     }

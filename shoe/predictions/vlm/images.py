@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 _IMAGES = (
@@ -95,6 +96,7 @@ def has_own_image(record: dict[Any, Any]) -> bool:
     return any(plain(str(key)) in (*_IMAGES[:_STRONG], "custom_id", "question_id") for key in record)
 
 
+@lru_cache(4096)
 def plain(key: str) -> str:
     """A key in lower case, its words joined by "_"."""
     return key.strip().lower().replace("-", "_").replace(" ", "_")

@@ -29,6 +29,8 @@ _FIELD_LABEL = re.compile(
     r"located|at|position)(?:es)?\b|\b(?:human|person|subject|object|target)\b(?=\s*[:=]))[\s_]*(?:is|are|at|in|of|:|=|\()*\s*(?=\ue000)",
     re.I,
 )
+_MAY_SCORE = re.compile(r"conf|scor|prob", re.I)
+_MAY_LABEL = re.compile(r"[:=]|box|\bat\b|locat|coord|posit", re.I)
 _PAIR = re.compile(
     r"""(?P<key>[^\W\d][\w \-/]{0,40}?)["'*`]{0,3}\s*[:=]\s*["'*`]{0,3}\s*"""
     r"(?P<value>(?:[^\n,;|\[\](){}<>:=]{1,40}\s)?[\[({<]+[^\n]{0,160}?[\])}>]+"
@@ -127,6 +129,8 @@ def _tagged(text: str) -> list[dict[str, Any]]:
 
 def _keyed(text: str) -> list[dict[str, Any]]:
     """Items of "key: value" lines."""
+    if ":" not in text and "=" not in text:
+        return []
     pairs: list[tuple[str, Any]] = []
     outer: list[tuple[int, str]] = []  # indent and key of lines that only open a level
     for line in text.split("\n"):
@@ -206,8 +210,9 @@ def _names(sentences: list[str]) -> dict[str, int]:
 
 def _of_sentence(whole: Marked, sentence: str, human: list[int], reading: Reading) -> list[int]:
     """Add the interactions of a sentence; return the marks of the people that the next one may speak of."""
-    score = _SCORE.search(sentence)
-    plain = _FIELD_LABEL.sub(" ", _SCORE.sub(" ", sentence) if score else sentence).replace("**", " ").replace("`", " ")
+    score = _SCORE.search(sentence) if _MAY_SCORE.search(sentence) else None
+    plain = _SCORE.sub(" ", sentence) if score else sentence
+    plain = (_FIELD_LABEL.sub(" ", plain) if _MAY_LABEL.search(plain) else plain).replace("**", " ").replace("`", " ")
     marks = [int(mark[1]) for mark in MARK.finditer(plain)]
     if not marks:
         return human

@@ -99,6 +99,15 @@ def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
     return _scanned(answer, count, in_fences=bool(fences))
 
 
+def data_of(text: str) -> Any:
+    """The value of a reply that is clean JSON, bare or in the one fence that it has; None for any other."""
+    if text[:1] in "[{":
+        return parsed(text)
+    if text.startswith("```") and text.count("```") == 2 and text.rstrip().endswith("```"):
+        return parsed(text[text.find("\n") + 1 : text.rfind("```")])
+    return None
+
+
 def parsed(text: str) -> Any:
     """The value of clean JSON, None for anything else."""
     try:
@@ -139,7 +148,7 @@ def says_none(text: str) -> bool:
 
 def _scanned(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: bool) -> Reply:
     """Read data anywhere in a text; drafts are told from parts."""
-    found = values_in(text)
+    found = _clean_value(text) or values_in(text)
     pool = [part.value for part in found if part.value is not None]
     counts = [0 if part.value is None else count(part.value, pool) for part in found]
     held = [i for i, number in enumerate(counts) if number]
@@ -160,6 +169,17 @@ def _scanned(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: bo
         last = found[whole[-1]]
         return Reply([last.value], pool, text, True, last.lost, len(held) - 1)
     return Reply([found[i].value for i in held], pool, text, True, lost)
+
+
+def _clean_value(text: str) -> list[Found]:
+    """The one clean JSON value that has all brackets of a text; none if there are others, or it is not clean."""
+    start, end = min(_at(text, "{"), _at(text, "[")), max(text.rfind("}"), text.rfind("]")) + 1
+    value = parsed(text[start:end]) if start < end else None
+    return [Found(value, start, end)] if isinstance(value, dict | list) else []
+
+
+def _at(text: str, mark: str) -> int:
+    return text.find(mark) % (len(text) + 1)
 
 
 def _is_blank(text: str, part: Found) -> bool:

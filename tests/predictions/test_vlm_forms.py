@@ -1,0 +1,60 @@
+"""Every form of an answer holds the same two interactions."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shoe.core.errors import InputError
+from shoe.predictions import read_predictions, read_predictions_with_notes
+
+FOLDER = Path(__file__).resolve().parent.parent / "data" / "vlm"
+NAME, SIZE = "HICO_test2015_00000209.jpg", (640, 480)
+EXPECTED = [
+    ("riding", "horse", [120, 60, 300, 400], [80, 200, 420, 470]),
+    ("holding", "umbrella", [440, 90, 560, 440], [400, 20, 610, 160]),
+]
+# What the content of these does not tell.
+BOXES = {
+    "shikra.jsonl": "unit",
+    "cogvlm.jsonl": "thousand",
+    "kosmos2_entities.jsonl": "unit",
+    "glm_box.jsonl": "thousand",
+}
+PIXELS = {"kosmos2_tokens.jsonl": 20, "minigptv2.jsonl": 4}
+"""How far off a corner may be, where the numbers are of a coarse grid."""
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.glob("*.[jc]s*")))
+def test_a_form_holds_the_interactions(name: str) -> None:
+    table, notes = read_predictions_with_notes(FOLDER / name, boxes=BOXES.get(name), sizes={NAME: SIZE})
+    assert notes.format == "vlm"
+    assert table.images == (NAME,)
+    words = zip(table.verb.tolist(), table.object.tolist(), strict=True)
+    found = [(table.verbs[v].split(" / ")[0], table.objects[o].split(" / ")[0]) for v, o in words]
+    assert sorted(found) == sorted((verb, thing) for verb, thing, _, _ in EXPECTED)
+    for row, said in enumerate(found):
+        human, thing = next((h, o) for verb, noun, h, o in EXPECTED if (verb, noun) == said)
+        apart = np.concatenate([table.human_boxes[row] - human, table.object_boxes[row] - thing])
+        assert np.abs(apart).max() <= PIXELS.get(name, 1)
+
+
+@pytest.mark.parametrize(
+    ("record", "found"),
+    [
+        ('{"image": "a.jpg", "response": "<point x=\\"10\\" y=\\"20\\">person riding horse</point>"}', "found points"),
+        ('{"image": "a.jpg", "response": [{"point_2d": [1, 2], "label": "person riding horse"}]}', "found points"),
+        ('{"image": "a.jpg", "response": [{"bbox_2d": [1, 2, 3, 4], "label": "person riding horse"}]}', "one box each"),
+        (
+            '{"image": "a.jpg", "response": "<ref>man riding horse</ref><box>(1,2),(3,4)</box>"}',
+            "1 boxes without words for what is done",
+        ),
+        ('{"image": "a.jpg", "boxes": [[1, 2, 3, 4]], "logits": [0.5], "phrases": ["man"]}', "expected"),
+        ('{"prompt": "list all", "predict": "[]", "label": "[]"}', "expected"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused_with_the_reason(tmp_path: Path, record: str, found: str) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_text(f"{record}\n{record}\n")
+    with pytest.raises(InputError, match=found):
+        read_predictions(path)
