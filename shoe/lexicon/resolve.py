@@ -92,8 +92,12 @@ def _resolved(word: str, part: Part, object_words: ObjectWords) -> Resolution:
     readings = text.alternatives(word)
     senses = distinct(sense for reading in readings for sense in _senses(reading, part, object_words))
     name = lexicon().name
-    candidates = (Candidate(s.synset, name(s.synset), s.lemma, s.reason, s.weight) for s in senses)
+    candidates = (Candidate(s.synset, name(s.synset), s.lemma, _reason(s), s.weight) for s in senses)
     return Resolution(word, part, tuple(candidates))
+
+
+def _reason(sense: Sense) -> str:
+    return sense.reason if sense.weight == 1 else f"{sense.reason}, counts {sense.weight:g}"
 
 
 def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sense]:

@@ -13,6 +13,7 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
 from shoe.lexicon.phrases import best_reading
+from shoe.lexicon.prepositions import preposition_weights
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
@@ -103,12 +104,16 @@ def _explain(similarity: Similarity, of: _ClassSense, word: str) -> Explanation:
     table = similarity_table(similarity, of.part, class_sense, [of.word], [word], SemanticOptions())
     found = resolve(word, of.part).candidates
     values = similarity.values(of.part, class_sense, np.array([c.synset for c in found], np.int32))[0].tolist()
+    place = float(preposition_weights([of.word], [word])[0, 0]) if of.part == "verb" else 1
     candidates = []
     for of_word, value in zip(found, values, strict=True):
+        reason = of_word.reason
+        if of_word.name == of.synset and place < 1:
+            reason += f", in another place: counts {place:g}"
         given = similarity.ratings(of.part, of.synset, of_word.name) if isinstance(similarity, SimilarityMap) else None
         ratings = {rater: rating for rater, rating in (given or {}).items() if rating is not None}
         known = None if np.isnan(value) else value
-        candidates.append(CandidateSense(of_word.name, of_word.lemma, of_word.reason, known, ratings or None))
+        candidates.append(CandidateSense(of_word.name, of_word.lemma, reason, known, ratings or None))
     sense = int(table.sense[0, 0])
     return Explanation(
         part=of.part,

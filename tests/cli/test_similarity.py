@@ -128,3 +128,10 @@ def test_hostile_words_are_shown_harmless() -> None:
     text = run("ride.v.01", "\x1b[31mred\u202e")
     assert "\x1b" not in text
     assert "\u202e" not in text
+
+
+def test_what_counts_less_than_its_rating_says_so() -> None:
+    place = run("stand_under", "standing near")
+    assert "standing near: 0.500 (rated, by stand.v.01)" in place
+    assert "in another place: counts 0.5" in place
+    assert "counts 0.75" in run("motorcycle", "harley", "--pos", "object")

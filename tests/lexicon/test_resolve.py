@@ -158,6 +158,7 @@ def test_reasons_say_how_a_candidate_was_found() -> None:
     assert reason("wine glass", "object") == 'spelled "wineglass"'
     assert reason("small dog", "object") == 'head of "small dog"'
     assert reason("stop signs", "object") == "alias: the dataset's own sense; WordNet has no stop sign"
+    assert reason("harley", "object") == "alias: make of motorcycle, counts 0.75"
     assert reason("spare tyre", "object") == 'American spelling "spare tire", as written'
 
 
