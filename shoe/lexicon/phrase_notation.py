@@ -127,7 +127,8 @@ def _row(plain: str) -> Fields | None:
 
 def _of_parts(parts: list[str], sure: bool) -> Fields | None:
     if len(parts) == 3 and _is_person(parts[2]) and not _is_person(parts[0]):
-        first_is_verb = not word_of(parts[0].split()[0]).rather_noun and "b" in word_of(parts[0].split()[0]).forms
+        first = word_of((parts[0].split() or [""])[0])
+        first_is_verb = not first.rather_noun and "b" in first.forms
         parts = [parts[2], parts[0], parts[1]] if first_is_verb else [parts[2], parts[1], parts[0]]
     if any(len(part.split()) > _LONGEST_FIELD for part in parts) or parts[-1].split()[:1] in _TO_BE:
         return None
