@@ -36,8 +36,9 @@ def verb_senses(words: list[str], spelled: str) -> list[Sense]:
     if "-" in spelled:
         compound, kept = _compound(kept, spelled)
     content = _essential(kept)
-    found, known = _of_noun(kept), False
-    if not found:
+    found = _of_noun(kept)
+    known = bool(found)
+    if not known:
         found, known = _expression(content, spelled if content == words else "")
     if len(content) > 1 and not known:
         found += defined_by(content)

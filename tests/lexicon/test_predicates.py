@@ -47,6 +47,7 @@ def test_each_way_of_saying_a_verb(word: str, sense: str, why: str) -> None:
 
 def test_a_light_verb_s_noun_counts_alone_and_only_if_it_names_a_doing() -> None:
     assert "feed.v.02" not in reasons("giving a scratch")
+    assert {c.lemma for c in resolve("taking a close look at", "verb").candidates} == {"look"}
     assert "feed.v.02" in reasons("giving a carrot to")
     assert "feed.v.02" in reasons("giving leaves to")
     assert "picture.v.01" not in reasons("took a picture of")
