@@ -101,3 +101,19 @@ def test_ids_of_many_names_are_those_of_each_name() -> None:
     assert ids_of(others).tolist() == [words.synset(name) for name in others]
     assert ids_of([]).shape == (0,)
     assert np.array_equal(words.keys[every], keys_of(names))
+
+
+def test_verbs_that_nouns_of_doing_come_from() -> None:
+    words = lexicon()
+    assert words.verbs_of("conversation") == ["converse"]
+    assert "look" in words.verbs_of("look")
+    assert words.verbs_of("pizza") == words.verbs_of("blorft") == words.verbs_of("") == []
+
+
+def test_senses_by_the_words_of_their_definitions() -> None:
+    words = lexicon()
+    assert "inspect.v.01" in [words.name(sense) for sense in words.defined("look over")]
+    assert "lick.v.02" in [words.name(sense) for sense in words.defined("tongue")]
+    assert words.defined("blorft") == words.defined("") == []
+    # What two conjuncts say together is no definition of one: "sit on and control a vehicle" is not sitting on.
+    assert "drive.v.02" not in [words.name(sense) for sense in words.defined("sit on")]
