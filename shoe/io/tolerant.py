@@ -113,19 +113,25 @@ def values_in(text: str, start: int = 0) -> list[Found]:
     found: list[Found] = []
     stack: list[_Frame] = []
     position, end = start, len(text)
+    unclosed = {'"': 0, "'": 0}  # up to where a quote is known to open no string
     while position < end:
         if not stack:
             opener = _OPENER.search(text, position)
             if opener is None:
                 break
             position = opener.start()
+        if position < unclosed.get(text[position], 0):
+            position += 1
+            continue
         token = _TOKEN.match(text, position)
         if token is None:  # a lone backslash at the end
             break
         position, kind, word = token.end(), token.lastgroup, token[0]
         if kind in ("space", "comment"):
             continue
-        if kind != "mark":
+        if word in unclosed:
+            unclosed[word] = text.find("\n", position) % (end + 1)
+        elif kind != "mark":
             stack[-1].take(_scalar(str(kind), token), is_bare=kind == "bare")
         elif word in "[{(":
             stack.append(_Frame(word, token.start(), word == "(" and bool(stack) and _drop_call(stack)))

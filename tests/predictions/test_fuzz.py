@@ -3,6 +3,7 @@
 import pickle
 from contextlib import suppress
 from pathlib import Path
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from shoe.core.errors import ShoeError
 from shoe.predictions import read_predictions
+from shoe.predictions.vlm.answers import read_answer
+from shoe.predictions.vlm.fields import Fields
 from tests.examples import examples
 from tests.predictions import samples
 from tests.predictions.damage import damaged, options, predictions
@@ -31,6 +34,42 @@ def test_damaged_predictions_are_read_or_refused(tmp_path: Path, name: str) -> N
         path.write_bytes(damaged(name, CONTENT[name], seed))
         with suppress(ShoeError):
             read_predictions(path, **options(name, seed))
+
+
+FORMS = {path.name: path.read_bytes() for path in (samples.FOLDER.parent / "vlm").glob("*.[jc]s*")}
+
+
+@pytest.mark.parametrize("name", sorted(FORMS))
+def test_damaged_answers_are_read_or_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    for seed in range(CASES // 2):
+        path.write_bytes(damaged(name, FORMS[name], seed))
+        with suppress(ShoeError):
+            read_predictions(path, sizes={"HICO_test2015_00000209.jpg": (640, 480)})
+
+
+MANY = 20_000
+LONG = {
+    "quotes": '["' + ' "' * MANY + "x",
+    "thoughts": "<think>" * MANY + "</thinking>" * MANY,
+    "brackets": "[{" * MANY,
+    "boxes": "<box>(1,2)," * MANY,
+    "blanks": "box" + " " * MANY + "x [1, 2, 3, 4]",
+    "numbers": "[1" + " " * MANY + "x",
+    "lists": "[[1,2,3,4]" + "  [1,2,3,4]" * (MANY // 10) + "x",
+    "sentences": "A man [1,2,3,4] is riding a horse [5,6,7,8]. " * (MANY // 10),
+    "fields": "human: [1,2,3,4], object: [1,2,3,4] " * (MANY // 10),
+    "objects": '{"human_box":[1,2,3,4],"object_box":[1,2,3,5],"verb":"ride","object":"horse"} wait ' * (MANY // 20),
+    "comments": "[/*" * MANY,
+    "escapes": '["' + "\\" * MANY,
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_reply_takes_time_in_proportion(name: str) -> None:
+    started = process_time()
+    read_answer(LONG[name], Fields())
+    assert process_time() - started < 3
 
 
 leaves = st.sampled_from([0, 1, -1, 5, 2**62, 0.5, float("nan"), float("inf"), "ride", "", "7", "[{}]", True, None])

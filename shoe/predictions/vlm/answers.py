@@ -12,8 +12,10 @@ from shoe.predictions.vlm.prose import interactions_of_caption, interactions_of_
 from shoe.predictions.vlm.replies import Reply, reply_of
 
 _NOT_SAID = frozenset(
-    "prompt question query instruction system input ground gt solution reference model id usage metadata time created "
-    "date tokens".split()
+    (
+        *("prompt", "question", "query", "instruction", "system", "input", "ground", "gt", "solution"),
+        *("reference", "model", "id", "usage", "metadata", "time", "created", "date", "tokens"),
+    )
 )
 _LONGEST = 300
 

@@ -15,7 +15,7 @@ from shoe.predictions.boxes import Convention
 from shoe.predictions.vlm.boxes import Box, box_of
 from shoe.predictions.vlm.fields import numberless
 
-_N = r"\s*[-+]?(?:\d+\.?\d*|\.\d+)\s*(?:px)?\s*"
+_N = r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:\s*px)?\s*"
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")
 _FOUR = rf"{_N},{_N},{_N},{_N}"
 _UNIT, _THOUSAND, _HUNDRED = Convention(scale="unit"), Convention(scale="thousand"), Convention(scale="hundred")
@@ -97,7 +97,7 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], list[Box]]],
         _kosmos,
     ),
     ("{<", re.compile(r"\{((?:<\s*\d{1,4}\s*>){4}(?:<delim>(?:<\s*\d{1,4}\s*>){4})*)\}"), _plain(_HUNDRED)),
-    ("[", re.compile(rf"\[\s*((?:\[{_FOUR}\]\s*[,;]?\s*)+)\]"), _plain(None)),
+    ("[", re.compile(rf"\[\s*((?:\[{_FOUR}\](?:\s*[,;])?\s*)+)\]"), _plain(None)),
     ("[", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _plain(None)),
     ("[", re.compile(rf"\[\s*([\[(]{_N},{_N}[\])]\s*,\s*[\[(]{_N},{_N}[\])])\s*\]"), _plain(None)),
     ("(", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _plain(None)),

@@ -44,6 +44,8 @@ _PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
 _BRACKETS = re.compile(r"[\[\]{}]+")
 _DATA = re.compile(r"[{}]|\w[\"']\s*:")
 _LONGEST = 300
+_WIDEST = 20
+_GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider ones say no more, and take long to try
 _MOST = 20_000
 
 
@@ -62,7 +64,7 @@ def interactions_of_text(text: str, around: Fields) -> Reading:
         text: the answer.
         around: fields of the record that the reply is in.
     """
-    text = text[:_MOST]
+    text = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " " * _WIDEST, text[:_MOST])
     for records in (_tables(text), _tagged(text), _keyed(text)):
         if records:
             reading = interactions_in(records, around)
@@ -185,7 +187,7 @@ def _of_sentences(whole: Marked) -> Reading:
     sentences = [_LEAD.sub("", line) for line in _LINE.split(raw)]
     names = _names(sentences)
     human: list[int] = []
-    for sentence in sentences:
+    for sentence in (" ".join(line.split()) for line in sentences):
         marks = [int(mark[1]) for mark in MARK.finditer(sentence)]
         if not marks and len(names) > 1:
             sentence = with_mentions(sentence, names)

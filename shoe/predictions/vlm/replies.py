@@ -16,11 +16,7 @@ import msgspec
 
 from shoe.io.tolerant import Found, values_in
 
-_THINKING = re.compile(
-    r"<(think|thinking|reasoning|analysis|thought|scratchpad|reflection)>.*?</\1>|◁think▷.*?◁/think▷", re.DOTALL | re.I
-)
-_THOUGHT = re.compile(r"</(?:think|thinking|reasoning|thought)>|◁/think▷", re.I)
-_THINKS_ON = re.compile(r"\A\s*(?:<(?:think|thinking|reasoning|thought)>|◁think▷)", re.I)
+_THINKING = re.compile(r"<(/?)(?:think|thinking|reasoning|analysis|thought|scratchpad|reflection)>|◁(/?)think▷", re.I)
 _ANSWER = re.compile(
     r"<(answer|final_answer|final|output|result|response)>(.*?)(?:</\1>|\Z)|<\|begin_of_box\|>(.*?)(?:<\|end_of_box\|>|\Z)",
     re.DOTALL | re.I,
@@ -128,16 +124,26 @@ def answer_of(text: str) -> str:
     ):
         *_, last = _TURN.finditer(text) if _TURN.search(text) else (None,)
         text = text[last.end() :] if last is not None else text
-        text = _THINKING.sub(" ", text)
-        *_, end = _THOUGHT.finditer(text) if _THOUGHT.search(text) else (None,)
-        text = text[end.end() :] if end is not None else text
-        if _THINKS_ON.match(text):
-            return ""
+        text = _without_thinking(text)
         *_, boxed = _ANSWER.finditer(text) if _ANSWER.search(text) else (None,)
         if boxed is not None:
             text = boxed[2] if boxed[2] is not None else boxed[3]
         text = _END.sub(" ", text)
     return text.strip()
+
+
+def _without_thinking(text: str) -> str:
+    """A text without its thoughts: between tags, before a closing tag alone, after an opening tag alone."""
+    parts: list[str] = []
+    start, is_open = 0, False
+    for tag in _THINKING.finditer(text):
+        if not (tag[1] or tag[2]):
+            parts += [] if is_open else [text[start : tag.start()]]
+            is_open = True
+        else:
+            parts = parts if is_open else []
+            start, is_open = tag.end(), False
+    return " ".join([*parts, "" if is_open else text[start:]])
 
 
 def says_none(text: str) -> bool:
