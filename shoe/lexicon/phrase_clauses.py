@@ -24,6 +24,7 @@ class _Reader:
         self.nouns: list[Noun] = []
         self.loose: list[Attached] = []
         self.subject: Noun | None = None
+        self.thing: Noun | None = None
         self.open: Clause | None = None
         self.mode: Kind | None = None
         self.linked = ""
@@ -66,6 +67,7 @@ class _Reader:
         if clause is not None and clause.object is not None and lone:
             clause.verb += noun.words
         elif clause is None:
+            self.thing = self.subject if self._goes_on(start) else None
             self.subject = noun
             self.nouns.append(noun)
             if self.mode is None:
@@ -76,6 +78,11 @@ class _Reader:
             clause.second = noun
         else:
             self.open, self.subject = None, noun
+
+    def _goes_on(self, start: int) -> bool:
+        """Whether a noun that begins here has one for a thing just before it: "the bike (that) he rides"."""
+        before = self.tags[max(0, start - 2) : start]
+        return self.subject is not None and not self.subject.person and (before[-1:] in "NW" and before != "")
 
     def _preposition(self) -> None:
         start, clause = self.at, self.open
@@ -174,7 +181,9 @@ class _Reader:
         kind: Kind = "finite" if finite or past or (tag == "V" and not infinitive) else "participle"
         if infinitive and self.clauses:
             kind = "infinitive"
-        self._add(Clause(word.split("_"), self._kind(kind), subject, negated=negated, passive=passive))
+        clause = Clause(word.split("_"), self._kind(kind), subject, negated=negated, passive=passive)
+        clause.topic, self.thing = self.thing, None
+        self._add(clause)
 
     def _passive(self, be: bool) -> bool:
         """Whether the participle just taken says what its subject undergoes."""
@@ -230,7 +239,7 @@ class _Reader:
             word, tag, after = self.words[self.at], self._tag(), self._tag(1)
             if tag == "D" and not headed:
                 none = none or word == "no"
-            elif tag in ("N", "P"):
+            elif tag in "NP" and not (headed and word in table("pronoun")):
                 words.append(word)
                 headed, person = True, tag == "P"
                 if word in table("pronoun"):

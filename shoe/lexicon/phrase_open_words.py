@@ -43,6 +43,8 @@ def open_letter(words: list[str], i: int, tags: list[str]) -> str:
     place = Place(words, i, tags, known, before, coming(words, i + 1), "P" if known.person else "N")
     if word in table("resultative") and tags and tags[-1] in ("V", "G", "E") and place.after in ("D", "P"):
         return "I"
+    if not known.forms and not known.noun and before in ("N", "P", "B") and words[i + 1 : i + 2] == ["by"]:
+        return "E"
     if not known.forms:
         adjective = _describes(place) or (before == "N" and word in table("resultative"))
         return "J" if adjective else place.noun
@@ -55,9 +57,10 @@ def open_letter(words: list[str], i: int, tags: list[str]) -> str:
 
 def _describes(place: Place) -> bool:
     """Whether a word that is no verb form is an adjective here; a word that is unknown is one before a noun."""
-    _, _, _, known, before, after, _ = place
+    words, i, _, known, before, after, _ = place
     if not known.adjective:
-        return not known.noun and not known.person and after in ("N", "P", "J")
+        verb_next = before not in ("D", "J", "O") and "s" in word_of((words[i + 1 :] or [""])[0]).forms
+        return not known.noun and not known.person and after in ("N", "P", "J") and not verb_next
     if after in ("G", "E"):
         return not known.person and (before != "I" or after == "E")
     return after in ("N", "P", "J", "C") or (after == "K" and before in ("D", "J"))
@@ -71,7 +74,8 @@ def _ing(place: Place) -> str:
         return "G" if after == "I" and words[i + 1] == "of" else "N" if known.noun or not after else "G"
     leads_on = i > 0 and base_of(words[i - 1]) in table("filler")
     describes = before in ("V", "G", "E", "I", "C") and not leads_on and after in NOMINAL and place.is_compound(i)
-    return "J" if describes else "G"
+    subject = not before and place.is_compound(i) and coming(words, i + 2) in ("B", "H", "W")
+    return "J" if describes or subject else "G"
 
 
 def _participle(place: Place) -> str:
@@ -119,7 +123,10 @@ def _first(place: Place) -> str:
     if after == "D" or (third in NOMINAL and third and place.is_compound(1)):
         return "V"
     if after == "I":
-        verb = base in table("posture") or words[0] in table("implied") or is_expression(tuple(words[:2]), "verb")
+        aimed = "s" in known.forms and words[1] in ("at", "to", "into", "onto", "toward", "towards")
+        verb = (
+            aimed or base in table("posture") or words[0] in table("implied") or is_expression(tuple(words[:2]), "verb")
+        )
         return noun if known.rather_noun and not verb else "V"
     if after in ("G", "E", "B", "H", "W", "O"):
         return "V" if base in table("copula") and after == "E" else noun

@@ -57,6 +57,7 @@ class Clause:
         negated: whether it is denied.
         passive: whether its subject undergoes it.
         linked: "and", "or", "but" or a comma where that joins it to the clause before.
+        topic: the thing that it tells something of ("the bike that he rides").
         use: what its object is used for ("using a knife to cut a cake").
     """
 
@@ -71,6 +72,7 @@ class Clause:
     negated: bool = False
     passive: bool = False
     linked: str = ""
+    topic: Noun | None = None
     use: Clause | None = None
 
 
@@ -80,3 +82,11 @@ class Sentence(NamedTuple):
     clauses: list[Clause]
     nouns: list[Noun]
     loose: list[Attached]
+
+
+class Candidate(NamedTuple):
+    """Alternative verbs and alternative objects of one interaction, best first, and whether they are unsure."""
+
+    verbs: list[str]
+    objects: list[str]
+    doubtful: bool = False

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
 
+from shoe.lexicon.phrase_beside import may_be_object, verbs_with, with_inner
 from shoe.lexicon.phrase_given import Given, is_given, is_named, names_known
 from shoe.lexicon.phrase_nouns import (
     MATERIAL,
@@ -16,18 +16,10 @@ from shoe.lexicon.phrase_nouns import (
     senses_of,
     verb_of_noun,
 )
-from shoe.lexicon.phrase_parts import Attached, Clause, Noun, Sentence
-from shoe.lexicon.phrase_words import base_of, gerund, is_expression, is_known_verb, table, word_of
+from shoe.lexicon.phrase_parts import Attached, Candidate, Clause, Noun, Sentence
+from shoe.lexicon.phrase_words import base_of, gerund, is_known_verb, table, word_of
 
 MOST_ALTERNATIVES = 3
-
-
-class Candidate(NamedTuple):
-    """Alternative verbs and alternative objects of one interaction, best first, and whether they are unsure."""
-
-    verbs: list[str]
-    objects: list[str]
-    doubtful: bool = False
 
 
 def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
@@ -85,6 +77,9 @@ def _heads(clause: Clause) -> str:
 
 def _share_objects(clauses: list[Clause]) -> None:
     """Give a verb without object the object of the verb that "and" joins to it; "it" the object before it."""
+    for clause in clauses:
+        if clause.object is None and clause.topic is not None and not _implied(clause):
+            clause.object, clause.direct = clause.topic, len(clause.verb) == 1
     for number, clause in enumerate(clauses):
         if clause.object is not None and clause.object.words[0] in table("anaphor"):
             clause.object = clause.second or (clauses[number - 1].object if number else None)
@@ -146,6 +141,8 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
     light = _light(clause, given)
     if light:
         return light
+    if turned := _turned(clause, given):
+        return turned
     implied = _implied(clause)
     if implied and not given.object and implied.split()[-1] in given.heads and not is_given(clause.object, given):
         return Candidate(clause.verb[:1], [implied])
@@ -155,21 +152,36 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
         named = names(clause.object)
         on_it = clause.verb[-1] in ("on", "with", "at", "in") and not is_scenery(clause.object)
         return Candidate([verb], [*named, implied]) if on_it else Candidate([clause.verb[0]], [implied, *named])
-    if clause.direct and (inner := _with_inner(clause, clause.object)):
+    if clause.direct and (inner := with_inner(clause, clause.object)):
         return inner
-    beside = [attached for attached in clause.attached if _may_be_object(attached)]
-    if beside and clause.object.head in table("pronoun"):
-        return Candidate(_verbs_with(clause, beside[0]), names(beside[0].noun))
-    also = [attached.noun for attached in beside]
+    beside = [attached for attached in clause.attached if may_be_object(attached)]
+    place = not clause.direct and is_scenery(clause.object)
+    if beside and (place or clause.object.head in table("pronoun")):
+        also = names(clause.object) if place else []
+        return Candidate(verbs_with(clause, beside[0]), [*names(beside[0].noun), *also])
+    others = [attached.noun for attached in beside]
     if clause.second is not None and not clause.second.person and base_of(clause.verb[0]) != "feed":
         return Candidate([verb], [*names(clause.second), *names(clause.object)])
     if clause.use is not None and clause.use.object is not None:
         return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object) + names(clause.use.object))
-    return Candidate([verb], [name for noun in _all(clause.object, *also) for name in names(noun)])
+    return Candidate([verb], [name for noun in _all(clause.object, *others) for name in names(noun)])
 
 
 def _all(*nouns: Noun) -> list[Noun]:
     return [each for noun in nouns for each in (noun, *noun.also)]
+
+
+def _turned(clause: Clause, given: Given) -> Candidate | None:
+    """Read "a dog licks a man", "a kite is in his hand": the person is not the subject, so that this is the object."""
+    thing, person = clause.subject, clause.object
+    if thing is None or person is None or thing.person or is_of_body(thing) or is_given(person, given):
+        return None
+    if MATERIAL.isdisjoint(senses_of(thing.head)):
+        return None
+    part = is_of_body(person) and (person.owner is None or person.owner.person)
+    if not part and not person.person:
+        return None
+    return Candidate([" ".join([*clause.verb, *(person.words if part else [])])], names(thing), doubtful=True)
 
 
 def _of_passive(clause: Clause, given: Given) -> Candidate | None:
@@ -204,51 +216,15 @@ def _with_given(clause: Clause, object_: Noun, given: Given) -> Candidate:
     direct = [noun for noun in _all(object_) if is_given(noun, given)]
     attached = [a for a in clause.attached if is_given(a.noun, given)]
     if attached and not direct:
-        return Candidate(_verbs_with(clause, attached[0]), names_known(attached[0].noun, given))
+        return Candidate(verbs_with(clause, attached[0]), names_known(attached[0].noun, given))
     if clause.dangling and not direct:
-        return Candidate(_verbs_with(clause, Attached(clause.dangling, object_)), names(object_))
+        return Candidate(verbs_with(clause, Attached(clause.dangling, object_)), names(object_))
     part = clause.direct and object_ in direct and not is_named(object_, given)
-    if part and (inner := _with_inner(clause, object_)):
+    if part and (inner := with_inner(clause, object_)):
         return inner
     elsewhere = not direct and not clause.direct and is_scenery(object_)
     found = [name for noun in direct or [object_] for name in names_known(noun, given)]
     return Candidate([clause.verb[0] if elsewhere else " ".join(clause.verb)], found)
-
-
-def _verbs_with(clause: Clause, attached: Attached) -> list[str]:
-    """Verbs of a clause whose object a preposition brings in: "cutting with", "putting luggage on"."""
-    if not clause.direct or clause.object is None:
-        return [f"{clause.verb[0]} {attached.preposition}"]
-    plain = " ".join([*clause.verb, attached.preposition])
-    whole = " ".join([*clause.verb, *clause.object.words, attached.preposition])
-    if is_inner(clause.object):
-        own = [] if is_of_body(clause.object) else [" ".join(clause.verb)]
-        return [whole, *([] if attached.preposition == "of" else [plain]), *own]
-    return (
-        [whole]
-        if attached.preposition != "with" and is_expression((clause.verb[0], attached.preposition), "verb")
-        else [plain, whole]
-    )
-
-
-def _with_inner(clause: Clause, inner: Noun) -> Candidate | None:
-    """Read "brushing his teeth with a brush", "reading the time on a clock", "taking care of a dog"."""
-    if not is_inner(inner):
-        return None
-    brought = [Attached("of", inner.of)] if inner.of is not None else clause.attached
-    followed = [a for a in brought if not is_scenery(a.noun) and (a.noun.of or a.noun.owner or not is_of_body(a.noun))]
-    if not followed:
-        return None
-    also = [] if is_of_body(inner) or inner.of is not None else names(inner)
-    return Candidate(_verbs_with(clause, followed[0]), [*names(followed[0].noun), *also])
-
-
-def _may_be_object(attached: Attached) -> bool:
-    """Whether what a preposition brings in after the object may be what the pair is about: a bat, a glass."""
-    preposition, noun = attached
-    if noun.none or is_scenery(noun) or is_of_body(noun) or (noun.person and preposition != "to"):
-        return False
-    return preposition.removesuffix(" of") in table("beside") and not MATERIAL.isdisjoint(senses_of(noun.head))
 
 
 def _nominal(clause: Clause) -> Candidate | None:
@@ -262,17 +238,23 @@ def _nominal(clause: Clause) -> Candidate | None:
 
 
 def _without_verb(sentence: Sentence, given: Given) -> list[Candidate]:
-    """Read "man on a horse", "bicycle rider", "use of laptop"."""
+    """Read "bicycle rider", "use of laptop", "man on a horse", "book in hand"."""
     found = []
     for noun in sentence.nouns[:1]:
-        verb = verb_of_noun(noun)
+        verb = verb_of_noun(noun) if not sentence.clauses else ""
         if verb and noun.of is not None:
             found.append(Candidate([verb], names(noun.of), doubtful=True))
         elif verb and len(noun.words) > 1:
             found.append(Candidate([verb], [" ".join(noun.words[:-1])], doubtful=True))
-    if sentence.nouns or given.object:
-        for preposition, found_noun in sentence.loose:
-            noun = next((each for each in _all(found_noun) if not each.person), found_noun)
-            verb = "having" if preposition == "with" else f"being {preposition}"
-            found.append(Candidate([verb], names(noun), doubtful=True))
+    subject = sentence.nouns[0] if sentence.nouns else None
+    for preposition, attached in sentence.loose:
+        noun = next((each for each in _all(attached) if not each.person), attached)
+        verb = "having" if preposition == "with" else f"being {preposition}"
+        being = Clause(verb.split(), "finite", subject, noun)
+        if not is_scenery(noun) and not (subject is None and _may_not_be_meant(noun)):
+            found.append(_turned(being, given) or Candidate([verb], names(noun), doubtful=True))
     return found
+
+
+def _may_not_be_meant(noun: Noun) -> bool:
+    return noun.person or is_of_body(noun)

@@ -18,8 +18,8 @@ from shoe.lexicon.phrase_clauses import sentence_of
 from shoe.lexicon.phrase_given import Given, given_of
 from shoe.lexicon.phrase_notation import Fields, fields_or_sentence
 from shoe.lexicon.phrase_nouns import names
-from shoe.lexicon.phrase_parts import Clause, Noun
-from shoe.lexicon.phrase_readings import MOST_ALTERNATIVES, Candidate, candidates
+from shoe.lexicon.phrase_parts import Candidate, Clause, Noun
+from shoe.lexicon.phrase_readings import MOST_ALTERNATIVES, candidates
 from shoe.lexicon.phrase_tags import tags_of, words_of
 from shoe.lexicon.phrase_words import patterns, table
 
