@@ -159,6 +159,8 @@ def _short(part: str) -> bool:
 
 def _like_verb(part: str) -> bool:
     words = text.tokens(part)
+    if words and words[0] in text.WORD_CLASSES["persons"]:
+        return False
     verb = bool(words) and (words[0] in text.AUXILIARIES or bool(word_of(words[0]).forms)) and not _is_person(part)
     return verb and text.DETERMINERS.isdisjoint(words)
 

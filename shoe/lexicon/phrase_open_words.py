@@ -74,6 +74,7 @@ def _ing(place: Place) -> str:
         return "G" if after == "I" and words[i + 1] == "of" else "N" if known.noun or not after else "G"
     leads_on = i > 0 and base_of(words[i - 1]) in table("filler")
     describes = before in ("V", "G", "E", "I", "C") and not leads_on and after in NOMINAL and place.is_compound(i)
+    describes = describes or (before == "I" and after == "N" and words[i - 1] not in table("gerund_preposition"))
     subject = not before and place.is_compound(i) and coming(words, i + 2) in ("B", "H", "W")
     return "J" if describes or subject else "G"
 
@@ -85,7 +86,7 @@ def _participle(place: Place) -> str:
     if after not in ("N", "P", "J"):
         return "E"
     first = not tags and ("-" in words[i] or known.adjective or place.is_compound(0))
-    return "J" if first or (before in ("V", "G", "I") and tags[-1] == before) else "E"
+    return "J" if first or before in ("V", "G", "I") else "E"
 
 
 def _base_or_s(place: Place) -> str:
@@ -123,7 +124,7 @@ def _first(place: Place) -> str:
     if after == "D" or (third in NOMINAL and third and place.is_compound(1)):
         return "V"
     if after == "I":
-        aimed = "s" in known.forms and words[1] in ("at", "to", "into", "onto", "toward", "towards")
+        aimed = "s" in known.forms and words[1] in ("at", "for", "to", "into", "onto", "toward", "towards")
         verb = (
             aimed or base in table("posture") or words[0] in table("implied") or is_expression(tuple(words[:2]), "verb")
         )

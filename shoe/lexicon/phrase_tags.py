@@ -62,7 +62,8 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
     if word == "to":
         follower = word_of(words[i + 1]) if i + 1 < len(words) else None
         verb = follower is not None and "b" in follower.forms and closed_classes().get(words[i + 1], "B") in "BH"
-        last = follower is not None and follower.person and i + 2 == len(words)
+        named = follower is not None and (follower.person or (follower.rather_noun and before in ("N", "P")))
+        last = named and i + 2 == len(words)
         return "T" if after in ("B", "R") or (verb and not last) else "I"
     if word in _MAIN_VERBS:
         participle = after in NOMINAL and i + 1 < len(words) and "e" in word_of(words[i + 1]).forms

@@ -59,8 +59,8 @@ def word_of(word: str) -> Word:
     person = word in text.WORD_CLASSES["persons"] or word in table("person")
     if nouns and not person:
         files = [store.lexname(sense) for sense in store.senses(nouns[0], "n").tolist()]
-        known = "noun.artifact" not in files or store.tag_count(nouns[0], "n")[0] > 0
-        person = files[0] == "noun.person" and bool(known)
+        common = bool(store.tag_count(nouns[0], "n")[0])
+        person = files[0] == "noun.person" and (common or not (verbs or "noun.artifact" in files))
     as_noun = sum(int(store.tag_count(base, "n").sum()) for base in nouns)
     as_verb = sum(int(store.tag_count(base, "v").sum()) for base in verbs)
     plural = (word.endswith("s") and bool(nouns) and nouns != (word,)) or word in ("people", "men", "women", "children")
