@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.fields import Entity, entity_of, numberless, rows_of
 from shoe.predictions.vlm.keys import meaning
 
 _PLAIN = re.compile(r"[\W_]+")
 _LAST_NUMBER = re.compile(r"(\d+)\D*$")
+_FIRST = {"subject": "human"}
 _DEEPEST = 10
 
 
@@ -21,6 +23,8 @@ class _Named:
     entity: Entity
     names: frozenset[str]
     name: str
+    side: str
+    place: int
 
 
 class Pool:
@@ -60,16 +64,24 @@ class Pool:
             inner = [value for key, value in reference.items() if meaning(key).part == "id"]
             inner += [value for key, value in reference.items() if isinstance(value, str)]
             return next((found for value in inner if (found := self.find(value, side))), None)
-        named = self._by_name.get(_plain(reference), [])
+        named = self._of_side(self._by_name.get(_plain(reference), []), side)
         if len(named) == 1:
             return named[0].entity._replace(side=side)
         if type(reference) is float and reference.is_integer():
             reference = int(reference)
         if type(reference) is int or (isinstance(reference, str) and reference.strip().isdigit()):
             index = int(reference) - self.counts_from
+            mine = [thing for thing in self._things if side and thing.side == _FIRST.get(side, side)]
+            if mine and mine != self._things:
+                return next((thing.entity._replace(side=side) for thing in mine if thing.place == index), None)
             is_numbered = self._lists == 1 and 0 <= index < len(self._things)
             return self._things[index].entity._replace(side=side) if is_numbered else None
         return self._by_words(reference, side) if isinstance(reference, str) else None
+
+    def _of_side(self, things: list[_Named], side: str) -> list[_Named]:
+        """Those of several things of one name that stand in the list of a side."""
+        mine = [thing for thing in things if side and thing.side == _FIRST.get(side, side)]
+        return mine if len(things) > 1 and len(mine) == 1 else things
 
     def mentions(self, text: str) -> tuple[list[Entity], str]:
         """The things that a text names, in order, and the text with their plain words."""
@@ -90,23 +102,24 @@ class Pool:
                 return same[index].entity._replace(side=side)
         return same[0].entity._replace(side=side) if len(same) == 1 else None
 
-    def _collect(self, value: Any, depth: int) -> None:
+    def _collect(self, value: Any, depth: int, side: str = "") -> None:
         if depth > _DEEPEST:
             return
         if isinstance(value, list):
-            things = [entity_of(item, None, "") if isinstance(item, dict) else None for item in value]
+            is_boxes = bool(side) and all(box_of(item) is not None for item in value)
+            things = [entity_of(item, None, "") if isinstance(item, dict) or is_boxes else None for item in value]
             if any(things):
                 self._lists += 1
-            for item, thing in zip(value, things, strict=True):
+            for place, (item, thing) in enumerate(zip(value, things, strict=True)):
                 if thing is not None:
-                    self._add(thing, item)
+                    self._add(thing, item if isinstance(item, dict) else {}, side, place)
                 else:
                     self._collect(item, depth + 1)
         elif isinstance(value, dict):
             rows = rows_of(value)
             if rows:
                 self._collect(rows, depth + 1)
-            things_of = {} if rows else value
+            things_of = {} if rows else {key: inner for key, inner in value.items() if not _is_list_of_lists(inner)}
             named = {key: thing for key, inner in things_of.items() if (thing := entity_of(inner, key, ""))}
             if (named and len(named) == len(value)) or len(named) > 1:
                 self._lists += 1
@@ -116,22 +129,27 @@ class Pool:
                         self._name(value[key])
             for key, inner in value.items():
                 if key not in named:
-                    self._collect(inner, depth + 1)
+                    said = meaning(key)
+                    self._collect(inner, depth + 1, _FIRST.get(said.side, said.side) if isinstance(inner, list) else "")
 
-    def _add(self, entity: Entity, item: dict[Any, Any]) -> None:
+    def _add(self, entity: Entity, item: dict[Any, Any], side: str = "", place: int = 0) -> None:
         names = {value for key, value in item.items() if meaning(key).part == "id" and type(value) in (str, int)}
         label = entity.label
         if label and numberless(label) != label:
             names.add(label)
         plain = frozenset(_plain(name) for name in names)
         name = label if label in names else next((name for name in names if isinstance(name, str)), label)
-        self._things.append(_Named(entity._replace(label=numberless(label)), plain, name))
+        self._things.append(_Named(entity._replace(label=numberless(label)), plain, name, side, place))
 
     def _name(self, item: dict[Any, Any]) -> None:
         """Let the last thing be called by the ids inside it too."""
         thing = self._things[-1]
         ids = {_plain(v) for key, v in item.items() if meaning(key).part == "id" and type(v) in (str, int)}
-        self._things[-1] = _Named(thing.entity, thing.names | ids, thing.name)
+        self._things[-1] = replace(thing, names=thing.names | ids)
+
+
+def _is_list_of_lists(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(inner, list) for inner in value)
 
 
 def _plain(name: Any) -> str:

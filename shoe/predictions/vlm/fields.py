@@ -53,7 +53,7 @@ class Fields:
         labels: by side, words of the human and the object.
         verbs: the verbs, as written.
         phrase: a sentence or triplet.
-        label: a word that nobody's side is said of.
+        names: words of which no side is said.
         texts: other texts, in order.
         score: as written; None if there is none.
         children: lists and objects inside it, with their keys.
@@ -69,7 +69,7 @@ class Fields:
     labels: dict[str, str] = field(default_factory=dict)
     verbs: list[Verb] = field(default_factory=list)
     phrase: str = ""
-    label: str = ""
+    names: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     score: Any = None
     children: list[tuple[object, Any]] = field(default_factory=list)
@@ -78,6 +78,11 @@ class Fields:
     empty_lists: list[str] = field(default_factory=list)
     broken: dict[str, Any] = field(default_factory=dict)
     wrong: tuple[str, Any] | None = None
+
+    @property
+    def label(self) -> str:
+        """The first word of which no side is said."""
+        return self.names[0] if self.names else ""
 
     @property
     def has_words(self) -> bool:
@@ -128,7 +133,8 @@ def entity_of(value: Any, key: object, side: str) -> Entity | None:
     """A box, or an object that holds one box and its label; None for anything else."""
     box = box_of(value, key)
     if box is not None:
-        return Entity(box, side, "", _as_label(key))
+        names = [text for name, text in value.items() if _is_name(name, text)] if isinstance(value, dict) else []
+        return Entity(box, side, names[0] if names else "", _as_label(key))
     if isinstance(value, str):
         return _labelled(value, key, side)
     if not isinstance(value, dict):
@@ -136,7 +142,7 @@ def entity_of(value: Any, key: object, side: str) -> Entity | None:
             return Entity(inner, side, value[0], _as_label(key))
         return None
     boxes = [(name, found) for name, inner in value.items() if (found := box_of(inner, name)) is not None]
-    if len(boxes) != 1 or any(_is_nested(inner) for name, inner in value.items() if name != boxes[0][0]):
+    if len(boxes) != 1 or any(_is_nested(name, inner) for name, inner in value.items() if name != boxes[0][0]):
         return None
     name, box = boxes[0]
     labels = {name: inner for name, inner in value.items() if isinstance(inner, str) and name != boxes[0][0]}
@@ -151,7 +157,15 @@ def entity_of(value: Any, key: object, side: str) -> Entity | None:
     return Entity(box, side, label, _as_label(key))
 
 
-def _is_nested(value: Any) -> bool:
+def _is_name(key: object, value: Any) -> bool:
+    """Whether a value beside the four numbers of a box is its word."""
+    return isinstance(value, str) and meaning(key).part in ("label", "phrase") and number_of(value) is None
+
+
+def _is_nested(key: object, value: Any) -> bool:
+    """Whether there are items inside a value."""
+    if isinstance(value, dict):
+        return meaning(key).part in ("verb", "phrase")
     return isinstance(value, list) and any(isinstance(inner, dict) for inner in value)
 
 
@@ -216,9 +230,10 @@ def _sort_object(fields: Fields, key: object, said: Meaning, value: dict[Any, An
             fields.labels[said.side] = labels[0]
         if not ids and not labels:
             fields.broken[said.side] = value
-    elif said.part in ("verb", "phrase") and simple and texts:
-        inner_fields = fields_of(value)
+    elif said.part in ("verb", "phrase") and simple and texts and not (inner_fields := fields_of(value)).entities:
         names = [verb.text for verb in inner_fields.verbs] or list(texts.values())[:1]
+        for side, label in inner_fields.labels.items():
+            fields.labels.setdefault(side, label)
         fields.verbs += [Verb(name, inner_fields.score) for name in names]
     else:
         fields.children.append((key, value))
@@ -275,7 +290,7 @@ def _sort_text(fields: Fields, key: object, said: Meaning, value: str) -> None:
     elif said.part == "phrase":
         fields.phrase = fields.phrase or value
     elif said.part == "label":
-        fields.label = fields.label or value
+        fields.names.append(value)
     elif len(value) <= 100:
         fields.texts.append(value)
 

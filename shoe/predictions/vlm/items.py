@@ -231,6 +231,11 @@ class _Walk:
         return True
 
     def _pair(self, fields: Fields) -> None:
+        if len(fields.names) == len(fields.entities) and not any(
+            entity.side or entity.label for entity in fields.entities
+        ):
+            named = zip(fields.entities, fields.names, strict=True)
+            fields.entities, fields.names = [entity._replace(label=name) for entity, name in named], []
         human, target, is_relation = _who_is_who(fields.entities)
         subject = fields.labels.get("human") or fields.labels.get("subject") or human.label
         thing = fields.labels.get("object") or target.label

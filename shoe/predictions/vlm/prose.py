@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from shoe.core.errors import quote
-from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.fields import Entity, Fields, Verb, numberless
 from shoe.predictions.vlm.items import Pair, Problem, Reading, interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.marks import MARK, Marked, marked, with_mentions
 from shoe.predictions.vlm.persons import is_person
+from shoe.predictions.vlm.tables import assigned, tables, tagged
 
 _LINE = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z*\-\ue000])|(?<=[.!?;])\s*(?=\d+[.)]\s)|;\s*(?=\ue000)")
 _LEAD = re.compile(r"^[\s>#]*(?:[-*•+]\s+|\(?\d{1,3}[.):]\s*|#\d+\s*)*\s*")
@@ -36,13 +36,11 @@ _PAIR = re.compile(
     r"(?P<value>(?:[^\n,;|\[\](){}<>:=]{1,40}\s)?[\[({<]+[^\n]{0,160}?[\])}>]+"
     r"(?=\s*(?:[,;|\n]|\Z|[^\W\d][\w ]{0,30}[:=]))|[^\n,;|\[\]]+)"
 )
+_TITLE = re.compile(r"(?:#+|\*\*|\d{1,3}[.)])\s*((?:[^\W\d][\w'-]*[ *]*){1,8}):?\**\s*")
 _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
-_LEAF = re.compile(r"<([A-Za-z][\w-]{0,40})(?:\s[^<>]{0,200})?>([^<>]{1,300})</\1>")
-_ATTRIBUTE = re.compile(r"\b([A-Za-z][\w-]{0,40})\s*=\s*(\"[^\"<>]{1,300}\"|'[^'<>]{1,300}')")
-_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:-]*)*")
 _PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
 _BRACKETS = re.compile(r"[\[\]{}]+")
-_DATA = re.compile(r"[{}]|\w[\"']\s*:")
+_DATA = re.compile(r"[{}]|</|/>|\w[\"']\s*:")
 _LONGEST = 300
 _WIDEST = 20
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider ones say no more, and take long to try
@@ -65,7 +63,7 @@ def interactions_of_text(text: str, around: Fields) -> Reading:
         around: fields of the record that the reply is in.
     """
     text = _GAP.sub(lambda gap: "\n" if "\n" in gap[0] else " " * _WIDEST, text[:_MOST])
-    for records in (_tables(text), _tagged(text), _keyed(text)):
+    for records in (assigned(text), tables(text), tagged(text), _keyed(text)):
         if records:
             reading = interactions_in(records, around)
             if reading.pairs and all(pair.has_words for pair in reading.pairs):
@@ -94,41 +92,6 @@ def _bare_pair(entities: list[Entity], around: Fields, phrase: str = "") -> Pair
     )
 
 
-def _tables(text: str) -> list[dict[str, Any]]:
-    """The rows of tables whose header stands above a line of dashes."""
-    lines = text.split("\n")
-    records: list[dict[str, Any]] = []
-    header: list[str] = []
-    for i, line in enumerate(lines):
-        if "|" not in line:
-            header = []
-        elif i + 1 < len(lines) and _RULE.fullmatch(lines[i + 1]) and "-" in lines[i + 1]:
-            header = _cells(line)
-        elif header and not _RULE.fullmatch(line):
-            cells = _cells(line)
-            if len(cells) == len(header):
-                records.append(dict(zip(header, cells, strict=True)))
-    return records
-
-
-def _cells(line: str) -> list[str]:
-    return [cell.strip(" *`\t") for cell in line.strip().strip("|").split("|")]
-
-
-def _tagged(text: str) -> list[dict[str, Any]]:
-    """Items of tags or of attributes, as <human_box>1, 2, 3, 4</human_box>."""
-    if "</" not in text and "/>" not in text and '="' not in text:
-        return []
-    pairs = [
-        (match[1], match[2].strip())
-        for match in _LEAF.finditer(text)
-        if meaning(match[1]).part or meaning(match[1]).side
-    ]
-    if not any(meaning(key).part == "box" or box_of(value, key) for key, value in pairs):
-        pairs = [(match[1], match[2][1:-1]) for match in _ATTRIBUTE.finditer(text)]
-    return _grouped(pairs)
-
-
 def _keyed(text: str) -> list[dict[str, Any]]:
     """Items of "key: value" lines."""
     if ":" not in text and "=" not in text:
@@ -144,6 +107,8 @@ def _keyed(text: str) -> list[dict[str, Any]]:
         around = f"{outer[-1][1]} " if outer else ""
         body = _LEAD.sub("", line).replace("**", "").replace("`", "")
         first = len(pairs)
+        if title := _TITLE.fullmatch(line):
+            pairs.append(("title", title[1].strip(" *:")))
         for match in _PAIR.finditer(body[:1000]):
             said = meaning(match["key"])
             if said.part or said.side:
@@ -162,7 +127,7 @@ def _grouped(pairs: list[tuple[str, Any]]) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     current: dict[str, Any] = {}
     for key, value in pairs:
-        plain = " ".join(meaning(key).words)
+        plain = " ".join(word for word in meaning(key).words if not word.isdigit()) or key
         if plain in current:
             items.append(current)
             names = list(current)

@@ -105,7 +105,8 @@ def record_of(record: dict[Any, Any]) -> Record:
             return Record(image, answer, outer)
     if chat is not None:
         return Record(image, answer_of(record[chat]), {key: v for key, v in record.items() if key != chat})
-    return Record(image, NOTHING, record)
+    failed = any(name in keys and record[keys[name]] in (None, "") for name in _ANSWERS)
+    return Record(image, "" if failed and not boxes else NOTHING, record)
 
 
 def _is_wrapper(name: str) -> bool:

@@ -103,7 +103,7 @@ def _is_verb_alone(verb: str, target: str) -> bool:
     words = text.tokens(text.plain(verb))
     of_target = text.tokens(text.plain(target))[-1:]
     return 0 < len(words) <= _LONGEST_VERB and not any(
-        word in _OTHERS or word in of_target or is_person(word) for word in words[(len(words) > 1) :]
+        word in _OTHERS or word in of_target or is_person(word) for word in (words if len(words) > 1 else [])
     )
 
 
