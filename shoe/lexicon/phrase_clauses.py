@@ -100,7 +100,8 @@ class _Reader:
             if noun is not None:
                 self.loose.append(Attached(preposition, noun))
             return
-        by_hand = noun is not None and preposition.endswith("with") and is_of_body(noun)
+        by_hand = noun is not None and noun.owner is None and noun.of is None and is_of_body(noun)
+        by_hand = by_hand and preposition.split()[-1] in table("by_hand")
         adjacent = clause.object is None and not clause.attached and not by_hand
         if noun is None:
             if adjacent or (start + 1 == self.at and is_expression((clause.verb[0], preposition), "verb")):
@@ -222,12 +223,12 @@ class _Reader:
         after = self.tags[follower]
         if word in table("seen") and (be or tag not in "VGE"):
             return after in "TG"
+        if tag in "VGE" and base_of(word) in table("copula") and self.tags[at + 1 : at + 3] == "EI":
+            return True
         if tag in "VGE" and base_of(word) in table("filler"):
             seen = follower < len(self.words) and self.words[follower] in table("seen")
             passive = base_of(word) == "get" and after == "E"
             return after in "TG" or passive or (seen and self._leads_on(follower, True))
-        if tag in "VGE" and base_of(word) in table("copula") and self.tags[at + 1 : at + 3] == "EI":
-            return True
         return tag == "J" and be and after in "TG"
 
     def noun_phrase(self) -> Noun | None:

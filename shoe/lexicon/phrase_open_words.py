@@ -94,6 +94,8 @@ def _base_or_s(place: Place) -> str:
     words, i, tags, known, before, after, noun = place
     if not known.noun and not known.adjective:
         return "E" if before == "B" and "e" in known.forms else "V"
+    if before == "W" and words[i - 1] == "whose" and known.noun:
+        return noun
     if before in ("T", "H", "X", "W") or ("s" in known.forms and after == "D" and before not in ("", "D", "O")):
         return "V"
     if before == "B":

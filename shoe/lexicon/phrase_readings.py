@@ -97,7 +97,10 @@ def _bare(clause: Clause) -> bool:
 
 
 def _rank(clause: Clause, given: Given) -> float:
-    """How far a clause is from being the one that is meant."""
+    """How far a clause is from being the one that is meant: what is said of the pair outright comes first.
+
+    The steps only order what occurs together: what the reply knows, then an object, then real verbs, then the kinds.
+    """
     rank = {"finite": 0.0, "participle": 1.0, "relative": 1.5, "infinitive": 2.0, "subordinate": 3.0}[clause.kind]
     if given.heads and not _matches(clause, given):
         rank += 20
@@ -247,6 +250,8 @@ def _without_verb(sentence: Sentence, given: Given) -> list[Candidate]:
         elif verb and len(noun.words) > 1:
             found.append(Candidate([verb], [" ".join(noun.words[:-1])], doubtful=True))
     subject = sentence.nouns[0] if sentence.nouns else None
+    if subject is not None and subject.none:
+        return []
     for preposition, attached in sentence.loose:
         noun = next((each for each in _all(attached) if not each.person), attached)
         verb = "having" if preposition == "with" else f"being {preposition}"

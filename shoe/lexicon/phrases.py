@@ -34,6 +34,11 @@ _DENIES_ALL = re.compile(
     r"|\b\w+n't (?:\w+ ){0,3}interact(?:ing)?\b|\bnointeraction\b"
     r"|\bnothing (?:is )?happening\b|(?:\bnot|n't) doing anything\b|\bdo(?:ing|es)? nothing\b"
 )
+# What says nothing of the interaction, at the beginning of a sentence and within it.
+_FRAME = re.compile(rf"(?:{patterns('frame')})\s*")
+_ASIDE = re.compile(patterns("aside"))
+# Letters of words that want an object ("has", "next to", "with a").
+_LEFT_OPEN = ("H", "I", "D")
 
 
 class Reading(NamedTuple):
@@ -160,13 +165,13 @@ def _groups(phrase: str, given: Given) -> tuple[list[list[Candidate]], bool]:
         found = f"{found.verb}, {found.object}"
     if isinstance(found, Fields):
         return _of_fields(found)
+    denies = False
     for part in _SENTENCE_END.split(found):
-        if not any(letter.isalpha() for letter in part):
-            continue
-        groups, denied = _of_sentence(part, given)
-        if groups or denied:
+        groups, denied = _of_sentence(part, given) if any(letter.isalpha() for letter in part) else ([], False)
+        if groups:
             return groups, denied
-    return [], False
+        denies = denies or denied
+    return [], denies
 
 
 def _of_fields(fields: Fields) -> tuple[list[list[Candidate]], bool]:
@@ -215,11 +220,6 @@ def _of_sentence(part: str, given: Given) -> tuple[list[list[Candidate]], bool]:
     if len(words) == 2 and not words[0].endswith("ing") and find(words, "object"):
         groups = [[candidate._replace(doubtful=True) for candidate in group] for group in groups]
     return groups, not groups and any(clause.negated for clause in sentence.clauses)
-
-
-_ASIDE = re.compile(patterns("aside"))
-_LEFT_OPEN = ("H", "I", "D")
-_FRAME = re.compile(rf"(?:{patterns('frame')})\s*")
 
 
 def _no_interaction(part: str, given: Given) -> list[list[Candidate]]:
