@@ -1,16 +1,18 @@
 """What every format that points from triplets to boxes and classes has to keep: checked here, named by image and index.
 
-Arguments that come up everywhere: ``place_of`` is the names of m images and the (n,) index of each triplet's image,
-ascending; ``counts`` is the (m,) number of boxes of each image.
+Arguments that come up everywhere: ``path`` is the file and ``field`` the index's name in it; ``place_of`` is the names
+of m images and the (n,) index of each triplet's image, ascending; ``index`` is what the file gives for each of these n
+triplets; ``counts`` is the (m,) number of boxes of each image. All raise an ``InputError`` for the first that is wrong.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Mask
-from shoe.core.errors import InputError, quote
+from shoe.core.errors import InputError, meant, quote
 
 PlaceOf = tuple[Sequence[str], Indices]
 
@@ -22,65 +24,34 @@ def triplet_name(place_of: PlaceOf, row: int) -> str:
 
 
 def check_range(
-    path: str | Path,
-    place_of: PlaceOf,
-    field: str,
-    index: Indices,
-    size: int,
-    first: int = 0,
-    meaning: str = "",
+    path: str | Path, place_of: PlaceOf, field: str, index: Indices, size: int, first: int = 0, meaning: str = ""
 ) -> None:
-    """Raise for the first triplet whose index is not ``first`` to ``first + size - 1``.
-
-    Args:
-        path: the file.
-        place_of: see the module.
-        field: the index's name in the file.
-        index: (n,) as the file has it.
-        size: how many values there are.
-        first: where the file starts counting.
-        meaning: what to say of the range.
-    """
+    """Refuse an index that is not ``first`` to ``first + size - 1``, of which ``meaning`` says more."""
     wrong = (index < first) | (index >= first + size)
-    _refuse(path, place_of, field, index, wrong, f"{first} to {first + size - 1}{meaning}")
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        expected = f"{first} to {first + size - 1}{meaning}"
+        raise InputError(
+            path, record=triplet_name(place_of, row), field=field, found=str(index[row]), expected=expected
+        )
 
 
 def check_boxes(
     path: str | Path, place_of: PlaceOf, field: str, index: Indices, counts: Indices, wrong: Mask | None = None
 ) -> None:
-    """Raise for the first triplet whose index is none of its image's boxes.
-
-    Args:
-        path: the file.
-        place_of: see the module.
-        field: the index's name in the file.
-        index: (n,) from 0.
-        counts: see the module.
-        wrong: (n,) the rows to refuse, where not all that are out of range are.
-    """
+    """Refuse an index that is none of its image's boxes, from 0; or the ``wrong`` rows, where not all such are."""
     limit = counts[place_of[1]]
     wrong = (index < 0) | (index >= limit) if wrong is None else wrong
     if wrong.any():
         row = int(np.argmax(wrong))
-        hint = "triplets without object are V-COCO's" if index[row] == -1 else None
-        expected = f"the index of one of the image's {limit[row]} boxes, from 0"
-        _refuse(path, place_of, field, index, wrong, expected, hint)
-
-
-def _refuse(
-    path: str | Path,
-    place_of: PlaceOf,
-    field: str,
-    values: Indices,
-    wrong: Mask,
-    expected: str,
-    hint: str | None = None,
-) -> None:
-    """Raise for the first triplet that is wrong, if any is."""
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        record, found = triplet_name(place_of, row), str(values[row])
-        raise InputError(path, record=record, field=field, found=found, expected=expected, hint=hint)
+        raise InputError(
+            path,
+            record=triplet_name(place_of, row),
+            field=field,
+            found=str(index[row]),
+            expected=f"the index of one of the image's {limit[row]} boxes, from 0",
+            hint="triplets without object are V-COCO's" if index[row] == -1 else None,
+        )
 
 
 def objects_of(
@@ -98,9 +69,6 @@ def objects_of(
 
     Returns:
         (boxes,) object of each box.
-
-    Raises:
-        InputError: naming the first box whose category is none.
     """
     inside = (category >= 0) & (category < len(table))
     found = np.where(inside, table[np.where(inside, category, 0)], -1)
@@ -109,4 +77,44 @@ def objects_of(
         image = int(np.searchsorted(np.cumsum(counts), box, side="right"))
         record = f"image {quote(images[image])}: box {box - int(counts[:image].sum())}"
         raise InputError(path, record=record, field="category_id", found=str(category[box]), expected=expected)
+    return found
+
+
+def labels_of_words(
+    path: str | Path,
+    part: str,
+    index: NDArray[np.integer],
+    words: Sequence[str],
+    labels: Sequence[str],
+    place: Callable[[int], str],
+    limit: str = "",
+    match: Callable[[Sequence[str]], NDArray[np.integer]] | None = None,
+) -> Indices:
+    """Find the dataset's labels of words.
+
+    Args:
+        path: the file.
+        part: "verb" or "object".
+        index: (n,) index of each triplet's word; only words that occur have to be labels.
+        words: the words.
+        labels: the dataset's.
+        place: names a triplet.
+        limit: what to say of the labels.
+        match: finds labels of words that do not equal one, -1 where there is none.
+
+    Returns:
+        (n,) indices into ``labels``.
+    """
+    position = {label: i for i, label in enumerate(labels)}
+    label_of = np.array([position.get(word, -1) for word in words], np.int64)
+    if match is not None:
+        other = np.unique(index[label_of[index] < 0])
+        label_of[other] = match([words[i] for i in other])
+    found: Indices = label_of[index]
+    if (found < 0).any():
+        row = int(np.argmax(found < 0))
+        word = words[index[row]]
+        expected = f"one of the dataset's {len(labels)} {part}s{limit}"
+        hint = meant(word, labels)
+        raise InputError(path, record=place(row), field=part, found=quote(word), expected=expected, hint=hint)
     return found

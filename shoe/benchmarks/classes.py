@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Ints
-from shoe.core.errors import InputError, near, quote
+from shoe.core.arrays import Indices, Ints
+from shoe.core.errors import InputError, meant, quote
 from shoe.io.files import read_bytes
 
 _COLUMNS = ["verb", "object", "gerund", "verb_synset", "object_synset", "rare"]
@@ -65,6 +66,11 @@ class HoiClasses:
         """K readable labels, as "ride horse"."""
         return [f"{self.verbs[v]} {self.objects[o]}" for v, o in zip(self.verb, self.object, strict=True)]
 
+    def columns_of(self, hoi: Indices) -> dict[str, Any]:
+        """Words of (n,) classes, as ``Rows`` takes them: ``verbs``, ``objects``, and (n,) ``verb`` and ``object``."""
+        verb, object_ = self.verb[hoi].astype(np.int64), self.object[hoi].astype(np.int64)
+        return {"verbs": self.verbs, "objects": self.objects, "verb": verb, "object": object_}
+
     @property
     def no_interaction(self) -> NDArray[np.bool_]:
         """(K,) True for the classes that say a person does nothing with the object."""
@@ -72,11 +78,7 @@ class HoiClasses:
 
 
 def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
-    """Read a class table that replaces a packaged one: tab-separated, with the packaged table's header.
-
-    Args:
-        path: the file.
-        usual: the table that it replaces, whose name it takes.
+    """Read a class table in place of a benchmark's own, whose name it takes: tab-separated, with the same header.
 
     Raises:
         InputError: if it cannot be read, naming the line that breaks the format, has a label that differs from
@@ -175,12 +177,11 @@ def _check_synsets(rows: Sequence[Sequence[str]], usual: HoiClasses, source: str
         for number, row in enumerate(rows, start=2):
             synset = lexicon().synset(row[column])
             if row[column] and (synset < 0 or lexicon().pos(synset) != pos):
-                similar = near(row[column], known)
                 raise InputError(
                     source,
                     record=f"line {number}",
                     field=_COLUMNS[column],
                     found=quote(row[column]),
                     expected=f"a {'verb' if pos == 'v' else 'noun'} of WordNet 3.0, as {known[0]}, or nothing",
-                    hint=f"did you mean {similar[0]}?" if similar else None,
+                    hint=meant(row[column], known),
                 )

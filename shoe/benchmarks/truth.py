@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.checks import triplet_name
+from shoe.benchmarks.checks import labels_of_words, triplet_name
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Indices, Ints, Mask
-from shoe.core.errors import InputError, OptionError, near, quote, unknown_name
+from shoe.core.errors import InputError, OptionError, quote, unknown_name
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.rows import Rows
 from shoe.io.files import read_bytes
@@ -75,17 +75,10 @@ class GroundTruth:
         """8 hex digits of everything in a ground truth that can change a score."""
         table = self.interactions
         digest = hashlib.sha256("\n".join(table.images).encode())
-        columns: list[NDArray[np.generic]] = [
-            table.offsets,
-            table.coordinates,
-            table.human_boxes,
-            table.object_boxes,
-            self.hoi,
-        ]
-        if self.image_labels is not None:
-            columns.append(self.image_labels)
+        columns = (table.offsets, table.coordinates, table.human_boxes, table.object_boxes, self.hoi, self.image_labels)
         for column in columns:
-            digest.update(np.ascontiguousarray(column).data)
+            if column is not None:
+                digest.update(np.ascontiguousarray(column).data)
         return digest.hexdigest()[:8]
 
     def subset(self, name: str) -> GroundTruth:
@@ -179,7 +172,7 @@ def read_ground_truth(
 def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows]:
     data = read_bytes(path)
     if data.startswith(_ZIP_MAGIC):
-        return "native table", _from_table(read_native(path))
+        return "native table", replace(Rows.of(read_native(path)), score=None)
     for known in of.formats:
         if known.fits(data):
             return known.name, known.read(path, data, of, split)
@@ -189,21 +182,6 @@ def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows
     document = parse_json(path, data)
     keys = f" with {', '.join(map(quote, list(document)[:8]))}" if isinstance(document, dict) and document else ""
     raise InputError(path, found=shown(document) + keys, expected=examples)
-
-
-def _from_table(table: Interactions) -> Rows:
-    return Rows(
-        images=table.images,
-        image=table.image.astype(np.int64),
-        human_boxes=table.human_boxes,
-        object_boxes=table.object_boxes,
-        verbs=table.verbs,
-        objects=table.objects,
-        verb=table.verb.astype(np.int64),
-        object=table.object.astype(np.int64),
-        coordinates=table.coordinates,
-        sizes=table.sizes.astype(np.float64),
-    )
 
 
 def _split(images: Sequence[str], splits: Sequence[str], path: str | Path) -> str:
@@ -221,49 +199,16 @@ def _in_words_of(classes: HoiClasses, rows: Rows, path: str | Path) -> Interacti
         InputError: for a word, or a pair of words, that is no class of the benchmark, and for what
             :meth:`Interactions.from_columns` refuses.
     """
-    verb = _renumbered("verb", rows.verb, rows.verbs, classes.verbs, rows, path)
-    object_ = _renumbered("object", rows.object, rows.objects, classes.objects, rows, path)
+
+    def place(row: int) -> str:
+        return triplet_name((rows.images, rows.image), row)
+
+    verb = labels_of_words(path, "verb", rows.verb, rows.verbs, classes.verbs, place)
+    object_ = labels_of_words(path, "object", rows.object, rows.objects, classes.objects, place)
     foreign: Mask = classes.of[verb, object_] < 0
     if foreign.any():
         row = int(np.argmax(foreign))
         found = f"{quote(classes.verbs[verb[row]])} with {quote(classes.objects[object_[row]])}"
         expected = f"one of the {len(classes)} classes of {classes.name}"
-        raise InputError(path, record=triplet_name((rows.images, rows.image), row), found=found, expected=expected)
-    return Interactions.from_columns(
-        images=rows.images,
-        image=rows.image,
-        human_boxes=rows.human_boxes,
-        object_boxes=rows.object_boxes,
-        verb=verb,
-        object=object_,
-        verbs=classes.verbs,
-        objects=classes.objects,
-        sizes=rows.sizes,
-        coordinates=rows.coordinates,
-        source=path,
-    )
-
-
-def _renumbered(
-    part: str, index: Indices, words: Sequence[str], known: Sequence[str], rows: Rows, path: str | Path
-) -> Indices:
-    """Move indices from the file's words to the class list's; only words that occur have to be known."""
-    if tuple(words) == tuple(known):
-        return index
-    position = {word: i for i, word in enumerate(known)}
-    table = np.array([position.get(word, -1) for word in words], np.int64)
-    moved = table[index] if len(index) else index
-    bad = moved < 0
-    if bad.any():
-        row = int(np.argmax(bad))
-        word = words[index[row]]
-        similar = near(word, known)
-        raise InputError(
-            path,
-            record=triplet_name((rows.images, rows.image), row),
-            field=part,
-            found=quote(word),
-            expected=f"one of the dataset's {len(known)} {part}s",
-            hint=f"did you mean {similar[0]}?" if similar else None,
-        )
-    return moved
+        raise InputError(path, record=place(row), found=found, expected=expected)
+    return replace(rows, verb=verb, object=object_, verbs=classes.verbs, objects=classes.objects).table(path)

@@ -19,13 +19,7 @@ _LARGEST = 1e9
 
 
 def check_names(source: str | Path, field: str, names: Sequence[str]) -> None:
-    """Names are distinct, valid text.
-
-    Args:
-        source: see the module.
-        field: see the module.
-        names: the names.
-    """
+    """Names are distinct, valid text."""
     try:
         "\n".join(names).encode()
     except (TypeError, UnicodeEncodeError) as error:
@@ -44,16 +38,7 @@ def integers(
     rows: int | None = None,
     name: Callable[[int], str] | None = None,
 ) -> NDArray[np.integer]:
-    """Return whole numbers as one column.
-
-    Args:
-        source: see the module.
-        field: see the module.
-        values: numbers from 0 to ``limit`` - 1.
-        limit: how many different ones there may be.
-        rows: how many rows there have to be, where that is known.
-        name: see the module.
-    """
+    """Return whole numbers from 0 to ``limit`` - 1 as one column, of ``rows`` rows where their number is known."""
     array = np.asarray(values)
     if array.size and array.dtype.kind not in "iu":
         raise InputError(source, field=field, found=f"values of type {array.dtype}", expected="whole numbers")
@@ -69,14 +54,7 @@ def integers(
 
 
 def numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return numbers of a shape; no numbers at all make an empty table of it.
-
-    Args:
-        source: see the module.
-        field: see the module.
-        values: integers or floats.
-        shape: the shape that they have to have.
-    """
+    """Return integers or floats of a shape; no numbers at all make an empty table of it."""
     try:
         array = np.asarray(values)
     except ValueError:
@@ -91,13 +69,7 @@ def numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int,
 
 
 def sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
-    """Return widths and heights.
-
-    Args:
-        source: see the module.
-        values: (images, 2) whole numbers of pixels; 0, 0 where unknown.
-        images: how many images there are.
-    """
+    """Return (images, 2) widths and heights in whole pixels; 0, 0 where unknown."""
     array = numbers(source, "sizes", values, (images, 2))
     bad: NDArray[np.bool_] = ~((array >= 0) & (array <= _LARGEST) & (array == np.rint(array))).all(axis=1)
     if bad.any():
@@ -108,13 +80,7 @@ def sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
 
 
 def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str]) -> None:
-    """Scores are finite.
-
-    Args:
-        source: see the module.
-        scores: (n,) numbers.
-        name: see the module.
-    """
+    """(n,) scores are finite."""
     bad = ~np.isfinite(scores)
     if bad.any():
         row = int(np.argmax(bad))
@@ -125,14 +91,9 @@ def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str])
 def check_boxes(
     source: str | Path, field: str, boxes: Floats, pixels: NDArray[np.bool_], name: Callable[[int], str]
 ) -> None:
-    """Boxes are finite, and their corners in order.
+    """(n, 4) boxes are finite, and their corners x1, y1, x2, y2 in order.
 
-    Args:
-        source: see the module.
-        field: see the module.
-        boxes: (n, 4) x1, y1, x2, y2.
-        pixels: (n,) or (1,) whether a box holds pixel indices, so that it may be one pixel wide: x1 = x2.
-        name: see the module.
+    ``pixels`` tells, (n,) or (1,), whether a box holds pixel indices, so that it may be one pixel wide: x1 = x2.
     """
     x1, y1, x2, y2 = boxes.T
     wide, high = x1 < x2, y1 < y2

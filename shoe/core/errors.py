@@ -102,6 +102,12 @@ def near(name: str, known: Iterable[str], most: int = 1, likeness: float = 0.6) 
     return get_close_matches(name, list(known), n=most, cutoff=likeness)
 
 
+def meant(name: str, known: Iterable[str]) -> str | None:
+    """The hint for a misspelt name: the most similar of the names there are; None where none is."""
+    similar = near(name, known)
+    return f"did you mean {similar[0]}?" if similar else None
+
+
 def unknown_name(what: str, name: str, known: Iterable[str]) -> OptionError:
     """Build the error for a name that does not exist: the nearest valid ones, and the list of all if it is short.
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.coordinates import Coordinates
+from shoe.core.interactions import Interactions
+
+_COLUMNS = (
+    *("images", "image", "human_boxes", "object_boxes", "verbs", "objects", "verb", "object"),
+    *("score", "sizes", "coordinates"),
+)
+"""Those that a table has too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +59,12 @@ class Rows:
     conventions: Sequence[str] = ()
     convention: Indices | None = None
     fixed: Collection[int] = ()
+
+    @classmethod
+    def of(cls, table: Interactions) -> Rows:
+        """The rows of a table."""
+        return cls(**{name: getattr(table, name) for name in _COLUMNS})
+
+    def table(self, source: str | Path) -> Interactions:
+        """Make a table of them, whose boxes are x1, y1, x2, y2; errors as :meth:`Interactions.from_columns`."""
+        return Interactions.from_columns(**{name: getattr(self, name) for name in _COLUMNS}, source=source)

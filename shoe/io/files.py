@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from shoe.core.errors import InputError, near
+from shoe.core.errors import InputError, meant
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP, _ZLIB = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS
@@ -81,10 +81,9 @@ def _unpacked(data: memoryview, window: int, most: int, step: int) -> tuple[byte
 
 def _nearest_sibling(path: Path) -> str | None:
     try:
-        similar = near(path.name, (entry.name for entry in path.parent.iterdir()))
+        return meant(path.name, (entry.name for entry in path.parent.iterdir()))
     except OSError:
         return None
-    return f"did you mean {similar[0]}?" if similar else None
 
 
 @contextmanager

@@ -63,10 +63,7 @@ def read_cells(source: Source) -> Rows:
         image=np.concatenate(image),
         human_boxes=table[:, :4],
         object_boxes=table[:, 4:8],
-        verbs=classes.verbs,
-        objects=classes.objects,
-        verb=classes.verb[hoi_of].astype(np.int64),
-        object=classes.object[hoi_of].astype(np.int64),
+        **classes.columns_of(hoi_of),
         score=table[:, 8],
     )
 

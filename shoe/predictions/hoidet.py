@@ -65,9 +65,6 @@ def read_hoidet(source: Source) -> Rows:
         image=place_of[1],
         human_boxes=corners[first + human],
         object_boxes=corners[first + target],
-        verbs=classes.verbs,
-        objects=classes.objects,
-        verb=classes.verb[hoi].astype(np.int64),
-        object=classes.object[hoi].astype(np.int64),
+        **classes.columns_of(hoi),
         score=columns["hoi_score"],
     )

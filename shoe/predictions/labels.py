@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.checks import labels_of_words
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Indices
-from shoe.core.errors import InputError, near, quote
+from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 
 
@@ -47,29 +49,15 @@ def hoi_classes_of(table: Interactions, classes: HoiClasses, path: str | Path, n
 
 
 def _labels(
-    part: str, words: Sequence[str], index: NDArray[np.int32], labels: Sequence[str], path: str | Path, name: str
+    part: Literal["verb", "object"],
+    words: Sequence[str],
+    index: NDArray[np.int32],
+    labels: Sequence[str],
+    path: str | Path,
+    name: str,
 ) -> Indices:
-    used = np.unique(index).tolist()
-    position = {label: i for i, label in enumerate(labels)}
-    label_of = np.array([position.get(word, -1) for word in words], np.int64)
-    for i in used:
-        if label_of[i] < 0:
-            label_of[i] = _same_label(words[i], labels, "verb" if part == "verb" else "object")
-        if label_of[i] < 0:
-            row = int(np.argmax(index == i))
-            similar = near(words[i], labels)
-            raise InputError(
-                path,
-                record=f"triplet {row}",
-                field=part,
-                found=quote(words[i]),
-                expected=f"one of the dataset's {len(labels)} {part}s, which is all that the format {name} can hold",
-                hint=f"did you mean {similar[0]}?" if similar else None,
-            )
-    return label_of[index]
-
-
-def _same_label(word: str, labels: Sequence[str], part: Any) -> int:
     from shoe.lexicon.labels import match_labels
 
-    return int(match_labels([word], labels, part)[0])
+    limit = f", which is all that the format {name} can hold"
+    match = partial(match_labels, labels=labels, part=part)
+    return labels_of_words(path, part, index, words, labels, "triplet {}".format, limit, match)

@@ -71,10 +71,7 @@ def read_mllms(source: Source) -> Rows:
         image=image_of,
         human_boxes=np.array([item.sub_bbox for item in items], np.float64).reshape(-1, 4),
         object_boxes=np.array([item.obj_bbox for item in items], np.float64).reshape(-1, 4),
-        verbs=classes.verbs,
-        objects=classes.objects,
-        verb=classes.verb[hoi - 1].astype(np.int64),
-        object=classes.object[hoi - 1].astype(np.int64),
+        **classes.columns_of(hoi - 1),
         score=np.array([item.score for item in items], np.float64),
     )
 

@@ -45,32 +45,18 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     rows = replace(rows, human_boxes=human, object_boxes=target)
     if rows.loose is not None:
         rows, conventions = _without_flat_boxes(rows, source, conventions)
-    score = rows.score
-    if score is None:
-        notes.scores_defaulted = len(rows.verb)
-    elif (absent := np.isnan(score)).any():
-        notes.scores_defaulted = int(absent.sum())
-        score = np.where(absent, 1.0, score)
+    score = np.full(len(rows.verb), np.nan) if rows.score is None else rows.score
+    absent = np.isnan(score)
+    notes.scores_defaulted = int(absent.sum())
     verbs, verb = _clipped(rows.verbs, rows.verb, source)
     objects, object_ = _clipped(rows.objects, rows.object, source)
+    rows = replace(rows, verb=verb, object=object_, verbs=verbs, objects=objects, score=np.where(absent, 1.0, score))
+    rows = replace(rows, sizes=sizes, coordinates=conventions.coordinates)
     try:
-        table = Interactions.from_columns(
-            images=rows.images,
-            image=rows.image,
-            human_boxes=rows.human_boxes,
-            object_boxes=rows.object_boxes,
-            verb=verb,
-            object=object_,
-            verbs=verbs,
-            objects=objects,
-            score=score,
-            sizes=sizes,
-            coordinates=conventions.coordinates,
-            source=source.path,
-        )
+        table = rows.table(source.path)
     except InputError:
-        _explain_boxes(rows, source, conventions, sizes)
-        _explain_numbers(rows, source, conventions)
+        _explain_boxes(rows, source, conventions)
+        _explain_numbers(rows, source)
         raise
     notes.conventions = conventions.select(np.argsort(rows.image, kind="stable"))
     notes.boxes_of = conventions.counts(len(table))
@@ -137,28 +123,24 @@ def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) ->
     return left, conventions.select(keep)
 
 
-def _fitting(rows: Rows, source: Source, conventions: Conventions, sizes: Floats) -> str:
+def _fitting(rows: Rows, source: Source, conventions: Conventions) -> str:
     """Name the convention under which boxes fit the ground truth far better than under that applied; "" if none does.
 
-    Args:
-        rows: boxes as they were converted, some without area, which no table takes.
-        source: the file, perhaps with the ground truth.
-        conventions: those applied.
-        sizes: (m, 2) sizes of images.
+    Some boxes are without area, so that no checked table takes them.
     """
     if source.truth is None:
         return ""
     order, nothing = np.argsort(rows.image, kind="stable"), np.zeros(len(rows.verb), np.int32)
     table = Interactions(
         images=tuple(rows.images),
-        sizes=np.clip(np.nan_to_num(sizes), 0, 1e9).astype(np.int32),
+        sizes=np.clip(np.nan_to_num(np.asarray(rows.sizes)), 0, 1e9).astype(np.int32),
         coordinates=np.full(len(rows.images), conventions.coordinates, np.uint8),
         offsets=np.searchsorted(rows.image[order], np.arange(len(rows.images) + 1)),
         human_boxes=rows.human_boxes[order],
         object_boxes=rows.object_boxes[order],
         verb=nothing,
         object=nothing,
-        score=np.ones(len(order)) if rows.score is None else np.nan_to_num(rows.score[order]),
+        score=np.nan_to_num(np.asarray(rows.score)[order]),
         verbs=("",),
         objects=("",),
     )
@@ -192,17 +174,16 @@ def _place(rows: Rows, row: int) -> str:
     return f"{record} (image {quote(rows.images[rows.image[row]])})"
 
 
-def _explain_numbers(rows: Rows, source: Source, conventions: Conventions) -> None:
+def _explain_numbers(rows: Rows, source: Source) -> None:
     """Raise the error of the first box or score that is not finite or too large; return if there is none."""
     name = partial(_place, rows)
-    pixels = np.full(len(rows.verb), conventions.coordinates != Coordinates.CONTINUOUS)
+    pixels = np.full(1, rows.coordinates != Coordinates.CONTINUOUS)
     check_boxes(source.path, "human box", rows.human_boxes, pixels, name)
     check_boxes(source.path, "object box", rows.object_boxes, pixels, name)
-    if rows.score is not None:
-        check_scores(source.path, np.where(np.isnan(rows.score), 1.0, rows.score), name)
+    check_scores(source.path, np.asarray(rows.score), name)
 
 
-def _explain_boxes(rows: Rows, source: Source, conventions: Conventions, sizes: Floats) -> None:
+def _explain_boxes(rows: Rows, source: Source, conventions: Conventions) -> None:
     """Raise the error of the first box without area, with what would make all boxes valid; return if all have one."""
     boxes = np.concatenate([rows.human_boxes, rows.object_boxes])
     if not np.isfinite(boxes).all():
@@ -215,7 +196,7 @@ def _explain_boxes(rows: Rows, source: Source, conventions: Conventions, sizes: 
     count = int(flat.sum())
     hint = f"{count:,} of {len(boxes):,} boxes {'is' if count == 1 else 'are'} so"
     if count >= _FEW * len(boxes):
-        hint += _fitting(rows, source, conventions, sizes) or _with_area(boxes, conventions)
+        hint += _fitting(rows, source, conventions) or _with_area(boxes, conventions)
     numbers = ", ".join(f"{x:g}" for x in boxes[first])
     raise InputError(
         source.path,

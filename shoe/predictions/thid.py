@@ -70,10 +70,7 @@ def read_thid(source: Source) -> Rows:
         image=np.array([index[name] for name in named], np.int64),
         human_boxes=corners[:, :4],
         object_boxes=corners[:, 4:],
-        verbs=classes.verbs,
-        objects=classes.objects,
-        verb=classes.verb[class_of].astype(np.int64),
-        object=classes.object[class_of].astype(np.int64),
+        **classes.columns_of(class_of),
         score=np.array(scores, np.float64),
     )
 

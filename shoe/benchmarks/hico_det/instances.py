@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.checks import PlaceOf, check_range, triplet_name
+from shoe.benchmarks.checks import check_range, triplet_name
 from shoe.core.arrays import Floats, Indices
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
@@ -62,22 +62,23 @@ def read_instances(path: str | Path, data: bytes, _benchmark: Benchmark, _split:
         raise InputError(path, field="annotation", found=f"{len(annotation)} images", expected=expected)
     image = np.repeat(np.arange(len(images)), _counts(path, document))
     hoi, object_, verb = (
-        np.fromiter(chain.from_iterable(lists), np.int64, len(image))
-        for lists in (
-            [entry.hoi for entry in annotation],
-            [entry.object for entry in annotation],
-            [entry.verb for entry in annotation],
-        )
+        np.fromiter(chain.from_iterable([getattr(entry, field) for entry in annotation]), np.int64, len(image))
+        for field in ("hoi", "object", "verb")
     )
     check_range(path, (images, image), "object", object_, len(document.objects))
     check_range(path, (images, image), "verb", verb, len(document.verbs))
     check_range(path, (images, image), "hoi", hoi, len(document.correspondence))
-    _check_agreement(
-        path,
-        (images, image),
-        np.array(document.correspondence, np.int64).reshape(-1, 3),
-        np.stack([hoi, object_, verb], axis=1),
-    )
+    # A triplet says its class twice: by hoi, and by object and verb.
+    classes = np.array(document.correspondence, np.int64).reshape(-1, 3)
+    order = np.full(len(classes), -1)
+    inside = (classes[:, 0] >= 0) & (classes[:, 0] < len(classes))
+    order[classes[inside, 0]] = np.flatnonzero(inside)
+    wrong = (order[hoi] < 0) | (classes[order[hoi], 1:] != np.stack([object_, verb], axis=1)).any(axis=1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        record, expected = triplet_name((images, image), row), "the object and verb that correspondence gives this hoi"
+        found = f"{hoi[row]} with object {object_[row]} and verb {verb[row]}"
+        raise InputError(path, record=record, field="hoi", found=found, expected=expected)
     return Rows(
         images=images,
         image=image,
@@ -111,17 +112,3 @@ def _counts(path: str | Path, document: _Document) -> Indices:
 def _boxes(lists: Sequence[list[Box]], count: int) -> Floats:
     numbers = chain.from_iterable(chain.from_iterable(lists))
     return np.fromiter(numbers, np.float64, 4 * count).reshape(-1, 4)
-
-
-def _check_agreement(path: str | Path, place_of: PlaceOf, classes: Indices, triplets: Indices) -> None:
-    """A triplet says its class twice: by ``hoi``, and by ``object`` and ``verb``; both have to say the same."""
-    order = np.full(len(classes), -1)
-    inside = (classes[:, 0] >= 0) & (classes[:, 0] < len(classes))
-    order[classes[inside, 0]] = np.flatnonzero(inside)
-    wrong = (order[triplets[:, 0]] < 0) | (classes[order[triplets[:, 0]], 1:] != triplets[:, 1:]).any(axis=1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        hoi, object_, verb = triplets[row]
-        expected = "the object and verb that correspondence gives this hoi"
-        found = f"{hoi} with object {object_} and verb {verb}"
-        raise InputError(path, record=triplet_name(place_of, row), field="hoi", found=found, expected=expected)

@@ -9,18 +9,15 @@ reader, which names them; in a test image it is an error.
 """
 
 import re
-from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta, Struct
-from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import check_boxes, check_range, objects_of, triplet_name
-from shoe.benchmarks.classes import HoiClasses
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
@@ -76,7 +73,11 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
         np.array([getattr(hoi, field) for hoi in hois], np.float64).astype(np.int64)
         for field in ("subject_id", "object_id", "category_id", "hoi_category_id")
     )
-    usable = _usable_images(path, images, image, is_test, counts, human, target)
+    usable = np.ones(len(images), bool)
+    for field, index in (("subject_id", human), ("object_id", target)):
+        outside = index >= counts[image]
+        check_boxes(path, (images, image), field, index, counts, (index < 0) | (outside & is_test[image]))
+        usable[image[outside]] = False
     kept = usable[image]
     image, human, target, verb, hoi = (column[kept] for column in (image, human, target, verb, hoi))
     first = (np.cumsum(counts) - counts)[image]
@@ -84,7 +85,15 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
     object_ = objects_of(path, images, counts, category, benchmark.object_of_id, known)[first + target]
     check_range(path, (images, image), "category_id", verb, len(numbering.verbs), first=1)
     verb -= 1
-    _check_hoi(path, images, image, hoi, numbering, verb, object_)
+    # Training triplets name their class a second time; 0 stands for one that does not.
+    stated = numbering.of[verb, object_] + 1
+    wrong = (hoi != 0) & (hoi != stated)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        words = f"{quote(numbering.verbs[verb[row]])} with {quote(numbering.objects[object_[row]])}"
+        record, found = triplet_name((images, image), row), str(hoi[row])
+        expected = f"{stated[row]}, which is {words}" if stated[row] else f"a class; {words} is none"
+        raise InputError(path, record=record, field="hoi_category_id", found=found, expected=expected)
     return Rows(
         images=[name for name, good in zip(images, usable, strict=True) if good],
         image=(np.cumsum(usable) - 1)[image],
@@ -97,49 +106,6 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
         coordinates=np.where(is_test, Coordinates.PIXELS_1, Coordinates.PIXELS_0).astype(np.uint8)[usable],
         left_out=tuple(name for name, good in zip(images, usable, strict=True) if not good),
     )
-
-
-def _usable_images(
-    path: str | Path,
-    images: Sequence[str],
-    image: NDArray[np.int64],
-    is_test: NDArray[np.bool_],
-    counts: NDArray[np.int64],
-    human: NDArray[np.int64],
-    target: NDArray[np.int64],
-) -> NDArray[np.bool_]:
-    """(m,) images whose triplets all point to boxes that exist."""
-    usable = np.ones(len(images), bool)
-    for field, index in (("subject_id", human), ("object_id", target)):
-        outside = index >= counts[image]
-        wrong = (index < 0) | (outside & is_test[image])
-        check_boxes(path, (images, image), field, index, counts, wrong)
-        usable[image[outside]] = False
-    return usable
-
-
-def _check_hoi(
-    path: str | Path,
-    images: Sequence[str],
-    image: NDArray[np.int64],
-    hoi: NDArray[np.int64],
-    numbering: HoiClasses,
-    verb: NDArray[np.int64],
-    object_: NDArray[np.int64],
-) -> None:
-    """Training triplets name their class a second time; both have to agree. 0 stands for a triplet that does not."""
-    stated = numbering.of[verb, object_] + 1
-    wrong = (hoi != 0) & (hoi != stated)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        words = f"{quote(numbering.verbs[verb[row]])} with {quote(numbering.objects[object_[row]])}"
-        raise InputError(
-            path,
-            record=triplet_name((images, image), row),
-            field="hoi_category_id",
-            found=str(hoi[row]),
-            expected=f"{stated[row]}, which is {words}" if stated[row] else f"a class; {words} is none",
-        )
 
 
 def _image_name(_document: object, number: int, record: Any) -> str:
