@@ -117,7 +117,7 @@ class _Reader:
 
     def _particle(self, clause: Clause) -> None:
         """Take the particle after an object where another preposition follows ("turns the TV off in the evening")."""
-        if self._phrasal(clause, self.words[self.at]):
+        if self.words[self.at + 1] != "of" and self._phrasal(clause, self.words[self.at]):
             clause.verb.append(self.words[self.at])
             self.at += 1
 

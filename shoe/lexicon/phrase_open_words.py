@@ -178,7 +178,7 @@ def _after_noun(place: Place) -> str:
     """Settle a word after a noun: its verb ("man rides horse", "kids fly kites") or the head of a compound."""
     words, i, tags, known, _, after, noun = place
     before = word_of(words[i - 1])
-    if not before.person and place.is_compound(i - 1):
+    if place.is_compound(i - 1):
         return noun
     if after in ("", "I", "S", "K", "C") and words[i] in table("resultative"):
         return "J"

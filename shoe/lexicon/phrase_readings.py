@@ -136,6 +136,8 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
         return _of_passive(clause, given)
     verb = " ".join(clause.verb)
     if clause.subject and clause.object and clause.object.words[0] in table("reciprocal"):
+        if clause.attached and not clause.direct:
+            return Candidate(verbs_with(clause, clause.attached[0]), names(clause.attached[0].noun))
         return Candidate([verb], names(clause.subject))
     if clause.object is None:
         implied = _implied(clause)
