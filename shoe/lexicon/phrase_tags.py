@@ -17,7 +17,7 @@ import re
 from shoe.lexicon import text
 from shoe.lexicon.phrase_classes import NOMINAL, closed_classes, coming, is_adverb
 from shoe.lexicon.phrase_open_words import open_letter
-from shoe.lexicon.phrase_words import table, word_of
+from shoe.lexicon.phrase_words import is_expression, table, word_of
 
 _WORD = re.compile(r"'(?:s|re|ve|m|ll|d)\b|[^\W_](?:[\w&.'-]*[^\W_])?|,")
 _LABEL = re.compile(r"\w+(?:_\w+)+")
@@ -55,6 +55,8 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
     word, before = words[i], tags[-1] if tags else ""
     if tag == "I" and before == "D" and word_of(word).noun:
         return "N"
+    if tag == "R" and before in ("V", "G", "E") and is_expression((words[i - 1], word), "verb"):
+        return "I"
     after = coming(words, i + 1)
     if word == "'s":
         pronoun = i > 0 and (words[i - 1] in table("pronoun") or words[i - 1] in ("who", "there", "that"))
