@@ -33,7 +33,7 @@ class ReadNotes:
         drafts: replies of which only the last of several lists or drafts was read.
         denied: pairs of which a reply says that nothing happens, or not this.
         turned: relations whose subject is a thing, turned round: "bench, used by, person".
-        doubtful: phrases whose split into verb and object is not sure, and how often each came.
+        doubtful: phrases whose split into verb and object is not sure, with it, and how often each came.
         scores_read: how confidences were read that are no plain numbers, and how often.
         scores_unread: confidences that could not be read, and how often each came; those triplets got 1.
         items_cut: items of replies that were left out, by cause: the field that could not be read, or "incomplete".

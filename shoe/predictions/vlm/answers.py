@@ -8,8 +8,9 @@ from shoe.predictions.vlm.fields import Fields, fields_of
 from shoe.predictions.vlm.items import Reading, interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.marks import grounded
-from shoe.predictions.vlm.prose import interactions_of_caption, interactions_of_text
+from shoe.predictions.vlm.prose import interactions_of_text
 from shoe.predictions.vlm.replies import Reply, reply_of
+from shoe.predictions.vlm.sentences import interactions_of_sentences
 
 _NOT_SAID = frozenset(
     (
@@ -41,7 +42,7 @@ def said_outside(outer: dict[Any, Any]) -> Fields:
 def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
     """The interactions of an answer, text or parsed."""
     if (caption := grounded(answer)) is not None:
-        return interactions_of_caption(caption), Reply([answer], [answer])
+        return interactions_of_sentences(caption), Reply([answer], [answer])
     if not isinstance(answer, str):
         texts = (
             answer if isinstance(answer, list) and all(isinstance(part, str) for part in answer) and answer else None
@@ -58,7 +59,7 @@ def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
     reply = reply_of(answer, count)
     for value in reply.values:
         if (caption := grounded(value)) is not None:
-            return interactions_of_caption(caption), reply
+            return interactions_of_sentences(caption), reply
     whole = Reading()
     for value in reply.values:
         whole.add(readings.get(id(value)) or interactions_in([value], around, reply.pool))

@@ -47,6 +47,7 @@ _CORNERS = (
 )
 _TAGS = re.compile(r"</?box>|<\|box_(?:start|end)\|>|<\|/?det\|>")
 _TAGGED = Convention(scale="thousand")
+_CORNER_KEYS = frozenset([*(name for names, _ in _NAMES for name in names), *(x for pair in _CORNERS for x in pair)])
 _GEMINI = Convention("yxyx", "thousand")
 
 
@@ -94,6 +95,12 @@ def convention_of(key: object) -> Convention | None:
     return next((Convention(layout=word) for word in words if word in LAYOUTS), None)
 
 
+@lru_cache(8192)
+def _joined(key: object) -> str:
+    """A key in lower case, without what separates its words."""
+    return re.sub(r"[\W_]", "", str(key)).lower()
+
+
 def _box(value: Any, depth: int) -> Box | None:
     if isinstance(value, list):
         return _of_list(value, depth)
@@ -138,7 +145,9 @@ def _of_numbers(value: Sequence[Any]) -> Box | None:
 def _of_names(value: dict[Any, Any], depth: int) -> Box | None:
     if not 2 <= len(value) <= 8:
         return None
-    plain = {re.sub(r"[\W_]", "", str(key)).lower(): inner for key, inner in value.items()}
+    plain = {_joined(key): inner for key, inner in value.items()}
+    if _CORNER_KEYS.isdisjoint(plain):
+        return None
     for names, layout in _NAMES:
         if all(name in plain for name in names):
             box = _of_numbers([plain[name] for name in names])

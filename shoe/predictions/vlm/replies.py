@@ -26,6 +26,7 @@ _TURN = re.compile(
     r"<\|im_start\|>assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|<start_of_turn>model|<\|assistant\|>"
     r"|\[/INST\]|(?:\A|\n|\s)ASSISTANT:|\n(?:assistant|model)\n|\n?Assistant:|<\|channel\|>final<\|message\|>"
 )
+_MAY_TURN = re.compile(r"ssistant|ASSISTANT|model|INST|final")
 _END = re.compile(r"<\|im_end\|>|<\|endoftext\|>|<\|eot_id\|>|<end_of_turn>|</s>|<eos>|<\|end\|>|<\|return\|>")
 _FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _DRAFT = re.compile(
@@ -122,10 +123,10 @@ def answer_of(text: str) -> str:
         or "[/INST]" in text
         or "◁" in text
     ):
-        *_, last = _TURN.finditer(text) if _TURN.search(text) else (None,)
+        *_, last = [None, *_TURN.finditer(text)] if _MAY_TURN.search(text) else (None,)
         text = text[last.end() :] if last is not None else text
         text = _without_thinking(text)
-        *_, boxed = _ANSWER.finditer(text) if _ANSWER.search(text) else (None,)
+        *_, boxed = [None, *_ANSWER.finditer(text)]
         if boxed is not None:
             text = boxed[2] if boxed[2] is not None else boxed[3]
         text = _END.sub(" ", text)

@@ -16,6 +16,7 @@ _TAG = re.compile(
 )
 _ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')")
 _ASSIGNED = re.compile(r"^[\s>*-]*([A-Za-z]\w{0,40})\s*[=:]\s*(?=[\[({])", re.MULTILINE)
+_DIGIT = re.compile(r"\d")
 _DEEPEST = 8
 
 
@@ -47,8 +48,10 @@ def _html(text: str) -> list[dict[str, Any]]:
 def _separated(lines: list[str]) -> list[dict[str, Any]]:
     """The lines below one that names boxes and words between commas."""
     for i, line in enumerate(lines):
+        if line.count(",") < 2 or _DIGIT.search(line):
+            continue
         header = [cell.strip() for cell in line.split(",")]
-        if len(header) > 2 and not any(c.isdigit() for c in line) and any(meaning(c).part == "box" for c in header):
+        if any(meaning(c).part == "box" for c in header):
             records: list[dict[str, Any]] = []
             try:
                 for row in csv.reader(lines[i + 1 :], skipinitialspace=True):

@@ -32,7 +32,7 @@ class Words(NamedTuple):
         turned: whether the pair's second box is the human's: "bench, being used by, person".
         unparsed: the phrase in which no verb and object were found, "" if they were.
         no_person: whether this is a relation between other things.
-        doubtful: phrases whose split is not sure.
+        doubtful: phrases whose split is not sure, with the split.
         denied: whether the words say that nothing happens.
     """
 
@@ -70,7 +70,8 @@ def words_of(pair: Pair) -> Words | None:
         score = own if own is not None else listed[i] if listed else pair.score
         found += [Interaction(*reading, score) for reading in said.readings]
         denied |= said.denied
-        doubtful += [verb or phrase] if said.doubtful else []
+        as_read = " or ".join(", ".join(reading) for reading in said.readings)
+        doubtful += [f"{verb or phrase} = {as_read}"] if said.doubtful else []
     if found or denied:
         return Words(tuple(found), doubtful=tuple(doubtful), denied=denied)
     return Words(unparsed=phrase or verbs[0])
@@ -79,6 +80,8 @@ def words_of(pair: Pair) -> Words | None:
 @lru_cache(1 << 16)
 def _said(verb: str, phrase: str, target: str) -> _Said:
     """Readings of a verb and a phrase beside the object that a reply names."""
+    if target and text.says_no_interaction(text.tokens(text.plain(verb or phrase))):
+        return _Said((("no_interaction", target),), doubtful=False, denied=False)
     if target and verb and _is_verb_alone(verb, target):
         return _Said(((verb, target),), doubtful=False, denied=False)
     if target and not verb and _is_verb_alone(phrase, target):

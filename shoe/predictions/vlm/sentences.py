@@ -1,0 +1,194 @@
+"""Interactions in sentences whose boxes are marks: "A man [1] rides a horse [2] and holds a rope [3]"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from shoe.core.errors import quote
+from shoe.predictions.vlm.fields import Entity, Verb, numberless
+from shoe.predictions.vlm.items import Pair, Problem, Reading
+from shoe.predictions.vlm.marks import MARK, Marked, with_mentions
+from shoe.predictions.vlm.persons import is_person
+
+_LINE = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z*\-\ue000])|(?<=[.!?;])\s*(?=\d+[.)]\s)|;\s*(?=\ue000)")
+LEAD = re.compile(r"^[\s>#]*(?:[-*•+]\s+|\(?\d{1,3}[.):]\s*|#\d+\s*)*\s*")
+"""What a line begins with that is no word: bullets and numbers of lists."""
+_PRED = re.compile(r"<(?:pred|rel)>(.{1,80}?)</(?:pred|rel)>\s*\ue000(\d+)\ue001[\s,]*\ue000(\d+)\ue001")
+_REF = re.compile(r"<ref>(.{1,80}?)</ref>\s*\ue000(\d+)\ue001")
+_SCORE = re.compile(
+    r"[(\[,;|]?\s*(?:confidence|score|probability|conf|prob)(?:\s+score)?\s*(?:of|is|[:=])?\s*"
+    r"(\d*\.?\d+\s*%?|very high|high|medium|moderate|low)\s*[)\]]?",
+    re.I,
+)
+_FIELD_LABEL = re.compile(
+    r"(?:\b(?:the\s+)?(?:human|person|people|subject|object|target|obj|sub|hum)?[\s_'s-]*(?:bounding\s*box|bbox|box|location|coordinates|"
+    r"located|at|position)(?:es)?\b|\b(?:human|person|subject|object|target)\b(?=\s*[:=]))[\s_]*(?:is|are|at|in|of|:|=|\()*\s*(?=\ue000)",
+    re.I,
+)
+_MAY_SCORE = re.compile(r"conf|scor|prob", re.I)
+_MAY_LABEL = re.compile(r"[:=]|box|\bat\b|locat|coord|posit", re.I)
+_PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
+_BRACKETS = re.compile(r"[\[\]{}]+")
+_DATA = re.compile(r"[{}]|</|/>|\w[\"']\s*:")
+_LONGEST = 300
+_HEAD = re.compile(r"([^:\ue000]{3,}?\w)\s*(?::|\s[-–—])")
+_LONG_NOUN = 4
+_MARKED = "\ue000"
+
+
+def interactions_of_sentences(whole: Marked) -> Reading:
+    """Find interactions in sentences: who and what is told by the noun before each box."""
+    reading = Reading()
+    raw = whole.text
+    if "<pred>" in raw or "<rel>" in raw:
+        return _of_predicates(whole)
+    if not whole.boxes:
+        return reading
+    sentences = [LEAD.sub("", line) for line in _LINE.split(raw)]
+    names = _names(sentences)
+    human: list[int] = []
+    for sentence in (" ".join(line.split()) for line in sentences):
+        marks = [int(mark[1]) for mark in MARK.finditer(sentence)]
+        if not marks and len(names) > 1:
+            sentence = with_mentions(sentence, names)
+        human = _of_sentence(whole, sentence, human, reading)
+    if not reading.found:
+        reading.found.append(
+            Problem("words", f"{len(whole.boxes)} boxes without words for what is done", "an interaction of two boxes")
+        )
+    return reading
+
+
+def _names(sentences: list[str]) -> dict[str, int]:
+    """Names of boxed things from lines that hold nothing but a name and its box."""
+    names: dict[str, int] = {}
+    for sentence in sentences:
+        marks = MARK.findall(sentence)
+        if len(marks) != 1:
+            continue
+        words = MARK.sub(" ", _FIELD_LABEL.sub(" ", sentence)).replace("*", " ").strip(" :-–—.,()\"'`=")
+        if 0 < len(words.split()) <= _LONG_NOUN:
+            names.setdefault(words, int(marks[0]))
+    return names
+
+
+def _of_sentence(whole: Marked, sentence: str, human: list[int], reading: Reading) -> list[int]:
+    """Add the interactions of a sentence; return the marks of the people that the next one may speak of."""
+    pieces = MARK.split(sentence)
+    marks = [int(number) for number in pieces[1::2]]
+    if not marks:
+        return human
+    said = _relations(_MARKED.join(pieces[::2]), bool(human))
+    for subjects, things, phrase, target in said.relations:
+        people = human if subjects is None else [marks[i] for i in subjects]
+        _add(whole, reading, people, [marks[i] for i in things], phrase, said.score, target)
+    return human if said.people is None else [marks[i] for i in said.people]
+
+
+class _Relations(NamedTuple):
+    """What a sentence says of its marks, by their order.
+
+    Attributes:
+        relations: the marks of the people, None for those of the sentence before; those of the thing; the words for
+            what is done; the word for the thing, if it stands apart.
+        people: whom the next sentence may speak of; None for the same as before.
+        score: a confidence, as written.
+    """
+
+    relations: tuple[tuple[tuple[int, ...] | None, tuple[int, ...], str, str], ...]
+    people: tuple[int, ...] | None
+    score: str | None
+
+
+@lru_cache(1 << 14)
+def _relations(sentence: str, has_human: bool) -> _Relations:
+    """Find who does what in a sentence whose boxes are marks without numbers."""
+    score = _SCORE.search(sentence) if _MAY_SCORE.search(sentence) else None
+    value = score[1] if score else None
+    plain = _SCORE.sub(" ", sentence) if score else sentence
+    plain = (_FIELD_LABEL.sub(" ", plain) if _MAY_LABEL.search(plain) else plain).replace("**", " ").replace("`", " ")
+    parts = [" ".join(part.split()).strip(" :") for part in plain.split(_MARKED)]
+    count = len(parts) - 1
+    leads = not parts[0]  # the boxes stand before their nouns
+    labels = parts[1:] if leads else parts[:-1]
+    people = tuple(i for i, label in enumerate(labels) if _names_person(label, leads=leads))
+    if count == 1:
+        words = parts[0].split()
+        if has_human and _PRONOUNS.intersection(word.lower() for word in words[:2]):
+            return _Relations(((None, (0,), f"a person {' '.join(words[1:])}", ""),), None, value)
+        return _Relations((), (0,) if people else None, value)
+    subjects = _leading(people, count) or (0,)
+    objects = tuple(i for i in range(count) if i not in subjects) or (1,)
+    subjects = tuple(i for i in subjects if i not in objects)
+    head = _HEAD.match(plain)
+    if head and len(head[1].split()) > 1 and count == 2 and not is_person(parts[1].split(" ")[0]):
+        return _Relations(((subjects, objects[:1], head[1], ""),), subjects, value)
+    if len(objects) == 1 or leads:
+        text = " ".join(part for part in parts if part)
+        are_apart = leads and bool(labels[subjects[0]])
+        nouns = [labels[i] if are_apart and len(labels[i].split()) < _LONG_NOUN else "" for i in objects]
+        said = tuple((subjects, (i,), text, noun) for i, noun in zip(objects, nouns, strict=True))
+        return _Relations(said, subjects, value)
+    return _Relations(tuple((subjects, (i,), f"a person {_clause(parts[i])}", "") for i in objects), subjects, value)
+
+
+def _leading(people: tuple[int, ...], count: int) -> tuple[int, ...]:
+    """The people that act: those before the first thing, and all but the last where there are people only."""
+    run = list(people[:1])
+    for index in people[1:]:
+        if index == run[-1] + 1:
+            run.append(index)
+    return tuple(run[:-1] or run if len(run) == count else run)
+
+
+def _names_person(label: str, *, leads: bool) -> bool:
+    words = label.split()
+    if leads:
+        return any(is_person(word) for word in words[:3])
+    words = [word for word in words if word.strip(",.()<>|")]
+    return bool(words) and is_person(words[-1].strip(",.()<>|#\"'-_0123456789") or words[0])
+
+
+def _clause(words: str) -> str:
+    """What a clause says without the conjunction before it: "and holding a rope"."""
+    return re.sub(r"^[\s,;]*(?:and|while|also|then|as well as)?\s*", "", words, flags=re.I)
+
+
+def _add(
+    whole: Marked, reading: Reading, humans: list[int], things: list[int], phrase: str, score: Any, target: str = ""
+) -> None:
+    """Pair the boxes of marks: each with each, or those of the same place where both have many."""
+    first = [box for mark in humans for box in whole.boxes[mark]]
+    second = [box for mark in things for box in whole.boxes[mark]]
+    pairs = (
+        list(zip(first, second, strict=True)) if len(first) == len(second) else [(h, o) for h in first for o in second]
+    )
+    if min(len(first), len(second)) > 1 and len(first) != len(second):
+        reading.found.append(Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together"))
+        return
+    words = _BRACKETS.sub(" ", phrase).strip(" .,:;-–—|")
+    if _DATA.search(phrase) or len(words) > _LONGEST:
+        reading.found.append(Problem("words", quote(words), "words for what is done"))
+        return
+    for human, thing in pairs:
+        reading.found.append(Pair(Entity(human), Entity(thing), "", numberless(target), (), words, (), score))
+
+
+def _of_predicates(whole: Marked) -> Reading:
+    """All-Seeing's relations: a predicate with the boxes of its subject and object, which stand behind their nouns."""
+    return Reading(list(_predicates(whole)))
+
+
+def _predicates(whole: Marked) -> Iterator[Pair]:
+    labels: dict[tuple[float, ...], str] = {}
+    for match in _REF.finditer(whole.text):
+        for box in whole.boxes[int(match[2])]:
+            labels.setdefault(box.numbers, match[1])
+    for match in _PRED.finditer(whole.text):
+        for human in whole.boxes[int(match[2])]:
+            for thing in whole.boxes[int(match[3])]:
+                subject, target = (numberless(labels.get(box.numbers, "")) for box in (human, thing))
+                yield Pair(Entity(human), Entity(thing), subject, target, (Verb(match[1]),), "", is_relation=True)
