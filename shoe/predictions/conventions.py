@@ -90,30 +90,22 @@ class Conventions:
         Returns:
             (n, 4) twice: human boxes and object boxes.
         """
-        return self._each(_converted, human, target, sizes)
+        return self._each(Convention.converted, human, target, sizes)
 
     def undone(self, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
         """Turn what :meth:`converted` gives back into the numbers of the file; arguments as there."""
-        return self._each(_undone, human, target, sizes)
+        return self._each(Convention.undone, human, target, sizes)
 
-    def _each(self, turn: _Turn, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+    def _each(
+        self, turn: Callable[[Convention, Floats, Floats], Floats], human: Floats, target: Floats, sizes: Floats
+    ) -> tuple[Floats, Floats]:
+        def of(kind: Convention, mine: slice | Mask) -> tuple[Floats, Floats]:
+            pair = turn(kind, human[mine], sizes[mine]), turn(kind, target[mine], sizes[mine])
+            return (pair[1], pair[0]) if kind.order else pair
+
         if self.of is None:
-            return turn(self.kinds[0], human, target, sizes)
+            return of(self.kinds[0], slice(None))
         turned = np.empty_like(human), np.empty_like(target)
         for i, kind in enumerate(self.kinds):
-            mine = self.of == i
-            turned[0][mine], turned[1][mine] = turn(kind, human[mine], target[mine], sizes[mine])
+            turned[0][self.of == i], turned[1][self.of == i] = of(kind, self.of == i)
         return turned
-
-
-_Turn = Callable[[Convention, Floats, Floats, Floats], tuple[Floats, Floats]]
-
-
-def _converted(kind: Convention, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    pair = kind.converted(human, sizes), kind.converted(target, sizes)
-    return (pair[1], pair[0]) if kind.order else pair
-
-
-def _undone(kind: Convention, human: Floats, target: Floats, sizes: Floats) -> tuple[Floats, Floats]:
-    pair = kind.undone(human, sizes), kind.undone(target, sizes)
-    return (pair[1], pair[0]) if kind.order else pair

@@ -65,17 +65,14 @@ def read_csv(source: Source) -> Rows:
         raise InputError(source.path, found="bytes that are not UTF-8", expected="CSV") from None
     csv.field_size_limit(_LARGEST_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows, lines = [], []
     try:
         header = [name.strip().lower() for name in next(reader, [])]
-        for row in reader:
-            if row:
-                rows.append(row)
-                lines.append(reader.line_num)
+        numbered = [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
         place = f"line {reader.line_num}"
         raise InputError(source.path, record=place, found=str(error), expected="CSV") from None
-    for row, line in zip(rows, lines, strict=True):
+    lines, rows = [line for line, _ in numbered], [row for _, row in numbered]
+    for line, row in numbered:
         if len(row) != len(header):
             place, found = f"line {line}", f"{len(row)} fields"
             raise InputError(source.path, record=place, found=found, expected=f"{len(header)}, as in the header")
@@ -107,11 +104,7 @@ def read_parquet(source: Source) -> Rows:
         InputError: naming the column that breaks the format.
         MissingExtraError: if pyarrow is not installed.
     """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtraError("Parquet", "parquet") from None
+    pyarrow = _pyarrow()
     try:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(source.data))
         wanted = _wanted(source, file.schema_arrow.names)
@@ -122,6 +115,15 @@ def read_parquet(source: Source) -> Rows:
         found = f"damaged Parquet data ({type(error).__name__})"
         raise InputError(source.path, found=found, expected="a Parquet file with flat columns") from None
     return _rows(source, columns, Number, absent=None)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError("Parquet", "parquet") from None
+    return pyarrow
 
 
 def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
@@ -138,24 +140,18 @@ def write_csv(table: Interactions, path: str | Path, benchmark: Benchmark) -> No
 def write_flat_lines(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
     """Write JSON Lines; see the module."""
     columns = _columns(table)
-    names = list(columns)
     with replacing(path) as stream:
         for values in zip(*columns.values(), strict=True):
-            stream.write(msgspec.json.encode(dict(zip(names, values, strict=True))) + b"\n")
+            stream.write(msgspec.json.encode(dict(zip(columns, values, strict=True))) + b"\n")
 
 
 def write_parquet(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
     """Write Parquet; see the module."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingExtraError("Parquet", "parquet") from None
-    types = {
-        name: pyarrow.string() if name in ("image", "verb", "object") else pyarrow.float64()
-        for name in [*COLUMNS, *_OPTIONAL]
+    pyarrow = _pyarrow()
+    columns = {
+        name: pyarrow.array(values, pyarrow.string() if name in ("image", "verb", "object") else pyarrow.float64())
+        for name, values in _columns(table).items()
     }
-    columns = {name: pyarrow.array(values, types[name]) for name, values in _columns(table).items()}
     with replacing(path) as stream:
         pyarrow.parquet.write_table(pyarrow.table(columns), stream)
 
@@ -178,14 +174,7 @@ def _wanted(source: Source, given: Sequence[str]) -> dict[str, str]:
 
 
 def _rows(source: Source, columns: Columns, kind: Any, absent: str | None) -> Rows:
-    """Put the columns together.
-
-    Args:
-        source: the file.
-        columns: by name.
-        kind: the type of numbers.
-        absent: what stands where a row has no value of an optional column.
-    """
+    """Put columns of numbers of a kind, and of words, together; ``absent`` stands where a row has no optional value."""
     missing = [name for name in COLUMNS if name not in columns]
     if missing:
         known = ", ".join(map(quote, [*columns, *source.notes.columns_unread][:12]))
@@ -221,8 +210,7 @@ def _rows(source: Source, columns: Columns, kind: Any, absent: str | None) -> Ro
 def _checked(source: Source, name: str, values: Sequence[Any], kind: Any, rows: Sequence[int]) -> Sequence[Any]:
     """The values of a column, given its type and the rows that they are of."""
     try:
-        checked: Sequence[Any] = msgspec.convert(values, Sequence[kind])
-        return checked
+        return msgspec.convert(values, list[kind])
     except msgspec.ValidationError as error:
         place = lambda index, value: source.record_name(rows[index])  # noqa: E731
         raise explained(source.path, error, values, list[kind], place, field=name) from None

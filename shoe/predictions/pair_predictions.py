@@ -35,7 +35,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import NO_INTERACTION, HoiClasses
 from shoe.core.arrays import Floats, Indices
 from shoe.core.equal_rows import Bits, as_bits, first_equal, first_of_run, together
-from shoe.core.errors import InputError, near, quote
+from shoe.core.errors import InputError, meant, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.ragged import index_in_group
 from shoe.core.rows import Rows
@@ -103,11 +103,7 @@ def holds_pairs(path: str | Path) -> bool:
 
 
 def read_pairs(
-    path: str | Path,
-    *,
-    boxes: str | None = None,
-    dataset: str | Benchmark = DEFAULT,
-    sizes: Sizes | None = None,
+    path: str | Path, *, boxes: str | None = None, dataset: str | Benchmark = DEFAULT, sizes: Sizes | None = None
 ) -> Pairs:
     """Read a file of pairs; see the module.
 
@@ -153,6 +149,7 @@ def _read(source: Source, convention: Convention) -> Pairs:
     given = [pair.verb_scores for pair in pairs]
     if pairs and is_given(source, _VERBS, given, place):
         verb_scores = _verb_scores(source.benchmark, given, refuse)  # type: ignore[arg-type]
+        interaction = _highest(verb_scores, classes) if interaction is None else interaction
     rows = Rows(
         images=images,
         image=image,
@@ -167,18 +164,16 @@ def _read(source: Source, convention: Convention) -> Pairs:
     )
     table = to_table(rows, source, convention)
     source.notes.format = "pairs"
-    if interaction is None and verb_scores is not None:
-        interaction = _highest(verb_scores, classes)
     return Pairs(table, bool(detections), interaction, verb_scores, classes.verbs, notes=source.notes)
 
 
 def _labels(of: Benchmark, values: Sequence[str | float], refuse: Any) -> tuple[list[str], Indices]:
     """Words, and the word of each pair, from words or from the numbers of files."""
     is_word = [isinstance(value, str) for value in values]
-    if any(is_word) and not all(is_word):
-        row = is_word.index(False)
-        refuse(row, "o_label", str(values[row]), "a word, as in the other pairs")
     if any(is_word):
+        if not all(is_word):
+            row = is_word.index(False)
+            refuse(row, "o_label", str(values[row]), "a word, as in the other pairs")
         index: dict[Any, int] = {}
         column = np.array([index.setdefault(word, len(index)) for word in values], np.int64)
         return list(index), column
@@ -209,11 +204,8 @@ def _verb_scores(of: Benchmark, values: Sequence[list[float] | dict[str, float]]
     verb = match_labels(list(index), verbs, "verb")
     if (verb < 0).any():
         unknown = int(np.argmax(verb < 0))
-        name = list(index)[unknown]
-        similar = near(name, verbs)
-        hint = f"did you mean {similar[0]}?" if similar else None
-        expected = f"one of the {len(verbs)} verbs of {of.name}"
-        refuse(int(pair[np.argmax(word == unknown)]), _VERBS, quote(name), expected, hint)
+        name, expected = list(index)[unknown], f"one of the {len(verbs)} verbs of {of.name}"
+        refuse(int(pair[np.argmax(word == unknown)]), _VERBS, quote(name), expected, meant(name, verbs))
     scores[pair, verb[word]] = list(chain.from_iterable(each.values() for each in values))  # type: ignore[union-attr]
     return scores
 

@@ -11,7 +11,6 @@ Boxes are x1, y1, x2, y2 in pixels. JSON, a pickle, and CDN's written-out dict w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
@@ -36,52 +35,40 @@ _LIST = "preds"
 _PERSON = "person"
 
 
+B = TypeVar("B")
+N = TypeVar("N")
+
+
 class _Unlabelled(Struct, gc=False):
     bbox: Box
 
 
-class _Labelled(Struct, gc=False):
-    bbox: Box
-    category_id: Whole
+class _Labelled(Struct, Generic[B, N], gc=False):
+    bbox: B
+    category_id: N
 
 
-class _Hoi(Struct, gc=False):
+class _Hoi(Struct, Generic[N], gc=False):
     subject_id: Whole
     object_id: Whole
-    category_id: Whole
+    category_id: N
     score: Number | UnsetType = UNSET
 
 
-B = TypeVar("B")
-H = TypeVar("H")
-
-
-class _Lists(Struct, Generic[B, H], gc=False):
+class _Lists(Struct, Generic[B, N], gc=False):
     predictions: Annotated[list[B], Meta(extra={"item": "box"})]
-    hoi_prediction: Annotated[list[H], Meta(extra={"item": "triplet"})]
+    hoi_prediction: Annotated[list[_Hoi[N]], Meta(extra={"item": "triplet"})]
 
 
-class _QpicImage(_Lists[_Labelled, _Hoi], gc=False):
+class _QpicImage(_Lists[_Labelled[Box, Whole], Whole], gc=False):
     filename: ImageName
 
 
-class _GenVlktImage(_Lists[_Unlabelled, _Hoi], gc=False):
+class _GenVlktImage(_Lists[_Unlabelled, Whole], gc=False):
     filename: ImageName
 
 
-class _PpdmBox(Struct, gc=False):
-    bbox: BoxOrText
-    category_id: WholeOrText
-
-
-class _PpdmHoi(Struct, gc=False):
-    subject_id: Whole
-    object_id: Whole
-    category_id: WholeOrText
-    score: Number | UnsetType = UNSET
-
-
-class _PpdmImage(_Lists[_PpdmBox, _PpdmHoi], gc=False):
+class _PpdmImage(_Lists[_Labelled[BoxOrText, WholeOrText], WholeOrText], gc=False):
     file_name: ImageName
 
 
@@ -123,32 +110,27 @@ def read_qpic(source: Source) -> Rows:
         InputError: naming the image and field that break the format.
     """
     of = source.benchmark
-    records = source.typed(_QpicImage, _LIST)
     expected = f"0 to {len(of.object_order) - 1}, objects in {of.object_numbers}'s order (qpic ids)"
-    return _rows(source, "qpic", [record.filename for record in records], records, of.object_order, expected)
+    return _rows(source, "qpic", _QpicImage, of.object_order, expected)
 
 
 def read_gen_vlkt(source: Source) -> Rows:
     """Read predictions of GEN-VLKT; errors as :func:`read_qpic`."""
-    records = source.typed(_GenVlktImage, _LIST)
-    return _rows(source, "gen-vlkt", [record.filename for record in records], records)
+    return _rows(source, "gen-vlkt", _GenVlktImage)
 
 
 def read_ppdm(source: Source) -> Rows:
     """Read predictions of PPDM; errors as :func:`read_qpic`."""
     of = source.benchmark
-    records = source.typed(_PpdmImage, _LIST)
     ids = list(of.object_ids)
     expected = f"one of {of.object_numbers}'s {len(ids)} category ids, between {min(ids)} and {max(ids)} (ppdm ids)"
-    names = [record.file_name for record in records]
-    return _rows(source, "ppdm", names, records, of.object_of_id, expected, first=1)
+    return _rows(source, "ppdm", _PpdmImage, of.object_of_id, expected, first=1)
 
 
 def _rows(
     source: Source,
     name: str,
-    names: Sequence[str | int],
-    records: Sequence[_Lists[Any, Any]],
+    kind: type[_Lists[Any, Any]],
     object_of: Indices | None = None,
     expected: str = "",
     first: int = 0,
@@ -158,14 +140,14 @@ def _rows(
     Args:
         source: the file.
         name: the dialect's, for messages.
-        names: of the images, as the file has them.
-        records: one an image.
+        kind: the type of a record.
         object_of: object of each category of a box; without it, triplets have HOI classes.
         expected: what categories there are, for messages.
         first: where the ids of triplets count from.
     """
-    path, classes = source.path, source.benchmark.classes
-    images = image_names(source, names, "file_name" if first else "filename")
+    path, classes, records = source.path, source.benchmark.classes, source.typed(kind, _LIST)
+    named_by = "file_name" if first else "filename"
+    images = image_names(source, (getattr(record, named_by) for record in records), named_by)
     counts = np.fromiter((len(record.predictions) for record in records), np.int64, len(records))
     lengths = np.fromiter((len(record.hoi_prediction) for record in records), np.int64, len(records))
     boxes = list(chain.from_iterable([record.predictions for record in records]))
@@ -179,29 +161,28 @@ def _rows(
     for field, index in (("subject_id", human), ("object_id", target)):
         check_boxes(path, (images, image), field, index, counts)
         index += start
-    object_ = np.zeros(0, np.int64)
+    objects = np.zeros(0, np.int64)
     if object_of is not None:
         category = np.fromiter([box.category_id for box in boxes], np.int64, len(boxes))
-        object_ = objects_of(path, images, counts, category, object_of, expected)[target]
+        objects = objects_of(path, images, counts, category, object_of, expected)
     known = len(classes) if object_of is None else len(classes.verbs)
     check_range(path, (images, image), "category_id", number, known, first, f": {name} ids count from {first}")
-    number -= first
     if object_of is None:
-        verb, object_ = classes.verb[number].astype(np.int64), classes.object[number].astype(np.int64)
+        words = classes.columns_of(number)
     else:
-        verb = source.benchmark.verb_order[number]
+        verb = source.benchmark.verb_order[number - first]
+        words = {"verbs": classes.verbs, "objects": classes.objects, "verb": verb, "object": objects[target]}
+
+    def place(row: int) -> str:
+        return triplet_name((images, image), row)
+
     return Rows(
         images=images,
         image=image,
         human_boxes=corners.take(human, axis=0),
         object_boxes=corners.take(target, axis=0),
-        verbs=classes.verbs,
-        objects=classes.objects,
-        verb=verb,
-        object=object_,
-        score=in_all_or_none(
-            source, "score", [hoi.score for hoi in hois], lambda row: triplet_name((images, image), row)
-        ),
+        **words,
+        score=in_all_or_none(source, "score", [hoi.score for hoi in hois], place),
     )
 
 
@@ -215,10 +196,6 @@ def read_action_scores(path: str | Path, *, dataset: str | Benchmark = DEFAULT) 
     """Read the ``action_score`` of triplets in a file of QPIC, CDN, GEN-VLKT or PPDM.
 
     Diag-HOI's toolbox asks for it: what a model thinks of the verb *given the boxes*, without scores of detection.
-
-    Args:
-        path: the file.
-        dataset: whose class numbers the file uses.
 
     Returns:
         (n,) in the order of the rows that ``read_predictions`` gives; None where the file has none, or another format.
@@ -245,11 +222,6 @@ def read_action_scores(path: str | Path, *, dataset: str | Benchmark = DEFAULT) 
 
 def write_qpic(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
     """Write JSON as QPIC's: each image's distinct boxes, human boxes labelled as person, and its triplets.
-
-    Args:
-        table: triplets in words of the benchmark.
-        path: the file; it appears whole or not at all.
-        benchmark: whose numbers to write.
 
     Raises:
         InputError: naming a word that is no label of the benchmark.

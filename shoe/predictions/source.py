@@ -112,11 +112,7 @@ class Source:
         return first if isinstance(first, dict) else {}
 
     def typed(self, kind: type[T], within: str | None = None) -> list[T]:
-        """Read the records by type.
-
-        Args:
-            kind: the type of a record.
-            within: of a document that is one object, the key that may hold the list of records.
+        """Read the records by type; a document that is one object may hold their list under the key ``within``.
 
         Raises:
             InputError: naming the record and field that break the type.
@@ -165,10 +161,11 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     if source.path.is_dir():
         source.kind = "folder"
         return source
-    if _magic(source.path) == b"PK":  # its reader takes what it needs from the file itself
-        _refuse_torch(source.path)
-        source.kind = "npz"
-        return source
+    with suppress(OSError, ValueError), source.path.open("rb") as stream:
+        if stream.read(2) == b"PK":  # its reader takes what it needs from the file itself
+            _refuse_torch(source.path)
+            source.kind = "npz"
+            return source
     data = read_bytes(path)
     source.data = data.removeprefix(_BOM)
     start = source.data[:64].lstrip()
@@ -178,7 +175,7 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
         source.kind = "parquet"
     elif is_matlab(data):
         source.kind = "matlab"
-    elif _is_pickle(data):
+    elif len(data) > 2 and data[0] == 0x80 and 2 <= data[1] <= 5:  # a pickle of protocol 2 to 5
         from shoe.io.pickles import load_plain
 
         source.document = load_plain(path, data)
@@ -269,14 +266,6 @@ def _refuse_torch(path: Path) -> None:
             raise InputError(path, found="a file of torch.save", expected=expected, hint=TORCH_TO_JSON)
 
 
-def _magic(path: Path) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(2)
-    except (OSError, ValueError):
-        return b""
-
-
 @contextmanager
 def collection_paused() -> Iterator[None]:
     """Pause the cyclic garbage collector: parsed files hold millions of containers and no cycles among them."""
@@ -299,8 +288,3 @@ def _lines(data: bytes) -> list[int] | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return [number for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
-
-
-def _is_pickle(data: bytes) -> bool:
-    """Tell whether a file starts like a pickle of protocol 2 to 5."""
-    return len(data) > 2 and data[0] == 0x80 and 2 <= data[1] <= 5
