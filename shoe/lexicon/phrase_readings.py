@@ -49,10 +49,14 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
 
 
 def _unsure(clause: Clause) -> bool:
-    """Whether a verb is none that the lexicon has, or an object is a word that it has as another one only."""
-    head = word_of(clause.object.head) if clause.object is not None else None
-    no_noun = head is not None and not head.noun and (bool(head.forms) or head.adjective)
-    return no_noun or not is_known_verb(clause.verb[0])
+    """Whether a verb is unknown, or an object no noun by itself, or who does something ("helping a child swing")."""
+    if not is_known_verb(clause.verb[0]):
+        return True
+    if clause.object is None:
+        return False
+    *before, head = [word_of(word) for word in clause.object.words]
+    other = bool(head.forms) or head.adjective
+    return other and (not head.noun or any(word.person for word in before))
 
 
 def _rivals(first: Clause, second: Clause) -> bool:
@@ -169,7 +173,9 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
         return Candidate([verb], [*names(clause.second), *names(clause.object)])
     if clause.use is not None and clause.use.object is not None:
         return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object) + names(clause.use.object))
-    return Candidate([verb], [name for noun in _all(clause.object, *others) for name in names(noun)])
+    played = table("game").get(clause.object.head) if base_of(clause.verb[0]) == "play" else None
+    found = [name for noun in _all(clause.object, *others) for name in names(noun)]
+    return Candidate([verb], [*found, played] if played else found)
 
 
 def _all(*nouns: Noun) -> list[Noun]:
