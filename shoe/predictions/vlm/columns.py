@@ -11,23 +11,23 @@ import numpy as np
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
 from shoe.io.typed import shown
+from shoe.predictions.boxes import Convention
 from shoe.predictions.source import Source
 from shoe.predictions.vlm import scores
-from shoe.predictions.vlm.answers import outside, read_answer, said_outside
+from shoe.predictions.vlm.answers import read_answer, said_outside
 from shoe.predictions.vlm.errors import UnreadableError
 from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.items import Pair, Problem, interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.marks import has_points
-from shoe.predictions.vlm.plans import Plans
-from shoe.predictions.vlm.records import NOTHING, Record, record_of
-from shoe.predictions.vlm.replies import data_of
-from shoe.predictions.vlm.words import Interaction, words_of
+from shoe.predictions.vlm.quick import Quick
+from shoe.predictions.vlm.records import NOTHING, record_of
+from shoe.predictions.vlm.shapes import Hit, Said
+from shoe.predictions.vlm.words import Interaction, Words, words_of
 
 _ITEMS = "a list of items with human_box, object_box, verb and object"
 _NO_SIZE = (0.0, 0.0)
 _MOST_KEYS = 6
-_MOST_SHAPES = 10_000
 _USUAL = "xyxy"
 _BINS = "unit"
 
@@ -62,14 +62,13 @@ class Columns:
         self._first_cut: UnreadableError | None = None
         self._first_empty: UnreadableError | None = None
         self._useless = 0
-        self._plans = Plans()
-        self._envelopes: dict[tuple[Any, ...], tuple[str, str]] = {}
-        self._named: dict[tuple[Any, ...], int] = {}
+        self._quick = Quick()
+        self._known_images: dict[tuple[Any, ...], int] = {}
         self._keys: dict[str, None] = {}
 
     def add(self, number: int, record: Any) -> None:
         """Take a record, whatever it holds: an interaction, an image's list of them, or a raw reply."""
-        if type(record) is dict and self._add_like_before(record, number):
+        if self._add_known(record, number):
             return
         place = self._source.record_name(number)
         if self._add_plain(place, record, number):
@@ -79,7 +78,7 @@ class Columns:
         opened = record_of(record)
         image = self._image_index(place, opened.image, record)
         outer = {key: value for key, value in opened.outer.items() if meaning(key).part not in ("image",)}
-        self._learn(record, opened)
+        self._quick.learn_opening(record, opened)
         if opened.answer is NOTHING:
             self._add_structured(place, image, outer, number)
         else:
@@ -146,35 +145,55 @@ class Columns:
             self._sizes[index] = size
         return index
 
-    def _learn(self, record: dict[Any, Any], opened: Record) -> None:
-        """Remember where image and answer stand in records with these keys, if that is all that they say."""
-        if type(opened.image) is str and type(opened.answer) is str and len(self._envelopes) < _MOST_SHAPES:
-            image = next((key for key, value in record.items() if value is opened.image), None)
-            answer = next((key for key, value in record.items() if value is opened.answer), None)
-            others = {key: "x" for key in record if key not in (image, answer)}
-            is_all = all(meaning(key).part in ("image", "width", "height") or not outside(key) for key in others)
-            if image is not None and answer is not None and image != answer and is_all:
-                self._envelopes[tuple(record)] = (image, answer)
-
-    def _add_like_before(self, record: dict[Any, Any], number: int) -> bool:
+    def _add_known(self, record: Any, number: int) -> bool:
         """Take a record with the keys of one before it; tell whether it was one that leaves nothing to decide."""
-        keys = self._envelopes.get(tuple(record))
-        if keys is None:
+        opened = self._quick.open(record)
+        if opened is None:
             return False
-        name, answer = record[keys[0]], record[keys[1]]
-        if type(name) is not str or type(answer) is not str or "://" in name:
-            return False
-        sized = (name, record.get("width"), record.get("height"))
-        image = self._named.get(sized)
+        named, answer = opened
+        image = self._known_images.get(named)
         if image is None:
-            if not name or name.startswith("data:"):
-                return False
-            image = self._named[sized] = self._image_index(self._source.record_name(number), name, record)
-        if self._add_quickly(image, answer, number):
-            self._notes.replies += 1
-        else:
+            image = self._image_index(self._source.record_name(number), named[0], record)
+            self._known_images[named] = image
+        hits = self._quick.hits(answer)
+        if hits is None:
             self._add_reply(self._source.record_name(number), image, answer, Fields(), number)
+        else:
+            self._notes.replies += 1
+            self._add_hits(image, hits, number)
         return True
+
+    def _add_hits(self, image: int, hits: list[Hit], number: int) -> None:
+        """Take what stood at known places of a reply."""
+        for i, (said, human, thing, score) in enumerate(hits):
+            if said.convention_index < 0:
+                self._number(said)
+            if said.is_noted:
+                self._note(said.words)
+                human, thing = (thing, human) if said.words.turned else (human, thing)
+            for verb, object_ in said.rows:
+                self._rows.append((image, verb, object_, score, True, number, i, said.convention_index))
+                self._boxes.append(human + thing)
+
+    def _number(self, said: Said) -> None:
+        """Give known words their numbers in the columns."""
+        said.convention_index = self._convention_index(said.convention)
+        words = [("", "")] if said.words.unparsed else [(word.verb, word.object) for word in said.words.interactions]
+        said.rows = tuple(
+            (self._verbs.setdefault(verb, len(self._verbs)), self._objects.setdefault(object_, len(self._objects)))
+            for verb, object_ in words
+        )
+
+    def _note(self, words: Words) -> None:
+        self._notes.denied += words.denied
+        self._notes.turned += words.turned
+        for phrase in words.doubtful:
+            self._notes.doubtful[phrase] = self._notes.doubtful.get(phrase, 0) + 1
+        if words.unparsed:
+            self._notes.unparsed[words.unparsed] = self._notes.unparsed.get(words.unparsed, 0) + 1
+
+    def _convention_index(self, named: Convention | None) -> int:
+        return self._conventions.setdefault(_USUAL if named is None else str(named), len(self._conventions))
 
     def _add_plain(self, place: str, record: Any, number: int) -> bool:
         """Take a record as shoe writes it, whose words count as they are; tell whether it is one."""
@@ -210,31 +229,12 @@ class Columns:
             where = place if is_one else f"{place}: interaction {i}"
             self._add_pair(where, image, pair, number, -1 if is_one else i, loose=False)
 
-    def _add_quickly(self, image: int, answer: Any, number: int) -> bool:
-        """Take a reply whose items have shapes already seen; tell whether it was one."""
-        value = data_of(answer) if type(answer) is str else answer
-        found = None if value is None else self._plans.rows_of(value)
-        if found is None:
-            return False
-        rows, named = found
-        convention = 0 if named is None else self._conventions.setdefault(named, len(self._conventions))
-        for i, (words, score, boxes) in enumerate(rows):
-            for verb, object_ in words:
-                self._append(image, verb, object_, score, True, number, i, convention)
-                self._boxes.append(boxes)
-        return True
-
     def _add_reply(self, place: str, image: int, answer: Any, around: Fields, number: int) -> None:
         self._notes.replies += 1
-        if (
-            not around.has_words
-            and not around.entities
-            and not around.label
-            and self._add_quickly(image, answer, number)
-        ):
-            return
         before = len(self._rows), sum(self._notes.items_cut.values())
         reading, reply = read_answer(answer, around)
+        if isinstance(answer, str) and around == Fields():
+            self._quick.learn(answer, reading, reply)
         self._notes.replies_fixed += reply.fixed
         self._notes.drafts += bool(reply.drafts)
         for i, item in enumerate(reading.found):
@@ -275,17 +275,13 @@ class Columns:
             error = UnreadableError(place, "relation", quote(words.no_person), "a person as its subject")
             self._cut(error, "subject is no person")
             return
-        self._notes.denied += words.denied
-        self._notes.turned += words.turned
-        for phrase in words.doubtful:
-            self._notes.doubtful[phrase] = self._notes.doubtful.get(phrase, 0) + 1
+        self._note(words)
         human, target = (pair.object, pair.human) if words.turned else (pair.human, pair.object)
         boxes = human.box.numbers + target.box.numbers
         named = human.box.convention or target.box.convention
-        convention = self._conventions.setdefault(_USUAL if named is None else str(named), len(self._conventions))
+        convention = self._convention_index(named)
         said = list(words.interactions)
         if words.unparsed:
-            self._notes.unparsed[words.unparsed] = self._notes.unparsed.get(words.unparsed, 0) + 1
             said = [Interaction("", "", pair.score)]
         for verb, object_, raw in said:
             score = self._score(place, raw, pair, loose=loose)

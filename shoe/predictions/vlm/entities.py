@@ -54,6 +54,11 @@ class Pool:
         """The words for the things."""
         return tuple(dict.fromkeys(numberless(thing.entity.label) for thing in self._things if thing.entity.label))
 
+    @property
+    def has_names(self) -> bool:
+        """Whether anything has a word or an id by which it could be meant."""
+        return any(thing.names or thing.entity.label for thing in self._things)
+
     def note_numbers(self, numbers: list[int]) -> None:
         """Take the numbers that a reply's relations use: they count from 1 where none is 0 and one is the last."""
         self.counts_from = int(bool(numbers) and 0 not in numbers and max(numbers) == len(self._things))

@@ -96,15 +96,6 @@ def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
     return _scanned(answer, count, in_fences=bool(fences))
 
 
-def data_of(text: str) -> Any:
-    """The value of a reply that is clean JSON, bare or in the one fence that it has; None for any other."""
-    if text[:1] in "[{":
-        return parsed(text)
-    if text.startswith("```") and text.count("```") == 2 and text.rstrip().endswith("```"):
-        return parsed(text[text.find("\n") + 1 : text.rfind("```")])
-    return None
-
-
 def parsed(text: str) -> Any:
     """The value of clean JSON, None for anything else."""
     try:
