@@ -192,7 +192,7 @@ class Quick:
 
 def _names_first(key: str) -> bool:
     """Whether what stands under a key is the image, whatever file names stand elsewhere in a record."""
-    return image_of({"prompt": "another.jpg", key: "image"}) == "image"
+    return bool(image_of({"prompt": "another.jpg", key: "image"}) == "image")
 
 
 def _is_frame(text: str, value: Any) -> bool:
@@ -201,8 +201,8 @@ def _is_frame(text: str, value: Any) -> bool:
         reply = reply_of(text, _refuse)
     except UnfitError:
         return False
-    is_all = not (reply.fixed or reply.lost or reply.drafts or reply.says_none)
-    return is_all and len(reply.values) == 1 and bool(reply.values[0] == value)
+    is_all: bool = reply.values == [value] and not (reply.fixed or reply.lost or reply.drafts or reply.says_none)
+    return is_all
 
 
 def _refuse(value: Any, pool: list[Any]) -> int:
