@@ -56,7 +56,7 @@ def _unsure(clause: Clause) -> bool:
         return False
     *before, head = [word_of(word) for word in clause.object.words]
     other = bool(head.forms) or head.adjective
-    return other and (not head.noun or any(word.person for word in before))
+    return other and (not head.noun or any(word.person and not word.adjective for word in before))
 
 
 def _rivals(first: Clause, second: Clause) -> bool:
