@@ -19,6 +19,7 @@ _NOT_SAID = frozenset(
     )
 )
 _LONGEST = 300
+_SHORT, _DEEPEST = 20, 8
 
 
 def outside(key: Any) -> bool:
@@ -63,7 +64,19 @@ def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
     whole = Reading()
     for value in reply.values:
         whole.add(readings.get(id(value)) or interactions_in([value], around, reply.pool))
+    if not whole.pairs and not whole.says_none:
+        said = interactions_of_text("\n".join(_texts_in(reply.values, 0)), around)
+        if said.pairs:
+            return said, reply
     if whole.pairs or whole.says_none or whole.keys or not reply.text:
         return whole, reply
     prose = interactions_of_text(reply.text, around)
     return (prose, Reply(text=reply.text)) if prose.found else (whole, reply)
+
+
+def _texts_in(value: Any, depth: int) -> list[str]:
+    """The sentences that data holds."""
+    if isinstance(value, str):
+        return [value] if len(value) > _SHORT else []
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return [text for part in inner for text in _texts_in(part, depth + 1)] if depth < _DEEPEST else []

@@ -13,6 +13,7 @@ from shoe.predictions.vlm.persons import can_be_verb, is_person
 
 _NUMBERING = re.compile(r"[\s_.#-]*\(?\d+\)?$")
 _ARTICLE = re.compile(r"^(?:an?|the)\s+(?=\w)", re.I)
+_REF = re.compile(r"</?ref>|<\|/?(?:object_)?ref(?:_start|_end)?\|>")
 _LABELLED_BOX = re.compile(r"\s*([^\W\d][^\[\](){}<>:=]{0,80}?)\s*[:=]?\s*([\[(<{].*)", re.DOTALL)
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
 _SAYS_WHAT = {"interaction", "interactions", "hoi", "hois", "triplet", "triplets"}
@@ -145,7 +146,8 @@ def entity_of(value: Any, key: object, side: str) -> Entity | None:
     if len(boxes) != 1 or any(_is_nested(name, inner) for name, inner in value.items() if name != boxes[0][0]):
         return None
     name, box = boxes[0]
-    labels = {name: inner for name, inner in value.items() if isinstance(inner, str) and name != boxes[0][0]}
+    texts = {name: inner[0] if _is_one(inner) else inner for name, inner in value.items() if name != boxes[0][0]}
+    labels = {name: inner for name, inner in texts.items() if isinstance(inner, str)}
     if any(meaning(name).part == "verb" or _SAYS_WHAT.intersection(meaning(name).words) for name in labels):
         return None
     ranked = sorted(labels, key=lambda name: (meaning(name).part != "label", meaning(name).part != "phrase"))
@@ -155,6 +157,10 @@ def entity_of(value: Any, key: object, side: str) -> Entity | None:
     if box.convention is None and (outer := box_of(list(box.numbers), key)) is not None:
         box = box._replace(convention=outer.convention)
     return Entity(box, side, label, _as_label(key))
+
+
+def _is_one(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 1
 
 
 def _is_name(key: object, value: Any) -> bool:
@@ -178,7 +184,7 @@ def _as_label(key: object) -> str:
 
 def _labelled(text: str, key: object, side: str) -> Entity | None:
     """A word and its box in one text, as in "horse [1, 2, 3, 4]"."""
-    match = _LABELLED_BOX.fullmatch(text) if len(text) <= 200 else None
+    match = _LABELLED_BOX.fullmatch(_REF.sub(" ", text)) if len(text) <= 200 else None
     box = box_of(match[2], key) if match else None
     return Entity(box, side, match[1], _as_label(key)) if match and box else None
 

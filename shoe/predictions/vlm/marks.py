@@ -77,6 +77,13 @@ def _kosmos(match: re.Match[str]) -> list[Box]:
     return boxes
 
 
+def _named_corners(match: re.Match[str]) -> list[Box]:
+    return _fours([float(number) for number in match.groups()], None)
+
+
+_CORNERS = r"[,;]?\s*".join(
+    rf"{axis}_?{end}\s*[:=]\s*({_NUMBER.pattern})" for end in ("(?:1|min)", "(?:2|max)") for axis in "xy"
+)
 BINS = Convention(scale="unit")
 """The convention of location tokens; a mark of their own, as no user can mean another by them."""
 
@@ -97,6 +104,7 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], list[Box]]],
         _kosmos,
     ),
     ("{<", re.compile(r"\{((?:<\s*\d{1,4}\s*>){4}(?:<delim>(?:<\s*\d{1,4}\s*>){4})*)\}"), _plain(_HUNDRED)),
+    ("x", re.compile(rf"[\[({{]?\s?{_CORNERS}\s?[\])}}]?"), _named_corners),
     ("[", re.compile(rf"\[\s*((?:\[{_FOUR}\](?:\s*[,;])?\s*)+)\]"), _plain(None)),
     ("[", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _plain(None)),
     ("[", re.compile(rf"\[\s*([\[(]{_N},{_N}[\])]\s*,\s*[\[(]{_N},{_N}[\])])\s*\]"), _plain(None)),

@@ -24,8 +24,10 @@ _SCORE = re.compile(
     re.I,
 )
 _FIELD_LABEL = re.compile(
-    r"(?:\b(?:the\s+)?(?:human|person|people|subject|object|target|obj|sub|hum)?[\s_'s-]*(?:bounding\s*box|bbox|box|location|coordinates|"
-    r"located|at|position)(?:es)?\b|\b(?:human|person|subject|object|target)\b(?=\s*[:=]))[\s_]*(?:is|are|at|in|of|:|=|\()*\s*(?=\ue000)",
+    r"(?:\b(?:the\s+)?(?:human|person|people|subject|object|target|obj|sub|hum)?[\s_'s-]*"
+    r"(?:bounding\s*box|bbox|box|location|coordinates|position)(?:es)?\b"
+    r"|\b(?:human|person|subject|object|target)\b(?=\s*[:=])|\b(?:located|at)\b)"
+    r"[\s_]*(?:is|are|at|in|of|:|=|\()*\s*(?=\ue000)",
     re.I,
 )
 _MAY_SCORE = re.compile(r"conf|scor|prob", re.I)
