@@ -314,11 +314,9 @@ def _holds_items(value: Any) -> bool:
 
 def _is_row(value: list[Any]) -> bool:
     """Whether a list is one item without keys: some text beside boxes, or beside numbers of boxes."""
-    texts = sum(isinstance(inner, str) for inner in value)
-    lists = sum(isinstance(inner, list) for inner in value)
-    numbers = sum(type(inner) in (int, float) for inner in value)
-    things = sum(isinstance(inner, dict) and entity_of(inner, None, "") is not None for inner in value)
-    return 3 <= len(value) <= 6 and texts >= 1 and texts + lists + numbers + things == len(value)
+    if not 3 <= len(value) <= 6 or not any(isinstance(inner, str) for inner in value):
+        return False
+    return all(isinstance(v, str | list | int | float) or entity_of(v, None, "") is not None for v in value)
 
 
 def _is_phrase(key: object) -> bool:
