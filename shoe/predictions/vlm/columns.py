@@ -22,7 +22,7 @@ from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.marks import has_points
 from shoe.predictions.vlm.quick import Quick
 from shoe.predictions.vlm.records import NOTHING, record_of
-from shoe.predictions.vlm.shapes import Hit, Said
+from shoe.predictions.vlm.wordings import Hit, Said
 from shoe.predictions.vlm.words import Interaction, Words, words_of
 
 _ITEMS = "a list of items with human_box, object_box, verb and object"

@@ -11,9 +11,11 @@ from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.images import image_of
 from shoe.predictions.vlm.items import Pair, Reading, interactions_in
 from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.lines import Lines
 from shoe.predictions.vlm.records import Record
 from shoe.predictions.vlm.replies import Reply, answer_of, parsed, reply_of
-from shoe.predictions.vlm.shapes import Hit, Shape, UnfitError
+from shoe.predictions.vlm.shapes import Shape
+from shoe.predictions.vlm.wordings import Hit, UnfitError
 
 _CHECKS = 3
 _MOST_SHAPES = 8
@@ -62,6 +64,7 @@ class Quick:
         self._lists: dict[str | None, int] = {}
         self._empty: dict[str | None, int] = {}
         self._families: dict[tuple[str, ...], _Family] = {}
+        self._lines = Lines()
 
     def open(self, record: Any) -> tuple[tuple[Any, ...], str] | None:
         """The image with its size, and the answer, of a record of known keys; None for any other."""
@@ -96,6 +99,8 @@ class Quick:
     def hits(self, text: str) -> list[Hit] | None:
         """What a reply holds; None if the general reader has to tell."""
         value = self._value(text)
+        if value is None:
+            return self._lines.hits(text)
         key, items = _items(value)
         if not items:
             return [] if items is not None and self._empty.get(key, 0) >= _CHECKS else None
@@ -118,8 +123,12 @@ class Quick:
 
     def learn(self, text: str, reading: Reading, reply: Reply) -> None:
         """Learn from what the general reader says of a reply."""
+        if reply.fixed or reply.lost or reply.drafts:
+            return
         value = self._value(text)
-        if value is None or reply.values != [value] or reply.fixed or reply.lost or reply.drafts:
+        if value is None:
+            self._lines.learn(text, reading, reply)
+        if value is None or reply.values != [value]:
             return
         key, items = _items(value)
         if items is None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import fields, replace
 from functools import lru_cache
 from math import nan
 from operator import attrgetter
@@ -21,50 +20,16 @@ from shoe.predictions.vlm.boxes import Box
 from shoe.predictions.vlm.fields import numberless
 from shoe.predictions.vlm.items import Pair
 from shoe.predictions.vlm.persons import can_be_verb, is_person
-from shoe.predictions.vlm.words import Words, words_of
+from shoe.predictions.vlm.wordings import Hit, Numbers, UnfitError, Wording, strings
 
-Numbers = tuple[float, float, float, float]
-
-_CHECKS = 3
 _MOST_WORDS = 1 << 16
+_TOO_MUCH = 1e300
 _MOST_KEYS = 20
 _DEEPEST = 6
-_NO_BOX = (0.0, 0.0, 0.0, 0.0)
 # Texts that hold no box, number, list or name of another thing: all of one kind are treated alike.
 _WORD = re.compile(r"[^\W\d](?:[^\W\d]|[ '-](?=[^\W\d])){0,99}")
 _SENTENCE = re.compile(r"[^\W\d][^\d\[\](){}<>\"\\]{0,98}[^\W\d][.!]?")
 _LETTERS = re.compile(r"[\W\d_]+")
-
-
-class UnfitError(Exception):
-    """An item that cannot be read from known places."""
-
-
-class Said:
-    """What known words say; the columns of a file keep its rows here.
-
-    Attributes:
-        words: as the general reader understands them.
-        convention: of the boxes, where their keys tell it.
-        counts: whether they make a triplet.
-        is_noted: whether the report counts anything of them.
-        rows: indices of verbs and objects in the columns.
-        convention_index: index of the convention in the columns.
-    """
-
-    __slots__ = ("convention", "convention_index", "counts", "is_noted", "rows", "words")
-
-    def __init__(self, words: Words, convention: Any) -> None:
-        self.words = words
-        self.convention = convention
-        self.counts = bool(words.interactions or words.unparsed)
-        self.is_noted = bool(words.denied or words.turned or words.doubtful or words.unparsed)
-        self.rows: tuple[tuple[int, int], ...] = ()
-        self.convention_index = -1
-
-
-Hit = tuple[Said, Numbers, Numbers, float]
-"""What a known place gave: the words of the pair, its boxes, and its score, NaN if it has none."""
 
 
 class _Both(msgspec.Struct, gc=False):
@@ -88,20 +53,15 @@ class Shape:
         Raises:
             UnfitError: if the places cannot be told.
         """
-        if pair.wrong or any(verb.score is not None for verb in pair.verbs) or isinstance(pair.score, list):
-            raise UnfitError
         places = _Places(item, nested, pair)
         self._type, self._nested = places.type, places.nested
         self._boxes = attrgetter(*(places.of_box(entity.box) for entity in (pair.human, pair.object)))
         self._score = attrgetter(places.score) if places.score else None
+        texts = list(places.texts.values())
         self._texts = attrgetter(*places.texts)
-        self._is_single = len(places.texts) == 1
+        self._is_single = len(texts) == 1
         sentences = {pair.phrase, *(verb.text for verb in pair.verbs)}
-        self._is_sentence = [text in sentences for text in places.texts.values()]
-        self._template: Pair = _written(_blank(pair), {text: f"\0{i}" for i, text in enumerate(places.texts.values())})
-        self._convention = pair.human.box.convention or pair.object.box.convention
-        self._checks: dict[tuple[int, ...], int] = {}
-        self._said: dict[Any, Said | None] = {}
+        self._wording = Wording(pair, texts, [_sentence_kind if text in sentences else _word_kind for text in texts])
 
     def hits(self, item: dict[str, Any]) -> list[Hit] | None:
         """What an item holds; None if the general reader has to tell.
@@ -111,35 +71,21 @@ class Shape:
         """
         found = []
         for part in self._parts(item):
-            texts = self._texts(part)
-            said = self._said[texts] if texts in self._said else self._say(texts)
-            if said is None:
+            texts, human, thing, score = self._read(part)
+            said = self._wording.said(texts)
+            if said is None or (score is not None and abs(score) >= _TOO_MUCH):
                 return None
-            human, thing = self._boxes(part)
-            score = nan if self._score is None else self._score(part)
-            if abs(score) >= 1e300:
-                return None
-            found.append((said, human, thing, score))
+            found.append((said, human, thing, nan if score is None else score))
         return found
 
     def check(self, item: dict[str, Any], pairs: list[Pair]) -> bool:
-        """Compare with what the general reader says, and trust these kinds of words after a few times.
+        """Compare with what the general reader says.
 
         Raises:
             UnfitError: if the item is not of this shape.
         """
         parts = self._parts(item)
-        for part, pair in zip(parts, pairs, strict=True):
-            texts = self._texts(part)
-            kinds = self._kinds(texts)
-            if kinds is None:
-                continue
-            if self._pair(part, texts) != pair:
-                return False
-            self._checks[kinds] = self._checks.get(kinds, 0) + 1
-            if self._checks[kinds] == _CHECKS:
-                self._said.clear()
-        return True
+        return all(self._wording.confirm(*self._read(part), pair) for part, pair in zip(parts, pairs, strict=True))
 
     def _parts(self, item: dict[str, Any]) -> list[Any]:
         try:
@@ -148,32 +94,10 @@ class Shape:
             raise UnfitError from None
         return [typed] if self._nested is None else [_Both(typed, inner) for inner in getattr(typed, self._nested)]
 
-    def _tuple(self, texts: Any) -> tuple[str, ...]:
-        return (texts,) if self._is_single else texts
-
-    def _kinds(self, texts: Any) -> tuple[int, ...] | None:
-        """The kind of each text; None if one may hold more than words."""
-        kinds = tuple(map(_kind, self._tuple(texts), self._is_sentence))
-        return None if None in kinds else kinds  # type: ignore[return-value]
-
-    def _say(self, texts: Any) -> Said | None:
-        kinds = self._kinds(texts)
-        said = None
-        if kinds is not None and self._checks.get(kinds, 0) >= _CHECKS:
-            words = _words(self._template, self._tuple(texts))
-            said = None if words is None or words.no_person else Said(words, self._convention)
-        self._said[texts] = said
-        return said
-
-    def _pair(self, part: Any, texts: Any) -> Pair:
+    def _read(self, part: Any) -> tuple[tuple[str, ...], Numbers, Numbers, float | None]:
+        texts = self._texts(part)
         human, thing = self._boxes(part)
-        pair = _filled(self._template, self._tuple(texts))
-        return replace(
-            pair,
-            human=pair.human._replace(box=pair.human.box._replace(numbers=human)),
-            object=pair.object._replace(box=pair.object.box._replace(numbers=thing)),
-            score=None if self._score is None else self._score(part),
-        )
+        return (texts,) if self._is_single else texts, human, thing, self._score and self._score(part)
 
 
 class _Places:
@@ -184,11 +108,11 @@ class _Places:
         self.score = ""
         self.texts: dict[str, str] = {}
         self._boxes: list[tuple[str, Numbers]] = []
-        self._score, self._read, self._within = pair.score, set(_strings(pair)), nested
+        self._score, self._read, self._within = pair.score, set(strings(pair)), nested
         if not _is_shallow(item, _DEEPEST):
             raise UnfitError
         inside = item if nested is None else {**item, nested: item[nested][:1]}
-        self._counts = Counter(_strings(inside))
+        self._counts = Counter(strings(inside))
         self._names = {_letters(key) for key in _keys(inside)}
         self.type = self._type(inside, "" if nested is None else "outer.", 0)
         if not self.texts or (pair.score is not None and not self.score):
@@ -247,66 +171,16 @@ def _keys(value: Any) -> list[str]:
     return [key for inner in value for key in _keys(inner)] if isinstance(value, list) else []
 
 
-def _strings(value: Any) -> list[str]:
-    """The texts in a value, a pair's or an item's."""
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, dict):
-        value = value.values()
-    elif isinstance(value, Pair):
-        value = [getattr(value, field.name) for field in fields(value)]
-    elif not isinstance(value, list | tuple):
-        return []
-    return [text for inner in value for text in _strings(inner)]
-
-
 def _letters(text: str) -> str:
     return _LETTERS.sub("", text).lower()
 
 
-def _blank(pair: Pair) -> Pair:
-    """A pair without what differs from item to item of the same words."""
-    human, thing = (entity._replace(box=entity.box._replace(numbers=_NO_BOX)) for entity in (pair.human, pair.object))
-    return replace(pair, human=human, object=thing, score=None)
-
-
-def _written(value: Any, words: dict[str, str]) -> Any:
-    """A pair, or a part of it, with other words."""
-    if isinstance(value, str):
-        return words.get(value, value)
-    if isinstance(value, Pair):
-        return replace(value, **{field.name: _written(getattr(value, field.name), words) for field in fields(value)})
-    if isinstance(value, tuple):
-        inner = [_written(part, words) for part in value]
-        return type(value)(*inner) if hasattr(value, "_fields") else tuple(inner)
-    return value
-
-
-def _filled(template: Pair, texts: tuple[str, ...]) -> Pair:
-    pair: Pair = _written(template, {f"\0{i}": text for i, text in enumerate(texts)})
-    return pair
-
-
-@lru_cache(256)
-def _known_words(template: Pair) -> dict[tuple[str, ...], Words | None]:
-    """What was understood of each choice of words in a template."""
-    return {}
-
-
-def _words(template: Pair, texts: tuple[str, ...]) -> Words | None:
-    known = _known_words(template)
-    if texts not in known:
-        if len(known) >= _MOST_WORDS:
-            known.clear()
-        known[texts] = words_of(_filled(template, texts))
-    return known[texts]
+def _sentence_kind(text: str) -> int | None:
+    return 0 if _SENTENCE.fullmatch(text) else None
 
 
 @lru_cache(_MOST_WORDS)
-def _kind(text: str, is_sentence: bool) -> int | None:
-    """A number that texts have in common that are treated alike; None for what may hold more than words."""
-    if is_sentence:
-        return 0 if _SENTENCE.fullmatch(text) else None
+def _word_kind(text: str) -> int | None:
     if not _WORD.fullmatch(text):
         return None
-    return 1 + is_person(text) + 2 * can_be_verb(text) + 4 * (numberless(text) == text)
+    return is_person(text) + 2 * can_be_verb(text) + 4 * (numberless(text) == text)

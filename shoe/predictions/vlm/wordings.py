@@ -1,0 +1,161 @@
+"""Pairs that differ only in their words and boxes: what known words of them say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from functools import lru_cache
+from typing import Any
+
+from shoe.predictions.vlm.items import Pair
+from shoe.predictions.vlm.words import Words, words_of
+
+Numbers = tuple[float, float, float, float]
+Kind = Callable[[str], int | None]
+"""A number that texts have in common that are treated alike; None for what may hold more than words."""
+
+_CHECKS = 3
+_MOST = 1 << 16
+_NO_BOX = (0.0, 0.0, 0.0, 0.0)
+
+
+class UnfitError(Exception):
+    """What cannot be read from known places."""
+
+
+class Said:
+    """What known words say; the columns of a file keep its rows here.
+
+    Attributes:
+        words: as the general reader understands them.
+        convention: of the boxes, where their form tells it.
+        counts: whether they make a triplet.
+        is_noted: whether the report counts anything of them.
+        rows: indices of verbs and objects in the columns.
+        convention_index: index of the convention in the columns.
+    """
+
+    __slots__ = ("convention", "convention_index", "counts", "is_noted", "rows", "words")
+
+    def __init__(self, words: Words, convention: Any) -> None:
+        self.words = words
+        self.convention = convention
+        self.counts = bool(words.interactions or words.unparsed)
+        self.is_noted = bool(words.denied or words.turned or words.doubtful or words.unparsed)
+        self.rows: tuple[tuple[int, int], ...] = ()
+        self.convention_index = -1
+
+
+Hit = tuple[Said, Numbers, Numbers, float]
+"""What a known place gave: the words of the pair, its boxes, and its score, NaN if it has none."""
+
+
+class Wording:
+    """A pair whose words stand at known places; kinds of words are trusted once they were read right a few times."""
+
+    def __init__(self, pair: Pair, texts: Sequence[str], kinds: Sequence[Kind], *, joined: bool = False) -> None:
+        """Learn from a pair.
+
+        Args:
+            pair: what was read.
+            texts: those of its words that others may have in their place.
+            kinds: for each, what it must have in common with those in its place.
+            joined: whether the pair's words are made of several of them.
+
+        Raises:
+            UnfitError: if its scores are of single verbs.
+        """
+        if pair.wrong or any(verb.score is not None for verb in pair.verbs) or isinstance(pair.score, list):
+            raise UnfitError
+        self._template = _blank(_written(pair, [(text, f"\0{i}\0") for i, text in enumerate(texts)], joined=joined))
+        self._convention = pair.human.box.convention or pair.object.box.convention
+        self._kind_of = kinds
+        self._checks: dict[tuple[int | None, ...], int] = {}
+        self._said: dict[tuple[str, ...], Said | None] = {}
+
+    def said(self, texts: tuple[str, ...]) -> Said | None:
+        """What other words say in their place; None if the general reader has to tell."""
+        return self._said[texts] if texts in self._said else self._say(texts)
+
+    def confirm(self, texts: tuple[str, ...], human: Numbers, thing: Numbers, score: Any, pair: Pair) -> bool:
+        """Compare with what the general reader found: whether it is the same, or of words that are not read."""
+        kinds = self._kinds(texts)
+        if None in kinds:
+            return True
+        known = _filled(self._template, texts)
+        boxed = (e._replace(box=e.box._replace(numbers=n)) for e, n in ((known.human, human), (known.object, thing)))
+        if replace(known, human=next(boxed), object=next(boxed), score=score) != pair:
+            return False
+        self._checks[kinds] = self._checks.get(kinds, 0) + 1
+        if self._checks[kinds] == _CHECKS:
+            self._said.clear()
+        return True
+
+    def _kinds(self, texts: tuple[str, ...]) -> tuple[int | None, ...]:
+        return tuple(kind(text) for kind, text in zip(self._kind_of, texts, strict=True))
+
+    def _say(self, texts: tuple[str, ...]) -> Said | None:
+        said = None
+        if self._checks.get(self._kinds(texts), 0) >= _CHECKS:
+            words = _words(self._template, texts)
+            said = None if words is None or words.no_person else Said(words, self._convention)
+        self._said[texts] = said
+        return said
+
+
+def strings(value: Any) -> list[str]:
+    """The texts in a value, a pair's or an item's."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    elif isinstance(value, Pair):
+        value = [getattr(value, field.name) for field in fields(value)]
+    elif not isinstance(value, list | tuple):
+        return []
+    return [text for inner in value for text in strings(inner)]
+
+
+def _blank(pair: Pair) -> Pair:
+    """A pair without what differs between pairs of the same words."""
+    human, thing = (entity._replace(box=entity.box._replace(numbers=_NO_BOX)) for entity in (pair.human, pair.object))
+    return replace(pair, human=human, object=thing, score=None)
+
+
+def _written(value: Any, words: list[tuple[str, str]], *, joined: bool = True) -> Any:
+    """A pair, or a part of it, with other words: in place of whole texts, or also of parts of joined ones."""
+    if isinstance(value, str):
+        whole = dict(words).get(value)
+        if whole is not None or not joined:
+            return value if whole is None else whole
+        for old, new in words:
+            value = value.replace(old, new)
+        return value
+    if isinstance(value, Pair):
+        return replace(
+            value, **{field.name: _written(getattr(value, field.name), words, joined=joined) for field in fields(value)}
+        )
+    if isinstance(value, tuple):
+        inner = [_written(part, words, joined=joined) for part in value]
+        return type(value)(*inner) if hasattr(value, "_fields") else tuple(inner)
+    return value
+
+
+def _filled(template: Pair, texts: tuple[str, ...]) -> Pair:
+    pair: Pair = _written(template, [(f"\0{i}\0", text) for i, text in enumerate(texts)])
+    return pair
+
+
+@lru_cache(256)
+def _known_words(template: Pair) -> dict[tuple[str, ...], Words | None]:
+    """What was understood of each choice of words in a template."""
+    return {}
+
+
+def _words(template: Pair, texts: tuple[str, ...]) -> Words | None:
+    known = _known_words(template)
+    if texts not in known:
+        if len(known) >= _MOST:
+            known.clear()
+        known[texts] = words_of(_filled(template, texts))
+    return known[texts]
