@@ -27,7 +27,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.ragged import first_of_each
 from shoe.evidence.imputation import Imputation, imputation_of
 from shoe.evidence.possible_matches import PossibleMatches
 from shoe.matching.task import Task
@@ -39,9 +38,6 @@ from shoe.scoring.scorer import Scorer
 from shoe.scoring.semantic import SemanticResult
 
 Bounds = tuple[float, float]
-
-_CELLS = 1 << 20
-"""Similarities computed at once: 8 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,24 +113,9 @@ def other_class(scorer: Scorer, guess: HoiSimilarity, unmatched: Indices, today:
     if scorer.options.fp_scope != "dataset" or not scorer.counted.any():
         return false_positives(scorer, guess, unmatched)
     words, allowed = scorer.task.predictions, np.flatnonzero(scorer.counted)
-    objects = len(words.objects)
-    of_row = words.verb[unmatched] * np.int64(objects) + words.object[unmatched]
-    order = np.argsort(of_row, kind="stable")
-    new = first_of_each(of_row[order])
-    first = order[new]
-    which = np.empty(len(order), np.int64)
-    which[order] = np.cumsum(new) - 1
-    nearest, sigma = np.zeros(len(first), np.int64), np.zeros(len(first))
-    step = max(1, _CELLS // len(allowed))
-    for start in range(0, len(first), step):
-        part = slice(start, start + step)
-        verb, object_ = np.divmod(of_row[first[part]], objects)
-        similar = guess.sigma(allowed[None, :], verb[:, None], object_[:, None])
-        row = np.arange(len(verb))
-        similar[row, np.searchsorted(allowed, today.nearest[first[part]])] = today.sigma[first[part]]
-        best = similar.argmax(axis=1)
-        nearest[part], sigma[part] = allowed[best], similar[row, best]
-    return FalsePositives(nearest[which], sigma[which], scorer.reaches_delta(sigma)[which])
+    verb, object_ = words.verb[unmatched], words.object[unmatched]
+    nearest, sigma = guess.nearest_class(verb, object_, allowed, (today.nearest, today.sigma))
+    return FalsePositives(nearest, sigma, scorer.reaches_delta(sigma))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

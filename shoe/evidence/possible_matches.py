@@ -9,6 +9,7 @@ what is possible pair by pair may not be possible together.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -164,69 +165,35 @@ def in_file_order(
     chooser[np.argsort(turn, kind="stable")] = np.arange(len(turn))
     group = chooser[pairs.truth] * (int(words.max(initial=0)) + 1) + words
     order = falling[np.argsort(group[falling], kind="stable")]
-    state = _Turns(
-        truth=pairs.truth[order],
-        prediction=pairs.prediction[order],
-        low=np.where(certain, low, -np.inf)[order],
-        high=high[order],
-        certain=certain[order],
-        rank=rank[order],
-        words=words[order],
-        free=np.ones(predictions, bool),
-        maybe_free=np.ones(predictions, bool),
-        possible=np.zeros(len(low), bool),
-        least=np.full(len(turn), -np.inf),
-    )
-    begin = 0
-    for end in np.cumsum(np.bincount(turns[order])).tolist():
-        if end > begin:
-            state.take(begin, end)
-        begin = end
-    possible = np.zeros(len(low), bool)
-    possible[order] = state.possible
-    sure = state.least > -np.inf
-    return Outcomes(possible, sure, np.where(sure, state.least, 0.0), state.maybe_free, state.free)
-
-
-@dataclass(slots=True, eq=False)
-class _Turns:
-    """Pairs in the order of turn, ground truth, words, and falling preference; and what the turns so far have left.
-
-    ``rank`` grows with preference; no two pairs share one.
-    """
-
-    truth: Indices
-    prediction: Indices
-    low: Floats
-    high: Floats
-    certain: Mask
-    rank: Indices
-    words: Indices
-    free: Mask
-    maybe_free: Mask
-    possible: Mask
-    least: Floats
-
-    def take(self, begin: int, end: int) -> None:
-        """Let the ground truths of one turn choose; no two of them have a candidate in common."""
-        part = slice(begin, end)
-        truth, prediction, high = self.truth[part], self.prediction[part], self.high[part]
-        new_truth = first_of_each(truth)
+    truth, prediction = pairs.truth[order], pairs.prediction[order]
+    low, high, certain = np.where(certain, low, -np.inf)[order], high[order], certain[order]
+    rank, words = rank[order], words[order]  # rank grows with preference; no two pairs share one
+    free, maybe_free = np.ones((2, predictions), bool)
+    may_match, least = np.zeros(len(low), bool), np.full(len(turn), -np.inf)
+    ends = np.cumsum(np.bincount(turns)).tolist()
+    for part in (slice(begin, end) for begin, end in pairwise([0, *ends]) if end > begin):
+        # The ground truths of one turn choose; no two of them have a candidate in common.
+        of_truth, of_prediction = truth[part], prediction[part]
+        new_truth = first_of_each(of_truth)
         starts = np.flatnonzero(new_truth)
         owner = np.cumsum(new_truth) - 1
-        there = self.free[prediction] & self.certain[part]
-        low = np.where(there, self.low[part], -np.inf)
-        bar = np.maximum.reduceat(low, starts)
-        best = np.maximum.reduceat(np.where(there & (low == bar[owner]), self.rank[part], -1), starts)
-        beaten = (high < bar[owner]) | ((high == bar[owner]) & (self.rank[part] < best[owner]))
-        beaten |= _after_one(there, new_truth | first_of_each(self.words[part]))
-        may_win = self.maybe_free[prediction] & ~beaten
+        there = free[of_prediction] & certain[part]
+        lowest = np.where(there, low[part], -np.inf)
+        bar = np.maximum.reduceat(lowest, starts)
+        best = np.maximum.reduceat(np.where(there & (lowest == bar[owner]), rank[part], -1), starts)
+        beaten = (high[part] < bar[owner]) | ((high[part] == bar[owner]) & (rank[part] < best[owner]))
+        beaten |= _after_one(there, new_truth | first_of_each(words[part]))
+        may_win = maybe_free[of_prediction] & ~beaten
         alone = may_win & (np.add.reduceat(may_win.astype(np.int64), starts)[owner] == 1)
-        self.possible[part] = may_win
-        self.free[prediction[may_win]] = False
+        may_match[part] = may_win
+        free[of_prediction[may_win]] = False
         # Whom no other may beat is taken, now or earlier, if it is similar enough.
-        self.maybe_free[prediction[alone & self.certain[part]]] = False
-        self.least[truth[starts]] = bar
+        maybe_free[of_prediction[alone & certain[part]]] = False
+        least[of_truth[starts]] = bar
+    possible = np.zeros(len(low), bool)
+    possible[order] = may_match
+    sure = least > -np.inf
+    return Outcomes(possible, sure, np.where(sure, least, 0.0), maybe_free, free)
 
 
 def _playing(scorer: Scorer, playing: Mask) -> Overlaps:
@@ -246,16 +213,8 @@ def _outcomes(scorer: Scorer, pairs: Overlaps, low: Floats, high: Floats) -> Out
     if options.assign != "greedy-gt" or not len(low):
         return any_maximal(pairs, low, certain, len(scorer.hoi), len(predictions))
     words = predictions.verb.astype(np.int64) * len(predictions.objects) + predictions.object
-    return in_file_order(
-        pairs,
-        low,
-        high,
-        certain,
-        scorer.preference(pairs),
-        words[pairs.prediction],
-        scorer.turn,
-        len(predictions),
-    )
+    preference, words = scorer.preference(pairs), words[pairs.prediction]
+    return in_file_order(pairs, low, high, certain, preference, words, scorer.turn, len(predictions))
 
 
 def _after_one(marked: Mask, new_group: Mask) -> Mask:

@@ -6,7 +6,7 @@ earns none. Strict and semantic scores, oracles, bounds and resampling all make 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -71,27 +71,14 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassScores:
+class ClassScores(RankedLists):
     """Average precision per class, and the classes that means are over; K classes.
 
     Attributes:
-        ap: (K,) values in 0..1; 0 where a class has no truths.
-        worst, best: (K,) AP in the worst and the best order of tied entries (``Ties.EXPECTED``; else equal to ``ap``).
-        error: (K,) standard error of ``ap`` from drawn orders; 0 where exact.
-        recall: (K,) credit of the whole list by truths, 0..1.
-        entries: (K,) number of entries.
-        tied: number of entries that share class and score with another entry, in classes with truths.
         in_mean: (K,) classes in the mean over all.
         in_parts: (K,) classes in the means over rare and non-rare classes, each with its own.
     """
 
-    ap: Floats
-    worst: Floats
-    best: Floats
-    error: Floats
-    recall: Floats
-    entries: Indices
-    tied: int
     in_mean: Mask
     in_parts: Mask
 
@@ -109,7 +96,7 @@ class ClassScores:
         if rule.skip_without_hit:
             in_mean = in_mean & ((lists.entries == 0) | (lists.recall > 0))
         in_parts = in_mean & (lists.entries > 0) if rule.parts_need_entries else in_mean
-        return cls(*lists, in_mean, in_parts)
+        return cls(**{f.name: getattr(lists, f.name) for f in fields(lists)}, in_mean=in_mean, in_parts=in_parts)
 
     def means(self, rare: Mask) -> Means:
         """AP over all classes, rare and non-rare ones."""
@@ -165,46 +152,31 @@ class Entries:
     def scores(self, *, extremes: bool = True) -> ClassScores:
         """Average precision of every class; without ``extremes``, worst and best orders of ties are not looked for."""
         rule, truths = self.rule, self.truths
-        lists = ranked_lists(
-            self.category,
-            self.score,
-            self.credit,
-            truths,
-            ap=rule.ap,
-            ties=rule.ties,
-            epsilon=rule.epsilon,
-            extremes=extremes,
-        )
-        return ClassScores.of(lists, truths, self.counted, rule)
+        columns, how = (self.category, self.score, self.credit), (rule.ap, rule.ties, rule.epsilon)
+        return ClassScores.of(ranked_lists(*columns, truths, *how, extremes=extremes), truths, self.counted, rule)
 
     def means(self) -> Means:
         """Mean average precision, over all, rare and non-rare classes."""
         return self.scores(extremes=False).means(self.rare)
 
+    def select(self, rows: Mask | Indices) -> Entries:
+        """Some of the entries, in the order asked for, with all ground truths."""
+        columns = {name: getattr(self, name)[rows] for name in ("category", "image", "score", "credit")}
+        return replace(self, **columns)
+
     def take_images(self, index: Indices) -> Entries:
-        """The entries and ground truths of some images, one after the other, numbered anew from 0.
+        """The entries and ground truths of (m,) images, one after the other, numbered anew from 0.
 
         Scored, they are what predictions on these images would be, an image that is named twice being two; but for
         options that look at all images at once, as a cap per class does.
-
-        Args:
-            index: (m,) images; any of them as often as wanted.
         """
         truth, truth_image = _rows_of_images(self.truth_image, index)
         of_truth = self.truth_category[truth]
         entry, image = _rows_of_images(self.image, index)
         # A class none of whose ground truths was drawn has no list, as where it never had one.
         ranked = (np.bincount(of_truth, minlength=len(self.counted)) > 0)[self.category[entry]]
-        entry, image = entry[ranked], image[ranked]
-        return replace(
-            self,
-            category=self.category[entry],
-            image=image,
-            score=self.score[entry],
-            credit=self.credit[entry],
-            truth_category=of_truth,
-            truth_image=truth_image,
-        )
+        kept = self.select(entry[ranked])
+        return replace(kept, image=image[ranked], truth_category=of_truth, truth_image=truth_image)
 
 
 def mean_over(values: Floats, mask: Mask) -> float | None:

@@ -98,7 +98,11 @@ class HoiSimilarity:
         )
 
     def nearest_class(
-        self, verb: NDArray[np.integer], object_: NDArray[np.integer], allowed: Indices
+        self,
+        verb: NDArray[np.integer],
+        object_: NDArray[np.integer],
+        allowed: Indices,
+        known: tuple[Indices, Floats] | None = None,
     ) -> tuple[Indices, Floats]:
         """The most similar of the allowed classes (of ties the first) for each prediction.
 
@@ -106,6 +110,7 @@ class HoiSimilarity:
             verb: (n,) predicted verb words.
             object_: (n,) predicted object words.
             allowed: classes, ascending.
+            known: (n,) an allowed class, and (n,) its sigma whatever the tables say; the same for equal words.
 
         Returns:
             (n,) class and (n,) its sigma.
@@ -113,13 +118,18 @@ class HoiSimilarity:
         words = self.objects.values.shape[1]
         pairs, which = _distinct(verb.astype(np.int64) * words + object_, self.verbs.values.shape[1] * words)
         hoi, sigma = np.zeros(len(pairs), np.int64), np.zeros(len(pairs))
+        if known is not None:
+            hoi[which], sigma[which] = known
         step = max(1, _CELLS // len(allowed))
         for start in range(0, len(pairs), step):
-            part = pairs[start : start + step]
-            all_sigma = self.sigma(allowed[None, :], (part // words)[:, None], (part % words)[:, None])
+            part = slice(start, start + step)
+            verbs, objects = np.divmod(pairs[part], words)
+            all_sigma = self.sigma(allowed[None, :], verbs[:, None], objects[:, None])
+            row = np.arange(len(verbs))
+            if known is not None:
+                all_sigma[row, np.searchsorted(allowed, hoi[part])] = sigma[part]
             nearest = all_sigma.argmax(axis=1)
-            hoi[start : start + step] = allowed[nearest]
-            sigma[start : start + step] = all_sigma[np.arange(len(part)), nearest]
+            hoi[part], sigma[part] = allowed[nearest], all_sigma[row, nearest]
         return hoi[which], sigma[which]
 
     def nearest_truth(

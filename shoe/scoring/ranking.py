@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +22,18 @@ from shoe.scoring.tied_orders import TiedList
 _MOST_LISTED_ORDERS = 5040
 
 
-class RankedLists(NamedTuple):
-    """Average precision of K lists; see :class:`shoe.scoring.entries.ClassScores`, which adds what means are over."""
+@dataclass(frozen=True, slots=True, eq=False)
+class RankedLists:
+    """Average precision of the lists of K classes.
+
+    Attributes:
+        ap: (K,) values in 0..1; 0 where a class has no truths.
+        worst, best: (K,) AP in the worst and the best order of tied entries (``Ties.EXPECTED``; else equal to ``ap``).
+        error: (K,) standard error of ``ap`` from drawn orders; 0 where exact.
+        recall: (K,) credit of the whole list by truths, 0..1.
+        entries: (K,) number of entries.
+        tied: number of entries that share class and score with another entry, in classes with truths.
+    """
 
     ap: Floats
     worst: Floats
@@ -40,10 +49,10 @@ def ranked_lists(
     score: Floats,
     credit: Floats,
     truths: Indices,
-    *,
     ap: Interpolation,
     ties: Ties,
     epsilon: float = 0.0,
+    *,
     extremes: bool = True,
 ) -> RankedLists:
     """Rank the entries of every class.

@@ -6,11 +6,9 @@ under a map that leaves pairs unrated (``shoe.evidence.intervals``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.ragged import best_of_each, distinct, index_in_group
@@ -24,7 +22,7 @@ from shoe.scoring.average_precision import EPSILON
 from shoe.scoring.entries import Entries, Rule
 from shoe.scoring.hoi_similarity import HoiSimilarity
 
-Amounts = NDArray[np.floating[Any] | np.integer[Any]]
+Amounts = Floats | Indices
 
 _ROUNDING = 1e-9
 """0.07 of 100 predictions are 7, though their product is a little more."""
@@ -90,8 +88,16 @@ class Scorer:
 
     @property
     def f1_rows(self) -> Indices:
-        """Predictions that take part in SHOE-mF1, ascending."""
-        return _confident(self.task, self.rows, self.options)
+        """Predictions that take part in SHOE-mF1, ascending: those that reach tau (Algorithm 2, line 2; A22)."""
+        rows, tau, by = self.rows, self.options.tau, self.options.tau_by
+        score = self.task.predictions.score[rows]
+        if by == "score":
+            return rows[score >= tau]
+        group = self.task.image[rows] if by == "image" else np.zeros(len(rows), np.int32)
+        sizes = np.bincount(group, minlength=1)
+        kept = np.ceil(tau * sizes - _ROUNDING).astype(np.int64)
+        best = np.lexsort((rows, -score, group))[index_in_group(sizes) < np.repeat(kept, sizes)]
+        return np.sort(rows[best])
 
     @property
     def in_mean(self) -> Mask:
@@ -200,16 +206,12 @@ class Scorer:
             return nearest, sigma
         if self.options.fp_scope == "dataset":
             return similarities.nearest_class(verb, object_, np.flatnonzero(self.counted))
-        image = self.task.image[rows]
-        offsets = np.searchsorted(
-            self.truth_image[self.truth_rows], np.arange(len(self.task.truth.interactions.images) + 1)
-        )
+        image, images = self.task.image[rows], len(self.task.truth.interactions.images)
+        offsets = np.searchsorted(self.truth_image[self.truth_rows], np.arange(images + 1))
         first, count = offsets[:-1][image], np.diff(offsets)[image]
         near = np.flatnonzero(count > 0)
-        hoi = self.hoi[self.truth_rows]
-        nearest[near], sigma[near] = similarities.nearest_truth(
-            hoi, first[near], count[near], verb[near], object_[near]
-        )
+        hoi, verb, object_ = self.hoi[self.truth_rows], verb[near], object_[near]
+        nearest[near], sigma[near] = similarities.nearest_truth(hoi, first[near], count[near], verb, object_)
         return nearest, sigma
 
     def entries(self, matches: Matches) -> Entries:
@@ -252,9 +254,7 @@ class Scorer:
         )
         if self.options.ties is not Ties.INPUT:
             return entries
-        order = np.lexsort((np.concatenate([truth, len(self.hoi) + false]), entries.image))
-        columns = {name: getattr(entries, name)[order] for name in ("category", "image", "score", "credit")}
-        return replace(entries, **columns)
+        return entries.select(np.lexsort((np.concatenate([truth, len(self.hoi) + false]), entries.image)))
 
     def map(self) -> float | None:
         """SHOE-mAP alone, as the semantic score has it."""
@@ -294,15 +294,3 @@ def _rows(task: Task, similarities: HoiSimilarity, options: SemanticOptions) -> 
     if options.cap is not None:
         rows = rows[best_of_each(task.image[rows], predictions.score[rows], options.cap)]
     return rows if options.nms is None else pair_nms(predictions, rows, options.nms)
-
-
-def _confident(task: Task, rows: Indices, options: SemanticOptions) -> Indices:
-    """Rows that reach tau (Algorithm 2, line 2; A22)."""
-    score = task.predictions.score[rows]
-    if options.tau_by == "score":
-        return rows[score >= options.tau]
-    group = task.image[rows] if options.tau_by == "image" else np.zeros(len(rows), np.int32)
-    order = np.lexsort((rows, -score, group))
-    sizes = np.bincount(group, minlength=1)
-    kept = np.ceil(options.tau * sizes - _ROUNDING).astype(np.int64)
-    return np.sort(rows[order[index_in_group(sizes) < np.repeat(kept, sizes)]])
