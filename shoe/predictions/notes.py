@@ -26,10 +26,13 @@ class ReadNotes:
             came; in the table verb and object of these are "".
         replies: raw model replies read.
         replies_fixed: replies that were no clean JSON, from which complete items were kept all the same.
-        replies_empty: replies without any JSON.
-        replies_other: replies that hold data but no interaction.
+        replies_unread: replies that hold no interaction that can be read, and do not say that there is none.
         keys_seen: keys of their data, some of them.
-        first_empty, first_other: the first reply without any JSON, and the first with data but no interaction.
+        first_unread: the first of them: its record, the field, what was found and what was expected.
+        replies_none: replies that say that there is no interaction.
+        none_said: the words of those that say so in words, and how often each came.
+        replies_failed: records that hold an error instead of a reply, by the error's name.
+        replies_stopped: replies that were cut off at their length limit.
         drafts: replies of which only the last of several lists or drafts was read.
         denied: pairs of which a reply says that nothing happens, or not this.
         turned: relations whose subject is a thing, turned round: "bench, used by, person".
@@ -55,11 +58,13 @@ class ReadNotes:
     unparsed: dict[str, int] = field(default_factory=dict)
     replies: int = 0
     replies_fixed: int = 0
-    replies_empty: int = 0
-    replies_other: int = 0
+    replies_unread: int = 0
     keys_seen: list[str] = field(default_factory=list)
-    first_empty: str = ""
-    first_other: str = ""
+    first_unread: str = ""
+    replies_none: int = 0
+    none_said: dict[str, int] = field(default_factory=dict)
+    replies_failed: dict[str, int] = field(default_factory=dict)
+    replies_stopped: int = 0
     drafts: int = 0
     denied: int = 0
     turned: int = 0
@@ -93,6 +98,23 @@ class ReadNotes:
         counted = f"{many(self.triplets, 'triplet')} in {many(self.images, 'image')}"
         return f"{counted}, read as {self.format}, boxes as {self.boxes}"
 
+    def unread(self, first: str) -> list[str]:
+        """Say how many replies could not be read, and how many records hold an error instead of one.
+
+        Args:
+            first: what is said of the first such reply; "" where that is said elsewhere.
+        """
+        lines = []
+        if self.replies_unread:
+            count = f"{self.replies_unread:,} of {self.replies:,} replies hold no interaction that can be read"
+            keys = f"keys seen: {', '.join(self.keys_seen)}" if self.keys_seen else ""
+            lines.append("; ".join(filter(None, (count, keys, first and f"first: {first}"))))
+        if self.replies_failed:
+            names = ", ".join(f"{quote(name)} ({count:,})" for name, count in self.replies_failed.items())
+            failed = f"{sum(self.replies_failed.values()):,} of {self.replies:,} records"
+            lines.append(f"{failed} hold an error instead of an answer: {names}")
+        return lines
+
     def lines(self) -> list[str]:
         """Say what a reader of the figures has to know, one line each; none if there is nothing."""
         lines = []
@@ -113,13 +135,12 @@ class ReadNotes:
             lines.append(f"{many(sum(self.items_cut.values()), 'item')} left out ({causes}); first: {self.first_cut}")
         if self.boxes_cut:
             lines.append(f"{many(self.boxes_cut, 'item')} left out because a box has no area")
-        if self.replies_empty:
-            count = f"{self.replies_empty:,} of {self.replies:,} replies"
-            lines.append(f"{count} hold nothing that can be read: no predictions there; first: {self.first_empty}")
-        if self.replies_other:
-            keys = f"; keys seen: {', '.join(self.keys_seen)}" if self.keys_seen else ""
-            count = f"{self.replies_other:,} of {self.replies:,} replies"
-            lines.append(f"{count} hold JSON but no interaction{keys}; first: {self.first_other}")
+        lines += self.unread(self.first_unread)
+        if self.none_said or 2 * self.replies_none > self.replies:
+            said = f", in words: {_listed(self.none_said)}" if self.none_said else ""
+            lines.append(f"{self.replies_none:,} of {self.replies:,} replies say that there is no interaction{said}")
+        if self.replies_stopped:
+            lines.append(f"{self.replies_stopped:,} of {self.replies:,} replies were cut off at their length limit")
         if self.drafts:
             lines.append(f"{self.drafts:,} of {self.replies:,} replies hold several lists or drafts: the last was read")
         if self.turned:

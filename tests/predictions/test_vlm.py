@@ -189,18 +189,18 @@ REPLY = orjson.dumps({"interactions": [{**BOXES, **WORDS, "confidence": 0.5}] * 
         (REPLY.replace("}]", "},]"), 3, {"replies_fixed": 1}),
         ("[]", 0, {}),
         ('{"interactions": []}', 0, {}),
-        ("Nobody does anything here.", 0, {"replies_empty": 1}),
-        ("", 0, {"replies_empty": 1}),
+        ("Nobody does anything here.", 0, {"replies_unread": 1}),
+        ("", 0, {"replies_unread": 1}),
         (REPLY.replace('"object_box"', '"image"', 1), 2, {"items_cut": 1}),
         (REPLY.replace("[310,19,362,123]", "[362,19,310,123]", 1), 2, {"boxes_cut": 1}),
-        ("{" * 5000 + "}" * 5000, 0, {"replies_empty": 1}),
+        ("{" * 5000 + "}" * 5000, 0, {"replies_unread": 1}),
     ],
 )
 def test_replies_keep_every_complete_item(tmp_path: Path, reply: str, kept: int, facts: dict[str, int]) -> None:
     table, notes = read(tmp_path, [{"image": "a.jpg", "response": reply}, {"image": "b.jpg", "response": REPLY}])
     assert told(table) == [("a.jpg", "ride", "horse", 0.5)] * kept + [("b.jpg", "ride", "horse", 0.5)] * 3
     assert table.images == ("a.jpg", "b.jpg")
-    counted = {name: getattr(notes, name) for name in ("replies_fixed", "replies_empty", "boxes_cut")}
+    counted = {name: getattr(notes, name) for name in ("replies_fixed", "replies_unread", "boxes_cut")}
     counted["items_cut"] = sum(notes.items_cut.values())
     assert counted == dict.fromkeys(counted, 0) | facts
     assert notes.replies == 2
@@ -287,7 +287,7 @@ def test_replies_of_which_nothing_can_be_read_are_refused(tmp_path: Path, replie
 def test_replies_without_interactions_are_predictions_of_none(tmp_path: Path) -> None:
     table, notes = read(tmp_path, [replied([]), replied({"interactions": []})])
     assert len(table) == 0
-    assert notes.lines() == []
+    assert notes.lines() == ["2 of 2 replies say that there is no interaction"]
 
 
 def test_replies_whose_boxes_are_mostly_without_area_are_refused(tmp_path: Path) -> None:

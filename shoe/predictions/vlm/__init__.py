@@ -1,8 +1,8 @@
 """Free text of vision-language models: who does what to what, in any words, with two boxes.
 
 JSON, JSON Lines, or the text that a model wrote, in whatever wrapper a tool put around it. What is read, by mechanism:
-:mod:`records` opens wrappers, :mod:`replies` finds data in text, :mod:`items` finds what has two boxes, :mod:`marks`
-and :mod:`prose` read boxes in sentences and location tokens, :mod:`words` splits phrases by the lexicon.
+:mod:`wrappers` finds a record's answer, :mod:`replies` finds data in text, :mod:`items` finds what has two boxes,
+:mod:`marks` and :mod:`prose` read boxes in sentences and location tokens, :mod:`words` splits phrases by the lexicon.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from shoe.core.rows import Rows
 from shoe.io.files import replacing
 from shoe.io.typed import shown
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.columns import Columns
 from shoe.predictions.vlm.errors import UnreadableError
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.records import NOTHING, record_of, records_in
+from shoe.predictions.vlm.reader import Reader
+from shoe.predictions.vlm.records import record_of, records_in
 from shoe.predictions.vlm.sgg import is_sgg, records_of_sgg
 
 _LOOKED_AT = 5
@@ -63,9 +63,9 @@ def _is_record(record: Any) -> bool:
     if not isinstance(record, dict):
         return False
     opened = record_of(record)
-    if opened.answer is not NOTHING:
+    if opened.answer is not None:
         return opened.image is not None
-    reading = interactions_in([record])
+    reading = interactions_in([opened.outer])
     is_sided = any(meaning(key).part == "box" and meaning(key).side in ("human", "subject") for key in record)
     return opened.image is not None and bool(reading.pairs or reading.says_none or is_sided)
 
@@ -78,17 +78,17 @@ def read_vlm(source: Source) -> Rows:
     Raises:
         InputError: naming the record and field that break the format, or what most replies lack.
     """
-    columns = Columns(source)
+    reader = Reader(source)
     document = _table(source) if source.kind == "text" else source.document
     if not isinstance(document, dict | list):
         raise InputError(source.path, found=shown(document), expected="one object per interaction or image")
     records = records_of_sgg(source) if is_sgg(document) else records_in(document)
     try:
         for number, record in enumerate(records):
-            columns.add(number, record)
+            reader.add(number, record)
     except UnreadableError as error:
         raise error.for_user(source) from None
-    return columns.rows()
+    return reader.rows()
 
 
 def write_vlm(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:

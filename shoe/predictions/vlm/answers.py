@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from shoe.predictions.vlm.fields import Fields, fields_of
+from shoe.predictions.vlm.fields import Fields, entity_of, fields_of
 from shoe.predictions.vlm.items import Reading, interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.marks import grounded
 from shoe.predictions.vlm.prose import interactions_of_text
 from shoe.predictions.vlm.replies import Reply, reply_of
 from shoe.predictions.vlm.sentences import interactions_of_sentences
+from shoe.predictions.vlm.wrapper_keys import is_beside, is_truth
 
-_NOT_SAID = frozenset(
-    (
-        *("prompt", "question", "query", "instruction", "system", "input", "ground", "gt", "solution"),
-        *("reference", "model", "id", "usage", "metadata", "time", "created", "date", "tokens"),
-    )
-)
 _LONGEST = 300
 _SHORT, _DEEPEST = 20, 8
 
 
-def outside(key: Any) -> bool:
-    """Whether a key beside an answer may say something of the interaction, and not what was asked or would be right."""
-    return not _NOT_SAID.intersection(meaning(key).words)
+class Answer(NamedTuple):
+    """An answer as it stands in its record, and what it says."""
+
+    said: Any
+    reading: Reading
+    reply: Reply
+
+    @property
+    def says_none(self) -> bool:
+        """Whether it says that there is no interaction: an empty list, or words for it."""
+        return self.reading.says_none or self.reply.says_none
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool, int]:
+        """How likely it is the answer, of several that a wrapper holds."""
+        length = len(self.said) if isinstance(self.said, str) else 0
+        return bool(self.reading.pairs), self.says_none, bool(self.reading.found or self.reply.lost), length
 
 
 def said_outside(outer: dict[Any, Any]) -> Fields:
@@ -32,7 +42,8 @@ def said_outside(outer: dict[Any, Any]) -> Fields:
     kept = {
         key: value
         for key, value in outer.items()
-        if outside(key)
+        if not is_beside(key)
+        and not is_truth(key, value)
         and not (isinstance(value, str) and len(value) > _LONGEST)
         and not (key in ("label", "labels") and "predict" in outer)
         and not (isinstance(value, list | dict) and meaning(key).part != "box" and not meaning(key).side)
@@ -40,17 +51,29 @@ def said_outside(outer: dict[Any, Any]) -> Fields:
     return fields_of(kept)
 
 
+def likeliest(answers: Sequence[Any], around: Fields) -> Answer:
+    """Read what may be the answer: the last that holds interactions counts, else what says that there are none.
+
+    Args:
+        answers: at least one text or structure, the likelier last.
+        around: fields of the record that they are in.
+    """
+    read: list[Answer] = []
+    for said in reversed(answers):
+        read.append(Answer(said, *read_answer(said, around)))
+        if read[-1].reading.pairs:
+            break
+    return max(read, key=lambda answer: answer.rank)
+
+
 def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
     """The interactions of an answer, text or parsed."""
     if (caption := grounded(answer)) is not None:
         return interactions_of_sentences(caption), Reply([answer], [answer])
+    if isinstance(answer, list) and answer and all(isinstance(part, str) for part in answer):
+        answer = "\n".join(answer)
     if not isinstance(answer, str):
-        texts = (
-            answer if isinstance(answer, list) and all(isinstance(part, str) for part in answer) and answer else None
-        )
-        if texts is None:
-            return interactions_in([answer], around), Reply([answer], [answer])
-        answer = "\n".join(texts)
+        return _or_detections(interactions_in([answer], around), [answer], around), Reply([answer], [answer])
     readings: dict[int, Reading] = {}
 
     def count(value: Any, pool: list[Any]) -> int:
@@ -64,6 +87,7 @@ def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
     whole = Reading()
     for value in reply.values:
         whole.add(readings.get(id(value)) or interactions_in([value], around, reply.pool))
+    whole = _or_detections(whole, reply.values, around)
     if not whole.pairs and not whole.says_none:
         said = interactions_of_text("\n".join(_texts_in(reply.values, 0)), around)
         if said.pairs:
@@ -72,6 +96,16 @@ def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
         return whole, reply
     prose = interactions_of_text(reply.text, around)
     return (prose, Reply(text=reply.text)) if prose.found else (whole, reply)
+
+
+def _or_detections(reading: Reading, values: list[Any], around: Fields) -> Reading:
+    """A reading, or that of the two boxes that an answer has where the record around it says what is done."""
+    if reading.pairs or not around.has_words or len(values) != 1 or not isinstance(values[0], list):
+        return reading
+    things = values[0]
+    if len(things) != 2 or not all(isinstance(thing, dict) and entity_of(thing, None, "") for thing in things):
+        return reading
+    return interactions_in([{f"thing {i}": thing for i, thing in enumerate(things)}], around)
 
 
 def _texts_in(value: Any, depth: int) -> list[str]:

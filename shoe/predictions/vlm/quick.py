@@ -12,7 +12,6 @@ from shoe.predictions.vlm.images import image_of
 from shoe.predictions.vlm.items import Pair, Reading, interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.lines import Lines
-from shoe.predictions.vlm.records import Record
 from shoe.predictions.vlm.replies import Reply, answer_of, parsed, reply_of
 from shoe.predictions.vlm.shapes import Shape
 from shoe.predictions.vlm.wordings import Hit, UnfitError
@@ -80,14 +79,13 @@ class Quick:
             return None
         return (image, *(record[side] for side in keys[2])), answer
 
-    def learn_opening(self, record: dict[Any, Any], opened: Record) -> None:
+    def learn_opening(self, record: dict[Any, Any], image_name: Any, said: Any) -> None:
         """Learn under which keys the image and the answer stand, where no other key of the record matters."""
         keys = tuple(record)
         if keys in self._openings:
             return
         image, answer = (
-            [key for key in keys if isinstance(key, str) and record[key] is value]
-            for value in (opened.image, opened.answer)
+            [key for key in keys if isinstance(key, str) and record[key] is value] for value in (image_name, said)
         )
         named = [key for key in keys if meaning(key).part == "image"]
         sides = [key for key in keys if meaning(key).part in ("width", "height")]

@@ -1,8 +1,4 @@
-"""From what a tool wrote around an answer to the answer: the image, the model's words, and what the record says itself.
-
-Endpoints, batch files, answer files and pipelines wrap a reply in objects of many keys. They are opened by what those
-hold: turns of a chat (only the model's last one counts), blocks of content, calls of a tool, lists of choices.
-"""
+"""What each record of a file says: its image, what may be the model's answer, and what stands beside it."""
 
 from __future__ import annotations
 
@@ -12,58 +8,10 @@ from typing import Any
 
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.images import has_own_image, image_of, is_image_key, plain
-from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.wrapper_keys import ANSWERS, BESIDE_BOXES, CHATS, is_truth
+from shoe.predictions.vlm.wrappers import Opened, holds_box, is_chat, opened, opened_beside
 
-_MODEL = frozenset(("assistant", "model", "gpt", "bot", "chatbot", "ai", "output"))
-_SPEAKER = ("role", "from", "speaker")
-_CHATS = ("messages", "conversations", "conversation", "chat", "history", "dialog", "turns")
-# Keys under which an answer stands, the likelier first; what a prompt, a label or a sum of tokens has is none.
-_ANSWERS = (
-    *(
-        "response",
-        "responses",
-        "reply",
-        "raw_response",
-        "model_response",
-        "model_output",
-        "raw_output",
-        "output",
-        "outputs",
-    ),
-    *(
-        "output_text",
-        "generated_text",
-        "generation",
-        "generated",
-        "completion",
-        "completions",
-        "prediction",
-        "predictions",
-    ),
-    *(
-        "pred",
-        "predict",
-        "predicted",
-        "answer",
-        "model_answer",
-        "caption",
-        "result",
-        "results",
-        "resps",
-        "filtered_resps",
-    ),
-    *("raw", "text", "body", "message", "choices", "candidates", "content", "parts", "value", "tool_calls", "function"),
-    *("function_call", "arguments", "args", "delta", "data"),
-)
-_INNER = (
-    *("tool_calls", "parsed", "content", "text", "value", "message", "parts", "function", "arguments", "args", "input"),
-    *("functionCall", "function_call", "output_text", "choices", "candidates", "output", "outputs", "body", "response"),
-    *("generated_text", "completion", "prediction", "answer", "result", "delta"),
-)
-_THOUGHT = ("thinking", "reasoning", "redacted_thinking", "thought", "reasoning_content", "image", "image_url")
-_CALLS = ("tool_use", "function_call", "function", "tool_call")
 _DEEPEST = 12
-_NO = object()
 
 
 @dataclass(slots=True)
@@ -72,142 +20,52 @@ class Record:
 
     Attributes:
         image: what it calls the image; None if it names none.
-        answer: what the model said: text or parsed values; :data:`NOTHING` if the record is the interaction itself.
-        outer: what else it says, by key.
-        choices: other answers that were passed over.
+        answer: what may be the answer, and how it ended; None if the record is the interaction itself.
+        outer: what it says beside the answer, by key.
     """
 
     image: Any
-    answer: Any
+    answer: Opened | None
     outer: dict[Any, Any] = field(default_factory=dict)
-    choices: int = 0
-
-
-NOTHING = _NO
 
 
 def record_of(record: dict[Any, Any]) -> Record:
     """Open a record."""
-    keys = {plain(key): key for key in record if isinstance(key, str)}
     image = image_of(record)
     if isinstance(record.get("entities"), list) and isinstance(
         caption := record.get("caption", record.get("text")), str
     ):
-        return Record(image, [caption, record["entities"]], record)
-    chat = next((keys[name] for name in _CHATS if name in keys and _is_chat(record[keys[name]])), None)
-    boxes = sum(box_of(value, key) is not None or _holds_box(value) for key, value in record.items())
-    for name in _ANSWERS:
-        if name not in keys or (boxes >= 2 and not _is_wrapper(name)):
-            continue
-        answer = answer_of(record[keys[name]])
-        if answer is not None:
-            outer = {key: value for key, value in record.items() if key not in (keys[name], chat)}
-            return Record(image, answer, outer)
-    if chat is not None:
-        return Record(image, answer_of(record[chat]), {key: v for key, v in record.items() if key != chat})
-    failed = any(name in keys and record[keys[name]] in (None, "") for name in _ANSWERS)
-    return Record(image, "" if failed and not boxes else NOTHING, record)
+        return Record(image, Opened([[caption, record["entities"]]]), record)
+    keys = {plain(key): key for key in record if isinstance(key, str)}
+    chats = [keys[name] for name in CHATS if name in keys and is_chat(record[keys[name]])]
+    has_pair = sum(box_of(value, key) is not None or _holds_one(value) for key, value in record.items()) > 1
+    taken = [keys[name] for name in ANSWERS if name in keys and (not has_pair or name in BESIDE_BOXES)]
+    for key in [*taken, *chats]:
+        found = opened(record[key])
+        if found.answers or found.error:
+            ended = opened_beside(record, record)
+            found.is_cut, found.error = found.is_cut or ended.is_cut, found.error or ended.error
+            return Record(image, found, {name: value for name, value in record.items() if name not in (key, *chats)})
+    told = {key: value for key, value in record.items() if not is_truth(key, value)}
+    found = opened_beside(record, [key for key in told if holds_box(told[key])])
+    if found.error or not (has_pair or any(map(holds_box, told.values()))):
+        if taken and not found.answers and not found.error:
+            found.answers.append(None)
+        if found.answers or found.error:
+            return Record(image, found)
+    return Record(image, None, told)
 
 
-def _is_wrapper(name: str) -> bool:
-    """Whether an answer may stand under a key beside two boxes, which are then what was asked about."""
-    return name in (
-        "response",
-        "reply",
-        "raw_response",
-        "model_response",
-        "output",
-        "generated_text",
-        "answer",
-        "completion",
-        "prediction",
-        "model_output",
-    )
-
-
-def _holds_box(value: Any) -> bool:
+def _holds_one(value: Any) -> bool:
     return isinstance(value, dict) and any(box_of(inner, key) is not None for key, inner in value.items())
 
 
-def answer_of(node: Any, depth: int = 0) -> Any:
-    """What the model said in a wrapper: text, or parsed values; None if it holds nothing of that."""
-    if isinstance(node, str):
-        return node
-    if depth > _DEEPEST or node is None:
-        return None
-    if isinstance(node, list):
-        return _of_list(node, depth + 1)
-    if isinstance(node, dict):
-        if not _is_envelope(node):
-            return node
-        for key in _INNER:
-            if key in node and node[key] not in (None, [], ""):
-                answer = answer_of(node[key], depth + 1)
-                if answer is not None:
-                    return answer
-        return None
-    return None
-
-
-def _is_envelope(node: dict[Any, Any]) -> bool:
-    """Whether an object wraps an answer, and is no answer itself."""
-    keys = set(node)
-    if not keys & set(_INNER):
-        return False
-    if any(meaning(key).part in ("box", "verb") or meaning(key).side == "object" for key in keys if key not in _INNER):
-        return False
-    return any(isinstance(node.get(key), str | list | dict) for key in _INNER)
-
-
-def _is_chat(node: Any) -> bool:
-    return isinstance(node, list) and any(isinstance(turn, dict) and any(k in turn for k in _SPEAKER) for turn in node)
-
-
-def _of_list(node: list[Any], depth: int) -> Any:
-    if node and all(isinstance(part, str) for part in node):
-        return node[0] if len(node) == 1 else node
-    if len(node) == 1 and isinstance(node[0], list) and box_of(node[0]) is None:
-        return answer_of(node[0], depth + 1)
-    if not node or not all(isinstance(part, dict) for part in node):
-        return node
-    if _is_chat(node):
-        for turn in reversed(node):
-            speaker = next((str(turn[key]).lower() for key in _SPEAKER if key in turn), "")
-            if speaker in _MODEL:
-                return answer_of({k: v for k, v in turn.items() if k not in _SPEAKER}, depth + 1)
-        return None
-    if not all(_is_envelope(part) or part.get("type") in (*_THOUGHT, *_CALLS) for part in node):
-        return node
-    spoken = [part for part in node if part.get("type") not in _THOUGHT and not part.get("thought")]
-    if all("type" not in part and "text" not in part and "functionCall" not in part for part in spoken) or any(
-        "index" in p for p in spoken
-    ):
-        return answer_of(spoken[0], depth + 1) if spoken else None  # choices: the first
-    said = [answer for part in spoken if (answer := answer_of(_called(part), depth + 1)) is not None]
-    calls = [
-        answer for part, answer in zip(spoken, said, strict=False) if part.get("type") in _CALLS or "function" in part
-    ]
-    if calls:
-        parts = [inner for call in calls for inner in (call if isinstance(call, list) else [call])]
-        return (
-            parts[0] if len(parts) == 1 else parts if not all(isinstance(p, str) for p in parts) else "\n".join(parts)
-        )
-    if said and all(isinstance(answer, str) for answer in said):
-        return "\n".join(said)
-    return said[0] if len(said) == 1 else said or None
-
-
-def _called(part: dict[Any, Any]) -> Any:
-    """What a tool was called with, of a block that is a call."""
-    for key in ("input", "arguments", "args"):
-        if part.get("type") in _CALLS and key in part:
-            return part[key]
-    return part
-
-
 def records_in(document: Any, depth: int = 0) -> Iterator[Any]:
-    """The records of a document: lists in lists are opened, and so is an object with one key per image."""
+    """The records of a document: lists in lists are opened, and so are columns, and an object with a key per image."""
     if isinstance(document, list):
+        if len(document) in (2, 3) and is_image_key(document[0]):
+            yield {"image": document[0], "response": document[-1]}
+            return
         for inner in document:
             if isinstance(inner, list) and depth < _DEEPEST:
                 yield from records_in(inner, depth + 1)
@@ -226,15 +84,28 @@ def _records_of_object(document: dict[Any, Any], depth: int) -> Iterator[Any]:
         return
     lists = {key: value for key, value in document.items() if isinstance(value, list | dict) and value}
     if image_of({k: v for k, v in document.items() if not isinstance(v, list | dict)}) is None and depth < 3:
+        if columns := _columns(document):
+            yield from columns
+            return
         for key, value in lists.items():
             first = next(iter(value)) if value else None
             inside = isinstance(value, list) and isinstance(first, dict) and has_own_image(first)
             if (inside and key != "images") or (isinstance(value, dict) and all(is_image_key(k) for k in value)):
                 names = _names_by_id(document.get("images"))
                 for record in records_in(value, depth + 1):
-                    yield record | {"image": names[record["image_id"]]} if record.get("image_id") in names else record
+                    yield _renamed(record, names)
                 return
     yield document
+
+
+def _columns(document: dict[Any, Any]) -> list[dict[Any, Any]]:
+    """The records of a table in columns, each a list of one length or an object with the same row names; else none."""
+    columns = {key: list(value.values()) if isinstance(value, dict) else value for key, value in document.items()}
+    names = {tuple(value) if isinstance(value, dict) else len(columns[key]) if isinstance(value, list) else None
+             for key, value in document.items()}  # fmt: skip
+    if len(names) != 1 or None in names or not has_own_image(document):
+        return []
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _names_by_id(images: Any) -> dict[Any, str]:
@@ -248,8 +119,14 @@ def _names_by_id(images: Any) -> dict[Any, str]:
     }
 
 
+def _renamed(record: Any, names: dict[Any, str]) -> Any:
+    """A record with the name of its image instead of the image's id."""
+    number = record.get("image_id") if isinstance(record, dict) else None
+    return record | {"image": names[number]} if type(number) in (int, str) and number in names else record
+
+
 def _by_image(value: Any) -> dict[Any, Any]:
     """The record of an image's entry."""
-    if isinstance(value, dict) and record_of(value).answer is not NOTHING:
+    if isinstance(value, dict) and record_of(value).answer is not None:
         return value
     return {"response": value} if isinstance(value, str) else {"interactions": value}

@@ -6,9 +6,10 @@ by a reader that never fails and says what it lost.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -43,8 +44,7 @@ _NONE = re.compile(
     re.I,
 )
 _DENIES = re.compile(r"\b(?:no|none|nothing|n/?a|null|empty|not|don't|cannot|can't)\b|\[\s*\]", re.I)
-
-
+_ESCAPED = re.compile(r"&(?:quot|#34|#x22);")
 _TYPOGRAPHIC = str.maketrans("“”„‟，：", '"""",:', "")
 
 
@@ -83,6 +83,8 @@ def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
         return Reply([clean], [clean], text)
     if isinstance(clean, str) and clean != text:  # JSON text that holds JSON
         return reply_of(clean, count)
+    if _ESCAPED.search(text) and '"' not in text:
+        return replace(reply_of(html.unescape(text), count), fixed=True)
     answer = answer_of(text)
     if (quotes := answer.count('"')) and quotes == answer.count('\\"'):  # JSON inside a string, without its quotes
         answer = answer.replace('\\"', '"').replace("\\n", "\n")

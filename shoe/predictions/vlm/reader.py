@@ -1,0 +1,177 @@
+"""Reads the records of a file one by one: an interaction, an image's list of them, or a raw reply."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from shoe.core.errors import quote
+from shoe.core.rows import Rows
+from shoe.io.typed import shown
+from shoe.predictions.source import Source
+from shoe.predictions.vlm.answers import likeliest, said_outside
+from shoe.predictions.vlm.columns import Columns
+from shoe.predictions.vlm.errors import UnreadableError
+from shoe.predictions.vlm.fields import Fields
+from shoe.predictions.vlm.items import Problem, interactions_in
+from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.quick import Quick
+from shoe.predictions.vlm.records import record_of
+from shoe.predictions.vlm.tally import ITEMS, Tally
+from shoe.predictions.vlm.wordings import Hit
+from shoe.predictions.vlm.wrapper_keys import is_end, is_truth
+from shoe.predictions.vlm.wrappers import Opened, holds_box, opened_beside
+
+_MOST_KEYS = 6
+
+
+class _Plain(msgspec.Struct, forbid_unknown_fields=True):
+    """An interaction as shoe writes it."""
+
+    image: str | int
+    human_box: tuple[float, float, float, float]
+    object_box: tuple[float, float, float, float]
+    verb: str
+    object: str
+    score: float | None = None
+    width: float | None = None
+    height: float | None = None
+
+
+class Reader:
+    """Takes records, and remembers the shapes of those before."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._notes = source.notes
+        self._columns = Columns(source)
+        self._tally = Tally(source.notes)
+        self._quick = Quick()
+        self._known_images: dict[tuple[Any, ...], int] = {}
+
+    def add(self, number: int, record: Any) -> None:
+        """Take a record.
+
+        Raises:
+            UnreadableError: where a tool's record, and not what a model said, breaks the format.
+        """
+        if self._add_known(record, number):
+            return
+        place = self._source.record_name(number)
+        if self._add_plain(place, record, number):
+            return
+        if not isinstance(record, dict):
+            raise UnreadableError(place, None, shown(record), "an object")
+        opened = record_of(record)
+        image = self._columns.image(place, opened.image, record)
+        if opened.answer and opened.answer.answers and not any(map(is_end, record)):
+            self._quick.learn_opening(record, opened.image, opened.answer.answers[0])
+        outer = {key: value for key, value in opened.outer.items() if meaning(key).part != "image"}
+        if opened.answer is None:
+            self._add_structured(place, image, outer, number)
+        else:
+            self._add_reply(place, image, opened.answer, said_outside(outer), number, record)
+
+    def rows(self) -> Rows:
+        """Put together what was gathered.
+
+        Raises:
+            InputError: if most of the replies or all phrases are of no use.
+        """
+        self._tally.check(self._source, len(self._columns))
+        return self._columns.rows()
+
+    def _add_known(self, record: Any, number: int) -> bool:
+        """Take a record with the keys of one before it; tell whether it was one that leaves nothing to decide."""
+        opened = self._quick.open(record)
+        hits = None if opened is None else self._quick.hits(opened[1])
+        if opened is None or hits is None:
+            return False
+        named = opened[0]
+        if named not in self._known_images:
+            self._known_images[named] = self._columns.image(self._source.record_name(number), named[0], record)
+        self._add_hits(self._known_images[named], hits, number, opened[1], record)
+        return True
+
+    def _add_hits(self, image: int, hits: list[Hit], number: int, said: Any, record: dict[Any, Any]) -> None:
+        self._notes.replies += 1
+        self._columns.add_hits(image, hits, number)
+        if not hits:
+            self._tally.none(said, _truth_key(record))
+
+    def _add_plain(self, place: str, record: Any, number: int) -> bool:
+        """Take a record as shoe writes it, whose words count as they are; tell whether it is one."""
+        try:
+            plain = msgspec.convert(record, _Plain)
+        except msgspec.ValidationError:
+            return False
+        if " and " in plain.verb:
+            return False
+        image = self._columns.image(place, plain.image, record)
+        boxes = plain.human_box + plain.object_box
+        self._columns.add_plain(image, plain.verb, plain.object, plain.score, boxes, number)
+        return True
+
+    def _add_structured(self, place: str, image: int, record: dict[Any, Any], number: int) -> None:
+        """Take what a tool wrote; what cannot be read is an error."""
+        reading = interactions_in([record])
+        if reading.problems:
+            problem = reading.problems[0]
+            raise UnreadableError(place, problem.cause, problem.found, problem.expected)
+        if not reading.pairs and not reading.says_none:
+            found = ", ".join(map(quote, list(reading.keys)[:_MOST_KEYS])) or "no known key"
+            raise UnreadableError(place, None, found, "an interaction: two boxes and words for what is done")
+        is_one = len(reading.pairs) == 1 and not any(
+            isinstance(v, list) and v and isinstance(v[0], dict) for v in record.values()
+        )
+        for i, pair in enumerate(reading.pairs):
+            where = place if is_one else f"{place}: interaction {i}"
+            self._columns.add_pair(where, image, pair, number, None if is_one else i, loose=False)
+
+    def _add_reply(
+        self, place: str, image: int, opened: Opened, around: Fields, number: int, record: dict[Any, Any]
+    ) -> None:
+        self._notes.replies_stopped += opened.is_cut
+        text = opened.answers[0] if len(opened.answers) == 1 and around == Fields() else None
+        hits = self._quick.hits(text) if isinstance(text, str) else None
+        if hits is not None:
+            self._add_hits(image, hits, number, text, record)
+            return
+        self._notes.replies += 1
+        if not opened.answers:
+            self._tally.failed(place, opened.error)
+            return
+        answer = likeliest(opened.answers, around)
+        if not any(answer.rank[:3]) and (others := opened_beside(record, ()).answers):
+            answer = max(answer, likeliest(others, around), key=lambda answer: answer.rank)
+        if isinstance(answer.said, str) and around == Fields():
+            self._quick.learn(answer.said, answer.reading, answer.reply)
+        before = len(self._columns), self._tally.cut, self._notes.denied
+        self._notes.replies_fixed += answer.reply.fixed
+        self._notes.drafts += bool(answer.reply.drafts)
+        for i, item in enumerate(answer.reading.found):
+            where = f"{place}, item {i}"
+            try:
+                if isinstance(item, Problem):
+                    raise UnreadableError(where, item.cause, item.found, item.expected)
+                self._columns.add_pair(where, image, item, number, i, loose=True)
+            except UnreadableError as error:
+                self._tally.cut_item(error)
+        if answer.reply.lost:
+            incomplete = UnreadableError(place, "response", "an incomplete item", ITEMS)
+            self._tally.cut_item(incomplete, "incomplete", answer.reply.lost)
+        if len(self._columns) > before[0]:
+            return
+        if answer.says_none or self._notes.denied > before[2]:
+            self._tally.none(answer.said, _truth_key(record))
+        elif opened.error:
+            self._tally.failed(place, opened.error)
+        else:
+            self._tally.unread(place, answer, has_cut=self._tally.cut > before[1])
+
+
+def _truth_key(record: dict[Any, Any]) -> str:
+    """The key of a record that holds what would be right; "" if there is none."""
+    held = (key for key, value in record.items() if is_truth(key, value))
+    return next((str(key) for key in held if isinstance(record[key], str) or holds_box(record[key])), "")

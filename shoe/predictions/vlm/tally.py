@@ -1,0 +1,87 @@
+"""Counts what could not be read of a file, and refuses the file where that is most of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shoe.core.errors import InputError
+from shoe.io.typed import shown
+from shoe.predictions.notes import ReadNotes
+from shoe.predictions.source import Source
+from shoe.predictions.vlm.answers import Answer
+from shoe.predictions.vlm.errors import UnreadableError
+from shoe.predictions.vlm.marks import has_points
+from shoe.predictions.vlm.replies import says_none
+
+ITEMS = "a list of items with human_box, object_box, verb and object"
+_MOST_KEYS = 6
+
+
+class Tally:
+    """What was lost on the way, by cause; the first of each cause is kept for the message."""
+
+    def __init__(self, notes: ReadNotes) -> None:
+        self._notes = notes
+        self._first_cut: UnreadableError | None = None
+        self._first_unread: UnreadableError | None = None
+        self._first_failed: UnreadableError | None = None
+        self._keys: dict[str, None] = {}
+        self._truth = ""
+
+    @property
+    def cut(self) -> int:
+        """How many items were left out."""
+        return sum(self._notes.items_cut.values())
+
+    def cut_item(self, error: UnreadableError, cause: str = "", count: int = 1) -> None:
+        """Count items that were left out."""
+        cause = cause or error.field or "item"
+        self._notes.items_cut[cause] = self._notes.items_cut.get(cause, 0) + count
+        if self._first_cut is None:
+            self._first_cut, self._notes.first_cut = error, str(error)
+
+    def failed(self, place: str, error: str) -> None:
+        """Count a record that holds an error instead of an answer."""
+        self._notes.replies_failed[error] = self._notes.replies_failed.get(error, 0) + 1
+        self._first_failed = self._first_failed or UnreadableError(place, "error", shown(error), "an answer")
+
+    def unread(self, place: str, answer: Answer, *, has_cut: bool) -> None:
+        """Count a reply of which nothing was read and that does not say that there is nothing."""
+        self._notes.replies_unread += 1
+        if has_cut:  # which is said of its items
+            return
+        self._keys.update(answer.reading.keys)
+        self._notes.keys_seen = list(self._keys)[:_MOST_KEYS]
+        found = "items with one box each" if answer.reading.single else shown(answer.said)
+        found = "points" if answer.reading.is_points or has_points(answer.reply.text) else found
+        if self._first_unread is None:
+            self._first_unread = UnreadableError(place, "response", found, ITEMS)
+            self._notes.first_unread = str(self._first_unread)
+
+    def none(self, said: Any, truth: str) -> None:
+        """Count a reply that says that there is no interaction.
+
+        Args:
+            said: the reply.
+            truth: the key of its record that holds what would be right; "" if there is none.
+        """
+        self._notes.replies_none += 1
+        self._truth = self._truth or truth
+        if isinstance(said, str) and says_none(said):
+            self._notes.none_said[said] = self._notes.none_said.get(said, 0) + 1
+
+    def check(self, source: Source, triplets: int) -> None:
+        """Refuse a file most of whose replies hold nothing that can be read.
+
+        Raises:
+            InputError: saying how many, and what the first of them is.
+        """
+        notes = self._notes
+        useless = notes.replies_unread + sum(notes.replies_failed.values())
+        if self._truth and not triplets and notes.replies_none == notes.replies:
+            found = f"no interaction in any reply; what stands under {self._truth!r} is ground truth, not predictions"
+            raise InputError(source.path, found=found, expected=ITEMS)
+        error = self._first_cut or self._first_unread or self._first_failed
+        if error is None or not useless or (triplets and 2 * useless <= notes.replies):
+            return
+        raise error.for_user(source, "; ".join(notes.unread(first="")))

@@ -1,0 +1,216 @@
+"""What a tool put around an answer: its responses, choices, blocks, calls and chats, opened by what they hold.
+
+A wrapper is an object that has no box of its own and says nothing of an interaction. Below it every text and every
+structure with boxes may be the answer, but for what was asked, thought, paid, or would be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoe.predictions.vlm.boxes import box_of
+from shoe.predictions.vlm.images import plain
+from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.wrapper_keys import (
+    CALLS,
+    FAILURES,
+    LENGTH,
+    MODEL,
+    SPEAKERS,
+    STOPPED,
+    THOUGHTS,
+    WRAPPERS,
+    holds_data,
+    is_beside,
+    is_error,
+    is_truth,
+)
+
+_DEEPEST = 12
+_SHORT = 200
+_ERROR_NAMES = ("code", "type", "status", "reason", "message", "error")
+
+
+@dataclass(slots=True)
+class Opened:
+    """What was found in a wrapper.
+
+    Attributes:
+        answers: texts and structures that may be the answer, the likelier last.
+        is_cut: whether the model was stopped at its length limit.
+        error: the name of what went wrong instead of an answer; "" if nothing did.
+    """
+
+    answers: list[Any] = field(default_factory=list)
+    is_cut: bool = False
+    error: str = ""
+
+
+def opened(node: Any) -> Opened:
+    """Open a wrapper, or what is none."""
+    found = Opened()
+    _open(node, found, 0)
+    if not found.answers and not found.error and node is not None:
+        found.answers.append(node)
+    return found
+
+
+def opened_beside(record: dict[Any, Any], taken: Iterable[object]) -> Opened:
+    """Open what a record holds under other keys than those that are taken."""
+    found = Opened()
+    _note_end(record, found)
+    for key, value in record.items():
+        if key in taken or meaning(key).part == "image" or is_beside(key) or is_truth(key, value):
+            continue
+        if holds_data(value) if isinstance(value, str) else holds_box(value):
+            _open(value, found, 1)
+    return found
+
+
+def is_chat(node: Any) -> bool:
+    """Whether a list is of turns, each with its speaker."""
+    return isinstance(node, list) and any(_speaker(turn) for turn in node)
+
+
+def holds_box(node: Any, depth: int = 0) -> bool:
+    """Whether a box stands anywhere in a structure, those inside long texts not looked for."""
+    if isinstance(node, str):
+        return len(node) <= _SHORT and box_of(node) is not None
+    if depth > _DEEPEST or not isinstance(node, dict | list):
+        return False
+    if box_of(node) is not None:
+        return True
+    if isinstance(node, dict):
+        return any(not is_beside(key) and holds_box(value, depth + 1) for key, value in node.items())
+    return any(isinstance(value, dict | list | str) and holds_box(value, depth + 1) for value in node)
+
+
+def _open(node: Any, found: Opened, depth: int) -> None:
+    if isinstance(node, str):
+        found.answers.append(node)
+    elif depth > _DEEPEST:
+        return
+    elif isinstance(node, list):
+        _open_list(node, found, depth + 1)
+    elif isinstance(node, dict):
+        _note_end(node, found)
+        if not _is_wrapper(node):
+            found.answers.append(node)
+        elif _type(node) not in THOUGHTS and node.get("thought") is not True:
+            _open_object(node, found, depth + 1)
+
+
+def _open_object(node: dict[Any, Any], found: Opened, depth: int) -> None:
+    is_call = _type(node) in CALLS
+    for key, value in node.items():
+        name = plain(key) if isinstance(key, str) else ""
+        is_argument = is_call and name == "input"
+        if not value or key in SPEAKERS or is_truth(key, value) or (is_beside(key) and not is_argument):
+            continue
+        is_text = isinstance(value, str)
+        if name in WRAPPERS or (holds_data(value) if is_text else isinstance(value, dict | list)):
+            _open(value, found, depth)
+
+
+def _is_wrapper(node: dict[Any, Any]) -> bool:
+    if any(isinstance(value, list | dict | str) and _is_own_box(value, key) for key, value in node.items()):
+        return False
+    wrapping = [value for key, value in node.items() if value and isinstance(key, str) and plain(key) in WRAPPERS]
+    if holds_box(node):
+        return any(holds_box(value) for value in wrapping)
+    if any(isinstance(value, str | dict | list) for value in wrapping) or "error" in node:
+        return True
+    said = {meaning(key).part for key in node} | {meaning(key).side for key in node}
+    return said <= {"", "id", "label", "image"} and any(isinstance(v, str) and holds_data(v) for v in node.values())
+
+
+def _is_own_box(value: Any, key: object) -> bool:
+    return not (isinstance(value, str) and len(value) > _SHORT) and box_of(value, key) is not None
+
+
+def _open_list(node: list[Any], found: Opened, depth: int) -> None:
+    if node and all(isinstance(part, str) for part in node):
+        found.answers.append(node[0] if len(node) == 1 else node)
+    elif len(node) == 1 and isinstance(node[0], list) and box_of(node[0]) is None:
+        _open(node[0], found, depth)
+    elif is_chat(node):
+        for turn in _last_turns(node):
+            _open(turn, found, depth)
+    elif node and all(isinstance(part, dict) and _is_block(part) for part in node):
+        if any(_is_alternative(part) for part in node):
+            _open(node[0], found, depth)
+        else:
+            _open_blocks(node, found, depth)
+    elif not node or any(isinstance(part, dict | list) for part in node):
+        found.answers.append(node)
+
+
+def _is_block(part: dict[Any, Any]) -> bool:
+    return _type(part) in THOUGHTS | CALLS or _is_wrapper(part)
+
+
+def _is_alternative(part: dict[Any, Any]) -> bool:
+    """Whether a part is one of several answers, and not a part of one."""
+    return "index" in part or not {"type", "text", "functionCall", "function", "thought"}.intersection(part)
+
+
+def _open_blocks(blocks: list[dict[Any, Any]], found: Opened, depth: int) -> None:
+    """Open the blocks of one message: texts belong together, and so do calls, which count for more."""
+    texts: list[Any] = []
+    calls: list[Any] = []
+    for block in blocks:
+        inner = Opened()
+        _open(block, inner, depth)
+        found.is_cut, found.error = found.is_cut or inner.is_cut, found.error or inner.error
+        is_call = _type(block) in CALLS or not {"function", "functionCall"}.isdisjoint(block)
+        (calls if is_call else texts).extend(inner.answers)
+    for parts in (texts, calls):
+        if all(isinstance(part, str) for part in parts):
+            parts = ["\n".join(parts)] if parts else []
+        found.answers += parts if len(parts) < 2 or parts is texts else [parts]
+
+
+def _last_turns(turns: list[Any]) -> list[dict[Any, Any]]:
+    """What the model said last: its turns behind everyone else's last one."""
+    last = max((i for i, turn in enumerate(turns) if (_speaker(turn) or "model") not in MODEL), default=-1)
+    spoken = [turn for turn in turns[last + 1 :] if isinstance(turn, dict)]
+    if spoken:
+        return spoken
+    return [turn for turn in turns if _speaker(turn) in MODEL][-1:]
+
+
+def _speaker(turn: Any) -> str:
+    if not isinstance(turn, dict):
+        return ""
+    return next((turn[key].lower() for key in SPEAKERS if isinstance(turn.get(key), str)), "")
+
+
+def _type(node: dict[Any, Any]) -> str:
+    return str(node.get("type", ""))
+
+
+def _note_end(node: dict[Any, Any], found: Opened) -> None:
+    """Note that an answer is cut, or is an error."""
+    for key, value in node.items():
+        name = plain(key) if isinstance(key, str) else ""
+        if name in STOPPED:
+            reasons = value.values() if isinstance(value, dict) else [value]
+            found.is_cut |= any(isinstance(reason, str) and reason.lower() in LENGTH for reason in reasons)
+        elif is_error(key) and value:
+            found.error = found.error or _error_name(value)
+        elif name in ("type", "status") and isinstance(value, str) and value.lower() in FAILURES:
+            found.error = found.error or value
+
+
+def _error_name(error: Any) -> str:
+    """What an error is called: its code, else its type, else its message."""
+    if isinstance(error, list) and error:
+        return _error_name(error[0])
+    if not isinstance(error, dict):
+        return str(error)
+    inner = error.get("error")
+    if isinstance(inner, dict):
+        return _error_name(inner)
+    return next((str(error[name]) for name in _ERROR_NAMES if error.get(name)), "error")
