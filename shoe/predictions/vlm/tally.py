@@ -67,7 +67,7 @@ class Tally:
         """
         self._notes.replies_none += 1
         self._truth = self._truth or truth
-        if isinstance(said, str) and says_none(said):
+        if isinstance(said, str) and said[:1].isalpha() and says_none(said):
             self._notes.none_said[said] = self._notes.none_said.get(said, 0) + 1
 
     def check(self, source: Source, triplets: int) -> None:
