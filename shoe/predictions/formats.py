@@ -17,6 +17,7 @@ from shoe.predictions import cells, flat, hoidet, mllms, qpic, thid, vlm
 from shoe.predictions.flat import COLUMNS
 from shoe.predictions.source import Kind, Source
 from shoe.predictions.vlm.keys import USUAL, role
+from shoe.predictions.vlm.wrapper_keys import is_truth
 
 Writer = Callable[[Interactions, str | Path, Benchmark], None]
 
@@ -150,7 +151,7 @@ def _document(source: Source) -> str:
     keys = source.first
     if {"boxes", "labels", "scores"} <= set(keys) and "pairing" not in keys:  # the files in which UPT keeps boxes
         return "object detections (boxes, labels, scores) without interactions"
-    if "annotation" in keys or "hoi_annotation" in keys:
+    if any(is_truth(key, value) for key, value in keys.items()):
         return "ground truth, not predictions"
     if keys:
         return f"objects with the keys {', '.join(map(quote, list(keys)[:_MOST_SHOWN]))}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.images import has_own_image, image_of, is_image_key, plain
+from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.wrapper_keys import ANSWERS, BESIDE_BOXES, CHATS, is_truth
 from shoe.predictions.vlm.wrappers import Opened, holds_box, is_chat, opened, opened_beside
 
@@ -49,7 +50,8 @@ def record_of(record: dict[Any, Any]) -> Record:
     told = {key: value for key, value in record.items() if not is_truth(key, value)}
     found = opened_beside(record, [key for key in told if holds_box(told[key])])
     if found.error or not (has_pair or any(map(holds_box, told.values()))):
-        if taken and not found.answers and not found.error:
+        is_bare = all(meaning(key).part in ("image", "width", "height") for key in record)
+        if (taken or is_bare) and not found.answers and not found.error:
             found.answers.append(None)
         if found.answers or found.error:
             return Record(image, found)
@@ -100,10 +102,17 @@ def _records_of_object(document: dict[Any, Any], depth: int) -> Iterator[Any]:
 
 def _columns(document: dict[Any, Any]) -> list[dict[Any, Any]]:
     """The records of a table in columns, each a list of one length or an object with the same row names; else none."""
+    names, rows = document.get("columns"), document.get("data")
+    if (
+        isinstance(names, list)
+        and isinstance(rows, list)
+        and all(isinstance(row, list) and len(row) == len(names) for row in rows)
+    ):
+        return [dict(zip(names, row, strict=True)) for row in rows]
     columns = {key: list(value.values()) if isinstance(value, dict) else value for key, value in document.items()}
-    names = {tuple(value) if isinstance(value, dict) else len(columns[key]) if isinstance(value, list) else None
+    rows_of = {tuple(value) if isinstance(value, dict) else len(columns[key]) if isinstance(value, list) else None
              for key, value in document.items()}  # fmt: skip
-    if len(names) != 1 or None in names or not has_own_image(document):
+    if len(rows_of) != 1 or None in rows_of or not has_own_image(document):
         return []
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
@@ -129,4 +138,5 @@ def _by_image(value: Any) -> dict[Any, Any]:
     """The record of an image's entry."""
     if isinstance(value, dict) and record_of(value).answer is not None:
         return value
-    return {"response": value} if isinstance(value, str) else {"interactions": value}
+    texts = value if isinstance(value, list) and value else [value]
+    return {"response": value} if all(isinstance(text, str) for text in texts) else {"interactions": value}

@@ -38,7 +38,12 @@ THOUGHTS = frozenset(_words("thinking reasoning redacted_thinking thought image 
 """Types of blocks that are no answer."""
 CALLS = frozenset(_words("tool_use function_call function tool_call"))
 """Types of blocks that call a tool: what it is called with is the answer."""
-STOPPED = frozenset(_words("finish_reason finishreason stop_reason stopreason done_reason incomplete_details"))
+STOPPED = frozenset(
+    _words(
+        "finish_reason finishreason stop_reason stopreason done_reason incomplete_details promptfeedback "
+        "prompt_feedback"
+    )
+)
 LENGTH = frozenset(_words("length max_tokens max_output_tokens max_length max_new_tokens model_length"))
 """Why a model stopped before its answer was complete."""
 FAILURES = frozenset(_words("errored expired canceled cancelled failed"))

@@ -30,6 +30,7 @@ from shoe.predictions.vlm.wrapper_keys import (
 
 _DEEPEST = 12
 _SHORT = 200
+_NOT_SAYING = ("", "id", "label", "image")
 _ERROR_NAMES = ("code", "type", "status", "reason", "message", "error")
 
 
@@ -41,11 +42,13 @@ class Opened:
         answers: texts and structures that may be the answer, the likelier last.
         is_cut: whether the model was stopped at its length limit.
         error: the name of what went wrong instead of an answer; "" if nothing did.
+        reason: why the model stopped; "" where that is not said.
     """
 
     answers: list[Any] = field(default_factory=list)
     is_cut: bool = False
     error: str = ""
+    reason: str = ""
 
 
 def opened(node: Any) -> Opened:
@@ -53,7 +56,8 @@ def opened(node: Any) -> Opened:
     found = Opened()
     _open(node, found, 0)
     if not found.answers and not found.error and node is not None:
-        found.answers.append(node)
+        found.error = found.reason
+        found.answers += [] if found.reason else [node]
     return found
 
 
@@ -64,7 +68,7 @@ def opened_beside(record: dict[Any, Any], taken: Iterable[object]) -> Opened:
     for key, value in record.items():
         if key in taken or meaning(key).part == "image" or is_beside(key) or is_truth(key, value):
             continue
-        if holds_data(value) if isinstance(value, str) else holds_box(value):
+        if holds_box(value) or _holds_text(value):
             _open(value, found, 1)
     return found
 
@@ -85,6 +89,19 @@ def holds_box(node: Any, depth: int = 0) -> bool:
     if isinstance(node, dict):
         return any(not is_beside(key) and holds_box(value, depth + 1) for key, value in node.items())
     return any(isinstance(value, dict | list | str) and holds_box(value, depth + 1) for value in node)
+
+
+def _holds_text(node: Any, depth: int = 0) -> bool:
+    """Whether a text that may hold data stands anywhere in a structure."""
+    if isinstance(node, str):
+        return holds_data(node)
+    if depth > _DEEPEST or not isinstance(node, dict | list):
+        return False
+    if isinstance(node, list):
+        return any(_holds_text(value, depth + 1) for value in node)
+    return any(
+        not is_beside(key) and not is_truth(key, value) and _holds_text(value, depth + 1) for key, value in node.items()
+    )
 
 
 def _open(node: Any, found: Opened, depth: int) -> None:
@@ -120,10 +137,10 @@ def _is_wrapper(node: dict[Any, Any]) -> bool:
     wrapping = [value for key, value in node.items() if value and isinstance(key, str) and plain(key) in WRAPPERS]
     if holds_box(node):
         return any(holds_box(value) for value in wrapping)
-    if any(isinstance(value, str | dict | list) for value in wrapping) or "error" in node:
+    if any(isinstance(value, str | dict | list) for value in wrapping) or any(map(_is_ending, node)):
         return True
-    said = {meaning(key).part for key in node} | {meaning(key).side for key in node}
-    return said <= {"", "id", "label", "image"} and any(isinstance(v, str) and holds_data(v) for v in node.values())
+    plainly = [meaning(key) for key, value in node.items() if not _holds_text(value)]
+    return len(plainly) < len(node) and all(not said.side and said.part in _NOT_SAYING for said in plainly)
 
 
 def _is_own_box(value: Any, key: object) -> bool:
@@ -168,7 +185,8 @@ def _open_blocks(blocks: list[dict[Any, Any]], found: Opened, depth: int) -> Non
         (calls if is_call else texts).extend(inner.answers)
     for parts in (texts, calls):
         if all(isinstance(part, str) for part in parts):
-            parts = ["\n".join(parts)] if parts else []
+            between = "\n" if "type" in blocks[0] else ""
+            parts = [between.join(parts)] if parts else []
         found.answers += parts if len(parts) < 2 or parts is texts else [parts]
 
 
@@ -191,17 +209,25 @@ def _type(node: dict[Any, Any]) -> str:
     return str(node.get("type", ""))
 
 
+def _is_ending(key: object) -> bool:
+    return is_error(key) or (isinstance(key, str) and plain(key) in STOPPED)
+
+
 def _note_end(node: dict[Any, Any], found: Opened) -> None:
-    """Note that an answer is cut, or is an error."""
+    """Note why an answer ended, whether it is cut, or is an error."""
+    failure = ""
     for key, value in node.items():
         name = plain(key) if isinstance(key, str) else ""
         if name in STOPPED:
             reasons = value.values() if isinstance(value, dict) else [value]
-            found.is_cut |= any(isinstance(reason, str) and reason.lower() in LENGTH for reason in reasons)
+            said = [reason for reason in reasons if isinstance(reason, str)]
+            found.reason = found.reason or next(iter(said), "")
+            found.is_cut |= any(reason.lower() in LENGTH for reason in said)
         elif is_error(key) and value:
             found.error = found.error or _error_name(value)
         elif name in ("type", "status") and isinstance(value, str) and value.lower() in FAILURES:
-            found.error = found.error or value
+            failure = value
+    found.error = found.error or failure
 
 
 def _error_name(error: Any) -> str:
