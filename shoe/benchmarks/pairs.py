@@ -45,12 +45,10 @@ def overlapping(table: Interactions, label: NDArray[np.integer], iou: float) -> 
 
 
 def merged(table: Interactions, iou: float) -> Indices:
-    """Merge triplets into box pairs, greedily in file order: a triplet joins the first pair that it overlaps.
+    """Merge n triplets into box pairs, greedily in file order: a triplet joins the first pair that it overlaps.
 
-    Args:
-        table: n triplets.
-        iou: a triplet overlaps a pair if their object words are the same, and both its boxes overlap those of the
-            pair's first triplet at least this much.
+    It overlaps a pair if their object words are the same, and both its boxes overlap those of the pair's first triplet
+    by at least ``iou``, 0 to 1.
 
     Returns:
         (n,) row of the first triplet of each triplet's pair; as many distinct rows as there are pairs.
@@ -67,10 +65,6 @@ def single_pair_images(table: Interactions, iou: float = 0.8) -> Mask:
 
     With 0.8 these are 3,920 images and 575 classes of HICO-DET's test set: the count of classes that the SHOE paper's
     supplement gives for its "single HOI" subset, which it does not define further.
-
-    Args:
-        table: m images.
-        iou: overlap from which two boxes are the same one, 0 to 1; see :func:`merged`.
 
     Returns:
         (m,) True for such an image; an image without triplets is none.

@@ -93,12 +93,9 @@ class GroundTruth:
         return self._part(name, subsets[name](self.interactions))
 
     def within(self, *predicted: Sequence[str]) -> GroundTruth:
-        """Keep the images that files of predictions name, with or without a prediction; the split's name says so.
+        """Keep the images that all files of predictions name, with or without a prediction; the split's name says so.
 
         A figure on them is no figure on the split, so it has another split and other hashes in its signature.
-
-        Args:
-            predicted: the images of each file; those that all name are kept, for models to be compared on the same.
 
         Raises:
             InputError: if there is none.
@@ -106,8 +103,7 @@ class GroundTruth:
         images = self.interactions.images
         keep = np.ones(len(images), bool)
         for names in predicted:
-            named = image_index(names, images)
-            keep &= np.isin(np.arange(len(images)), named)
+            keep &= np.isin(np.arange(len(images)), image_index(names, images))
         if not keep.any():
             expected = "images of the ground truth" if len(predicted) == 1 else "images that all files name"
             raise InputError("predictions", field="image", found="none", expected=expected)

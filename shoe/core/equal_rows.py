@@ -23,10 +23,7 @@ def as_bits(numbers: Floats | NDArray[np.integer]) -> list[Bits]:
 
 
 def together(columns: Sequence[Bits]) -> tuple[Indices, Mask]:
-    """Find an order in which equal rows stand together, each run of them ascending.
-
-    Args:
-        columns: any number of (n,) columns.
+    """Find an order in which equal rows of (n,) columns stand together, each run of them ascending.
 
     Returns:
         (n,) rows in that order, and (n,) whether the row there differs from the one before it.

@@ -20,8 +20,6 @@ from shoe.core.arrays import Floats, Ints
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
 
-_UNKNOWN_SIZE = (0, 0)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interactions:
@@ -185,56 +183,48 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
     Raises:
         InputError: when two parts give one image different sizes or coordinates.
     """
-    images: dict[str, int] = {}
-    verbs: dict[str, int] = {}
-    objects: dict[str, int] = {}
-    sizes: list[tuple[int, int]] = []
-    coordinates: list[int] = []
+    images, verbs, objects = (
+        {name: i for i, name in enumerate(dict.fromkeys(name for part in parts for name in getattr(part, field)))}
+        for field in ("images", "verbs", "objects")
+    )
+    sizes = np.zeros((len(images), 2), np.int32)
+    coordinates = np.full(len(images), -1)
     for part in parts:
-        for name, (width, height), kind in zip(
-            part.images, part.sizes.tolist(), part.coordinates.tolist(), strict=True
-        ):
-            i = images.setdefault(name, len(images))
-            if i == len(sizes):
-                sizes.append((width, height))
-                coordinates.append(kind)
-            elif sizes[i] == _UNKNOWN_SIZE:
-                sizes[i] = (width, height)
-            if coordinates[i] != kind or (width, height) not in (_UNKNOWN_SIZE, sizes[i]):
-                found = "two sizes or kinds of coordinates"
-                raise InputError("concatenate", record=quote(name), found=found, expected="one for an image")
-    for vocabulary, words in ((verbs, [p.verbs for p in parts]), (objects, [p.objects for p in parts])):
-        for word in (w for part_words in words for w in part_words):
-            vocabulary.setdefault(word, len(vocabulary))
+        at = _renumbered(part.images, images)
+        known = sizes[at].any(axis=1) & part.sizes.any(axis=1)
+        differs = known & (sizes[at] != part.sizes).any(axis=1)
+        differs |= (coordinates[at] >= 0) & (coordinates[at] != part.coordinates)
+        if differs.any():
+            name, found = part.images[int(np.argmax(differs))], "two sizes or kinds of coordinates"
+            raise InputError("concatenate", record=quote(name), found=found, expected="one for an image")
+        sizes[at] = np.maximum(sizes[at], part.sizes)
+        coordinates[at] = part.coordinates
 
-    def join(columns: list[NDArray[np.generic]], empty: NDArray[np.generic]) -> NDArray[np.generic]:
-        return np.concatenate(columns) if columns else empty
-
-    def renumber(names: Sequence[str], index: dict[str, int], column: Ints) -> Ints:
-        return np.array([index[name] for name in names], np.int32)[column] if len(column) else column
+    def joined(columns: list[NDArray[np.generic]]) -> ArrayLike:
+        return np.concatenate(columns) if columns else []
 
     return Interactions.from_columns(
         images=list(images),
-        image=join([renumber(p.images, images, p.image) for p in parts], np.zeros(0, np.int32)),
-        human_boxes=join([p.human_boxes for p in parts], np.zeros((0, 4))),
-        object_boxes=join([p.object_boxes for p in parts], np.zeros((0, 4))),
-        verb=join([renumber(p.verbs, verbs, p.verb) for p in parts], np.zeros(0, np.int32)),
-        object=join([renumber(p.objects, objects, p.object) for p in parts], np.zeros(0, np.int32)),
-        score=join([p.score for p in parts], np.zeros(0)),
-        sizes=np.array(sizes, np.int32).reshape(-1, 2),
-        coordinates=np.array(coordinates, np.uint8),
+        image=joined([_renumbered(part.images, images)[part.image] for part in parts]),
+        human_boxes=joined([part.human_boxes for part in parts]),
+        object_boxes=joined([part.object_boxes for part in parts]),
+        verb=joined([_renumbered(part.verbs, verbs)[part.verb] for part in parts]),
+        object=joined([_renumbered(part.objects, objects)[part.object] for part in parts]),
+        score=joined([part.score for part in parts]),
+        sizes=sizes,
+        coordinates=coordinates,
         verbs=list(verbs),
         objects=list(objects),
         source="concatenate",
     )
 
 
-def image_index(names: Sequence[str], known: Sequence[str]) -> Ints:
-    """Find names among known ones: as they stand, else without folder and ending ("images/a.png" is "a.jpg").
+def _renumbered(names: Sequence[str], index: dict[str, int]) -> Ints:
+    return np.array([index[name] for name in names], np.int32)
 
-    Args:
-        names: n names.
-        known: m distinct names.
+
+def image_index(names: Sequence[str], known: Sequence[str]) -> Ints:
+    """Find names among distinct known ones: as they stand, else without folder and ending ("images/a.png" is "a.jpg").
 
     Returns:
         (n,) index into ``known``; -1 for a name that is none of them, or that could be several.

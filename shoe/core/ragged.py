@@ -9,15 +9,7 @@ from shoe.core.arrays import Floats, Indices
 
 
 def expand(first: Indices, count: Indices) -> tuple[Indices, Indices]:
-    """List ranges one after the other.
-
-    Args:
-        first: (n,) first element of each range.
-        count: (n,) its length.
-
-    Returns:
-        (total,) which range an element is of, and (total,) the element.
-    """
+    """List (n,) ranges one after the other: (total,) which range an element is of, and (total,) the element."""
     owner = np.repeat(np.arange(len(count)), count)
     starts = np.cumsum(count) - count
     return owner, np.arange(len(owner)) + (first - starts)[owner]

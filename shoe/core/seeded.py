@@ -16,12 +16,7 @@ _FACTORS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 def random_numbers(stream: int, shape: tuple[int, ...]) -> Numbers:
-    """Draw 64-bit numbers; a larger shape begins with the numbers of a smaller one.
-
-    Args:
-        stream: which numbers; those of different streams have nothing to do with each other.
-        shape: how many.
-    """
+    """Draw 64-bit numbers of a stream: different ones have nothing to do with each other, larger shapes only add."""
     size = int(np.prod(shape))
     start = np.uint64((_SEED + (stream << 32)) % 2**64)
     return mixed(start + np.arange(size, dtype=np.uint64) * _STEP).reshape(shape)

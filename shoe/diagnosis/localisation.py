@@ -142,12 +142,7 @@ def localise(
 
 
 def part_of(localised: Localised, hoi: Mask) -> Localised:
-    """Look for the pairs of some classes only, as rare ones, among all that was predicted (first version, Table 4).
-
-    Args:
-        localised: pairs over the ground truth.
-        hoi: (K,) which of the dataset's classes.
-    """
+    """Look for the pairs of some of K classes, as rare ones, among all that was predicted (first version, Table 4)."""
     scope = localised.scope
     counted = hoi[scope.truth_hoi]
     rows = scope.truth[counted]
@@ -165,10 +160,7 @@ def part_of(localised: Localised, hoi: Mask) -> Localised:
 def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigures:
     """Measure pair localisation (IJCV paper 4.1, 6.7; protocols.md 8.7).
 
-    Args:
-        localised: pairs over the ground truth.
-        index: (n,) index of each row of the pairs in a file that has only some of them, -1 for those that are gone; all
-            of them in their order if absent.
+    ``index`` is (n,) that of each row of the pairs in a file that has only some of them, -1 for those that are gone.
     """
     scope, hits, rules = localised.scope, localised.overlaps, localised.rules
     row = scope.prediction

@@ -177,9 +177,7 @@ def hull(figures: Sequence[float | None]) -> Bounds | None:
 def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, Floats]:
     """(K,) lowest and (K,) highest average precision of each class; proof: see the module.
 
-    Args:
-        score: of the evaluation.
-        other: what each unmatched prediction may be a false positive of in place of what today's map says.
+    Each unmatched prediction may be a false positive of ``other`` in place of what today's map says.
     """
     scorer, matches = score.scorer, score.matches
     settled, least = matches.settled, matches.outcomes.least

@@ -63,10 +63,6 @@ def rated_by(similarity: SimilarityMap, column: int) -> SimilarityMap:
     """A map as one rater sees it; a pair that the rater has not rated keeps the value of all.
 
     So every rater's figure rests on the same pairs, and their spread is disagreement, not coverage.
-
-    Args:
-        similarity: a map.
-        column: number of the rater.
     """
     tables = {}
     for part, table in similarity.tables.items():

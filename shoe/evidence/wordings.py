@@ -64,14 +64,9 @@ class Wording:
 
 
 def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
-    """List the distinct (verb, object) words of predictions, with what is at stake for each.
+    """List the distinct (verb, object) words of predictions, those with most at stake first; none without SHOE.
 
-    Args:
-        report: of one evaluation.
-        most: how many to list at most; then only wordings that are not the labels of a class. All if absent.
-
-    Returns:
-        Those with most at stake first; none without the semantic part.
+    All are listed; at most so many, and only wordings that are not the labels of a class, where ``most`` says it.
 
     Example:
         >>> import shoe, shoe.demo
@@ -113,17 +108,12 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
         verb, object_ = divmod(int(keys[i]), width)
         words = table.verbs[verb], table.objects[object_]
         of = int(against[i] if against[i] >= 0 else nearest[i])
-        parts = (
-            _reading(similarities.verbs, "verb", words[0], int(similarities.verb_row[of]), verb, result.options),
-            _reading(
-                similarities.objects, "object", words[1], int(similarities.object_row[of]), object_, result.options
-            ),
-        )
+        cells = (int(similarities.verb_row[of]), verb), (int(similarities.object_row[of]), object_)
         listed.append(
             Wording(
                 phrases=tuple(phrases.get(words, ())[:_PHRASES]),
-                verb=parts[0],
-                object=parts[1],
+                verb=_reading(similarities.verbs, "verb", words[0], cells[0], result.options),
+                object=_reading(similarities.objects, "object", words[1], cells[1], result.options),
                 count=int(count[i]),
                 matched=int(matched[i]),
                 earned=float(earned[i]),
@@ -137,15 +127,15 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
 
 
 def _reading(
-    table: SimilarityTable, part: Part, word: str, row: int, column: int, options: SemanticOptions
+    table: SimilarityTable, part: Part, word: str, cell: tuple[int, int], options: SemanticOptions
 ) -> PartReading:
-    """How a word compares with the class of a row of a table."""
-    sense = int(table.sense[row, column])
+    """How a word compares with the class of a table's cell."""
+    sense = int(table.sense[cell])
     candidates = resolve(word, part, options.object_words).candidates if sense >= 0 else ()
     return PartReading(
         word=word,
         sense=names_of([sense])[0],
         found_by=next((c.reason for c in candidates if c.synset == sense), ""),
-        similarity=float(table.values[row, column]),
-        basis=Basis(int(table.basis[row, column])).name.lower(),
+        similarity=float(table.values[cell]),
+        basis=Basis(int(table.basis[cell])).name.lower(),
     )

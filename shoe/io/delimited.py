@@ -13,10 +13,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 def delimited_rows(path: Path) -> list[list[str]]:
-    """Read a table; its first line says whether tabs or commas stand between the fields.
-
-    Args:
-        path: the file, gzip-compressed or not.
+    """Read a table, gzip-compressed or not; its first line says whether tabs or commas stand between the fields.
 
     Returns:
         The fields of each line, the header's first; row i is line i + 1 of the file. Fields hold no tabs or line ends.

@@ -18,13 +18,7 @@ from shoe.core.interactions import Interactions
 
 
 def labels_of(table: Interactions, classes: HoiClasses, path: str | Path, name: str) -> tuple[Indices, Indices]:
-    """Find the dataset's labels of a table's words, for a format that holds numbers instead of words.
-
-    Args:
-        table: n triplets.
-        classes: whose labels.
-        path: the file to be written, for messages.
-        name: the format's name, for messages.
+    """Find the dataset's labels of the words of n triplets; the file to be written and its format are for messages.
 
     Returns:
         (n,) indices into ``classes.verbs`` and into ``classes.objects``.

@@ -35,11 +35,7 @@ def is_resizing(word: str) -> bool:
 
 
 def resized(word: str, sizes: Floats) -> Floats:
-    """Resize by a rule.
-
-    Args:
-        word: names it; any of which :func:`is_resizing` holds.
-        sizes: (n, 2) width and height in pixels.
+    """Resize (n, 2) widths and heights in pixels by the rule that a word names.
 
     Returns:
         (n, 2) or, where all images get one size, (2,).

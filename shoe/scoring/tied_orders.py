@@ -77,11 +77,7 @@ class TiedList:
         return self._matrix([p[w] for p, w in zip(positions, which, strict=True)])
 
     def drawn(self, list_number: int) -> tuple[Floats, Floats]:
-        """Random arrangements; rows 2i and 2i + 1 mirror each other.
-
-        Args:
-            list_number: seeds the draw, so that the errors of different lists are independent.
-        """
+        """Random arrangements, seeded by the list's number; rows 2i and 2i + 1 mirror each other."""
         positions = []
         for number, group in enumerate(self.groups):
             drawn = _distinct_positions((list_number << 16) + number, group.size, len(group.credit))
@@ -97,14 +93,8 @@ class TiedList:
         return self._matrix(positions)
 
     def _matrix(self, positions: list[Indices]) -> tuple[Floats, Floats]:
-        orders = len(positions[0])
-        rank = np.concatenate(
-            [
-                np.tile(self.rank, (orders, 1)),
-                *(g.above + 1.0 + p for g, p in zip(self.groups, positions, strict=True)),
-            ],
-            axis=1,
-        )
+        of_groups = [g.above + 1.0 + p for g, p in zip(self.groups, positions, strict=True)]
+        rank = np.concatenate([np.tile(self.rank, (len(positions[0]), 1)), *of_groups], axis=1)
         credit = np.concatenate([self.credit, *(group.credit for group in self.groups)])
         order = np.argsort(rank, axis=1)
         return np.take_along_axis(rank, order, axis=1), credit[order]

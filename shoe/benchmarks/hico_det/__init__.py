@@ -30,13 +30,10 @@ _UNUSED_NUMBERS = frozenset(
 
 
 def image_name(value: object) -> str:
-    """Turn what a file calls an image into its name: no folders, and numbers in the form of the test set.
+    """Turn a file name or path, with or without its ending, or the number of a test image into an image's name.
 
     >>> image_name("images/HICO_train2015_00000007"), image_name(12)
     ('HICO_train2015_00000007.jpg', 'HICO_test2015_00000012.jpg')
-
-    Args:
-        value: a file name or path, a name without its ending, or the number in a test image's name.
 
     Raises:
         ValueError: for anything else.
