@@ -11,7 +11,7 @@ from shoe.core.errors import quote
 from shoe.predictions.vlm.fields import Entity, Verb, numberless
 from shoe.predictions.vlm.items import Pair, Problem, Reading
 from shoe.predictions.vlm.marks import MARK, Marked, with_mentions
-from shoe.predictions.vlm.persons import is_person
+from shoe.predictions.vlm.persons import can_be_verb, is_person
 
 _LINE = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z*\-\ue000])|(?<=[.!?;])\s*(?=\d+[.)]\s)|;\s*(?=\ue000)")
 LEAD = re.compile(r"^[\s>#]*(?:[-*•+]\s+|\(?\d{1,3}[.):]\s*|#\d+\s*)*\s*")
@@ -23,19 +23,21 @@ _SCORE = re.compile(
     r"(\d*\.?\d+\s*%?|very high|high|medium|moderate|low)\s*[)\]]?",
     re.I,
 )
-_FIELD_LABEL = re.compile(
+_LABELS = (
     r"(?:\b(?:the\s+)?(?:human|person|people|subject|object|target|obj|sub|hum)?[\s_'s-]*"
     r"(?:bounding\s*box|bbox|box|location|coordinates|position)(?:es)?\b"
-    r"|\b(?:human|person|subject|object|target)\b(?=\s*[:=])|\b(?:located|at)\b)"
-    r"[\s_]*(?:is|are|at|in|of|:|=|\()*\s*(?=\ue000)",
-    re.I,
+    r"|\b(?:human|person|subject|object|target)\b(?=\s*[:=])|\b(?:%s)\b)"
+    r"[\s_]*(?:is|are|at|in|of|:|=|\()*\s*(?=\ue000)"
 )
+_FIELD_LABEL = re.compile(_LABELS % "located|at", re.I)
+_LEADING_LABEL = re.compile(_LABELS % "located", re.I)  # "at" is the verb's where nouns follow their boxes
 _MAY_SCORE = re.compile(r"conf|scor|prob", re.I)
 _MAY_LABEL = re.compile(r"[:=]|box|\bat\b|locat|coord|posit", re.I)
 _PRONOUNS = frozenset(("he", "she", "they", "his", "her"))
 _BRACKETS = re.compile(r"[\[\]{}]+")
 _DATA = re.compile(r"[{}]|</|/>|\w[\"']\s*:")
 _LONGEST = 300
+_END = re.compile(r"[.;!?]\s+")
 _HEAD = re.compile(r"([^:\ue000]{3,}?\w)\s*(?::|\s[-–—])")
 _LONG_NOUN = 4
 _MARKED = "\ue000"
@@ -80,14 +82,50 @@ def _names(sentences: list[str]) -> dict[str, int]:
 def _of_sentence(whole: Marked, sentence: str, human: list[int], reading: Reading) -> list[int]:
     """Add the interactions of a sentence; return the marks of the people that the next one may speak of."""
     pieces = MARK.split(sentence)
-    marks = [int(number) for number in pieces[1::2]]
-    if not marks:
-        return human
-    said = _relations(_MARKED.join(pieces[::2]), bool(human))
-    for subjects, things, phrase, target in said.relations:
-        people = human if subjects is None else [marks[i] for i in subjects]
-        _add(whole, reading, people, [marks[i] for i in things], phrase, said.score, target)
-    return human if said.people is None else [marks[i] for i in said.people]
+    numbers = [int(number) for number in pieces[1::2]]
+    for first, statement in _statements(tuple(pieces[::2])) if numbers else ():
+        marks = numbers[first : first + statement.count(_MARKED)]
+        said = _relations(statement, bool(human))
+        for subjects, things, phrase, target in said.relations:
+            people = human if subjects is None else [marks[i] for i in subjects]
+            _add(whole, reading, people, [marks[i] for i in things], phrase, said.score, target)
+        human = human if said.people is None else [marks[i] for i in said.people]
+    return human
+
+
+@lru_cache(1 << 14)
+def _statements(parts: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
+    """The statements of a sentence that runs on, each with the number of its first mark.
+
+    A person who stands alone before a box, after a person and a thing, opens the next: "person [1] holds cup [2]
+    person [3] holds cup [4]"; so does whatever follows the end of a sentence.
+
+    Args:
+        parts: the words before, between and after the marks.
+    """
+    statements: list[tuple[int, str]] = []
+    first, said = 0, parts[0]
+    for i in range(1, len(parts)):
+        before, end, lead = _last_end(parts[i]) if i < len(parts) - 1 else ("", "", "")
+        runs_on = i + 2 < len(parts) and _is_person_alone(lead) and not _is_person_alone(parts[i + 1])
+        if parts[0].strip() and i - first > 1 and (end or runs_on):
+            statements.append((first, said + _MARKED + before))
+            first, said = i, lead
+        else:
+            said += _MARKED + parts[i]
+    return (*statements, (first, said))
+
+
+def _last_end(text: str) -> tuple[str, str, str]:
+    """What stands before the last end of a sentence, that end, and what follows; all of the text where none is."""
+    ends = list(_END.finditer(text))
+    return (text[: ends[-1].start()], ends[-1][0], text[ends[-1].end() :]) if ends else ("", "", text)
+
+
+def _is_person_alone(words: str) -> bool:
+    """Whether words are for a person and nothing else: "and a young woman"; not "hugs a man"."""
+    *others, noun = numberless(_clause(words.strip(" ,"))).split() or [""]
+    return is_person(noun) and len(others) < _LONG_NOUN and not any(is_person(w) or can_be_verb(w) for w in others)
 
 
 class _Relations(NamedTuple):
@@ -111,7 +149,9 @@ def _relations(sentence: str, has_human: bool) -> _Relations:
     score = _SCORE.search(sentence) if _MAY_SCORE.search(sentence) else None
     value = score[1] if score else None
     plain = _SCORE.sub(" ", sentence) if score else sentence
-    plain = (_FIELD_LABEL.sub(" ", plain) if _MAY_LABEL.search(plain) else plain).replace("**", " ").replace("`", " ")
+    if _MAY_LABEL.search(plain):
+        plain = (_LEADING_LABEL if plain.lstrip().startswith(_MARKED) else _FIELD_LABEL).sub(" ", plain)
+    plain = plain.replace("**", " ").replace("`", " ")
     parts = [" ".join(part.split()).strip(" :") for part in plain.split(_MARKED)]
     count = len(parts) - 1
     leads = not parts[0]  # the boxes stand before their nouns

@@ -86,6 +86,8 @@ def _said(verb: str, phrase: str, target: str) -> _Said:
         return _Said(((verb, target),), doubtful=False, denied=False)
     if target and not verb and _is_verb_alone(phrase, target):
         return _Said(((phrase, target),), doubtful=False, denied=False)
+    if target and len(listed := _verbs_of(verb or phrase, target)) > 1:
+        return _Said(tuple((each, target) for each in listed), doubtful=False, denied=False)
     from shoe.lexicon.phrases import interactions
 
     both = bool(verb) and bool(phrase) and not target and _is_verb_alone(verb, "")
@@ -108,6 +110,20 @@ def _is_verb_alone(verb: str, target: str) -> bool:
     return 0 < len(words) <= _LONGEST_VERB and not any(
         word in _OTHERS or word in of_target or is_person(word) for word in (words if len(words) > 1 else [])
     )
+
+
+def _verbs_of(verb: str, target: str) -> list[str]:
+    """The verbs of a field that lists nothing but verbs: "jumping, riding and holding"; none for anything else."""
+    listed = [each for part in _JOINED.split(verb) if (each := part.strip())]
+    gerunds = {each.split()[0].endswith("ing") for each in listed}
+    alone = len(gerunds) == 1 and all(_is_verb_alone(each, target) and _begins_as_verb(each) for each in listed)
+    return listed if alone else []
+
+
+def _begins_as_verb(words: str) -> bool:
+    """Whether words begin with a verb that is no particle: not the "down" of "up and down"."""
+    first, *_ = text.tokens(text.plain(words))
+    return can_be_verb(words) and first not in text.PREPOSITIONS and first not in _OTHERS
 
 
 def _from_texts(subject: str, target: str, texts: tuple[str, ...]) -> tuple[str, list[str], str, str]:
