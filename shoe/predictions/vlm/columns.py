@@ -10,7 +10,6 @@ import numpy as np
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
 from shoe.io.typed import shown
-from shoe.predictions.boxes import Convention
 from shoe.predictions.source import Source
 from shoe.predictions.vlm import scores
 from shoe.predictions.vlm.errors import UnreadableError
@@ -117,7 +116,8 @@ class Columns:
             raise UnreadableError(place, "phrase", quote(pair.phrase), "a verb and an object")
         human, target = (pair.object, pair.human) if words.turned else (pair.human, pair.object)
         boxes = human.box.numbers + target.box.numbers
-        convention = self._convention_index(human.box.convention or target.box.convention)
+        named = human.box.convention or target.box.convention
+        convention = self._convention_index(None if named is None else str(named))
         for verb, object_, raw in said:
             score = self._score(place, raw, pair, loose=loose)
             number = _NO_ITEM if item is None else item
@@ -169,13 +169,13 @@ class Columns:
         """Give known words their numbers in the columns."""
         said.convention_index = self._convention_index(said.convention)
         words = [("", "")] if said.words.unparsed else [(word.verb, word.object) for word in said.words.interactions]
-        said.rows = tuple(
+        said.rows = [
             (self._verbs.setdefault(verb, len(self._verbs)), self._objects.setdefault(object_, len(self._objects)))
             for verb, object_ in words
-        )
+        ]
 
-    def _convention_index(self, named: Convention | None) -> int:
-        return self._conventions.setdefault(_USUAL if named is None else str(named), len(self._conventions))
+    def _convention_index(self, name: str | None) -> int:
+        return self._conventions.setdefault(name or _USUAL, len(self._conventions))
 
     def _place(self, row: int) -> str:
         *_, loose, record, item, _convention = self._rows[row]

@@ -17,42 +17,50 @@ from shoe.predictions.vlm.fields import numberless
 from shoe.predictions.vlm.items import Pair, Reading
 from shoe.predictions.vlm.persons import can_be_verb, is_person
 from shoe.predictions.vlm.replies import Reply, answer_of
-from shoe.predictions.vlm.wordings import Hit, Numbers, UnfitError, Wording, strings
+from shoe.predictions.vlm.wordings import Hit, Numbers, UnfitError, Wording, holds_any, strings
 
 _MOST = 4096
 _LONGEST = 5000
-_NUMBERS = re.compile(r"(\d+(?:\.\d+)?)")
-_PIECES = re.compile(r"<[^<>]*>|[\[\](), ]+|[^<>\[\](), ]+(?: [^<>\[\](), ]+)*")
+_NUMBERS = re.compile(r"\d+(?:\.\d+)?")
+_A_WORD, _A_NUMBER = "a", "0"
+_PIECES = re.compile(r"<[^<>]*>|\d+(?:\.\d+)?|[A-Za-z]+(?:[ '_-][A-Za-z]+)*|.", re.DOTALL)
 _WORDS = re.compile(r"[A-Za-z]+(?:[ '_-][A-Za-z]+)*")
-# Words that mean more than what is done: of confidence, of the box itself, of one sentence that goes on.
-_SPECIAL = re.compile(
-    r"conf|scor|prob|box|locat|coord|posit|\b(?:at|is|are|and|while|also|then|as|he|she|they|his|her|no|not|none)\b",
-    re.I,
-)
-_OTHER = re.compile(r"[^\x20-\x7e\n]|[{}`\"=:;#*\\]|  |```")
+_PATTERNS = {_A_WORD: f"({_WORDS.pattern})", _A_NUMBER: f"({_NUMBERS.pattern})"}
+# Words of confidence or of the box itself.
+_SPECIAL = re.compile(r"conf|scor|prob|box|locat|coord|posit", re.I)
+_AT = re.compile(r"\bat\b", re.I)
+_OTHER = re.compile(r"[^\x20-\x7e\n]|[{}`\"=:;#*\\]|  ")
 
 
 class _Form:
     """What lines are written like: where the words of a pair and its boxes stand."""
 
-    def __init__(self, texts: Sequence[str], numbers: Sequence[float], pair: Pair) -> None:
+    def __init__(self, pieces: Sequence[str], line: str, pair: Pair) -> None:
+        texts = [piece for piece in _PIECES.findall(line) if _WORDS.fullmatch(piece)]
+        numbers = list(map(float, _NUMBERS.findall(line)))
         starts = [_start(numbers, entity.box) for entity in (pair.human, pair.object)]
         if len(set(texts)) != len(texts) or set(starts) != {0, 4} or pair.score is not None:
             raise UnfitError
         read = "\n".join(strings(pair))
         if not texts or any(read.count(text) != 1 for text in texts):
             raise UnfitError
+        self._line = re.compile("".join(_PATTERNS.get(piece) or re.escape(piece) for piece in pieces))
+        kinds = [piece for piece in pieces if piece in _PATTERNS]
+        self._texts = itemgetter(*(i for i, kind in enumerate(kinds) if kind == _A_WORD))
+        self._numbers = itemgetter(*(i for i, kind in enumerate(kinds) if kind == _A_NUMBER))
+        self._is_single = len(texts) == 1
         self._boxes = [itemgetter(*range(start, start + 4)) for start in starts]
         self.wording = Wording(pair, texts, [_kind] * len(texts), joined=True)
 
-    def boxes(self, numbers: Sequence[float]) -> tuple[Numbers, Numbers]:
-        """The human's box and the object's."""
-        human, thing = (of(numbers) for of in self._boxes)
-        return human, thing
-
-    def confirm(self, texts: tuple[str, ...], numbers: Sequence[float], pair: Pair) -> bool:
-        """Compare with what the general reader found in a line."""
-        return self.wording.confirm(texts, *self.boxes(numbers), None, pair)
+    def read(self, line: str) -> tuple[tuple[str, ...], Numbers, Numbers] | None:
+        """The words, the human's box and the object's; None if a line is not of this form."""
+        match = self._line.fullmatch(line)
+        if match is None:
+            return None
+        groups = match.groups()
+        texts, numbers = self._texts(groups), tuple(map(float, self._numbers(groups)))
+        human, thing = self._boxes
+        return (texts,) if self._is_single else texts, human(numbers), thing(numbers)
 
 
 class Lines:
@@ -60,7 +68,7 @@ class Lines:
 
     def __init__(self) -> None:
         self._forms: dict[tuple[str, ...], _Form | None] = {}
-        self._pieces: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._last: _Form | None = None
         self._empty: set[str] = set()
 
     def hits(self, text: str) -> list[Hit] | None:
@@ -69,53 +77,47 @@ class Lines:
             return []
         if not self._forms or len(text) > _LONGEST or _OTHER.search(text):
             return None
+        lines = text.split("\n")
+        form = self._last
+        if form is None or form.read(lines[0]) is None:
+            form = self._last = self._forms.get(_pieces(lines[0]))
         found: list[Hit] = []
-        form = None
-        for line in text.split("\n"):
-            parts = _NUMBERS.split(line)
-            if len(parts) != 17:
+        for line in lines:
+            read = form and form.read(line)
+            said = form and read and form.wording.said(read[0])
+            if not said or not read:
                 return None
-            frame, texts = self._split(tuple(parts[::2]))
-            known = self._forms.get(frame)
-            if known is None or (form is not None and known is not form):
-                return None
-            form = known
-            said = form.wording.said(texts)
-            if said is None:
-                return None
-            human, thing = form.boxes(list(map(float, parts[1::2])))
-            found.append((said, human, thing, nan))
-        return found if any(said.counts for said, *_ in found) else None
+            found.append((said, read[1], read[2], nan))
+        return found if holds_any(found) else None
 
     def learn(self, text: str, reading: Reading, reply: Reply) -> None:
         """Learn from what the general reader says of a text."""
         if not reading.found and reply.says_none and len(self._empty) < _MOST:
             self._empty.add(text)
-        lines = [_NUMBERS.split(line) for line in text.split("\n")]
-        if len(text) > _LONGEST or _OTHER.search(text) or any(len(parts) != 17 for parts in lines):
+        lines = text.split("\n")
+        if len(text) > _LONGEST or _OTHER.search(text) or any(len(_NUMBERS.findall(line)) != 8 for line in lines):
             return
         pairs = [pair for pair in reading.found if isinstance(pair, Pair)]
         is_whole = len(pairs) == len(reading.found) == len(lines) and answer_of(text) == text.strip()
-        for i, parts in enumerate(lines):
-            frame, texts = self._split(tuple(parts[::2]))
+        for i, line in enumerate(lines):
+            frame = _pieces(line)
             if frame not in self._forms and len(self._forms) < _MOST and is_whole:
                 try:
-                    self._forms[frame] = _Form(texts, list(map(float, parts[1::2])), pairs[i])
+                    self._forms[frame] = _Form(frame, line, pairs[i])
                 except UnfitError:
                     continue
             form = self._forms.get(frame)
-            if form is not None and not (is_whole and form.confirm(texts, list(map(float, parts[1::2])), pairs[i])):
-                self._forms[frame] = None
+            read = form and form.read(line)
+            if form and not (is_whole and read and form.wording.confirm(*read, None, pairs[i])):
+                self._forms[frame] = self._last = None
 
-    def _split(self, parts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What a line is written like, and its words."""
-        known = self._pieces.get(parts)
-        if known is None:
-            pieces = [piece for part in parts for piece in (*_PIECES.findall(part), "0")]
-            words = tuple(piece for piece in pieces if _WORDS.fullmatch(piece))
-            known = tuple("a" if _WORDS.fullmatch(piece) else piece for piece in pieces), words
-            self._pieces[parts] = known
-        return known
+
+def _pieces(line: str) -> tuple[str, ...]:
+    """What a line is written like."""
+    return tuple(
+        _A_WORD if _WORDS.fullmatch(piece) else _A_NUMBER if piece[0].isdigit() else piece
+        for piece in _PIECES.findall(line)
+    )
 
 
 def _start(numbers: Sequence[float], box: Box) -> int:
@@ -130,6 +132,9 @@ def _start(numbers: Sequence[float], box: Box) -> int:
 def _kind(text: str) -> int | None:
     if not _WORDS.fullmatch(text) or _SPECIAL.search(text):
         return None
-    first, *_, last = (text, *text.split())
-    kinds = (is_person(text), is_person(text.split()[0]), is_person(last), can_be_verb(first), numberless(text) == text)
+    words = text.split()
+    kinds = (
+        *(is_person(text), is_person(words[0]), is_person(words[-1]), can_be_verb(text), numberless(text) == text),
+        *(_AT.search(text) is not None, words[-1].lower() == "at"),
+    )
     return sum(1 << i for i, is_so in enumerate(kinds) if is_so)

@@ -14,7 +14,7 @@ from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.lines import Lines
 from shoe.predictions.vlm.replies import Reply, answer_of, parsed, reply_of
 from shoe.predictions.vlm.shapes import Shape
-from shoe.predictions.vlm.wordings import Hit, UnfitError
+from shoe.predictions.vlm.wordings import Hit, UnfitError, holds_any
 
 _CHECKS = 3
 _MOST_SHAPES = 8
@@ -59,6 +59,7 @@ class Quick:
 
     def __init__(self) -> None:
         self._openings: dict[tuple[Any, ...], tuple[str, str, list[str]] | None] = {}
+        self._names: set[str] = set()
         self._frames: dict[tuple[str, str], bool] = {}
         self._lists: dict[str | None, int] = {}
         self._empty: dict[str | None, int] = {}
@@ -73,8 +74,12 @@ class Quick:
         if keys is None:
             return None
         image, answer = record[keys[0]], record[keys[1]]
-        if type(image) is not str or type(answer) is not str or _NOT_A_NAME.search(image):
+        if type(image) is not str or type(answer) is not str:
             return None
+        if image not in self._names:
+            if _NOT_A_NAME.search(image):
+                return None
+            self._names.add(image)
         if len(record) > 2 and not all(type(value) in _SCALARS for value in record.values()):
             return None
         return (image, *(record[side] for side in keys[2])), answer
@@ -105,7 +110,7 @@ class Quick:
         if self._lists.get(key, 0) < _CHECKS:
             return None
         found: list[Hit] = []
-        asks, answers, is_empty = False, False, True
+        asks = answers = False
         for item in items:
             family = self._families.get(tuple(item)) if type(item) is dict else None
             if family is None:
@@ -114,10 +119,9 @@ class Quick:
             if hits is None:
                 return None
             found += hits
-            is_empty = is_empty and not any(said.counts for said, *_ in hits)
             asks |= family.asks
             answers |= family.answers
-        return None if is_empty or (asks and answers) else found
+        return None if (asks and answers) or not holds_any(found) else found
 
     def learn(self, text: str, reading: Reading, reply: Reply) -> None:
         """Learn from what the general reader says of a reply."""

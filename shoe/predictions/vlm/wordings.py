@@ -37,17 +37,22 @@ class Said:
 
     __slots__ = ("convention", "convention_index", "counts", "is_noted", "rows", "words")
 
-    def __init__(self, words: Words, convention: Any) -> None:
+    def __init__(self, words: Words, convention: str | None) -> None:
         self.words = words
         self.convention = convention
         self.counts = bool(words.interactions or words.unparsed)
         self.is_noted = bool(words.denied or words.turned or words.doubtful or words.unparsed)
-        self.rows: tuple[tuple[int, int], ...] = ()
+        self.rows: list[tuple[int, int]] = []
         self.convention_index = -1
 
 
 Hit = tuple[Said, Numbers, Numbers, float]
 """What a known place gave: the words of the pair, its boxes, and its score, NaN if it has none."""
+
+
+def holds_any(hits: list[Hit]) -> bool:
+    """Whether any of them makes a triplet."""
+    return any(hit[0].counts for hit in hits)
 
 
 class Wording:
@@ -68,7 +73,9 @@ class Wording:
         if pair.wrong or any(verb.score is not None for verb in pair.verbs) or isinstance(pair.score, list):
             raise UnfitError
         self._template = _blank(_written(pair, [(text, f"\0{i}\0") for i, text in enumerate(texts)], joined=joined))
-        self._convention = pair.human.box.convention or pair.object.box.convention
+        named = pair.human.box.convention or pair.object.box.convention
+        self._convention = None if named is None else str(named)
+        self._known = _known_words(self._template, tuple(kinds))
         self._kind_of = kinds
         self._checks: dict[tuple[int | None, ...], int] = {}
         self._said: dict[tuple[str, ...], Said | None] = {}
@@ -79,7 +86,7 @@ class Wording:
 
     def confirm(self, texts: tuple[str, ...], human: Numbers, thing: Numbers, score: Any, pair: Pair) -> bool:
         """Compare with what the general reader found: whether it is the same, or of words that are not read."""
-        kinds = self._kinds(texts)
+        kinds, _ = self._understood(texts)
         if None in kinds:
             return True
         known = _filled(self._template, texts)
@@ -91,14 +98,22 @@ class Wording:
             self._said.clear()
         return True
 
-    def _kinds(self, texts: tuple[str, ...]) -> tuple[int | None, ...]:
-        return tuple(kind(text) for kind, text in zip(self._kind_of, texts, strict=True))
+    def _understood(self, texts: tuple[str, ...]) -> tuple[tuple[int | None, ...], Words | None]:
+        """The kinds of words, and what they say in their place: the same in every file."""
+        known = self._known.get(texts)
+        if known is None:
+            kinds = tuple(kind(text) for kind, text in zip(self._kind_of, texts, strict=True))
+            words = None if None in kinds else words_of(_filled(self._template, texts))
+            if len(self._known) >= _MOST:
+                self._known.clear()
+            if words and (words.no_person or not (words.interactions or words.unparsed or words.denied)):
+                words = None
+            known = self._known[texts] = kinds, words
+        return known
 
     def _say(self, texts: tuple[str, ...]) -> Said | None:
-        said = None
-        if self._checks.get(self._kinds(texts), 0) >= _CHECKS:
-            words = _words(self._template, texts)
-            said = None if words is None or words.no_person else Said(words, self._convention)
+        kinds, words = self._understood(texts)
+        said = Said(words, self._convention) if words and self._checks.get(kinds, 0) >= _CHECKS else None
         self._said[texts] = said
         return said
 
@@ -147,15 +162,8 @@ def _filled(template: Pair, texts: tuple[str, ...]) -> Pair:
 
 
 @lru_cache(256)
-def _known_words(template: Pair) -> dict[tuple[str, ...], Words | None]:
+def _known_words(
+    template: Pair, kinds: tuple[Kind, ...]
+) -> dict[tuple[str, ...], tuple[tuple[int | None, ...], Words | None]]:
     """What was understood of each choice of words in a template."""
     return {}
-
-
-def _words(template: Pair, texts: tuple[str, ...]) -> Words | None:
-    known = _known_words(template)
-    if texts not in known:
-        if len(known) >= _MOST:
-            known.clear()
-        known[texts] = words_of(_filled(template, texts))
-    return known[texts]
