@@ -39,7 +39,12 @@ class _Form:
         texts = [piece for piece in _PIECES.findall(line) if _WORDS.fullmatch(piece)]
         numbers = list(map(float, _NUMBERS.findall(line)))
         starts = [_start(numbers, entity.box) for entity in (pair.human, pair.object)]
-        if len(set(texts)) != len(texts) or set(starts) != {0, 4} or pair.score is not None:
+        if (
+            pieces.count(_A_NUMBER) != 8
+            or len(set(texts)) != len(texts)
+            or set(starts) != {0, 4}
+            or pair.score is not None
+        ):
             raise UnfitError
         read = "\n".join(strings(pair))
         if not texts or any(read.count(text) != 1 for text in texts):
