@@ -38,11 +38,9 @@ class OverlapRule:
 def area(boxes: Floats, overlap: Overlap) -> Floats:
     """(n,) areas of (n, 4) boxes x1, y1, x2, y2."""
     x1, y1, x2, y2 = boxes.T
-    if overlap is Overlap.CONTINUOUS:
-        edges: Floats = (x2 - x1) * (y2 - y1)
-        return edges
-    pixels: Floats = (x2 - x1 + 1) * (y2 - y1 + 1)
-    return pixels
+    last = 0 if overlap is Overlap.CONTINUOUS else 1
+    areas: Floats = (x2 - x1 + last) * (y2 - y1 + last)
+    return areas
 
 
 def iou(a: Floats, b: Floats, overlap: Overlap, areas: tuple[Floats, Floats] | None = None) -> Floats:

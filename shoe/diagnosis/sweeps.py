@@ -151,19 +151,14 @@ def _sweep(
     pairs = localised.pairs
     table = pairs.table if pairs.triplets is None else pairs.triplets
     kept = thinned(table)
-    kept_triplets, means_of = kept, None
-    if analysis is not None:
-        means_of = _means_of_some(analysis)
-        if analysis.task.predictions is not table:
-            kept_triplets = thinned(analysis.task.predictions)
+    triplets = table if analysis is None else analysis.task.predictions
+    kept_triplets = kept if triplets is table else thinned(triplets)
+    means_of = None if analysis is None else _means_of_some(analysis)
     points = []
     for threshold in thresholds:
         mask = kept(threshold)
-        figures = pair_figures(localised, _first_rows(pairs, mask))
-        means = None
-        if means_of is not None:
-            means = means_of(mask if kept_triplets is kept else kept_triplets(threshold))
-        points.append(SweepPoint(threshold, figures, means))
+        means = means_of and means_of(mask if kept_triplets is kept else kept_triplets(threshold))
+        points.append(SweepPoint(threshold, pair_figures(localised, _first_rows(pairs, mask)), means))
     return Sweep(by, tuple(points))
 
 
@@ -171,10 +166,8 @@ def _first_rows(pairs: Pairs, kept: Mask) -> Indices:
     """(pairs,) first row that is left of each, of triplets where pairs come from them; -1 where none is."""
     rows = np.flatnonzero(kept)
     first = np.full(len(pairs.table), -1, np.int64)
-    if pairs.of_triplet is None:
-        first[rows] = rows
-    else:
-        first[pairs.of_triplet[rows[::-1]]] = rows[::-1]  # what is written last stays
+    of_row = rows if pairs.of_triplet is None else pairs.of_triplet[rows]
+    first[of_row[::-1]] = rows[::-1]  # what is written last stays
     return first
 
 

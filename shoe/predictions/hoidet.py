@@ -39,12 +39,8 @@ def read_hoidet(source: Source) -> Rows:
     """
     records, path, classes = source.typed(_Image), source.path, source.benchmark.classes
     images = image_names(source, (record.image_id for record in records), "image_id")
-    lists = {
-        "h_idx": [record.h_idx for record in records],
-        "o_idx": [record.o_idx for record in records],
-        "hoi_score": [record.hoi_score for record in records],
-        "hoi_class": [record.hoi_class for record in records],
-    }
+    parts = ("h_idx", "o_idx", "hoi_score", "hoi_class")
+    lists = {part: [getattr(record, part) for record in records] for part in parts}
     lengths = np.array([list(map(len, values)) for values in lists.values()], np.int64)
     if (lengths != lengths[0]).any():
         field, image = np.argwhere(lengths != lengths[0])[0]
@@ -52,7 +48,7 @@ def read_hoidet(source: Source) -> Rows:
         place = f"image {quote(images[image])}"
         raise InputError(path, record=place, field=list(lists)[field], found=found, expected=expected)
     columns = {name: np.array(list(chain.from_iterable(values)), np.float64) for name, values in lists.items()}
-    human, target, hoi = (columns[name].astype(np.int64) for name in ("h_idx", "o_idx", "hoi_class"))
+    human, target, _, hoi = (columns[part].astype(np.int64) for part in parts)
     place_of = (images, np.repeat(np.arange(len(records)), lengths[0]))
     counts = np.array([len(record.boxes) for record in records], np.int64)
     check_boxes(path, place_of, "h_idx", human, counts)

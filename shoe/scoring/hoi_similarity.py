@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices, Ints
+from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.ragged import blocks, expand, first_of_each
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
@@ -40,8 +40,8 @@ class HoiSimilarity:
     objects: SimilarityTable
     verb_row: Indices
     object_row: Indices
-    rated_verbs: NDArray[np.bool_]
-    rated_objects: NDArray[np.bool_]
+    rated_verbs: Mask
+    rated_objects: Mask
     how: str
     weight: float
     source: Similarity | None = None
@@ -60,32 +60,28 @@ class HoiSimilarity:
         classes = task.truth.classes
         verbs, verb_row = _senses(classes.verb_sense, [classes.verbs[v] for v in classes.verb])
         objects, object_row = _senses(classes.object_sense, [classes.objects[o] for o in classes.object])
-        tables, rated, rows = [], [], []
-        parts: tuple[tuple[Part, list[tuple[int, str]], tuple[str, ...]], ...] = (
-            ("verb", verbs, task.predictions.verbs),
-            ("object", objects, task.predictions.objects),
-        )
-        for part, of_part, words in parts:
-            senses = np.array(
-                [_first_sense(word, part) if options.senses == "first" else sense for sense, word in of_part], np.int32
-            )
-            table = similarity_table(similarity, part, senses, [word for _, word in of_part], words, options)
-            tables.append(table)
-            rows.append(senses)
-            known = np.logical_or.reduce(table.basis[senses >= 0] > Basis.UNRATED, axis=0)
-            rated.append(known)
+
+        def table(part: Part, pairs: list[tuple[int, str]], said: Sequence[str]) -> tuple[SimilarityTable, Ints, Mask]:
+            first = options.senses == "first"
+            senses = np.array([_first_sense(word, part) if first else sense for sense, word in pairs], np.int32)
+            made = similarity_table(similarity, part, senses, [word for _, word in pairs], said, options)
+            rated: Mask = np.logical_or.reduce(made.basis[senses >= 0] > Basis.UNRATED, axis=0)
+            return made, senses, rated
+
+        of_verbs, verb_senses, rated_verbs = table("verb", verbs, task.predictions.verbs)
+        of_objects, object_senses, rated_objects = table("object", objects, task.predictions.objects)
         return cls(
-            verbs=tables[0],
-            objects=tables[1],
+            verbs=of_verbs,
+            objects=of_objects,
             verb_row=verb_row,
             object_row=object_row,
-            rated_verbs=rated[0],
-            rated_objects=rated[1],
+            rated_verbs=rated_verbs,
+            rated_objects=rated_objects,
             how=options.combine,
             weight=options.weight,
             source=similarity,
-            verb_senses=rows[0],
-            object_senses=rows[1],
+            verb_senses=verb_senses,
+            object_senses=object_senses,
         )
 
     def sigma(self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]) -> Floats:

@@ -54,8 +54,7 @@ class Metric:
             OptionError: as :func:`shoe.score` does, before any batch is collected.
         """
         check_kind("truth", truth, GroundTruth, "shoe.read_ground_truth(FILE)")
-        benchmark = truth.benchmark
-        labels = truth.image_labels is not None
+        benchmark, labels = truth.benchmark, truth.image_labels is not None
         choose(protocols or benchmark.default_protocols, options, benchmark.protocols, image_labels=labels)
         self.truth = truth
         self._settings = similarity, tuple(protocols), tuple(options)

@@ -105,14 +105,8 @@ def score(
         OptionError: for an unknown protocol, option or value, or arguments that are no tables.
         InputError: when predictions and ground truth have no image in common.
     """
-    task = Task(predictions, truth)
-    benchmark = truth.benchmark
-    chosen = choose(
-        protocols or benchmark.default_protocols,
-        options,
-        benchmark.protocols,
-        image_labels=truth.image_labels is not None,
-    )
+    task, benchmark, labels = Task(predictions, truth), truth.benchmark, truth.image_labels is not None
+    chosen = choose(protocols or benchmark.default_protocols, options, benchmark.protocols, image_labels=labels)
     task.check_images()
     facts = {"coordinates": coordinate_names(predictions)}
     if notes is not None:
@@ -143,7 +137,5 @@ def coordinate_names(predictions: Interactions) -> str:
 
 def score_outside(predictions: Interactions) -> float | None:
     """Return a score that is outside 0..1; None if there is none."""
-    low, high = predictions.score.min(initial=0.0), predictions.score.max(initial=1.0)
-    if low < 0:
-        return float(low)
-    return float(high) if high > 1 else None
+    low, high = float(predictions.score.min(initial=0.0)), float(predictions.score.max(initial=1.0))
+    return low if low < 0 else high if high > 1 else None

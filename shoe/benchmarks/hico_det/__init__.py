@@ -18,15 +18,6 @@ _FOLDER = Path(__file__).parent
 _STEM = re.compile(r"HICO_(?:test|train)2015_\d{8}")
 _LARGEST_NUMBER = 10**8
 _LAST_TEST_IMAGE = 9767
-# Counted from the published list of test images: these numbers, of 1 to 9,767, name none.
-_UNUSED_NUMBERS = frozenset(
-    [504, 508, 511, 543, 567, 602, 622, 633, 653, 665, 681, 690, 701, 726, 727, 787, 1078, 1106, 1142, 1188, 1219,
-     1227, 1272, 1273, 1307, 1339, 1347, 1353, 1355, 1387, 1388, 1427, 1437, 1447, 1683, 1716, 1728, 1779, 1783, 1815,
-     1833, 1936, 1939, 1944, 1997, 2017, 2020, 2318, 2365, 2414, 2429, 2446, 2450, 2487, 2521, 2556, 2562, 2839, 2869,
-     2888, 2903, 2914, 2922, 2932, 2978, 2997, 2999, 3008, 3016, 3115, 3116, 3141, 3193, 3489, 3524, 3532, 3605, 3617,
-     3666, 3669, 3720, 3724, 4039, 4221, 4250, 4638, 4641, 4667, 4714, 4726, 4748, 4750, 4754, 4786, 4884, 5236, 5240,
-     5290, 5300, 5324, 5356, 5738, 5739, 7215, 7429, 9061, 9062, 9063, 9064]
-)  # fmt: skip
 
 
 def image_name(value: object) -> str:
@@ -47,8 +38,10 @@ def image_name(value: object) -> str:
 
 
 def official_images() -> list[str]:
-    """Name the 9,658 test images in the order of the official list."""
-    return [f"HICO_test2015_{i:08d}.jpg" for i in range(1, _LAST_TEST_IMAGE + 1) if i not in _UNUSED_NUMBERS]
+    """Name the 9,658 test images in the order of the official list, in which some numbers name none."""
+    path = _FOLDER / "unused_numbers.json"
+    unused = set(parse_json(path, path.read_bytes()))
+    return [f"HICO_test2015_{i:08d}.jpg" for i in range(1, _LAST_TEST_IMAGE + 1) if i not in unused]
 
 
 def _classes() -> HoiClasses:
