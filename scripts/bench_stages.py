@@ -1,7 +1,7 @@
 """What `scripts/bench` measures. Each stage runs in a process of its own and prints one JSON object.
 
-Usage: bench_stages.py STAGE FOLDER, where FOLDER holds truth.json, detector.json, detector.npz and vlm.jsonl. The
-checkout must be on PYTHONPATH, for the oracles of the tests.
+Usage: bench_stages.py STAGE FOLDER, where FOLDER holds truth.json, detector.json, detector.npz, vlm.jsonl and
+replies.jsonl. The checkout must be on PYTHONPATH, for the oracles of the tests.
 """
 
 from __future__ import annotations
@@ -67,6 +67,30 @@ def read(folder: Path) -> Outcome:
     for _ in range(REPEATS):
         for name, work in works.items():
             seconds[name] += timed(work, 1)
+    return {"seconds": seconds}
+
+
+def read_replies(folder: Path) -> Outcome:
+    """Read raw replies, and parse the JSON in them bare: in turns, the first time with every phrase still unknown."""
+    path = folder / "replies.jsonl"
+    sizes = _sizes(read_ground_truth(folder / "truth.json"))
+
+    def bare() -> None:
+        with collection_paused():
+            for line in path.read_bytes().decode().splitlines():
+                text = orjson.loads(line)["response"]
+                start, end = text.find("```json"), text.rfind("```")
+                data = text[start + 7 : end] if start >= 0 else text
+                if data.lstrip()[:1] in ("[", "{"):
+                    orjson.loads(data)
+
+    def whole() -> object:
+        return read_predictions(path, sizes=sizes, boxes="thousand")
+
+    seconds: dict[str, list[float]] = {"first": timed(whole, 1), "orjson.loads": [], "read": []}
+    for _ in range(REPEATS):
+        seconds["orjson.loads"] += timed(bare, 1)
+        seconds["read"] += timed(whole, 1)
     return {"seconds": seconds}
 
 
@@ -189,12 +213,19 @@ def some_images(truth: GroundTruth, predictions: Interactions, step: int) -> tup
     return GroundTruth(kept, truth.classes, truth.split), predictions.select_images(shown)
 
 
+def _sizes(truth: GroundTruth) -> dict[str, tuple[int, int]]:
+    table = truth.interactions
+    return {name: (width, height) for name, (width, height) in zip(table.images, table.sizes.tolist(), strict=True)}
+
+
 def _tables(folder: Path) -> tuple[GroundTruth, Interactions, Interactions]:
     truth = read_ground_truth(folder / "truth.json")
     return truth, read_native(folder / "detector.npz"), read_predictions(folder / "vlm.jsonl")
 
 
-STAGES = {stage.__name__: stage for stage in (read, parse_once, whole_run, resolve, score_all, oracle, profile)}
+STAGES = {
+    stage.__name__: stage for stage in (read, read_replies, parse_once, whole_run, resolve, score_all, oracle, profile)
+}
 
 
 def main() -> None:

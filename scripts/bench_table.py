@@ -31,6 +31,7 @@ def rows(measured: Measured) -> list[Row]:
     """Turn what was measured into figures."""
     read, scored, slow = measured["read"]["seconds"], measured["score_all"], measured["oracle"]
     seconds, processes = scored["seconds"], measured["processes"]
+    replies = measured["read_replies"]["seconds"]
     triplets, free_triplets, slow_triplets = scored["triplets"], scored["vlm_triplets"], slow["triplets"]
     native = measured["files"]["detector.npz"]
     limit = 6 * native + 200 * _MEGABYTE
@@ -42,6 +43,10 @@ def rows(measured: Measured) -> list[Row]:
         _ratio("  / orjson.loads", read["parse"], read["orjson.loads"], 1.3),
         _seconds("load, native file", read["native"]),
         _ratio("  / orjson.loads", read["native"], read["orjson.loads"], 1 / 20),
+        _seconds("orjson.loads, raw replies and the JSON in them", replies["orjson.loads"]),
+        _seconds("read raw replies, 4 forms, first in its process", replies["first"]),
+        _seconds("read raw replies, 4 forms", replies["read"]),
+        _ratio("  / orjson.loads", replies["read"], replies["orjson.loads"], 6),
         _seconds("load similarity map (first in its process)", measured["resolve"]["seconds"]["map"]),
         _seconds("resolve the free text's words (first)", measured["resolve"]["seconds"]["resolve"]),
     ]
