@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from shoe.io.tolerant import Found, values_in
+from shoe.predictions.vlm.boxes import box_of
 
 _THINKING = re.compile(r"<(/?)(?:think|thinking|reasoning|analysis|thought|scratchpad|reflection)>|◁(/?)think▷", re.I)
 _ANSWER = re.compile(
@@ -28,7 +29,11 @@ _TURN = re.compile(
     r"|\[/INST\]|(?:\A|\n|\s)ASSISTANT:|\n(?:assistant|model)\n|\n?Assistant:|<\|channel\|>final<\|message\|>"
 )
 _MAY_TURN = re.compile(r"ssistant|ASSISTANT|model|INST|final")
-_END = re.compile(r"<\|im_end\|>|<\|endoftext\|>|<\|eot_id\|>|<end_of_turn>|</s>|<eos>|<\|end\|>|<\|return\|>")
+# Tokens of chat templates, by their look; those around words and boxes stay.
+_END = re.compile(
+    r"<｜[^<>]{1,40}｜>|<\|(?!/?(?:ref|det|object_ref|box|quad|point|grounding)\b|(?:object_ref|box|quad|point)_)[^<>|]{1,40}\|>"
+    r"|</?s>|<(?:eos|bos|pad|unk|(?:start|end)_of_(?:turn|text))>"
+)
 _FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _DRAFT = re.compile(
     r"\b(?:final|correct(?:ed|ion)|revis(?:ed|ion|ing)|refined|updated?|actually|wait|instead|improved|draft"
@@ -119,9 +124,8 @@ def answer_of(text: str) -> str:
         *_, last = [None, *_TURN.finditer(text)] if _MAY_TURN.search(text) else (None,)
         text = text[last.end() :] if last is not None else text
         text = _without_thinking(text)
-        *_, boxed = [None, *_ANSWER.finditer(text)]
-        if boxed is not None:
-            text = boxed[2] if boxed[2] is not None else boxed[3]
+        held = [match[2] if match[2] is not None else match[3] for match in _ANSWER.finditer(text)]
+        *_, text = [text, *(inner for inner in held if box_of(inner.strip()) is None)]
         text = _END.sub(" ", text)
     return text.strip()
 
