@@ -177,14 +177,25 @@ class _Reader:
             self.open, self.at = None, self.at + 1
             return
         subject = self.subject
+        stranded = self._stranded() if tag == "E" else ""
         passive = tag == "E" and self._passive(be)
         past = tag == "E" and not be and subject is not None and subject.person and self._tag() in "DPN"
         kind: Kind = "finite" if finite or past or (tag == "V" and not infinitive) else "participle"
         if infinitive and self.clauses:
             kind = "infinitive"
-        clause = Clause(word.split("_"), self._kind(kind), subject, negated=negated, passive=passive)
+        clause = Clause(word.split("_"), self._kind(kind), subject, negated=negated, passive=passive, dangling=stranded)
         clause.topic, self.thing = self.thing, None
         self._add(clause)
+
+    def _stranded(self) -> str:
+        """Take the prepositions that a passive leaves with its verb: "typed on by a person", "picked up by"."""
+        end = self.at
+        while self.tags[end] in "IR" and self.words[end] != "by":
+            end += 1
+        if self.words[end : end + 1] != ["by"] or not (end + 1 == len(self.words) or self._agent(end + 1)):
+            return ""
+        start, self.at = self.at, end
+        return " ".join(self.words[i] for i in range(start, end) if self.tags[i] == "I")
 
     def _passive(self, be: bool) -> bool:
         """Whether the participle just taken says what its subject undergoes."""

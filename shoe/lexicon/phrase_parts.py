@@ -53,7 +53,7 @@ class Clause:
         direct: whether the object follows without a preposition.
         second: a second noun right after the object ("giving the dog a bath").
         attached: further nouns with their prepositions.
-        dangling: a preposition after the object that has no noun ("hits the ball with").
+        dangling: a preposition that has no noun: after the object ("hits the ball with"), before "by" ("typed on by").
         negated: whether it is denied.
         passive: whether its subject undergoes it.
         linked: "and", "or", "but" or a comma where that joins it to the clause before.

@@ -196,7 +196,7 @@ def _turned(clause: Clause, given: Given) -> Candidate | None:
 
 
 def _of_passive(clause: Clause, given: Given) -> Candidate | None:
-    verb = clause.verb[:1]
+    verb = [f"{clause.verb[0]} {clause.dangling}".strip()]
     objects = names(clause.subject) if clause.subject is not None else [given.object] if given.object else []
     return Candidate(verb, objects) if objects else None
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from shoe.core.errors import quote
+from shoe.predictions.vlm.boxes import Box
 from shoe.predictions.vlm.fields import Entity, Verb, numberless
 from shoe.predictions.vlm.items import Pair, Problem, Reading
 from shoe.predictions.vlm.marks import MARK, Marked, with_mentions
@@ -205,10 +206,8 @@ def _add(
     """Pair the boxes of marks: each with each, or those of the same place where both have many."""
     first = [box for mark in humans for box in whole.boxes[mark]]
     second = [box for mark in things for box in whole.boxes[mark]]
-    pairs = (
-        list(zip(first, second, strict=True)) if len(first) == len(second) else [(h, o) for h in first for o in second]
-    )
-    if min(len(first), len(second)) > 1 and len(first) != len(second):
+    pairs = _paired(first, second)
+    if pairs is None:
         reading.found.append(Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together"))
         return
     words = _BRACKETS.sub(" ", phrase).strip(" .,:;-–—|")
@@ -219,18 +218,28 @@ def _add(
         reading.found.append(Pair(Entity(human), Entity(thing), "", numberless(target), (), words, (), score))
 
 
+def _paired(first: list[Box], second: list[Box]) -> list[tuple[Box, Box]] | None:
+    """Those of the same place where both are as many, else each with each; None where that cannot be told."""
+    if len(first) == len(second):
+        return list(zip(first, second, strict=True))
+    return [(one, other) for one in first for other in second] if 1 in (len(first), len(second)) else None
+
+
 def _of_predicates(whole: Marked) -> Reading:
     """All-Seeing's relations: a predicate with the boxes of its subject and object, which stand behind their nouns."""
     return Reading(list(_predicates(whole)))
 
 
-def _predicates(whole: Marked) -> Iterator[Pair]:
+def _predicates(whole: Marked) -> Iterator[Pair | Problem]:
     labels: dict[tuple[float, ...], str] = {}
     for match in _REF.finditer(whole.text):
         for box in whole.boxes[int(match[2])]:
             labels.setdefault(box.numbers, match[1])
     for match in _PRED.finditer(whole.text):
-        for human in whole.boxes[int(match[2])]:
-            for thing in whole.boxes[int(match[3])]:
-                subject, target = (numberless(labels.get(box.numbers, "")) for box in (human, thing))
-                yield Pair(Entity(human), Entity(thing), subject, target, (Verb(match[1]),), "", is_relation=True)
+        first, second = (whole.boxes[int(mark)] for mark in (match[2], match[3]))
+        pairs = _paired(first, second)
+        if pairs is None:
+            yield Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together")
+        for human, thing in pairs or ():
+            subject, target = (numberless(labels.get(box.numbers, "")) for box in (human, thing))
+            yield Pair(Entity(human), Entity(thing), subject, target, (Verb(match[1]),), "", is_relation=True)
