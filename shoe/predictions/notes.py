@@ -42,6 +42,7 @@ class ReadNotes:
         items_cut: items of replies that were left out, by cause: the field that could not be read, or "incomplete".
         first_cut: the first of them: its record, the field, what was found and what was expected.
         boxes_cut: items of replies left out because a box has no area.
+        boxes_unused: boxes in the text of replies that stand in nothing that was read there.
         columns_unread: columns of a flat file that were not read.
         words_clipped: words longer than 200 characters, cut to that length.
         phrases: the phrases that were read as a (verb, object), in order of first appearance.
@@ -74,6 +75,7 @@ class ReadNotes:
     items_cut: dict[str, int] = field(default_factory=dict)
     first_cut: str = ""
     boxes_cut: int = 0
+    boxes_unused: int = 0
     columns_unread: list[str] = field(default_factory=list)
     words_clipped: int = 0
     columns_by_truth: int = 0
@@ -135,6 +137,8 @@ class ReadNotes:
             lines.append(f"{many(sum(self.items_cut.values()), 'item')} left out ({causes}); first: {self.first_cut}")
         if self.boxes_cut:
             lines.append(f"{many(self.boxes_cut, 'item')} left out because a box has no area")
+        if self.boxes_unused:
+            lines.append(f"no triplet uses {many(self.boxes_unused, 'group')} of four numbers in the text of replies")
         lines += self.unread(self.first_unread)
         if self.none_said or 2 * self.replies_none > self.replies:
             said = f", in words: {_listed(self.none_said)}" if self.none_said else ""

@@ -238,3 +238,18 @@ def test_predictions_without_a_known_image_say_nothing() -> None:
 
 def test_the_same_predictions_get_the_same_report() -> None:
     assert examine_boxes(MODELS["detector"], TRUTH_TABLE) == examine_boxes(MODELS["detector"], TRUTH_TABLE)
+
+
+def test_a_file_that_mixes_conventions_is_told_how_many_images_have_the_other() -> None:
+    table = MODELS["detector"]
+    other = misread(table, parse_convention("thousand"), parse_convention("xyxy"))
+    is_other = other.image % 3 == 0
+    human, target = other.human_boxes, other.object_boxes
+    mixed = replace(
+        table,
+        human_boxes=np.where(is_other[:, None], human, table.human_boxes),
+        object_boxes=np.where(is_other[:, None], target, table.object_boxes),
+    )
+    (verdict,) = examine_boxes(mixed, TRUTH_TABLE).verdicts
+    assert "mix conventions" in verdict
+    assert verdict.endswith("with --boxes thousand")

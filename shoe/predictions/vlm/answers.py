@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from shoe.predictions.vlm.fields import Fields, entity_of, fields_of
-from shoe.predictions.vlm.items import Reading, interactions_in
+from shoe.predictions.vlm.items import Pair, Reading, interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.marks import grounded
 from shoe.predictions.vlm.prose import interactions_of_text
@@ -14,6 +15,8 @@ from shoe.predictions.vlm.replies import Reply, reply_of
 from shoe.predictions.vlm.sentences import interactions_of_sentences
 from shoe.predictions.vlm.wrapper_keys import is_beside, is_truth
 
+_NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
+_BOX = re.compile(rf"(?<![\w.]){_NUMBER}" + rf",\s?{_NUMBER}" * 3 + r"(?![\w.]*\d)(?!\s?,\s?\d)")
 _LONGEST = 300
 _SHORT, _DEEPEST = 20, 8
 
@@ -29,6 +32,17 @@ class Answer(NamedTuple):
     def says_none(self) -> bool:
         """Whether it says that there is no interaction: an empty list, or words for it."""
         return self.reading.says_none or self.reply.says_none
+
+    @property
+    def unused(self) -> int:
+        """How many boxes stand in its text, which is no clean data, and in no item that was found in it."""
+        reply, found = self.reply, self.reading.found
+        if not reply.text or reply.drafts or reply.lost or not all(isinstance(item, Pair) for item in found):
+            return 0
+        if reply.values and not reply.fixed:
+            return 0
+        used = {side.box.numbers for pair in self.reading.pairs for side in (pair.human, pair.object)}
+        return len({tuple(map(float, match.groups())) for match in _BOX.finditer(reply.text)} - used)
 
     @property
     def rank(self) -> tuple[bool, bool, bool, int]:

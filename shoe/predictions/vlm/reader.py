@@ -162,6 +162,7 @@ class Reader:
             incomplete = UnreadableError(place, "response", "an incomplete item", ITEMS)
             self._tally.cut_item(incomplete, "incomplete", answer.reply.lost)
         if len(self._columns) > before[0]:
+            self._notes.boxes_unused += answer.unused
             return
         if answer.says_none or self._notes.denied > before[2]:
             self._tally.none(answer.said, _truth_key(record))

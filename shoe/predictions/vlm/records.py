@@ -9,7 +9,7 @@ from typing import Any
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.images import has_own_image, image_of, is_image_key, plain
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.wrapper_keys import ANSWERS, BESIDE_BOXES, CHATS, is_truth
+from shoe.predictions.vlm.wrapper_keys import ANSWERS, BESIDE_BOXES, CHATS, is_asked, is_truth
 from shoe.predictions.vlm.wrappers import Opened, holds_box, is_chat, opened, opened_beside
 
 _DEEPEST = 12
@@ -47,15 +47,15 @@ def record_of(record: dict[Any, Any]) -> Record:
             ended = opened_beside(record, record)
             found.is_cut, found.error = found.is_cut or ended.is_cut, found.error or ended.error
             return Record(image, found, {name: value for name, value in record.items() if name not in (key, *chats)})
-    told = {key: value for key, value in record.items() if not is_truth(key, value)}
-    found = opened_beside(record, [key for key in told if holds_box(told[key])])
-    if found.error or not (has_pair or any(map(holds_box, told.values()))):
+    said = {key: value for key, value in record.items() if not is_asked(key) and not is_truth(key, value)}
+    found = opened_beside(record, [key for key in said if holds_box(said[key])])
+    if found.error or not (has_pair or any(map(holds_box, said.values()))):
         is_bare = all(meaning(key).part in ("image", "width", "height") for key in record)
         if (taken or is_bare) and not found.answers and not found.error:
             found.answers.append(None)
         if found.answers or found.error:
             return Record(image, found)
-    return Record(image, None, told)
+    return Record(image, None, said)
 
 
 def _holds_one(value: Any) -> bool:

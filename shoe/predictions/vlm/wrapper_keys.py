@@ -64,6 +64,12 @@ _DATA = ("[", "{", "<")
 
 
 @lru_cache(8192)
+def is_asked(key: object) -> bool:
+    """Whether a key holds what the model was given."""
+    return not _ASKED.isdisjoint(meaning(key).words)
+
+
+@lru_cache(8192)
 def is_beside(key: object) -> bool:
     """Whether a key holds neither an answer nor a word of the interaction, but facts of the run."""
     words = meaning(key).words

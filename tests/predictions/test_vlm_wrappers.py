@@ -1,0 +1,139 @@
+"""What tools put around answers is opened, and every record is read or counted."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.core.errors import InputError
+from shoe.core.interactions import Interactions
+from shoe.predictions import ReadNotes, read_predictions_with_notes
+from tests.damage import damaged_bytes
+from tests.examples import examples
+
+ITEMS = [{"human_box": [10, 20, 110, 220], "object_box": [30, 40, 230, 240], "verb": "riding", "object": "horse"}]
+SAID = orjson.dumps(ITEMS).decode()
+ASKED = SAID.replace("riding", "eating")
+"""An example in a prompt, or what would be right: never to be read."""
+
+
+def read(folder: Path, document: Any) -> tuple[Interactions, ReadNotes]:
+    path = folder / "answers"
+    lines = document if isinstance(document, list) else [document]
+    path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+    return read_predictions_with_notes(path)
+
+
+def chat(content: Any, reason: str = "stop", **message: Any) -> dict[str, Any]:
+    spoken = {"role": "assistant", "content": content, "refusal": None, **message}
+    choice = {"index": 0, "message": spoken, "logprobs": None, "finish_reason": reason}
+    return {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": {"n": 1}}
+
+
+def turns(*said: str) -> list[dict[str, str]]:
+    return [{"role": "assistant" if i % 2 else "user", "content": text} for i, text in enumerate(said)]
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        chat(SAID),
+        chat([{"type": "text", "text": SAID}]),
+        chat(SAID, reasoning_content=ASKED),
+        chat("", tool_calls=[{"type": "function", "function": {"name": "f", "arguments": {"interactions": ITEMS}}}]),
+        {"status_code": 200, "body": {"object": "response", "instructions": ASKED, "tool_choice": "none", "output": [
+            {"type": "reasoning", "summary": [{"type": "summary_text", "text": ASKED}]},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": SAID}]}]}},
+        {"type": "message", "content": [{"type": "thinking", "thinking": ASKED}, {"type": "text", "text": SAID}]},
+        {"content": [{"type": "text", "text": "I report."}, {"type": "tool_use", "input": {"interactions": ITEMS}}]},
+        {"candidates": [{"content": {"parts": [{"text": ASKED, "thought": True}, {"text": SAID[:40]},
+                                               {"text": SAID[40:]}], "role": "model"}, "finishReason": "STOP"}]},
+        turns(ASKED, ASKED, ASKED, SAID),
+        [{"generated_text": [*turns(ASKED), {"role": "assistant", "content": SAID}]}],
+        {"run": {"my_words": {"text_out": SAID}}},
+        SAID.replace('"', "&quot;"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("key", ["response", "something_else"])
+def test_the_answer_is_found_in_a_wrapper(tmp_path: Path, response: Any, key: str) -> None:
+    table, _ = read(tmp_path, {"image": "a.jpg", "prompt": ASKED, "label": ASKED, key: response})
+    assert (table.verbs, table.objects, len(table)) == (("riding",), ("horse",), 1)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        [["a.jpg", SAID], ["b.jpg", SAID]],
+        {"a.jpg": SAID, "b.jpg": chat(SAID)},
+        {"model": "m", "predictions": {"a.jpg": [SAID], "b.jpg": {"response": SAID}}},
+        {"image": {"0": "a.jpg", "1": "b.jpg"}, "response": {"0": SAID, "1": SAID}},
+        {"columns": ["image", "response"], "index": [0, 1], "data": [["a.jpg", SAID], ["b.jpg", SAID]]},
+    ],
+)
+def test_records_are_found_in_a_document(tmp_path: Path, document: Any) -> None:
+    (tmp_path / "answers").write_bytes(orjson.dumps(document))
+    table, _ = read_predictions_with_notes(tmp_path / "answers")
+    assert (table.images, len(table)) == (("a.jpg", "b.jpg"), 2)
+
+
+@pytest.mark.parametrize(
+    ("record", "line"),
+    [
+        ({"response": chat(SAID, "length")}, "1 of 3 replies were cut off at their length limit"),
+        ({"response": None, "error": {"code": "rate_limit", "message": "x"}}, "'rate_limit' (1)"),
+        ({"result": {"type": "errored", "error": {"error": {"type": "overloaded_error"}}}}, "'overloaded_error' (1)"),
+        ({"response": {"promptFeedback": {"blockReason": "SAFETY"}}}, "an error instead of an answer: 'SAFETY' (1)"),
+        ({"response": "I cannot help with that picture."}, "1 of 3 replies hold no interaction that can be read"),
+        ({"response": "No interactions."}, "1 of 3 replies say that there is no interaction, in words"),
+        ({"response": ""}, "1 of 3 replies hold no interaction that can be read"),
+        ({}, "1 of 3 replies hold no interaction that can be read"),
+    ],
+)
+def test_what_ended_otherwise_is_counted_and_named(tmp_path: Path, record: dict[str, Any], line: str) -> None:
+    good = [{"image": name, "response": SAID} for name in ("a.jpg", "b.jpg")]
+    _, notes = read(tmp_path, [*good, {"image": "c.jpg", **record}])
+    assert line in "\n".join(notes.lines())
+
+
+@pytest.mark.parametrize("key", ["label", "gt", "ground_truth", "solution", "annotations"])
+@pytest.mark.parametrize("beside", [{}, {"predict": "[]"}])
+def test_what_would_be_right_is_no_prediction(tmp_path: Path, key: str, beside: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="ground truth, not predictions"):
+        read(tmp_path, [{"image": "a.jpg", **beside, key: SAID}] * 2)
+
+
+THREE = [{**ITEMS[0], "human_box": [10 + i, 20, 110, 220]} for i in range(3)]
+FORMS: dict[str, Callable[[], str]] = {
+    "JSON": lambda: orjson.dumps(THREE).decode(),
+    "Python": lambda: repr(THREE),
+    "fence": lambda: f"Here:\n```json\n{orjson.dumps(THREE).decode()}\n```",
+    "sentences": lambda: "\n".join(f"A man {i['human_box']} is riding a horse {i['object_box']}." for i in THREE),
+    "lines": lambda: "\n\n".join("\n".join(f"{key}: {value}" for key, value in item.items()) for item in THREE),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@given(st.integers(0, 2**32))
+@examples(0.5)
+def test_every_damaged_reply_is_read_or_counted(tmp_path_factory: pytest.TempPathFactory, form: str, seed: int) -> None:
+    whole = FORMS[form]()
+    said = [whole] * 3 + [damaged_bytes(whole.encode(), seed + i).decode("utf-8", "replace") for i in range(2)]
+    try:
+        table, notes = read(
+            tmp_path_factory.mktemp("damaged"), [{"image": f"{i}.jpg", "response": text} for i, text in enumerate(said)]
+        )
+    except InputError:
+        return
+    without = len(said) - len(set(table.image.tolist()))
+    counted = notes.replies_unread + notes.replies_none + sum(notes.replies_failed.values())
+    assert notes.replies == len(said)
+    assert counted <= without <= counted + notes.boxes_cut
+
+
+def test_boxes_of_a_sentence_that_breaks_off_are_counted(tmp_path: Path) -> None:
+    _, notes = read(tmp_path, {"image": "a.jpg", "response": FORMS["sentences"]()[:-25]})
+    assert "no triplet uses 1 group of four numbers in the text of replies" in notes.lines()
