@@ -22,6 +22,7 @@ _NO_SIZE = (0.0, 0.0)
 _USUAL = "xyxy"
 _BINS = "unit"
 _NO_ITEM = -1
+_NO_WORDS = (Interaction("", "", None),)
 
 
 class Columns:
@@ -168,11 +169,9 @@ class Columns:
     def _number(self, said: Said) -> None:
         """Give known words their numbers in the columns."""
         said.convention_index = self._convention_index(said.convention)
-        words = [("", "")] if said.words.unparsed else [(word.verb, word.object) for word in said.words.interactions]
-        said.rows = [
-            (self._verbs.setdefault(verb, len(self._verbs)), self._objects.setdefault(object_, len(self._objects)))
-            for verb, object_ in words
-        ]
+        verbs, objects = self._verbs, self._objects
+        for verb, object_, _ in _NO_WORDS if said.words.unparsed else said.words.interactions:
+            said.rows.append((verbs.setdefault(verb, len(verbs)), objects.setdefault(object_, len(objects))))
 
     def _convention_index(self, name: str | None) -> int:
         return self._conventions.setdefault(name or _USUAL, len(self._conventions))

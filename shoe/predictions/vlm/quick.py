@@ -113,10 +113,8 @@ class Quick:
         asks = answers = False
         for item in items:
             family = self._families.get(tuple(item)) if type(item) is dict else None
-            if family is None:
-                return None
-            hits = _hits(family.shapes, item)
-            if hits is None:
+            hits = None if family is None else _hits(family.shapes, item)
+            if family is None or hits is None:
                 return None
             found += hits
             asks |= family.asks

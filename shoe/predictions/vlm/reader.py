@@ -90,7 +90,9 @@ class Reader:
             return False
         named = opened[0]
         if named not in self._known_images:
-            self._known_images[named] = self._columns.image(self._source.record_name(number), named[0], record)
+            self._known_images[named] = self._columns.image(
+                self._source.record_name(number), named[0], record if named[1:] else {}
+            )
         self._add_hits(self._known_images[named], hits, number, opened[1], record)
         return True
 

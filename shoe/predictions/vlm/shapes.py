@@ -62,6 +62,7 @@ class Shape:
         self._is_single = len(texts) == 1
         sentences = {pair.phrase, *(verb.text for verb in pair.verbs)}
         self._wording = Wording(pair, texts, [_sentence_kind if text in sentences else _word_kind for text in texts])
+        self._known = self._wording.known
 
     def hits(self, item: dict[str, Any]) -> list[Hit] | None:
         """What an item holds; None if the general reader has to tell.
@@ -69,13 +70,14 @@ class Shape:
         Raises:
             UnfitError: if it is not of this shape.
         """
-        found = []
+        found: list[Hit] = []
         for part in self._parts(item):
-            texts, human, thing, score = self._read(part)
-            said = self._wording.said(texts)
-            if said is None or (score is not None and abs(score) >= _TOO_MUCH):
+            texts = self._texts(part)
+            said = self._known.get(texts) or self._wording.said((texts,) if self._is_single else texts)
+            score = nan if self._score is None else self._score(part)
+            if said is None or abs(score) >= _TOO_MUCH:
                 return None
-            found.append((said, human, thing, nan if score is None else score))
+            found.append((said, *self._boxes(part), score))
         return found
 
     def check(self, item: dict[str, Any], pairs: list[Pair]) -> bool:

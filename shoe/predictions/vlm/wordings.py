@@ -52,11 +52,15 @@ Hit = tuple[Said, Numbers, Numbers, float]
 
 def holds_any(hits: list[Hit]) -> bool:
     """Whether any of them makes a triplet."""
-    return any(hit[0].counts for hit in hits)
+    return bool(hits) and (hits[0][0].counts or any(hit[0].counts for hit in hits))
 
 
 class Wording:
-    """A pair whose words stand at known places; kinds of words are trusted once they were read right a few times."""
+    """A pair whose words stand at known places; kinds of words are trusted once they were read right a few times.
+
+    Attributes:
+        known: what was said before, by the words; None where the general reader has to tell.
+    """
 
     def __init__(self, pair: Pair, texts: Sequence[str], kinds: Sequence[Kind], *, joined: bool = False) -> None:
         """Learn from a pair.
@@ -75,14 +79,14 @@ class Wording:
         self._template = _blank(_written(pair, [(text, f"\0{i}\0") for i, text in enumerate(texts)], joined=joined))
         named = pair.human.box.convention or pair.object.box.convention
         self._convention = None if named is None else str(named)
-        self._known = _known_words(self._template, tuple(kinds))
+        self._everywhere = _known_words(self._template, tuple(kinds))
         self._kind_of = kinds
         self._checks: dict[tuple[int | None, ...], int] = {}
-        self._said: dict[tuple[str, ...], Said | None] = {}
+        self.known: dict[tuple[str, ...], Said | None] = {}
 
     def said(self, texts: tuple[str, ...]) -> Said | None:
         """What other words say in their place; None if the general reader has to tell."""
-        return self._said[texts] if texts in self._said else self._say(texts)
+        return self.known[texts] if texts in self.known else self._say(texts)
 
     def confirm(self, texts: tuple[str, ...], human: Numbers, thing: Numbers, score: Any, pair: Pair) -> bool:
         """Compare with what the general reader found: whether it is the same, or of words that are not read."""
@@ -95,26 +99,26 @@ class Wording:
             return False
         self._checks[kinds] = self._checks.get(kinds, 0) + 1
         if self._checks[kinds] == _CHECKS:
-            self._said.clear()
+            self.known.clear()
         return True
 
     def _understood(self, texts: tuple[str, ...]) -> tuple[tuple[int | None, ...], Words | None]:
         """The kinds of words, and what they say in their place: the same in every file."""
-        known = self._known.get(texts)
+        known = self._everywhere.get(texts)
         if known is None:
             kinds = tuple(kind(text) for kind, text in zip(self._kind_of, texts, strict=True))
             words = None if None in kinds else words_of(_filled(self._template, texts))
-            if len(self._known) >= _MOST:
-                self._known.clear()
+            if len(self._everywhere) >= _MOST:
+                self._everywhere.clear()
             if words and (words.no_person or not (words.interactions or words.unparsed or words.denied)):
                 words = None
-            known = self._known[texts] = kinds, words
+            known = self._everywhere[texts] = kinds, words
         return known
 
     def _say(self, texts: tuple[str, ...]) -> Said | None:
         kinds, words = self._understood(texts)
         said = Said(words, self._convention) if words and self._checks.get(kinds, 0) >= _CHECKS else None
-        self._said[texts] = said
+        self.known[texts] = said
         return said
 
 
