@@ -140,14 +140,8 @@ class Interactions:
         return table if grouped else table._reordered(np.argsort(image_of, kind="stable"))
 
     def _reordered(self, order: NDArray[np.integer]) -> Interactions:
-        return replace(
-            self,
-            human_boxes=self.human_boxes[order],
-            object_boxes=self.object_boxes[order],
-            verb=self.verb[order],
-            object=self.object[order],
-            score=self.score[order],
-        )
+        columns = ("human_boxes", "object_boxes", "verb", "object", "score")
+        return replace(self, **{name: getattr(self, name)[order] for name in columns})
 
     def select(self, rows: NDArray[np.bool_] | NDArray[np.integer]) -> Interactions:
         """Keep some triplets (a mask, or ascending row indices); all images stay listed."""

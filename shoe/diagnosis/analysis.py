@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Mask
-from shoe.diagnosis.fix_targets import FIXABLE, shared_map, targets_by_map, targets_of_each
-from shoe.diagnosis.oracles import ERRORS, GROUPS, MISSED_GT, NAMES, TYPES, Errors, State, before_fixes
+from shoe.diagnosis.fix_targets import shared_map, targets_by_map, targets_of_each
+from shoe.diagnosis.oracles import ERRORS, FIXABLE, GROUPS, MISSED_GT, NAMES, TYPES, Errors, State, before_fixes
 from shoe.diagnosis.scope import Overlaps, Scope, overlaps
 from shoe.diagnosis.types import FLOW, NO_PART, Assigned, ErrorType, TruthStatus, assign_types
 from shoe.diagnosis.variants import Variant

@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.ragged import first_largest, first_of_each, index_in_group, runs
 from shoe.core.seeded import random_numbers
-from shoe.diagnosis.oracles import Fixes, FixTargets, State
+from shoe.diagnosis.oracles import FIXABLE, Fixes, FixTargets, State
 from shoe.diagnosis.scope import Overlaps, Scope
 from shoe.diagnosis.types import NO_PART, ErrorType
 from shoe.matching.assign import assign
-
-FIXABLE = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX, ErrorType.ASSOCIATION, ErrorType.INTERACTION)
-"""The types whose oracle fixes; the others' removes."""
 
 
 def _possible(overlaps: Overlaps, types: NDArray[np.int8]) -> dict[ErrorType, Fixes]:

@@ -73,14 +73,12 @@ class Error:
         name: in files, as "human_box".
         label: in tables and figures.
         meaning: what is wrong.
-        oracle: what its oracle does, in a sentence.
-        fix: the state after it.
+        fix: its oracle: the state after it.
     """
 
     name: str
     label: str
     meaning: str
-    oracle: str
     fix: Fix
 
 
@@ -103,58 +101,43 @@ def _fix(type_: ErrorType) -> Fix:
 
 
 def _remove(type_: ErrorType) -> Fix:
+    """Remove errors of a type."""
     return lambda state, errors: replace(state, kept=state.kept & (errors.types != type_))
 
 
 def _remove_all_errors(state: State, _: Errors) -> State:
+    """Remove every prediction that is no true positive."""
     kept = np.zeros_like(state.kept)
     kept[state.true_positives] = True
     return replace(state, kept=kept)
 
 
 def _drop_unfound(state: State, _: Errors) -> State:
+    """Do not count ground truth that nothing finds, after the fixes before."""
     return replace(state, counted=state.counted & (state.found_by >= 0))
 
 
-_FIXED = "the prediction gets the boxes and the class of its ground truth; of several on one the best-scored stays"
-_REMOVED = "the prediction is removed"
+FIXABLE = (ErrorType.HUMAN_BOX, ErrorType.OBJECT_BOX, ErrorType.ASSOCIATION, ErrorType.INTERACTION)
+"""The types whose oracle fixes; the others' removes."""
 TYPES = tuple(
-    Error(type_.label, label, meaning, oracle, (_fix if oracle is _FIXED else _remove)(type_))
-    for type_, label, meaning, oracle in (
-        (ErrorType.HUMAN_BOX, "human box", "object box right, human box wrong", _FIXED),
-        (ErrorType.OBJECT_BOX, "object box", "human box right, object box or its label wrong", _FIXED),
-        (ErrorType.BOTH_BOXES, "both boxes", "neither box right", _REMOVED),
-        (ErrorType.ASSOCIATION, "association", "both boxes right, but not of one pair", _FIXED),
-        (ErrorType.DUPLICATE, "duplicate", "right, but found before by a better-scored one", _REMOVED),
-        (ErrorType.INTERACTION, "interaction", "both boxes right, verb wrong", _FIXED),
+    Error(type_.label, label, meaning, (_fix if type_ in FIXABLE else _remove)(type_))
+    for type_, label, meaning in (
+        (ErrorType.HUMAN_BOX, "human box", "object box right, human box wrong"),
+        (ErrorType.OBJECT_BOX, "object box", "human box right, object box or its label wrong"),
+        (ErrorType.BOTH_BOXES, "both boxes", "neither box right"),
+        (ErrorType.ASSOCIATION, "association", "both boxes right, but not of one pair"),
+        (ErrorType.DUPLICATE, "duplicate", "right, but found before by a better-scored one"),
+        (ErrorType.INTERACTION, "interaction", "both boxes right, verb wrong"),
     )
 )
 """IJCV paper 3.2.1 and 3.2.2, in its order, which is also the order of the progression."""
-MISSED_GT = Error(
-    "missed_gt",
-    "missed GT",
-    "ground truth that no prediction is about",
-    "ground truth that nothing finds, even after all fixes, is not counted",
-    _drop_unfound,
-)
+MISSED_GT = Error("missed_gt", "missed GT", "ground truth that no prediction is about", _drop_unfound)
 """IJCV paper 3.2.3, as it ends the progression."""
 ERRORS = (*TYPES, MISSED_GT)
 """The seven error types in the order of the papers."""
 GROUPS = (
-    Error(
-        "false_positive",
-        "false positives",
-        "all predictions but true positives",
-        "every prediction that is no true positive is removed",
-        _remove_all_errors,
-    ),
-    Error(
-        "false_negative",
-        "false negatives",
-        "all ground truth without a true positive",
-        "ground truth without a true positive is not counted",
-        _drop_unfound,
-    ),
+    Error("false_positive", "false positives", "all predictions but true positives", _remove_all_errors),
+    Error("false_negative", "false negatives", "all ground truth without a true positive", _drop_unfound),
 )
 """The same errors, as all that is predicted too much and all that is not found (IJCV paper 3.3)."""
 NAMES = tuple(error.name for error in (*ERRORS, *GROUPS))

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -72,8 +73,7 @@ def bounds(report: Report) -> Interval | None:
     return found if found and found.open else None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FalsePositives:
+class FalsePositives(NamedTuple):
     """Of which class each of u unmatched predictions would be a false positive.
 
     Attributes:
@@ -143,10 +143,9 @@ class OpenScore:
         other = other_class(scorer, imputation.guess, matches.unmatched, today)
         return cls(scorer, imputation, matches, today, other)
 
-    def mean_bounds(self, ap: tuple[Floats, Floats]) -> tuple[float | None, float | None]:
+    def mean_bounds(self, ap: tuple[Floats, Floats]) -> list[float | None]:
         """SHOE-mAP of lowest and of highest average precisions."""
-        low, high = ap
-        return mean_over(low, self.scorer.in_mean), mean_over(high, self.scorer.in_mean)
+        return [mean_over(values, self.scorer.in_mean) for values in ap]
 
 
 def interval_of(task: Task, imputation: Imputation, today: SemanticResult) -> Interval:

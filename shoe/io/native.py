@@ -84,15 +84,9 @@ def read_native(path: str | Path) -> Interactions:
     return Interactions.from_columns(
         images=header["images"],
         image=_image_of_rows(path, arrays["offsets"], len(header["images"]), arrays["verb"].size),
-        human_boxes=arrays["human_boxes"],
-        object_boxes=arrays["object_boxes"],
-        verb=arrays["verb"],
-        object=arrays["object"],
-        score=arrays["score"],
-        sizes=arrays["sizes"],
-        coordinates=arrays["coordinates"],
         verbs=header["verbs"],
         objects=header["objects"],
+        **{name: array for name, array in arrays.items() if name != "offsets"},
         source=path,
     )
 

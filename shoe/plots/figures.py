@@ -30,7 +30,6 @@ _LONGEST = 1.5
 _DARKEST = (0.0, 0.27, 0.48)
 _FAINTEST = 0.12
 """Share of the darkest colour that the smallest value has, so that it can be told from nothing."""
-
 _LIGHT_TEXT = 0.65
 """Depth from which on white can be read better than black."""
 _LEGEND = 1.9
@@ -79,14 +78,13 @@ def draw_figures(models: Models, folder: Path, *, sweeps: bool = False) -> list[
 def _confusions(name: str, found: SemanticDiagnosis, folder: Path, ending: str) -> list[Path]:
     """Heat maps of wrong verbs and objects, by number and by what meaning gives for them."""
     paths = []
-    gap = found.vocabulary_gap
+    gains = found.vocabulary_gap.confusions if found.vocabulary_gap else ()
     for part, wrong, where in (("verb", found.interaction, "pairs"), ("object", found.object_class, "boxes")):
         cells = [Cell(*word) for word in wrong.words]
         title = f"{name}: wrong {part}s of right {where}, number of predictions"
         if cells:
             paths += save(partial(confusion_map, cells, title, _short), folder, f"{part}s{ending}")
-        confusions = [each for each in gap.confusions if each.part == part and each.gain > 0] if gap else []
-        cells = [Cell(each.word.label, each.word.predicted, each.gain) for each in confusions]
+        cells = [Cell(c.word.label, c.word.predicted, c.gain) for c in gains if c.part == part and c.gain > 0]
         title = f"{name}: what meaning adds to SHOE-mAP for {part}s in other words, in points"
         if cells:
             paths += save(partial(confusion_map, cells, title, _points), folder, f"{part}s_gain{ending}")

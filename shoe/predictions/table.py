@@ -109,13 +109,10 @@ def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) ->
     source.notes.boxes_cut = int(flat.sum())
     keep = ~flat
     place, kept = rows.place, np.flatnonzero(keep)
+    columns = {name: getattr(rows, name)[keep] for name in ("image", "human_boxes", "object_boxes", "verb", "object")}
     left = replace(
         rows,
-        image=rows.image[keep],
-        human_boxes=rows.human_boxes[keep],
-        object_boxes=rows.object_boxes[keep],
-        verb=rows.verb[keep],
-        object=rows.object[keep],
+        **columns,
         score=None if rows.score is None else rows.score[keep],
         loose=None,
         place=None if place is None else lambda row: place(int(kept[row])),

@@ -126,7 +126,7 @@ CONFUSIONS = "confusion_map([Cell('ride', 'sit on', 2.0), Cell('hold', '', 1.0)]
 def test_the_same_figure_is_the_same_bytes_in_any_process(tmp_path: Path) -> None:
     code = (
         "import sys, matplotlib; matplotlib.rcParams['font.size'] = 30; from pathlib import Path;"
-        "from shoe.plots.confusions import Cell, confusion_map; from shoe.plots.style import save;"
+        "from shoe.plots.figures import Cell, confusion_map; from shoe.plots.style import save;"
         f"save(lambda: {CONFUSIONS}, Path(sys.argv[1]), 'a')"
     )
     (tmp_path / "other").mkdir()
