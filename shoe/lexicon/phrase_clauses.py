@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shoe.lexicon import text
 from shoe.lexicon.phrase_classes import NOMINAL
+from shoe.lexicon.phrase_noun_phrases import NounReader
 from shoe.lexicon.phrase_nouns import is_of_body
 from shoe.lexicon.phrase_parts import Attached, Clause, Kind, Noun, Sentence
 from shoe.lexicon.phrase_words import base_of, is_expression, table, word_of
@@ -12,20 +13,16 @@ _TO_BE = "being"
 _FINITE_BE = frozenset(["is", "are", "was", "were", "am", "'s", "'re", "'m", *text.NEGATIONS])
 
 
-_END = "."
-
-
-class _Reader:
+class _Reader(NounReader):
     """Walks once over the letters of a sentence."""
 
     def __init__(self, words: list[str], tags: str) -> None:
-        self.words, self.tags, self.at = words, tags + _END, 0
+        super().__init__(words, tags)
         self.clauses: list[Clause] = []
         self.nouns: list[Noun] = []
         self.loose: list[Attached] = []
         self.subject: Noun | None = None
         self.thing: Noun | None = None
-        self.open: Clause | None = None
         self.mode: Kind | None = None
         self.linked = ""
         self.without = False
@@ -34,26 +31,40 @@ class _Reader:
         steps = {"W": self._relative, "S": self._subordinate, "C": self._link, "K": self._link, "I": self._preposition}
         while self.at < len(self.words):
             tag = self.tags[self.at]
-            if tag in NOMINAL or tag == "O":
+            if tag in NOMINAL or tag == "O" or (tag == "X" and self._tag(1) == "D"):
                 self._noun()
             elif tag in "BHTXRVGE":
                 self._verb()
             else:
                 steps[tag]()
+        for clause in self.clauses:
+            clause.negated = clause.negated or (clause.object is not None and clause.object.none)
         return Sentence(self.clauses, self.nouns, self.loose)
-
-    def _tag(self, offset: int = 0) -> str:
-        return self.tags[min(self.at + offset, len(self.words))]
 
     def _relative(self) -> None:
         self.mode, self.open, self.at = "relative", None, self.at + 1
 
     def _subordinate(self) -> None:
-        self.mode, self.open, self.linked, self.at = "subordinate", None, "", self.at + 1
+        clause, self.at = self.open, self.at + 1
+        instead = self.words[self.at - 1] == "but" and self._tag() in NOMINAL
+        if instead and clause is not None and clause.object is not None and clause.object.none:
+            clause.object = None
+            return
+        self.mode, self.open, self.linked = "subordinate", None, ""
         if self.words[self.at - 1] == "but":
             self.mode, self.linked = None, "but"
 
     def _link(self) -> None:
+        clause = self.open
+        aside = (
+            clause is not None
+            and clause.object is None
+            and clause.linked
+            and base_of(clause.verb[0]) not in table("posture")
+        )
+        if aside and self._tag() == "K" and self._tag(1) in NOMINAL:
+            self.at += 1
+            return
         self.linked = self.linked or "," if self._tag() == "K" else "or" if self.words[self.at] == "or" else "and"
         self.open, self.at = None, self.at + 1
 
@@ -63,6 +74,8 @@ class _Reader:
         noun = self.noun_phrase()
         if noun is None:
             self.at = max(self.at, start + 1)
+            return
+        if clause is not None and clause.object is not None and noun.none:
             return
         if clause is not None and clause.object is not None and lone:
             clause.verb += noun.words
@@ -96,13 +109,15 @@ class _Reader:
         while self._tag() == "R":
             self.at += 1
         noun = self.noun_phrase() if self._tag() in NOMINAL else None
+        if noun is not None:
+            noun.none = noun.none or preposition == "without"
         if clause is None:
             if noun is not None:
                 self.loose.append(Attached(preposition, noun))
             return
         by_hand = noun is not None and noun.owner is None and noun.of is None and is_of_body(noun)
         by_hand = by_hand and preposition.split()[-1] in table("by_hand")
-        adjacent = clause.object is None and not clause.attached and not by_hand
+        adjacent = clause.object is None and not clause.attached and not by_hand and preposition != "without"
         if noun is None:
             if adjacent or (start + 1 == self.at and is_expression((clause.verb[0], preposition), "verb")):
                 clause.verb += preposition.split()
@@ -150,13 +165,16 @@ class _Reader:
                 finite = finite or word in _FINITE_BE or tag == "H"
                 negated = negated or word in text.NEGATIONS
             elif tag == "X":
+                if self.tags[at + 1] == "D":
+                    break
                 negated = True
             elif tag == "T":
                 infinitive = not finite
-            elif tag != "R" and not self._leads_on(at, be):
-                break
-            elif tag in "V":
-                finite = finite or not infinitive
+            elif tag != "R":
+                if not self._leads_on(at, be):
+                    break
+                negated = negated or base_of(word) in table("unreal")
+                finite = finite or (tag == "V" and not infinitive)
                 be = be or (base_of(word) == "get" and self.tags[at + 1 : at + 2] == "E")
             at += 1
         start, self.at = self.at, at
@@ -241,61 +259,6 @@ class _Reader:
             passive = base_of(word) == "get" and after == "E"
             return after in "TG" or passive or (seen and self._leads_on(follower, True))
         return tag == "J" and be and after in "TG"
-
-    def noun_phrase(self) -> Noun | None:
-        """Take a noun phrase, with what "of" and "and" join to it; None where there is no noun."""
-        words: list[str] = []
-        owner: Noun | None = None
-        headed = none = person = False
-        while self.at < len(self.words):
-            word, tag, after = self.words[self.at], self._tag(), self._tag(1)
-            if tag == "D" and not headed:
-                none = none or word == "no"
-            elif tag in "NP" and not (headed and word in table("pronoun")):
-                words.append(word)
-                headed, person = True, tag == "P"
-                if word in table("pronoun"):
-                    self.at += 1
-                    break
-            elif tag == "J" and (not headed or after in ("N", "P", "J")):
-                words.append(word)
-            elif tag == "O" and words:
-                owner = Noun(words, person=person)
-                words, headed = [], False
-            elif (tag == "R" and not headed and after in ("J", "N")) or (
-                tag == "K" and words and not headed and after in ("J", "N")
-            ):
-                pass
-            elif tag == "C" and words and not headed and after == "J":
-                words.append(word)
-            else:
-                break
-            self.at += 1
-        if self._tag() == "I" and self.words[self.at] == "than" and len(words) > 1:
-            words = words[:-1]
-        if not words:
-            return Noun(["nobody"], person=True, none=True) if none else None
-        noun = Noun(words, owner=owner, person=person, none=none or words[-1] in ("nobody", "none"))
-        return self._joined(noun)
-
-    def _joined(self, noun: Noun) -> Noun:
-        if self._tag() == "I" and self.words[self.at] == "of" and self._tag(1) in NOMINAL:
-            self.at += 1
-            noun.of = self.noun_phrase()
-            if noun.of is not None and noun.head in text.WORD_CLASSES["measures"]:
-                noun.person = noun.of.person
-        elif self._tag() == "C" and self._tag(1) in NOMINAL and not self._verb_after():
-            self.at += 1
-            other = self.noun_phrase()
-            noun.also += [other, *other.also] if other is not None else []
-        return noun
-
-    def _verb_after(self) -> bool:
-        """Whether the noun after "and" has a verb of its own, where a clause is open: it begins another clause."""
-        at = self.at + 1
-        while self.tags[at] in "DJNPO":
-            at += 1
-        return self.open is not None and self.tags[at - 1] == "P" and self.tags[at] in "BHV"
 
 
 def sentence_of(words: list[str], tags: str) -> Sentence:

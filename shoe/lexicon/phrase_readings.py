@@ -24,6 +24,9 @@ MOST_ALTERNATIVES = 3
 
 def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
     """Return the interactions of a sentence, best first; those joined by "and" together in one group."""
+    for clause in sentence.clauses:
+        lacking = (attached.noun for attached in clause.attached if attached.noun.none)
+        clause.negated = clause.negated or any(given.object and is_given(noun, given) for noun in lacking)
     clauses = [clause for clause in sentence.clauses if not clause.negated]
     for clause, purpose in pairwise(clauses):
         clause.use = purpose if purpose.kind == "infinitive" and base_of(clause.verb[0]) == "use" else None
@@ -121,7 +124,7 @@ def _rank(clause: Clause, given: Given) -> float:
 
 
 def _matches(clause: Clause, given: Given) -> bool:
-    nouns = [clause.object, clause.second, *(attached.noun for attached in clause.attached)]
+    nouns = [clause.object, clause.second, *(each.noun for each in clause.attached if not each.noun.none)]
     nouns += [clause.subject] if clause.passive else []
     return any(is_given(noun, given) for noun in nouns if noun is not None) or bool(
         given.heads.intersection(_implied(clause).split()[-1:])
@@ -225,7 +228,7 @@ def _light(clause: Clause, given: Given) -> Candidate | None:
 def _with_given(clause: Clause, object_: Noun, given: Given) -> Candidate:
     """Read a clause whose object the reply gives, or has a box of."""
     direct = [noun for noun in _all(object_) if is_given(noun, given)]
-    attached = [a for a in clause.attached if is_given(a.noun, given)]
+    attached = [a for a in clause.attached if is_given(a.noun, given) and not a.noun.none]
     if attached and not direct:
         return Candidate(verbs_with(clause, attached[0]), names_known(attached[0].noun, given))
     if clause.dangling and not direct:
@@ -264,7 +267,7 @@ def _without_verb(sentence: Sentence, given: Given) -> list[Candidate]:
         noun = next((each for each in _all(attached) if not each.person), attached)
         verb = "having" if preposition == "with" else f"being {preposition}"
         being = Clause(verb.split(), "finite", subject, noun)
-        if not is_scenery(noun) and not (subject is None and _may_not_be_meant(noun)):
+        if not noun.none and not is_scenery(noun) and not (subject is None and _may_not_be_meant(noun)):
             found.append(_turned(being, given) or Candidate([verb], names(noun), doubtful=True))
     return found
 

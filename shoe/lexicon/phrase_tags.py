@@ -72,6 +72,10 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         return _MAIN_VERBS[word] if after in NOMINAL and not participle else tag
     if word == "that" and before not in ("N", "P", "V", "G"):
         return "D"
+    if word == "neither" and words[i + 1 : i + 2] == ["of"]:
+        return "N"
+    if word == "neither" and after in NOMINAL and after != "D":
+        return "D"
     if word == "her":
         return "D" if after in NOMINAL or after in ("G", "E") else "P"
     if word == "one":

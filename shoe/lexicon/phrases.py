@@ -29,14 +29,12 @@ LONGEST_PHRASE = 500
 NO_INTERACTION = "no_interaction"
 
 _SENTENCE_END = re.compile(r"[.!?]+(?:\s|$)|\n")
-_DENIES_ALL = re.compile(
-    r"\b(?:no|not|n't|without|never|non)\b[\s_-]*(?:\w+\s+){0,5}?interact(?:ion|ions|ing|s)?\b"
-    r"|\b\w+n't (?:\w+ ){0,3}interact(?:ing)?\b|\bnointeraction\b"
-    r"|\bnothing (?:is )?happening\b|(?:\bnot|n't) doing anything\b|\bdo(?:ing|es)? nothing\b"
-)
+_DENIES_ALL = re.compile(patterns("denial"))
+_REFUSES = re.compile(rf"(?:{patterns('refusal')}).*?(?:\b(?:but|however)\b,?|$)")
 # What says nothing of the interaction, at the beginning of a sentence and within it.
 _FRAME = re.compile(rf"(?:{patterns('frame')})\s*")
 _ASIDE = re.compile(patterns("aside"))
+_TURN = re.compile(rf"\b(?:{'|'.join(table('turn'))})\b")
 # Letters of words that want an object ("has", "next to", "with a").
 _LEFT_OPEN = ("H", "I", "D")
 
@@ -205,7 +203,8 @@ def _of_sentence(part: str, given: Given) -> tuple[list[list[Candidate]], bool]:
     part = part.strip()
     while frame := _FRAME.match(part):
         part = part[frame.end() :]
-    part = _ASIDE.sub("", part).replace("no longer", "not")
+    refuses = _REFUSES.search(part)
+    part = _TURN.sub(lambda turn: table("turn")[turn[0]], _ASIDE.sub("", part[refuses.end() :] if refuses else part))
     words = words_of(part)
     if _says_nothing(part):
         return _no_interaction(part.replace("_", " "), given), True
@@ -219,7 +218,7 @@ def _of_sentence(part: str, given: Given) -> tuple[list[list[Candidate]], bool]:
         groups = candidates(sentence_of(words, tags_of(words)), given)
     if len(words) == 2 and not words[0].endswith("ing") and find(words, "object"):
         groups = [[candidate._replace(doubtful=True) for candidate in group] for group in groups]
-    return groups, not groups and any(clause.negated for clause in sentence.clauses)
+    return groups, not groups and (bool(refuses) or any(clause.negated for clause in sentence.clauses))
 
 
 def _no_interaction(part: str, given: Given) -> list[list[Candidate]]:

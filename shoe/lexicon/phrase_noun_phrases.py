@@ -1,0 +1,76 @@
+"""Noun phrases: determiners, adjectives and a head, with the nouns that "of", "and" and a possessive join to it."""
+
+from __future__ import annotations
+
+from shoe.lexicon import text
+from shoe.lexicon.phrase_classes import NOMINAL
+from shoe.lexicon.phrase_parts import Clause, Noun
+from shoe.lexicon.phrase_words import table
+
+_END = "."
+
+
+class NounReader:
+    """Stands at one letter of a sentence, and takes the noun phrase that begins there."""
+
+    def __init__(self, words: list[str], tags: str) -> None:
+        self.words, self.tags, self.at = words, tags + _END, 0
+        self.open: Clause | None = None
+
+    def _tag(self, offset: int = 0) -> str:
+        return self.tags[min(self.at + offset, len(self.words))]
+
+    def noun_phrase(self) -> Noun | None:
+        """Take a noun phrase, with what "of" and "and" join to it; None where there is no noun."""
+        words: list[str] = []
+        owner: Noun | None = None
+        headed = none = person = False
+        while self.at < len(self.words):
+            word, tag, after = self.words[self.at], self._tag(), self._tag(1)
+            if tag in "DX" and not headed:
+                none = none or tag == "X" or word in table("nobody")
+            elif tag in "NP" and not (headed and word in table("pronoun")):
+                words.append(word)
+                headed, person = True, tag == "P"
+                if word in table("pronoun"):
+                    self.at += 1
+                    break
+            elif tag == "J" and (not headed or after in ("N", "P", "J")):
+                words.append(word)
+            elif tag == "O" and words:
+                owner = Noun(words, person=person)
+                words, headed = [], False
+            elif (tag == "R" and not headed and after in ("J", "N")) or (
+                tag == "K" and words and not headed and after in ("J", "N")
+            ):
+                pass
+            elif tag == "C" and words and not headed and after == "J":
+                words.append(word)
+            else:
+                break
+            self.at += 1
+        if self._tag() == "I" and self.words[self.at] == "than" and len(words) > 1:
+            words = words[:-1]
+        if not words:
+            return Noun(["nobody"], person=True, none=True) if none else None
+        noun = Noun(words, owner=owner, person=person, none=none or words[-1] in table("nobody"))
+        return self._joined(noun)
+
+    def _joined(self, noun: Noun) -> Noun:
+        if self._tag() == "I" and self.words[self.at] == "of" and self._tag(1) in NOMINAL:
+            self.at += 1
+            noun.of = self.noun_phrase()
+            if noun.of is not None and noun.head in text.WORD_CLASSES["measures"]:
+                noun.person = noun.of.person
+        elif self._tag() == "C" and self._tag(1) in NOMINAL and not self._verb_after():
+            self.at += 1
+            other = self.noun_phrase()
+            noun.also += [other, *other.also] if other is not None else []
+        return noun
+
+    def _verb_after(self) -> bool:
+        """Whether the noun after "and" has a verb of its own, where a clause is open: it begins another clause."""
+        at = self.at + 1
+        while self.tags[at] in "DJNPO":
+            at += 1
+        return self.open is not None and self.tags[at - 1] == "P" and self.tags[at] in "BHV"
