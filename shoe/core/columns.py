@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shoe.core.arrays import Floats, Ints
+from shoe.core.arrays import Floats, Ints, Mask
 from shoe.core.errors import InputError, quote
 
 # Beyond any picture, and small enough that areas and their sums keep the digits that matter.
@@ -71,7 +71,7 @@ def numbers(source: str | Path, field: str, values: ArrayLike, shape: tuple[int,
 def sizes(source: str | Path, values: ArrayLike, images: int) -> Ints:
     """Return (images, 2) widths and heights in whole pixels; 0, 0 where unknown."""
     array = numbers(source, "sizes", values, (images, 2))
-    bad: NDArray[np.bool_] = ~((array >= 0) & (array <= _LARGEST) & (array == np.rint(array))).all(axis=1)
+    bad: Mask = ~((array >= 0) & (array <= _LARGEST) & (array == np.rint(array))).all(axis=1)
     if bad.any():
         row = int(np.argmax(bad))
         found = f"{array[row, 0]:g} x {array[row, 1]:g}"
@@ -88,9 +88,7 @@ def check_scores(source: str | Path, scores: Floats, name: Callable[[int], str])
         raise InputError(source, record=name(row), field="score", found=found, expected="a finite number")
 
 
-def check_boxes(
-    source: str | Path, field: str, boxes: Floats, pixels: NDArray[np.bool_], name: Callable[[int], str]
-) -> None:
+def check_boxes(source: str | Path, field: str, boxes: Floats, pixels: Mask, name: Callable[[int], str]) -> None:
     """(n, 4) boxes are finite, and their corners x1, y1, x2, y2 in order.
 
     ``pixels`` tells, (n,) or (1,), whether a box holds pixel indices, so that it may be one pixel wide: x1 = x2.

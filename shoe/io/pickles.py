@@ -146,12 +146,6 @@ def _encoded(text: str, encoding: str = "latin1") -> bytes:
     return text.encode("latin1")
 
 
-def _no_bytes(*content: Any) -> bytes:
-    if content:
-        raise _RefusedError("a call of a type")
-    return b""
-
-
 def _nothing(*_: Any) -> None:
     raise _RefusedError("a call of a type")
 
@@ -165,7 +159,7 @@ _NAMES: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy.core.multiarray", "_reconstruct"): _Array,
     ("numpy.core.multiarray", "scalar"): _scalar,
     ("numpy.core.numeric", "_frombuffer"): _array,
-    ("builtins", "bytes"): _no_bytes,
+    ("builtins", "bytes"): lambda *content: _nothing(*content) if content else b"",
     **{("builtins", name): _nothing for name in ("list", "dict", "int", "float", "set", "str")},
 }
 

@@ -111,11 +111,11 @@ def _cells(path: Path, data: bytes, classes: int) -> list[Any]:
 
 def _detections(path: Path, cell: Any, place: str) -> Floats:
     try:
-        array, found = matrix(cell), ""
+        array = matrix(cell)
+        found = f"a matrix of shape {array.shape}"
     except ValueError:
         array, found = np.zeros(0), "no matrix"
     if array.ndim != 2 or array.shape[1] != 9:
-        found = found or f"a matrix of shape {array.shape}"
         raise InputError(path, record=place, found=found, expected="n x 9: two boxes and a score")
     return array
 

@@ -48,7 +48,7 @@ def read_hoidet(source: Source) -> Rows:
         place = f"image {quote(images[image])}"
         raise InputError(path, record=place, field=list(lists)[field], found=found, expected=expected)
     columns = {name: np.array(list(chain.from_iterable(values)), np.float64) for name, values in lists.items()}
-    human, target, _, hoi = (columns[part].astype(np.int64) for part in parts)
+    human, target, hoi = (columns[part].astype(np.int64) for part in ("h_idx", "o_idx", "hoi_class"))
     place_of = (images, np.repeat(np.arange(len(records)), lengths[0]))
     counts = np.array([len(record.boxes) for record in records], np.int64)
     check_boxes(path, place_of, "h_idx", human, counts)

@@ -223,11 +223,9 @@ def pairs_of(triplets: Interactions, interaction_scores: Floats | None = None) -
     Boxes are compared as exact numbers. Triplets of no_interaction and of words outside the dataset make pairs too, as
     pairs come before classification (protocols.md 8.7).
 
-    Args:
-        triplets: n triplets.
-        interaction_scores: (n,) score of each triplet's verb alone. Of a pair the highest among its triplets is then
-            known. In a file that was cut to an image's best products of detection and interaction, that is the highest
-            of all verbs, since the triplets of a pair share one detection.
+    With (n,) scores of the n triplets' verbs alone, the highest among a pair's triplets is known. In a file that was
+    cut to an image's best products of detection and interaction, that is the highest of all verbs, since the triplets
+    of a pair share one detection.
     """
     first = first_equal(_columns(triplets, triplets.image, triplets.object))
     is_pair = first == np.arange(len(first))

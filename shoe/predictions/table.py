@@ -37,7 +37,10 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
         InputError: for what :meth:`Interactions.from_columns` refuses, and for missing image sizes.
     """
     notes = source.notes
-    _check_names(source, rows.images)
+    for name in rows.images:
+        if not 0 < len(name) <= _LONGEST_NAME:
+            found = f"a name of {len(name):,} characters"
+            raise InputError(source.path, field="image", found=found, expected=f"1 to {_LONGEST_NAME:,} characters")
     sizes = _sizes(rows, source.sizes)
     conventions = Conventions.of_rows(rows, usual, named)
     per_row = _row_sizes(rows, sizes, source, conventions)
@@ -62,13 +65,6 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     notes.boxes_of = conventions.counts(len(table))
     notes.boxes, notes.images, notes.triplets = "; ".join(notes.boxes_of), len(table.images), len(table)
     return table
-
-
-def _check_names(source: Source, images: Sequence[str]) -> None:
-    for name in images:
-        if len(name) > _LONGEST_NAME or not name:
-            found = f"a name of {len(name):,} characters"
-            raise InputError(source.path, field="image", found=found, expected=f"1 to {_LONGEST_NAME:,} characters")
 
 
 def _sizes(rows: Rows, known: Sizes | None) -> Floats:

@@ -16,17 +16,14 @@ GRID_TOLERANCE = 1e-12
 """What fractional recall may miss a threshold of a grid by."""
 
 
-def _grid(interpolation: Interpolation) -> Floats:
-    step = np.arange(11)
-    return {
-        Interpolation.ELEVEN_ARANGE: np.arange(0, 1.1, 0.1),
-        Interpolation.ELEVEN_LINSPACE: np.where(step < 6, step * 0.1, 1 - (10 - step) * 0.1),
-        Interpolation.ELEVEN: step / 10,
-        Interpolation.HUNDRED_ONE: np.arange(101) / 100,
-    }[interpolation]
-
-
-GRIDS = {i: _grid(i) for i in Interpolation if i not in (Interpolation.ALL_POINTS, Interpolation.TRAPEZOID)}
+_STEP = np.arange(11)
+GRIDS: dict[Interpolation, Floats] = {
+    Interpolation.ELEVEN_ARANGE: np.arange(0, 1.1, 0.1),
+    Interpolation.ELEVEN_LINSPACE: np.where(_STEP < 6, _STEP * 0.1, 1 - (10 - _STEP) * 0.1),
+    Interpolation.ELEVEN: _STEP / 10,
+    Interpolation.HUNDRED_ONE: np.arange(101) / 100,
+}
+"""Recalls at which precision is taken, of the rules that have a grid."""
 
 
 def average_precision(

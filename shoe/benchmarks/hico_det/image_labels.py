@@ -39,7 +39,7 @@ def read_image_labels(path: str | Path, images: Sequence[str], classes: HoiClass
     if not is_matlab(data):
         raise InputError(path, found="no Matlab file", expected="anno.mat")
     variables = load_matlab(path, data, [f"{kind}_{split}" for split in _SPLITS for kind in ("anno", "list")])
-    column: dict[str, int] = {}
+    known: list[str] = []
     blocks = [np.zeros((len(numbering), 0), bool)]
     for split in _SPLITS:
         if f"anno_{split}" not in variables or f"list_{split}" not in variables:
@@ -51,14 +51,14 @@ def read_image_labels(path: str | Path, images: Sequence[str], classes: HoiClass
         expected = f"{len(numbering)} classes x {len(names)} images"
         try:
             labels = matrix(variables[f"anno_{split}"])
-        except ValueError:
-            raise InputError(path, field=f"anno_{split}", found="no matrix", expected=expected) from None
-        if labels.shape != (len(numbering), len(names)):
             found = " x ".join(map(str, labels.shape))
+        except ValueError:
+            labels, found = np.zeros(0), "no matrix"
+        if labels.shape != (len(numbering), len(names)):
             raise InputError(path, field=f"anno_{split}", found=found, expected=expected)
-        start = sum(block.shape[1] for block in blocks)
-        column.update({name: start + i for i, name in enumerate(names)})
+        known += names
         blocks.append(labels == 1)
+    column = {name: i for i, name in enumerate(known)}
     missing = next((name for name in images if name not in column), None)
     if missing is not None:
         expected = "every image of the ground truth"
@@ -66,8 +66,7 @@ def read_image_labels(path: str | Path, images: Sequence[str], classes: HoiClass
     row = {label: i for i, label in enumerate(numbering.labels)}
     unknown = next((label for label in classes.labels if label not in row), None)
     if unknown is not None:
-        raise InputError(
-            path, found=f"no labels of the class {quote(unknown)}", expected=f"classes of {numbering.name}"
-        )
+        found = f"no labels of the class {quote(unknown)}"
+        raise InputError(path, found=found, expected=f"classes of {numbering.name}")
     rows = [row[label] for label in classes.labels]
     return np.concatenate(blocks, axis=1)[np.ix_(rows, [column[name] for name in images])]
