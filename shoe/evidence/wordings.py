@@ -13,8 +13,6 @@ from shoe.protocols.options import SemanticOptions
 from shoe.scoring.score import Report
 from shoe.similarity import Basis, SimilarityTable
 
-_PHRASES = 3
-
 
 @dataclass(frozen=True, slots=True)
 class PartReading:
@@ -64,7 +62,7 @@ class Wording:
 
 
 def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
-    """List the distinct (verb, object) words of predictions, those with most at stake first; none without SHOE.
+    """List the distinct (verb, object) words of predictions, those that lost or earned most first; none without SHOE.
 
     All are listed; at most so many, and only wordings that are not the labels of a class, where ``most`` says it.
 
@@ -96,12 +94,15 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
     against[commonest // len(classes)] = commonest % len(classes)
     nearest, similarity = similarities.nearest_class(keys // width, keys % width, np.arange(len(classes)))
 
-    stake = np.maximum(earned, lost)
-    order = np.argsort(-stake, kind="stable")
+    order = np.argsort(-np.maximum(earned, lost), kind="stable")
     if most is not None:
         labelled = np.zeros(size, bool)
         labelled[group_of] = task.hoi >= 0
-        order = order[(stake[order] > 0) & ~labelled[order]][:most]
+        costs, earns = (np.where(labelled, 0, stake) for stake in (lost, earned))
+        dearest = np.argsort(-costs, kind="stable")[: most // 2]
+        best = [i for i in np.argsort(-earns, kind="stable").tolist() if i not in dearest]
+        best = [i for i in best if earns[i] > 0][: most - most // 2]
+        order = np.append(dearest[costs[dearest] > 0], np.array(best, np.int64))
     phrases = report.notes.phrases if report.notes else {}
     listed = []
     for i in order.tolist():
@@ -111,7 +112,7 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
         cells = (int(similarities.verb_row[of]), verb), (int(similarities.object_row[of]), object_)
         listed.append(
             Wording(
-                phrases=tuple(phrases.get(words, ())[:_PHRASES]),
+                phrases=tuple(phrases.get(words, ())),
                 verb=_reading(similarities.verbs, "verb", words[0], cells[0], result.options),
                 object=_reading(similarities.objects, "object", words[1], cells[1], result.options),
                 count=int(count[i]),

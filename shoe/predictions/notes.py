@@ -45,7 +45,7 @@ class ReadNotes:
         boxes_unused: boxes in the text of replies that stand in nothing that was read there.
         columns_unread: columns of a flat file that were not read.
         words_clipped: words longer than 200 characters, cut to that length.
-        phrases: the phrases that were read as a (verb, object), in order of first appearance.
+        phrases: up to three phrases that were read as a (verb, object), in order of first appearance.
         columns_by_truth: columns of a Matlab file, other than the test set's, taken for the ground truth's images.
     """
 

@@ -35,7 +35,7 @@ class Evidence:
         profile: facts about the predictions.
         resolution: how predicted words fared; None without the semantic part.
         boxes: lines about another box convention that would fit far better.
-        wordings: the 20 with most at stake, of those that are no labels of the dataset.
+        wordings: of those that are no labels of the dataset, the 10 that lost most and the 10 that earned most.
         interval, spread: bounds, and the spread of single raters; None where not asked for, or nothing is open.
     """
 

@@ -18,7 +18,7 @@ from shoe.report.text import count, fixed, table, words
 
 
 def wordings_table(wordings: Sequence[Wording]) -> Table:
-    """The wordings with most at stake, one a row."""
+    """One wording a row."""
     rows: list[list[str | Text]] = [
         [
             words(wording.phrases[0] if wording.phrases else f"{wording.verb.word} {wording.object.word}", 44),

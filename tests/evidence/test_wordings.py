@@ -68,6 +68,12 @@ def test_the_file_holds_all_and_the_report_twenty(free_text: shoe.Report, tmp_pa
     assert "lacks" in cli.run("score", *files).stdout
 
 
+def test_a_phrase_stands_beside_its_reading(free_text: shoe.Report) -> None:
+    by_phrase = {phrase: wording for wording in wordings(free_text) for phrase in wording.phrases}
+    read = by_phrase["a man is getting onto a bus"]
+    assert (read.verb.word, read.object.word) == ("getting onto", "bus")
+
+
 def test_labels_alone_are_not_listed() -> None:
     assert "wordings" not in cli.as_json("score", shoe.demo.PREDICTIONS["detector"], "-g", shoe.demo.TRUTH)
 

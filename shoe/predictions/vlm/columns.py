@@ -22,6 +22,7 @@ _NO_SIZE = (0.0, 0.0)
 _USUAL = "xyxy"
 _BINS = "unit"
 _NO_ITEM = -1
+_EXAMPLES = 3
 _NO_WORDS = (Interaction("", "", None),)
 
 
@@ -119,7 +120,8 @@ class Columns:
         boxes = human.box.numbers + target.box.numbers
         named = human.box.convention or target.box.convention
         convention = self._convention_index(None if named is None else str(named))
-        for verb, object_, raw in said:
+        for verb, object_, raw, phrase in said:
+            self._remember(verb, object_, phrase)
             score = self._score(place, raw, pair, loose=loose)
             number = _NO_ITEM if item is None else item
             self._append(image, verb, object_, score, loose, record, number, convention)
@@ -166,11 +168,19 @@ class Columns:
         verb_index = self._verbs.setdefault(verb, len(self._verbs))
         self._rows.append((image, verb_index, self._objects.setdefault(object_, len(self._objects)), *rest))
 
+    def _remember(self, verb: str, object_: str, phrase: str) -> None:
+        """Note a phrase that was read as these words; some examples are enough."""
+        if phrase:
+            examples = self._notes.phrases.setdefault((verb, object_), [])
+            if len(examples) < _EXAMPLES and phrase not in examples:
+                examples.append(phrase)
+
     def _number(self, said: Said) -> None:
         """Give known words their numbers in the columns."""
         said.convention_index = self._convention_index(said.convention)
         verbs, objects = self._verbs, self._objects
-        for verb, object_, _ in _NO_WORDS if said.words.unparsed else said.words.interactions:
+        for verb, object_, _, phrase in _NO_WORDS if said.words.unparsed else said.words.interactions:
+            self._remember(verb, object_, phrase)
             said.rows.append((verbs.setdefault(verb, len(verbs)), objects.setdefault(object_, len(objects))))
 
     def _convention_index(self, name: str | None) -> int:

@@ -17,11 +17,12 @@ _OTHERS = text.DETERMINERS | text.AUXILIARIES | text.NEGATIONS | text.CONJUNCTIO
 
 
 class Interaction(NamedTuple):
-    """One interaction of a pair: its words and the score as written."""
+    """One interaction of a pair: its words, the score as written, and the phrase that was split into the words."""
 
     verb: str
     object: str
     score: Any
+    phrase: str = ""
 
 
 class Words(NamedTuple):
@@ -68,7 +69,8 @@ def words_of(pair: Pair) -> Words | None:
         said = _said(verb, phrase, target)
         own = scores[i] if i < len(scores) else None
         score = own if own is not None else listed[i] if listed else pair.score
-        found += [Interaction(*reading, score) for reading in said.readings]
+        whole = verb or phrase
+        found += [Interaction(*words, score, "" if whole == words[0] else whole) for words in said.readings]
         denied |= said.denied
         as_read = " or ".join(", ".join(reading) for reading in said.readings)
         doubtful += [f"{verb or phrase} = {as_read}"] if said.doubtful else []
