@@ -5,7 +5,10 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 from shoe.lexicon import text
-from shoe.lexicon.phrase_words import table, word_of
+from shoe.lexicon.phrase_words import is_expression, table, word_of
+
+CONTRAST = frozenset(["but", "yet", "though"])
+"""Words that join two adjectives as "and" does: "a small but fluffy dog"."""
 
 NOMINAL = frozenset("DNPJ")
 """Letters of words that a noun phrase may begin with."""
@@ -20,7 +23,7 @@ def closed_classes() -> dict[str, str]:
         ("R", table("adverb").keys()),
         ("I", text.PREPOSITIONS | text.PARTICLES | table("preposition").keys()),
         ("D", text.DETERMINERS),
-        ("S", text.CONJUNCTIONS | table("subordinator").keys()),
+        ("S", (text.CONJUNCTIONS | table("subordinator").keys()) - {"then"}),
         ("W", {"who", "which", "that", "whose"}),
         ("C", {"and", "or"}),
         ("P", table("pronoun").keys()),
@@ -46,6 +49,8 @@ def coming(words: list[str], i: int) -> str:
     if i >= len(words):
         return ""
     word = words[i]
+    if word in CONTRAST and coming(words, i + 1) == "J":
+        return "C"
     tag = "D" if word == "her" else closed_classes().get(word)
     if tag or is_adverb(word):
         return tag or "R"
@@ -53,7 +58,7 @@ def coming(words: list[str], i: int) -> str:
     if known.person:
         return "P"
     if "g" in known.forms:
-        return "G"
+        return "J" if i + 1 < len(words) and is_expression((word, words[i + 1]), "object") else "G"
     if known.adjective:
         return "J"
     return "N" if known.noun or not known.forms else "V" if known.forms in ("b", "s", "bs") else "E"

@@ -60,7 +60,7 @@ class _Reader(NounReader):
             clause is not None
             and clause.object is None
             and clause.linked
-            and base_of(clause.verb[0]) not in table("posture")
+            and (len(clause.verb) > 1 or base_of(clause.verb[0]) not in table("posture"))
         )
         if aside and self._tag() == "K" and self._tag(1) in NOMINAL:
             self.at += 1

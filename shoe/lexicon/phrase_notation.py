@@ -12,14 +12,18 @@ from shoe.lexicon.phrase_words import table, word_of
 
 _ARTICLE_CHOICE = re.compile(r"\ba/an\b|\ba\(n\)")
 _SENTENCE = re.compile(r"[a-z']+(?: [a-z']+)+\.?")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
+_CAMEL_AMONG_WORDS = re.compile(r"(?<=[a-z]{2})(?=[A-Z][a-z])|(?<=\b[A-Z][a-z])(?=[A-Z][a-z])")
+_COMMAND = re.compile(r"\\[a-z]+\{|\$")
+_BOX = re.compile(r"<(\w*box|quad)>[^<]*</\1>")
+_IN_BRACKETS = re.compile(r"[(\[{<]([\w ]+)[)\]}>] ([\w ]+) [(\[{<]([\w ]+)[)\]}>]")
 _ITEM = re.compile(r"\s+\d{1,2}[.)]\s+")
 _LETTERED = re.compile(r"\b([Pp]erson|[Mm]an|[Ww]oman|[Bb]oy|[Gg]irl|[Hh]uman|[Ss]ubject) [A-H]\b")
 _REFERENCE = re.compile(r"[\[(](?:id|no|#)?[ =:#]*\d+[\])]|#\d+\b(?=\s+[a-z])")
 _IS_TRIPLET = re.compile(
     r"(?:the )?(?:\w+ )?(?:hoi|interaction|action|relation|triplet|answer) (?:\w+ )?is:? (?=[(<\[{\"])"
 )
-_NUMBER = re.compile(r"(?<=[a-z])(?:[_#.\- ]\d+|(?<=[a-z]{3})\d+)\b")
+_NUMBER = re.compile(r"(?<=[a-z])(?:\s(?:id|no\.|number)[ =:#]*\d+|\s?#\d+|[_.\- ]\d+|(?<=[a-z]{3})\d+)\b(?!\.\d|%)")
 _LIST_MARK = re.compile(
     r"\s*(?:[-*>•–—]+\s+|\(?[a-h]\)\s+|\(?\d{1,3}[.):](?=\s|\D)\s*|#+\s*\d*[.:)]?\s+|#\d+[.:)]?\s*)"
 )
@@ -27,7 +31,11 @@ _MARKDOWN = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)")
 _CELLS = re.compile(r"<([^<>]+)>\s*")
 _CALL = re.compile(r"\s*([\w -]+?)\s*\(([^()]*)\)\W*")
 _ASIDE = re.compile(r"(?<=\w)\s*\([^()]*\)\s*$")
-_SCORE = re.compile(r"[\s:,|(=]*\b[01]?\.\d+\)?\s*$")
+_SURENESS = r"(?:\w+ )?(?:confidence|conf|score|probability|prob|certainty|likelihood)"
+_SCORE = re.compile(
+    rf"[\s:,;|(=\[@]*(?:{_SURENESS}\s*[:=]?\s*)?(?<!\w)(?:[01]?\.\d+|\d{{1,3}} ?%)[)\]]*\s*$"
+    rf"|\s*[(\[]{_SURENESS}(?:[ :=]+\w+)?[)\]]\s*$"
+)
 _BACK_ARROW = re.compile(r"\s*<[-=]+\s*")
 _TAG = re.compile(r"</?[^<>]*>")
 _ARROW = re.compile(r"\s*(?:-+\[|\]-+>|[-=—]+>|→|⟶|⇒|\|)\s*")
@@ -48,12 +56,12 @@ class Fields(NamedTuple):
 
 def fields_or_sentence(phrase: str) -> Fields | str:
     """Return the fields of a phrase that has a notation, else its words without marks, in lower case."""
-    if " " not in phrase.strip():
-        phrase = _CAMEL.sub(" ", phrase)
+    phrase = (_CAMEL_AMONG_WORDS if " " in phrase.strip() else _CAMEL).sub(" ", phrase)
     plain = text.plain(_LETTERED.sub(r"\1", phrase))
     if _SENTENCE.fullmatch(plain):
         return plain
-    plain = _REFERENCE.sub(" ", _ARTICLE_CHOICE.sub("a", plain))
+    plain = _BOX.sub(" ", _COMMAND.sub(" ", _ARTICLE_CHOICE.sub("a", plain)))
+    plain = _SCORE.sub("", _REFERENCE.sub(" ", plain))
     cells = [cell for cell in _CELLS.findall(plain) if not cell.startswith("/")]
     if len(cells) == 3 and "</" not in plain and not _CELLS.sub("", plain).strip():
         plain = "|".join(cells)
@@ -61,10 +69,12 @@ def fields_or_sentence(phrase: str) -> Fields | str:
     while mark := _LIST_MARK.match(plain):
         plain = plain[mark.end() :]
     plain = _ITEM.sub(", ", plain)
+    if marked := _IN_BRACKETS.fullmatch(plain.strip(" .")):
+        plain = "|".join(marked.groups())
     keyed = _by_key(_IS_TRIPLET.sub("", plain))
     if isinstance(keyed, Fields):
         return keyed
-    plain = _SCORE.sub("", keyed or (_TAG.sub(" ", plain) if "</" in plain else _IS_TRIPLET.sub("", plain)))
+    plain = keyed or (_TAG.sub(" ", plain) if "</" in plain else _IS_TRIPLET.sub("", plain))
     plain = plain.strip("\"' ")
     return _call(plain) or _row(plain) or _ASIDE.sub(" ", plain).strip(_BRACKETS)
 
@@ -76,8 +86,10 @@ def _by_key(plain: str) -> Fields | str:
     for key, following in zip(keys, [*keys[1:], None], strict=False):
         role = next(role for role, found in key.groupdict().items() if found)
         value = plain[key.end() : following.start() if following else len(plain)]
-        value = _TAG.sub(" ", value).removesuffix(" and").strip(" ,;|\"'}{)]\n")
-        values.setdefault(role, value)
+        value = (_TAG.sub(" ", value) if "</" in plain else value).removesuffix(" and").strip(" ,;|\"'}{]\n")
+        value = value if "(" in value else value.strip(" )")
+        if role not in values or (role == "object" and _is_person(values[role])):
+            values[role] = value
     if "verb" in values and "object" in values:
         return Fields(values["verb"], values["object"])
     return values.get("verb") or values.get("phrase") or values.get("subject") or ""
@@ -89,7 +101,9 @@ def _keys() -> re.Pattern[str]:
         f"(?P<{role}>{'|'.join(table('key_' + role))})" for role in ("verb", "object", "subject", "phrase", "other")
     )
     key = rf"(?:\w+[ _])?(?:{named})(?:[ _](?:{'|'.join(table('key_suffix'))}|\d+))?"
-    return re.compile(rf"(?:^|[\s,;|{{(\[<>])[\"']?{key}(?: is(?=:))?[\"']?\s*(?:[:=\]>]| is(?= \")|\s-\s)\s*[\"']?")
+    return re.compile(
+        rf"(?:^|[\s,;|{{(\[<>])[\"']?{key}(?: is(?=:))?[\"']?\s*(?:[-=]*>|[:=\]]| is(?= \")|\s-\s)\s*[\"']?"
+    )
 
 
 def _call(plain: str) -> Fields | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from shoe.lexicon import text
 from shoe.lexicon.phrase_classes import NOMINAL
 from shoe.lexicon.phrase_parts import Clause, Noun
 from shoe.lexicon.phrase_words import table
 
 _END = "."
+# Things after the first: ", a handbag and a suitcase".
+_LIST = re.compile(r"(?:K[DJ]*N+)*K?C[DJ]*N+(?=[.IKSC])")
 
 
 class NounReader:
@@ -62,8 +66,10 @@ class NounReader:
             noun.of = self.noun_phrase()
             if noun.of is not None and noun.head in text.WORD_CLASSES["measures"]:
                 noun.person = noun.of.person
-        elif self._tag() == "C" and self._tag(1) in NOMINAL and not self._verb_after():
-            self.at += 1
+        elif (self._tag() == "C" and self._tag(1) in NOMINAL and not self._verb_after()) or (
+            self._tag() == "K" and _LIST.match(self.tags, self.at)
+        ):
+            self.at += 2 if self._tag(1) == "C" else 1
             other = self.noun_phrase()
             noun.also += [other, *other.also] if other is not None else []
         return noun

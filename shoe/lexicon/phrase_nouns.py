@@ -27,6 +27,11 @@ def names(noun: Noun) -> list[str]:
     return [own]
 
 
+def all_of(*nouns: Noun) -> list[Noun]:
+    """Nouns with those that "and" joins to each."""
+    return [each for noun in nouns for each in (noun, *noun.also)]
+
+
 def is_scenery(noun: Noun) -> bool:
     """Whether a noun only says where something happens ("street"), as far as the table lists it."""
     return not table("scenery").keys().isdisjoint((noun.head, *bases(noun.head, "object")))

@@ -9,6 +9,8 @@ from shoe.lexicon.phrase_classes import NOMINAL, coming
 from shoe.lexicon.phrase_nouns import senses_of
 from shoe.lexicon.phrase_words import Word, base_of, is_expression, table, word_of
 
+_ANAPHORS = [["it"], ["them"], ["him"]]
+
 
 class Place(NamedTuple):
     """A word in its phrase; letters as in :mod:`shoe.lexicon.phrase_tags`.
@@ -161,13 +163,22 @@ def _is_command(words: list[str]) -> bool:
 
 def _coordinate(place: Place) -> str:
     """Settle a word after "and" or a comma: what stands before that tells, if the word can be it."""
-    _, _, tags, known, _, after, noun = place
+    words, i, tags, known, _, after, noun = place
     other = next((tag for tag in reversed(tags) if tag not in "CKR"), "")
     if (other in "VGE" and other) or (other == "I" and after in ("D", "P")):
         return "V"
     if known.adjective and other == "J":
         return "J"
     if "s" in known.forms and other in ("P", "N") and after and not set("VBGE").intersection(tags):
+        return "V"
+    alike = any(
+        tag == "V" and set(word_of(word).forms) & set(known.forms) for word, tag in zip(words, tags, strict=False)
+    )
+    if (
+        alike
+        and other in ("P", "N")
+        and (words[i + 1 : i + 2] in _ANAPHORS or (after in NOMINAL and after and not known.rather_noun))
+    ):
         return "V"
     if tags[0] == "V" and after == "I" and not known.rather_noun and "b" in known.forms:
         return "V"

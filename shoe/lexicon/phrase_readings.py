@@ -8,6 +8,7 @@ from shoe.lexicon.phrase_beside import may_be_object, verbs_with, with_inner
 from shoe.lexicon.phrase_given import Given, is_given, is_named, names_known
 from shoe.lexicon.phrase_nouns import (
     MATERIAL,
+    all_of,
     is_inner,
     is_of_body,
     is_scenery,
@@ -177,12 +178,8 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
     if clause.use is not None and clause.use.object is not None:
         return Candidate([verb, f"{clause.use.verb[0]} with"], names(clause.object) + names(clause.use.object))
     played = table("game").get(clause.object.head) if base_of(clause.verb[0]) == "play" else None
-    found = [name for noun in _all(clause.object, *others) for name in names(noun)]
+    found = [name for noun in all_of(clause.object, *others) for name in names(noun)]
     return Candidate([verb], [*found, played] if played else found)
-
-
-def _all(*nouns: Noun) -> list[Noun]:
-    return [each for noun in nouns for each in (noun, *noun.also)]
 
 
 def _turned(clause: Clause, given: Given) -> Candidate | None:
@@ -227,7 +224,7 @@ def _light(clause: Clause, given: Given) -> Candidate | None:
 
 def _with_given(clause: Clause, object_: Noun, given: Given) -> Candidate:
     """Read a clause whose object the reply gives, or has a box of."""
-    direct = [noun for noun in _all(object_) if is_given(noun, given)]
+    direct = [noun for noun in all_of(object_) if is_given(noun, given)]
     attached = [a for a in clause.attached if is_given(a.noun, given) and not a.noun.none]
     if attached and not direct:
         return Candidate(verbs_with(clause, attached[0]), names_known(attached[0].noun, given))
@@ -264,7 +261,7 @@ def _without_verb(sentence: Sentence, given: Given) -> list[Candidate]:
     if subject is not None and subject.none:
         return []
     for preposition, attached in sentence.loose:
-        noun = next((each for each in _all(attached) if not each.person), attached)
+        noun = next((each for each in all_of(attached) if not each.person), attached)
         verb = "having" if preposition == "with" else f"being {preposition}"
         being = Clause(verb.split(), "finite", subject, noun)
         if not noun.none and not is_scenery(noun) and not (subject is None and _may_not_be_meant(noun)):

@@ -15,11 +15,12 @@ from __future__ import annotations
 import re
 
 from shoe.lexicon import text
-from shoe.lexicon.phrase_classes import NOMINAL, closed_classes, coming, is_adverb
+from shoe.lexicon.phrase_classes import CONTRAST, NOMINAL, closed_classes, coming, is_adverb
 from shoe.lexicon.phrase_open_words import open_letter
 from shoe.lexicon.phrase_words import is_expression, table, word_of
 
 _WORD = re.compile(r"'(?:s|re|ve|m|ll|d)\b|[^\W_](?:[\w&.'-]*[^\W_])?|,")
+_AND = re.compile(r"\s&\s|\s*\+\s*")
 _LABEL = re.compile(r"\w+(?:_\w+)+")
 _CLITIC = re.compile(r"(?<=\w)'(?=(?:s|re|ve|m|ll|d)\b)")
 _MAIN_VERBS = {"have": "V", "has": "V", "had": "V", "having": "G", "do": "V", "does": "V", "did": "V", "doing": "G"}
@@ -29,6 +30,7 @@ def words_of(sentence: str) -> list[str]:
     """Split a sentence in lower case at blanks and underscores; a lone word at its hyphens, too."""
     spaced = _LABEL.sub(_unjoined, sentence) if "_" in sentence else sentence
     spaced = _CLITIC.sub(" '", spaced) if "'" in spaced else spaced
+    spaced = _AND.sub(" and ", spaced) if "&" in spaced or "+" in spaced else spaced
     words = _WORD.findall(spaced.replace("/", " or ").replace(";", ",").replace("each other", "eachother"))
     return text.tokens(words[0].replace(".", " ")) if len(words) == 1 else words
 
@@ -76,6 +78,8 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         return "N"
     if word == "neither" and after in NOMINAL and after != "D":
         return "D"
+    if word in CONTRAST and before == "J" and after == "J":
+        return "C"
     if word == "her":
         return "D" if after in NOMINAL or after in ("G", "E") else "P"
     if word == "one":

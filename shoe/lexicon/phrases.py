@@ -17,7 +17,7 @@ from shoe.lexicon.expressions import find
 from shoe.lexicon.phrase_clauses import sentence_of
 from shoe.lexicon.phrase_given import Given, given_of
 from shoe.lexicon.phrase_notation import Fields, fields_or_sentence
-from shoe.lexicon.phrase_nouns import names
+from shoe.lexicon.phrase_nouns import all_of, names
 from shoe.lexicon.phrase_parts import Candidate, Clause, Noun
 from shoe.lexicon.phrase_readings import MOST_ALTERNATIVES, candidates
 from shoe.lexicon.phrase_tags import tags_of, words_of
@@ -192,7 +192,13 @@ def _object_only(phrase: str) -> list[str]:
     sentence = sentence_of(words, tags_of(words))
     nouns = [clause.object for clause in sentence.clauses if clause.object is not None]
     nouns += [*sentence.nouns, *(loose.noun for loose in sentence.loose)]
-    return names(nouns[0]) if nouns else [" ".join(words[1:])] if words[1:] else []
+    return (
+        [name for noun in all_of(nouns[0]) for name in names(noun)]
+        if nouns
+        else [" ".join(words[1:])]
+        if words[1:]
+        else []
+    )
 
 
 def _says_nothing(part: str) -> bool:
@@ -225,6 +231,8 @@ def _no_interaction(part: str, given: Given) -> list[list[Candidate]]:
     """Read "no interaction between the man and the dog": a thing after these words, before them, or a person after."""
     if given.object:
         return [[Candidate([NO_INTERACTION], [given.object])]]
+    if part.strip() in table("nothing"):
+        return []
     before, *after = [_nouns(side) for side in _DENIES_ALL.sub("| the ", part).split("|")]
     things = [noun for noun in (*before, *(n for nouns in after for n in nouns)) if not noun.person]
     others = things or [noun for nouns in after for noun in nouns]
