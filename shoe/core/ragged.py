@@ -80,10 +80,8 @@ def best_of_each(group: NDArray[np.integer], score: Floats, most: int, *, revers
 
 def runs(sorted_groups: NDArray[np.integer]) -> tuple[Indices, Indices]:
     """First element and length of each run of equal values."""
-    edge = np.ones(len(sorted_groups) + 1, bool)
-    edge[1:-1] = sorted_groups[1:] != sorted_groups[:-1]
-    edges = np.flatnonzero(edge)
-    return edges[:-1], np.diff(edges)
+    start = np.flatnonzero(first_of_each(sorted_groups))
+    return start, np.diff(start, append=len(sorted_groups))
 
 
 def first_largest(sorted_groups: NDArray[np.integer], *values: NDArray[np.floating]) -> Indices:

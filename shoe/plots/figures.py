@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import log
@@ -136,18 +135,16 @@ def confusion_map(cells: Sequence[Cell], title: str, show: Callable[[float], str
 
 def _words(cells: Sequence[Cell]) -> tuple[list[str], list[str]]:
     """The words of the largest confusions, as many as there is room for; those with the largest sums first."""
-    chosen: tuple[set[str], set[str]] = set(), set()
+    truths: dict[str, float] = {}
+    words: dict[str, float] = {}
     for cell in sorted(cells, key=lambda each: (-each.value, each)):
-        pair = cell.truth, cell.predicted
-        if all(len(words | {word}) <= _MOST_WORDS for words, word in zip(chosen, pair, strict=True)):
-            for words, word in zip(chosen, pair, strict=True):
-                words.add(word)
-    sums: tuple[defaultdict[str, float], defaultdict[str, float]] = defaultdict(float), defaultdict(float)
+        if max(len({*truths, cell.truth}), len({*words, cell.predicted})) <= _MOST_WORDS:
+            truths[cell.truth] = words[cell.predicted] = 0.0
     for truth, predicted, value in cells:
-        if truth in chosen[0] and predicted in chosen[1]:
-            sums[0][truth] += value
-            sums[1][predicted] += value
-    rows, columns = (sorted(totals, key=lambda word: (-totals[word], word)) for totals in sums)
+        if truth in truths and predicted in words:
+            truths[truth] += value
+            words[predicted] += value
+    rows, columns = (sorted(sums, key=lambda word: (-sums[word], word)) for sums in (truths, words))
     return rows, columns
 
 

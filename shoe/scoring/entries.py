@@ -186,8 +186,6 @@ def mean_over(values: Floats, mask: Mask) -> float | None:
 
 def _rows_of_images(image: NDArray[np.integer], index: Indices) -> tuple[Indices, Indices]:
     """Rows of some images, in the order asked for, and which of the images asked for each is on."""
-    order = stable_order(image)
     count = np.bincount(image, minlength=int(index.max(initial=-1)) + 1)
-    first = np.cumsum(count) - count
-    which, position = expand(first[index], count[index])
-    return order[position], which
+    which, position = expand((np.cumsum(count) - count)[index], count[index])
+    return stable_order(image)[position], which

@@ -78,7 +78,7 @@ def ranked_lists(
     for k in np.flatnonzero((entries > 0) & (truths > 0)).tolist():
         part = slice(ends[k] - entries[k], ends[k])
         ascending = np.sort(score[part])
-        tied += _number_tied(ascending)
+        tied += number_tied(ascending[1:] == ascending[:-1])
         positive = np.flatnonzero(credit[part])
         if len(positive) == 0:
             continue
@@ -206,12 +206,9 @@ def _of_like_length(ranks: Indices, first: Indices, count: Indices) -> Iterator[
         shorter = limit
 
 
-def _number_tied(ascending: Floats) -> int:
-    equal = ascending[1:] == ascending[:-1]
-    if not equal.any():
-        return 0
-    runs = int(equal[0]) + int((equal[1:] & ~equal[:-1]).sum())
-    return int(equal.sum()) + runs
+def number_tied(equal: Mask) -> int:
+    """Number of entries with ties, from (n - 1,) whether each entry of a sorted list and the next one tie."""
+    return int((np.append(equal, False) | np.append(False, equal)).sum())
 
 
 def _by_position(score: Floats, credit: Floats, ties: Ties) -> tuple[Floats, Floats]:

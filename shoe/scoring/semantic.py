@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions, Ties
 from shoe.scoring.entries import mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.ranking import number_tied
 from shoe.scoring.scorer import Matches, Scorer
 
 
@@ -73,7 +74,9 @@ def result_of(scorer: Scorer) -> SemanticResult:
     if ranked < len(entries.category):
         rows = np.concatenate([matches.prediction[matched], matches.unmatched[false]])
         category = np.concatenate([scorer.hoi[matched], matches.false_positive_of[false]])
-        tied = _number_tied(category, task.predictions.score[rows])
+        score = task.predictions.score[rows]
+        order = np.lexsort((score, category))
+        tied = number_tied((np.diff(category[order]) == 0) & (np.diff(score[order]) == 0))
     missed = scorer.truth_rows[f1_matches.prediction[scorer.truth_rows] < 0]
     unmatched = len(f1_matches.unmatched)
     if options.prediction_misses == "charged":
@@ -93,10 +96,3 @@ def result_of(scorer: Scorer) -> SemanticResult:
         classes=int(in_mean.sum()),
         tied_share=tied / ranked if ranked else None,
     )
-
-
-def _number_tied(category: Indices, score: Floats) -> int:
-    """Number of predictions whose score another one of their class has."""
-    order = np.lexsort((score, category))
-    equal = (np.diff(category[order]) == 0) & (np.diff(score[order]) == 0)
-    return int((np.append(equal, False) | np.append(False, equal)).sum())
