@@ -13,6 +13,7 @@ from shoe.predictions.vlm.keys import LAYOUTS, meaning
 
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
 _CORNER_NAME = re.compile(r"(?i)\b(?:[xy]_?[012]|[xy]_?m(?:in|ax)|left|top|right|bottom|x|y|w|h)\s*[:=]|(?<=\d)\s?px\b")
+_UNIT = re.compile(r"\s*(px|pixels?|%)\s*$", re.I)
 _WIDTHS = re.compile(r"\bw\s*[:=]")
 _OTHER = re.compile(r"[^\s\[\](){}<>,;|\d.eE+-]")
 # Names of the four numbers, without separators and in lower case, and the layout that they make in this order.
@@ -47,6 +48,8 @@ _CORNERS = (
 )
 _TAGS = re.compile(r"</?box>|<\|box_(?:start|end)\|>|<\|/?det\|>")
 _TAGGED = Convention(scale="thousand")
+_PERCENT = Convention(scale="hundred")
+_ONE_NUMBER = frozenset(name for names, _ in _NAMES for name in names)
 _CORNER_KEYS = frozenset([*(name for names, _ in _NAMES for name in names), *(x for pair in _CORNERS for x in pair)])
 _GEMINI = Convention("yxyx", "thousand")
 
@@ -135,11 +138,51 @@ def _of_numbers(value: Sequence[Any]) -> Box | None:
         return None
     numbers = [number_of(x) for x in value]
     if None in numbers:
-        return None
+        return _of_units(value)
     found = [float(x) for x in numbers if x is not None]
     if len(found) == 8:
         found = [min(found[::2]), min(found[1::2]), max(found[::2]), max(found[1::2])]
     return Box((found[0], found[1], found[2], found[3]), None, found[4] if len(found) == 5 else None)
+
+
+def _of_units(value: Sequence[Any]) -> Box | None:
+    """A box whose numbers are texts with their unit: "144px", "12.5%"."""
+    units = [_UNIT.search(x) if isinstance(x, str) else None for x in value]
+    if None in units:
+        return None
+    box = _of_numbers([x[: unit.start()] for x, unit in zip(value, units, strict=True) if unit])
+    return box._replace(convention=_PERCENT) if box and all(unit and unit[1] == "%" for unit in units) else box
+
+
+def corners_in(record: dict[Any, Any]) -> list[tuple[str, Box, list[object]]]:
+    """The boxes of a record that has a key for each number, "human_x1": the side, the box, and the keys of each."""
+    found: dict[str, dict[str, object]] = {}
+    for key in record:
+        corner = _corner(key)
+        if corner is not None:
+            found.setdefault(corner[0], {})[corner[1]] = key
+    boxes = []
+    for side, keys in found.items():
+        box = _of_names({name: record[key] for name, key in keys.items()}, 0) if len(keys) > 3 else None
+        if box is not None:
+            boxes.append((side, box, list(keys.values())))
+    return boxes
+
+
+@lru_cache(8192)
+def _corner(key: object) -> tuple[str, str] | None:
+    """The side and the number of a box that a key names: "human_x1", "xmin"; None for any other."""
+    if not isinstance(key, str) or len(key) > 40:
+        return None
+    if (plain := _joined(key)) in _ONE_NUMBER:
+        return "", plain
+    if plain[0:1] in ("h", "o", "s") and plain[1:] in _ONE_NUMBER:
+        return meaning(plain[0]).side, plain[1:]
+    said = meaning(key)
+    words = [word for word in said.words if meaning(word).part != "box"]
+    own = next((i for i, word in enumerate(words) if meaning(word).side), None)
+    name = "".join(word for i, word in enumerate(words) if i != own)
+    return (said.side, name) if name in _ONE_NUMBER else None
 
 
 def _of_names(value: dict[Any, Any], depth: int) -> Box | None:

@@ -9,11 +9,13 @@ from typing import Any
 from shoe.predictions.vlm.boxes import box_of
 from shoe.predictions.vlm.fields import Entity, entity_of, numberless, rows_of
 from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.persons import is_person
 
 _PLAIN = re.compile(r"[\W_]+")
 _LAST_NUMBER = re.compile(r"(\d+)\D*$")
 _FIRST = {"subject": "human"}
 _DEEPEST = 10
+_SHORTEST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +114,16 @@ class Pool:
             return
         if isinstance(value, list):
             is_boxes = bool(side) and all(box_of(item) is not None for item in value)
-            things = [entity_of(item, None, "") if isinstance(item, dict) or is_boxes else None for item in value]
+            things = [
+                entity_of(item, None, "", holds_more=True) if isinstance(item, dict) or is_boxes else None
+                for item in value
+            ]
             if any(things):
                 self._lists += 1
             for place, (item, thing) in enumerate(zip(value, things, strict=True)):
                 if thing is not None:
                     self._add(thing, item if isinstance(item, dict) else {}, side, place)
+                    self._collect_inside(item, depth)
                 else:
                     self._collect(item, depth + 1)
         elif isinstance(value, dict):
@@ -125,21 +131,30 @@ class Pool:
             if rows:
                 self._collect(rows, depth + 1)
             things_of = {} if rows else {key: inner for key, inner in value.items() if not _is_list_of_lists(inner)}
-            named = {key: thing for key, inner in things_of.items() if (thing := entity_of(inner, key, ""))}
+            named = {
+                key: thing for key, inner in things_of.items() if (thing := entity_of(inner, key, "", holds_more=True))
+            }
             if (named and len(named) == len(value)) or len(named) > 1:
                 self._lists += 1
                 for key, thing in named.items():
                     self._add(thing._replace(label=thing.label or numberless(str(key))), {"id": key})
                     if isinstance(value[key], dict):
                         self._name(value[key])
+                    self._collect_inside(value[key], depth)
             for key, inner in value.items():
                 if key not in named:
                     said = meaning(key)
                     self._collect(inner, depth + 1, _FIRST.get(said.side, said.side) if isinstance(inner, list) else "")
 
+    def _collect_inside(self, item: Any, depth: int) -> None:
+        """Take the things in the lists of a thing, as the objects in a person's interactions."""
+        for inner in item.values() if isinstance(item, dict) else ():
+            if isinstance(inner, list) and any(isinstance(each, dict) for each in inner):
+                self._collect(inner, depth + 1)
+
     def _add(self, entity: Entity, item: dict[Any, Any], side: str = "", place: int = 0) -> None:
         names = {value for key, value in item.items() if meaning(key).part == "id" and type(value) in (str, int)}
-        label = entity.label
+        label = entity.label or next((word for name in names if (word := _word_in(name))), "")
         if label and numberless(label) != label:
             names.add(label)
         plain = frozenset(_plain(name) for name in names)
@@ -155,6 +170,14 @@ class Pool:
 
 def _is_list_of_lists(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(inner, list) for inner in value)
+
+
+def _word_in(name: Any) -> str:
+    """The word in an id that is made of one: "person_1" is person; "" for "P1", "object_1", "node_1"."""
+    word = numberless(name) if isinstance(name, str) else ""
+    if len(word) < _SHORTEST or word == name or meaning(word).part:
+        return ""
+    return word.replace("_", " ") if is_person(word) or not meaning(word).side else ""
 
 
 def _plain(name: Any) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from shoe.io.tolerant import values_in
-from shoe.predictions.vlm.boxes import Box, box_of, number_of
+from shoe.predictions.vlm.boxes import Box, box_of, corners_in, number_of
 from shoe.predictions.vlm.keys import Meaning, meaning
 from shoe.predictions.vlm.persons import can_be_verb, is_person
 
@@ -59,6 +59,7 @@ class Fields:
         score: as written; None if there is none.
         children: lists and objects inside it, with their keys.
         opened_by: the key that it stands under, where that may say what is done.
+        within: the key of the list that it stands in, "" for none.
         points: whether it has points.
         empty_lists: keys with a list of nothing.
         broken: by side, what stands where a box should.
@@ -75,6 +76,7 @@ class Fields:
     score: Any = None
     children: list[tuple[object, Any]] = field(default_factory=list)
     opened_by: str = ""
+    within: str = ""
     points: bool = False
     empty_lists: list[str] = field(default_factory=list)
     broken: dict[str, Any] = field(default_factory=dict)
@@ -104,9 +106,12 @@ def numberless(label: str) -> str:
 def fields_of(record: dict[Any, Any]) -> Fields:
     """Sort the fields of an item."""
     fields = Fields()
+    corners = corners_in(record)
+    fields.entities = [Entity(box, side) for side, box, _ in corners]
+    of_boxes = {key for _, _, keys in corners for key in keys}
     for key, value in record.items():
         said = meaning(key)
-        if said.part in _WRITTEN_OUT:
+        if said.part in _WRITTEN_OUT or key in of_boxes:
             continue
         if value is None or value == "":
             if said.part == "box" and said.side:
@@ -130,8 +135,19 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     return fields
 
 
-def entity_of(value: Any, key: object, side: str) -> Entity | None:
-    """A box, or an object that holds one box and its label; None for anything else."""
+def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -> Entity | None:
+    """A box, or an object that holds one box and its label; None for anything else.
+
+    Args:
+        value: as a model wrote it.
+        key: under which it stands.
+        side: whose box it is, "" where nothing says so.
+        holds_more: whether the object may hold a list of what is done, beside its box.
+    """
+    if isinstance(value, dict) and any(
+        _says_what(name, inner) for name, inner in value.items() if not (holds_more and isinstance(inner, list))
+    ):
+        return None
     box = box_of(value, key)
     if box is not None:
         names = [text for name, text in value.items() if _is_name(name, text)] if isinstance(value, dict) else []
@@ -143,13 +159,11 @@ def entity_of(value: Any, key: object, side: str) -> Entity | None:
             return Entity(inner, side, value[0], _as_label(key))
         return None
     boxes = [(name, found) for name, inner in value.items() if (found := box_of(inner, name)) is not None]
-    if len(boxes) != 1 or any(_is_nested(name, inner) for name, inner in value.items() if name != boxes[0][0]):
+    if len(boxes) != 1:
         return None
     name, box = boxes[0]
     texts = {name: inner[0] if _is_one(inner) else inner for name, inner in value.items() if name != boxes[0][0]}
     labels = {name: inner for name, inner in texts.items() if isinstance(inner, str)}
-    if any(meaning(name).part == "verb" or _SAYS_WHAT.intersection(meaning(name).words) for name in labels):
-        return None
     ranked = sorted(labels, key=lambda name: (meaning(name).part != "label", meaning(name).part != "phrase"))
     label = next((labels[name] for name in ranked if meaning(name).part != "id"), "")
     if not label and meaning(name).part == "":
@@ -168,10 +182,15 @@ def _is_name(key: object, value: Any) -> bool:
     return isinstance(value, str) and meaning(key).part in ("label", "phrase") and number_of(value) is None
 
 
-def _is_nested(key: object, value: Any) -> bool:
-    """Whether there are items inside a value."""
+def _says_what(key: object, value: Any) -> bool:
+    """Whether a value beside a box says what is done, or holds items that may."""
+    if not isinstance(value, str | list | dict) or not value:
+        return False
+    said = meaning(key)
+    if said.part == "verb" or (not isinstance(value, dict) and _SAYS_WHAT.intersection(said.words)):
+        return not isinstance(value, list) or box_of(value) is None
     if isinstance(value, dict):
-        return meaning(key).part in ("verb", "phrase")
+        return said.part == "phrase"
     return isinstance(value, list) and any(isinstance(inner, dict) for inner in value)
 
 
@@ -263,6 +282,8 @@ def _sort_words(fields: Fields, key: object, said: Meaning, value: list[str]) ->
         fields.labels[said.side] = value[0]
     elif len(value) == 1:
         _sort_text(fields, key, said, value[0])
+    elif said.part == "label" and len(value) == 2:
+        fields.names += value
     else:
         fields.children.append((key, value))
 

@@ -11,13 +11,14 @@ from typing import Any
 
 from shoe.core.errors import printable
 from shoe.io.typed import shown
-from shoe.predictions.vlm.boxes import box_of
+from shoe.predictions.vlm.boxes import Box, box_of
 from shoe.predictions.vlm.entities import Pool
 from shoe.predictions.vlm.fields import Entity, Fields, Verb, entity_of, fields_of, numberless, relations_of, rows_of
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.persons import can_be_verb, is_person
 
 _DEEPEST = 12
+_REFERENCE = "the number, id or name of a box in the reply"
 _SIDED = ("human", "subject", "object")
 
 
@@ -112,7 +113,7 @@ def interactions_in(values: list[Any], around: Fields | None = None, pool_values
         if value in ([], {}):
             walk.reading.says_none = True
         walk.visit(value, around or Fields(), 0)
-    return walk.reading
+    return walk.done()
 
 
 class _Walk:
@@ -122,6 +123,18 @@ class _Walk:
         self.reading = Reading()
         self._pool_values = pool_values
         self._pool: Pool | None = None
+        self._pointed: set[Box] = set()
+
+    def done(self) -> Reading:
+        """What was found, without the lists of boxed things that relations point into."""
+        if self._pointed:
+            self.reading.found = [item for item in self.reading.found if not self._is_listed(item)]
+        return self.reading
+
+    def _is_listed(self, item: Pair | Problem) -> bool:
+        if isinstance(item, Problem) or item.has_words:
+            return False
+        return not self._pointed.isdisjoint((item.human.box, item.object.box))
 
     @property
     def pool(self) -> Pool:
@@ -156,10 +169,11 @@ class _Walk:
 
     def _item(self, record: dict[Any, Any], around: Fields, depth: int) -> None:
         fields = fields_of(record)
+        _take_meaning(fields, around.within)
         self.reading.is_points |= fields.points
         said = {meaning(key).part or meaning(key).side for key in fields.empty_lists} - {""}
         self.reading.says_none |= bool(said & {"verb", "phrase"}) or (bool(said) and not fields.children)
-        self._follow_references(fields)
+        points_out = self._follow_references(fields)
         if not fields.entities and not fields.labels and self._find_mentions(fields):
             return
         own, said_own = list(fields.entities), fields.has_words
@@ -169,9 +183,12 @@ class _Walk:
         has_pairs_inside = any(_holds_items(child) for _, child in fields.children)
         if has_pairs_inside:
             before = len(self.reading.found)
+            if own and fields.label and not own[0].label and len(fields.entities) == 1:
+                fields.entities = [own[0]._replace(label=fields.label)]
             for key, child in fields.children:
                 names = str(key) if _is_phrase(key) else fields.opened_by
-                self.visit(child, replace(fields, opened_by=names), depth + 1)
+                within = str(key) if isinstance(child, list) else ""
+                self.visit(child, replace(fields, opened_by=names, within=within), depth + 1)
             if len(self.reading.found) != before:
                 return
         named = len(own) > 1 and any(entity.side for entity in own)
@@ -181,11 +198,17 @@ class _Walk:
             if own or (fields is not around and (fields.verbs != around.verbs or fields.phrase != around.phrase)):
                 self._pair(fields)
         elif (said_own or (fields.has_words and not own)) and not has_pairs_inside and not fields.empty_lists:
-            self._explain(fields, around)
+            self._explain(fields, around, points_out=points_out)
         self.reading.single += len(own) == 1
 
-    def _follow_references(self, fields: Fields) -> None:
-        """Turn references and labels that mean boxes elsewhere in the reply into those boxes."""
+    def _follow_references(self, fields: Fields) -> bool:
+        """Turn references and labels that mean boxes elsewhere in the reply into those boxes; tell if there are any."""
+        own = len(fields.entities)
+        self._find_referred(fields)
+        self._pointed.update(entity.box for entity in fields.entities[own:])
+        return len(fields.entities) > own
+
+    def _find_referred(self, fields: Fields) -> None:
         sides = {entity.side for entity in fields.entities}
         pointers = len(fields.references) + len(fields.texts)
         may_point = fields.has_words or (fields.label and pointers > 1) or (fields.texts and pointers > 2)
@@ -220,6 +243,7 @@ class _Walk:
         found = [self.pool.mentions(text) for text in texts]
         if not all(len(things) == 2 for things, _ in found):
             return False
+        self._pointed.update(thing.box for things, _ in found for thing in things)
         for (things, plain), verb in zip(found, [*fields.verbs, Verb("")], strict=False):
             human, target = (
                 thing._replace(side=side) for thing, side in zip(things, ("subject", "object"), strict=True)
@@ -266,7 +290,7 @@ class _Walk:
             )
         )
 
-    def _explain(self, fields: Fields, around: Fields) -> None:
+    def _explain(self, fields: Fields, around: Fields, *, points_out: bool) -> None:
         """Say what an item lacks that has words and is no interaction."""
         sides = {entity.side for entity in fields.entities}
         lacking = "human_box" if sides & {"object"} else "object_box"
@@ -276,17 +300,26 @@ class _Walk:
             problem = Problem(lacking, shown(fields.broken[side]), "four numbers")
         elif fields.points:
             problem = Problem("points", "points", "a box for the human and one for the object")
+        elif len(fields.entities) == 1 and points_out and (said := _reference(fields, lacking)) is not None:
+            problem = Problem("reference", f"no one box for {shown(said)}", _REFERENCE)
         elif len(fields.entities) == 1:
             problem = Problem(lacking, "no such key", "a box for the human and one for the object")
         elif fields.references or any(fields.labels.get(side) for side in ("human", "subject")):
             pointed = [*fields.references.values(), *fields.labels.values()]
             found = f"no one box for {', '.join(shown(p) for p in pointed[:3])}"
-            problem = Problem("reference", found, "the number, id or name of a box in the reply")
+            problem = Problem("reference", found, _REFERENCE)
         elif around.entities or fields.verbs or fields.labels:
             problem = Problem("human_box", "no box", "a box for the human and one for the object")
         else:
             return
         self.reading.found.append(problem)
+
+
+def _reference(fields: Fields, lacking: str) -> Any:
+    """What an item says of the box that it lacks; None if nothing."""
+    sides = ("object",) if lacking == "object_box" else ("human", "subject")
+    said = [fields.references.get(side, fields.labels.get(side)) for side in sides]
+    return next((each for each in said if each is not None), None)
 
 
 def _numbers(value: Any, depth: int) -> Any:
@@ -340,6 +373,18 @@ def _with_outer(own: list[Entity], outer: list[Entity]) -> list[Entity]:
         first = inner.side in ("human", "subject") or around.side == "object"
         return [inner, around] if first else [around, inner]
     return list(outer)
+
+
+def _take_meaning(fields: Fields, within: str) -> None:
+    """Let the key of the list that an item stands in say what the item's own keys do not.
+
+    What has one box of no side is a person in "interacting_humans"; the name of a relation in "relations" is its verb.
+    """
+    said = meaning(within)
+    if said.side in ("human", "subject") and len(fields.entities) == 1 and not fields.entities[0].side:
+        fields.entities[0] = fields.entities[0]._replace(side="human")
+    if said.part in ("verb", "phrase") and not fields.has_words and not fields.entities and fields.names:
+        fields.verbs, fields.names = [Verb(fields.names[0])], fields.names[1:]
 
 
 def _inherit_words(fields: Fields, around: Fields) -> None:
