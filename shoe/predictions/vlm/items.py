@@ -177,7 +177,7 @@ class _Walk:
         if not fields.entities and not fields.labels and self._find_mentions(fields):
             return
         own, said_own = list(fields.entities), fields.has_words
-        fields.opened_by = around.opened_by
+        fields.opened_by, fields.within = around.opened_by, around.within
         fields.entities = _with_outer(own, around.entities)
         _inherit_words(fields, around)
         has_pairs_inside = any(_holds_items(child) for _, child in fields.children)
@@ -187,8 +187,9 @@ class _Walk:
                 fields.entities = [own[0]._replace(label=fields.label)]
             for key, child in fields.children:
                 names = str(key) if _is_phrase(key) else fields.opened_by
-                within = str(key) if isinstance(child, list) else ""
-                self.visit(child, replace(fields, opened_by=names, within=within), depth + 1)
+                outer = around.entities if _is_sibling(key, child, own) else fields.entities
+                inner = replace(fields, entities=outer, opened_by=names, within=str(key))
+                self.visit(child, inner, depth + 1)
             if len(self.reading.found) != before:
                 return
         named = len(own) > 1 and any(entity.side for entity in own)
@@ -261,6 +262,7 @@ class _Walk:
             named = zip(fields.entities, fields.names, strict=True)
             fields.entities, fields.names = [entity._replace(label=name) for entity, name in named], []
         human, target, is_relation = _who_is_who(fields.entities)
+        is_relation |= not human.side and meaning(fields.within).part == "verb"
         subject = fields.labels.get("human") or fields.labels.get("subject") or human.label
         thing = fields.labels.get("object") or target.label
         label = fields.label
@@ -343,6 +345,12 @@ def _numbers(value: Any, depth: int) -> Any:
 
 def _holds_items(value: Any) -> bool:
     return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(v, dict | list) for v in value))
+
+
+def _is_sibling(key: object, child: Any, own: list[Entity]) -> bool:
+    """Whether a child is one more of several boxed things without sides, as in an object of things by their ids."""
+    is_thing = isinstance(child, dict) and entity_of(child, key, "", holds_more=True) is not None
+    return is_thing and bool(own) and not any(entity.side for entity in own)
 
 
 def _is_row(value: list[Any]) -> bool:
