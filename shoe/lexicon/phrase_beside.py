@@ -38,6 +38,6 @@ def verbs_with(clause: Clause, attached: Attached) -> list[str]:
 def may_be_object(attached: Attached) -> bool:
     """Whether what a preposition brings in after the object may be what the pair is about: a bat, a glass."""
     preposition, noun = attached
-    if noun.none or is_scenery(noun) or is_of_body(noun) or (noun.person and preposition != "to"):
-        return False
+    if noun.none or is_scenery(noun) or is_of_body(noun) or noun.person:
+        return noun.person and preposition == "to" and not noun.none and noun.head not in table("pronoun")
     return preposition.removesuffix(" of") in table("beside") and not MATERIAL.isdisjoint(senses_of(noun.head))

@@ -24,7 +24,7 @@ class _Reader(NounReader):
         self.subject: Noun | None = None
         self.thing: Noun | None = None
         self.mode: Kind | None = None
-        self.linked = ""
+        self.linked = self.brought = ""
         self.without = False
 
     def read(self) -> Sentence:
@@ -102,6 +102,9 @@ class _Reader(NounReader):
         if clause and clause.direct and not clause.attached and self._tag(1) == "I":
             self._particle(clause)
         preposition = self._prepositions()
+        if self._tag() == "W":
+            self.brought = preposition
+            return
         if self._tag() == "G":
             self.without = preposition == "without"
             self.mode, self.open = "subordinate", None
@@ -162,7 +165,7 @@ class _Reader(NounReader):
             word, tag = self.words[at], self.tags[at]
             if tag in "BH":
                 be = be or tag == "B"
-                finite = finite or word in _FINITE_BE or tag == "H"
+                finite = finite or word in _FINITE_BE or (tag == "H" and word != "having")
                 negated = negated or word in text.NEGATIONS
             elif tag == "X":
                 if self.tags[at + 1] == "D":
@@ -179,16 +182,26 @@ class _Reader(NounReader):
             at += 1
         start, self.at = self.at, at
         if self._tag() in "VGE":
-            self._main_verb(be, negated, finite, infinitive)
+            self._main_verb(be, negated, finite, infinitive, own=self.tags[start - 1 : start] == "W")
         elif be and self._tag() == "I":
             self._add(Clause([_TO_BE], self._kind("finite"), self.subject, negated=negated))
         elif be:
             self.open = None
-            self.noun_phrase()
+            self._told(self.noun_phrase())
         elif at == start:
             self.at += 1
 
-    def _main_verb(self, be: bool, negated: bool, finite: bool, infinitive: bool) -> None:
+    def _told(self, noun: Noun | None) -> None:
+        """Take a noun after a form of be: "it is the horse that he rides", "the object he rides is a horse"."""
+        if noun is None:
+            return
+        if self._tag() in "WDP" and self.subject is not None and self.subject.words[0] in table("anaphor"):
+            self.subject = noun
+        for thing in self.nouns:
+            if thing.head in table("key_object"):
+                thing.words, thing.of, thing.also = noun.words, noun.of, noun.also
+
+    def _main_verb(self, be: bool, negated: bool, finite: bool, infinitive: bool, own: bool) -> None:
         word, tag = self.words[self.at], self._tag()
         self.at += 1
         if tag == "V" and self._tag() in "EJ" and base_of(word) in table("copula"):
@@ -202,8 +215,19 @@ class _Reader(NounReader):
         if infinitive and self.clauses:
             kind = "infinitive"
         clause = Clause(word.split("_"), self._kind(kind), subject, negated=negated, passive=passive, dangling=stranded)
-        clause.topic, self.thing = self.thing, None
+        within = own or (kind == "participle" and not {"B", "V"}.isdisjoint(self.tags[self.at :]))
+        if self.thing is not None and not within:
+            clause.topic, clause.dangling, self.thing, self.brought = self.thing, self.brought, None, ""
         self._add(clause)
+        if subject is None and self.loose and len(self.clauses) == 1 and base_of(word) in table("posture"):
+            self._inverted(clause)
+
+    def _inverted(self, clause: Clause) -> None:
+        """Take "on the bench sits a man": the place stands before the verb, who does it after."""
+        person = self.noun_phrase() if self._tag() in NOMINAL else None
+        if person is not None:
+            clause.verb += self.loose[0].preposition.split()
+            clause.object, clause.subject, self.subject, self.open = self.loose[0].noun, person, person, None
 
     def _stranded(self) -> str:
         """Take the prepositions that a passive leaves with its verb: "typed on by a person", "picked up by"."""

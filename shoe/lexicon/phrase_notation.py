@@ -14,6 +14,7 @@ _ARTICLE_CHOICE = re.compile(r"\ba/an\b|\ba\(n\)")
 _SENTENCE = re.compile(r"[a-z']+(?: [a-z']+)+\.?")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _CAMEL_AMONG_WORDS = re.compile(r"(?<=[a-z]{2})(?=[A-Z][a-z])|(?<=\b[A-Z][a-z])(?=[A-Z][a-z])")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _COMMAND = re.compile(r"\\[a-z]+\{|\$")
 _BOX = re.compile(r"<(\w*box|quad)>[^<]*</\1>")
 _IN_BRACKETS = re.compile(r"[(\[{<]([\w ]+)[)\]}>] ([\w ]+) [(\[{<]([\w ]+)[)\]}>]")
@@ -60,6 +61,7 @@ def fields_or_sentence(phrase: str) -> Fields | str:
     plain = text.plain(_LETTERED.sub(r"\1", phrase))
     if _SENTENCE.fullmatch(plain):
         return plain
+    plain = _THOUSANDS.sub("", plain)
     plain = _BOX.sub(" ", _COMMAND.sub(" ", _ARTICLE_CHOICE.sub("a", plain)))
     plain = _SCORE.sub("", _REFERENCE.sub(" ", plain))
     cells = [cell for cell in _CELLS.findall(plain) if not cell.startswith("/")]

@@ -86,8 +86,12 @@ def _heads(clause: Clause) -> str:
 def _share_objects(clauses: list[Clause]) -> None:
     """Give a verb without object the object of the verb that "and" joins to it; "it" the object before it."""
     for clause in clauses:
-        if clause.object is None and clause.topic is not None and not _implied(clause):
-            clause.object, clause.direct = clause.topic, len(clause.verb) == 1
+        if clause.topic is not None and clause.object is None and not _implied(clause):
+            clause.verb += clause.dangling.split()
+            clause.object, clause.direct, clause.dangling = clause.topic, len(clause.verb) == 1, ""
+        elif clause.topic is not None and clause.dangling:
+            clause.attached.append(Attached(clause.dangling, clause.topic))
+            clause.dangling = ""
     for number, clause in enumerate(clauses):
         if clause.object is not None and clause.object.words[0] in table("anaphor"):
             clause.object = clause.second or (clauses[number - 1].object if number else None)
@@ -156,6 +160,8 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
         return light
     if turned := _turned(clause, given):
         return turned
+    if clause.verb[-1] in ("in", "with") and clause.object.of is not None and _is_act(clause.object):
+        return Candidate([verb_of_noun(clause.object)], names(clause.object.of))
     implied = _implied(clause)
     if implied and not given.object and implied.split()[-1] in given.heads and not is_given(clause.object, given):
         return Candidate(clause.verb[:1], [implied])
@@ -207,7 +213,7 @@ def _light(clause: Clause, given: Given) -> Candidate | None:
     if noun is None or base_of(clause.verb[0]) not in table("light_verb"):
         return None
     stem = light_verb(noun)
-    if not stem or (noun is clause.object and not clause.direct):
+    if not stem or (noun is clause.object and not clause.direct and clause.verb[1:] != ["for"]):
         return None
     brought = [Attached("of", noun.of)] if noun.of is not None else []
     brought += [Attached("", clause.object)] if clause.second is not None and clause.object is not None else []
@@ -217,7 +223,7 @@ def _light(clause: Clause, given: Given) -> Candidate | None:
         return None
     preposition = found.preposition if found else ""
     kept = "" if preposition in ("of", "to", "out of") else preposition
-    said = [clause.verb[0], *([] if word_of(noun.head).plural else ["a"]), *noun.words, preposition]
+    said = [*clause.verb, *([] if word_of(noun.head).plural else ["a"]), *noun.words, preposition]
     objects = [given.object] if found is None else names(found.noun)
     return Candidate([f"{gerund(stem)} {kept}".strip(), " ".join(said).strip()], objects)
 
@@ -238,6 +244,11 @@ def _with_given(clause: Clause, object_: Noun, given: Given) -> Candidate:
     return Candidate([clause.verb[0] if elsewhere else " ".join(clause.verb)], found)
 
 
+def _is_act(noun: Noun) -> bool:
+    """Whether a noun says what is done before who or what it is done by: "repair"."""
+    return senses_of(noun.head)[:1] == ("noun.act",) and bool(verb_of_noun(noun))
+
+
 def _nominal(clause: Clause) -> Candidate | None:
     """Read "horse riding"."""
     subject = clause.subject
@@ -255,6 +266,9 @@ def _without_verb(sentence: Sentence, given: Given) -> list[Candidate]:
         verb = verb_of_noun(noun) if not sentence.clauses else ""
         if verb and noun.of is not None:
             found.append(Candidate([verb], names(noun.of), doubtful=True))
+        elif verb and sentence.loose and _is_act(noun):
+            preposition, thing = sentence.loose[0]
+            found.append(Candidate([f"{verb} {preposition}"], names(thing), doubtful=True))
         elif verb and len(noun.words) > 1:
             found.append(Candidate([verb], [" ".join(noun.words[:-1])], doubtful=True))
     subject = sentence.nouns[0] if sentence.nouns else None

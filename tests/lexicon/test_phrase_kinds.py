@@ -70,6 +70,28 @@ a large yet gentle elephant is ridden by a man = ridden + large yet gentle eleph
 sitting at a small wooden dining table = sitting at + small wooden dining table
 """
 
+RELATIVE = """
+The horse that the man who wears a hat is riding = riding + horse
+a bike on which a boy wearing a jacket is seated = seated on + bike
+the cup from which she drinks = drinks from + cup
+the knife with which he cuts the cake = cuts + cake / knife
+It is the horse that is being groomed = groomed + horse
+It's the bicycle he is riding = riding + bicycle
+The thing she is holding is an umbrella = holding + umbrella
+Under the umbrella stands a woman = stands under + umbrella
+Having opened the oven, she takes out a pizza = takes out + pizza
+"""
+
+NOUNS = """
+a ride on an elephant = riding on + elephant
+busy with the repair of a car = repairing + car
+going for a walk with his dog = walking with / going for a walk with + dog
+makes use of a laptop = using / makes a use of + laptop
+the cup is being drunk from by the boy = drunk from + cup
+hands a frisbee to a boy = hands + frisbee / boy
+sets down a glass on the dining table = sets down + glass / dining table
+"""
+
 
 def cases(table: str) -> list[tuple[str, str]]:
     return [(phrase, said) for phrase, said in (line.split(" = ") for line in table.strip().splitlines())]
@@ -87,7 +109,9 @@ def test_what_is_denied_is_no_interaction(phrase: str, said: str) -> None:
     assert written(found) == said
 
 
-@pytest.mark.parametrize(("phrase", "said"), cases(DENIED_IN_PART) + cases(NOTATIONS) + cases(JOINED))
+@pytest.mark.parametrize(
+    ("phrase", "said"), cases(DENIED_IN_PART) + cases(NOTATIONS) + cases(JOINED) + cases(RELATIVE) + cases(NOUNS)
+)
 def test_phrases_of_one_kind(phrase: str, said: str) -> None:
     assert written(interactions(phrase)) == said
 
