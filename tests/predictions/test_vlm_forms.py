@@ -20,6 +20,7 @@ BOXES = {
     "cogvlm.jsonl": "thousand",
     "kosmos2_entities.jsonl": "unit",
     "glm_box.jsonl": "thousand",
+    "glm_box_inline.jsonl": "thousand",
 }
 PIXELS = {"kosmos2_tokens.jsonl": 20, "minigptv2.jsonl": 4}
 """How far off a corner may be, where the numbers are of a coarse grid."""
@@ -58,3 +59,31 @@ def test_what_cannot_be_scored_is_refused_with_the_reason(tmp_path: Path, record
     path.write_text(f"{record}\n{record}\n")
     with pytest.raises(InputError, match=found):
         read_predictions(path)
+
+
+@pytest.mark.parametrize(
+    ("said", "verbs"),
+    [
+        ("jumping and flipping", ["jumping", "flipping"]),
+        ("running, walking & petting", ["running", "walking", "petting"]),
+        ("sit on/ride", ["sit on", "ride"]),
+        ("moving up and down", ["moving"]),
+        ("no interaction", ["no_interaction"]),
+    ],
+)
+def test_a_list_of_verbs_is_as_many_interactions(tmp_path: Path, said: str, verbs: list[str]) -> None:
+    path = tmp_path / "answers.jsonl"
+    boxes = '"human_box": [1, 2, 30, 40], "object_box": [5, 6, 70, 80]'
+    path.write_text(f'{{"image": "a.jpg", "response": [{{{boxes}, "verb": "{said}", "object": "horse"}}]}}\n')
+    table = read_predictions(path)
+    assert sorted(table.verbs[verb] for verb in table.verb.tolist()) == sorted(verbs)
+
+
+def test_a_reference_without_a_box_is_counted_as_that(tmp_path: Path) -> None:
+    things = '[{"id": "P1", "label": "person", "bbox": [1, 2, 30, 40]}, {"id": "O2", "bbox": [5, 6, 70, 80]}]'
+    relations = ", ".join(f'{{"subject": "P1", "predicate": "ride", "object": "{name}"}}' for name in ("O2", "O9"))
+    path = tmp_path / "answers.jsonl"
+    path.write_text(f'{{"image": "a.jpg", "response": {{"objects": {things}, "relations": [{relations}]}}}}\n')
+    notes = read_predictions_with_notes(path)[1]
+    assert notes.items_cut == {"reference": 1}
+    assert "'O9'" in notes.first_cut
