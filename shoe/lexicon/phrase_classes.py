@@ -44,12 +44,18 @@ def is_adverb(word: str) -> bool:
     return len(word) > 3 and word.endswith("ly") and not known.forms and not known.noun
 
 
+def _only_describes(words: list[str]) -> bool:
+    """Whether a word is an adjective, or unknown."""
+    known = word_of(words[0]) if words and words[0] not in closed_classes() and not is_adverb(words[0]) else None
+    return known is not None and (known.adjective or not known.noun) and not known.forms
+
+
 def coming(words: list[str], i: int) -> str:
     """Return the letter that a word has by itself, "" after the last; a noun's for what may be one."""
     if i >= len(words):
         return ""
     word = words[i]
-    if word in CONTRAST and coming(words, i + 1) == "J":
+    if word in CONTRAST and _only_describes(words[i + 1 : i + 2]):
         return "C"
     tag = "D" if word == "her" else closed_classes().get(word)
     if tag or is_adverb(word):

@@ -24,7 +24,9 @@ _REFERENCE = re.compile(r"[\[(](?:id|no|#)?[ =:#]*\d+[\])]|#\d+\b(?=\s+[a-z])")
 _IS_TRIPLET = re.compile(
     r"(?:the )?(?:\w+ )?(?:hoi|interaction|action|relation|triplet|answer) (?:\w+ )?is:? (?=[(<\[{\"])"
 )
-_NUMBER = re.compile(r"(?<=[a-z])(?:\s(?:id|no\.|number)[ =:#]*\d+|\s?#\d+|[_.\- ]\d+|(?<=[a-z]{3})\d+)\b(?!\.\d|%)")
+_NUMBER = re.compile(
+    r"(?<=[a-z])(?:\s(?:id|no\.|number)[ =:#]*\d+|\s?#\d+|[_.\- ]\d+|(?<=[a-z]{3})\d+)\b(?!\.\d|%|-\w)"
+)
 _LIST_MARK = re.compile(
     r"\s*(?:[-*>•–—]+\s+|\(?[a-h]\)\s+|\(?\d{1,3}[.):](?=\s|\D)\s*|#+\s*\d*[.:)]?\s+|#\d+[.:)]?\s*)"
 )

@@ -78,7 +78,7 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         return "N"
     if word == "neither" and after in NOMINAL and after != "D":
         return "D"
-    if word in CONTRAST and before == "J" and after == "J":
+    if word in CONTRAST and before == "J" and coming(words, i) == "C":
         return "C"
     if word == "her":
         return "D" if after in NOMINAL or after in ("G", "E") else "P"

@@ -66,6 +66,8 @@ a girl lies on a bed and reads a book = lies on + bed & reads + book
 holding, and looking at, a phone = holding + phone & looking at + phone
 carrying a bag, an umbrella, and a book = carrying + bag / umbrella / book
 cutting carrots & broccoli = cutting + carrots / broccoli
+holding an old but sharp knife = holding + old but sharp knife
+Girl, 6, rides 2,000-pound elephant = rides + 2000-pound elephant
 a large yet gentle elephant is ridden by a man = ridden + large yet gentle elephant
 sitting at a small wooden dining table = sitting at + small wooden dining table
 """
