@@ -348,9 +348,10 @@ def _holds_items(value: Any) -> bool:
 
 
 def _is_sibling(key: object, child: Any, own: list[Entity]) -> bool:
-    """Whether a child is one more of several boxed things without sides, as in an object of things by their ids."""
+    """Whether a child is one more of several boxed things, as in an object of things by their ids, "o1" or "7"."""
     is_thing = isinstance(child, dict) and entity_of(child, key, "", holds_more=True) is not None
-    return is_thing and bool(own) and not any(entity.side for entity in own)
+    is_id = numberless(str(key)) != str(key)
+    return is_thing and bool(own) and (is_id or not any(entity.side for entity in own))
 
 
 def _is_row(value: list[Any]) -> bool:
@@ -389,8 +390,9 @@ def _take_meaning(fields: Fields, within: str) -> None:
     What has one box of no side is a person in "interacting_humans"; the name of a relation in "relations" is its verb.
     """
     said = meaning(within)
-    if said.side in ("human", "subject") and len(fields.entities) == 1 and not fields.entities[0].side:
-        fields.entities[0] = fields.entities[0]._replace(side="human")
+    if len(fields.entities) == 1 and not fields.entities[0].side and said.words:
+        is_people = said.side in ("human", "subject") or (not said.side and not said.part and is_person(said.words[-1]))
+        fields.entities[0] = fields.entities[0]._replace(side="human" if is_people else "")
     if said.part in ("verb", "phrase") and not fields.has_words and not fields.entities and fields.names:
         fields.verbs, fields.names = [Verb(fields.names[0])], fields.names[1:]
 
