@@ -6,13 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from shoe.predictions.vlm.fields import Fields, entity_of, fields_of
-from shoe.predictions.vlm.items import Pair, Reading, interactions_in
+from shoe.predictions.vlm.fields import Fields, fields_of
+from shoe.predictions.vlm.found import Pair, Reading
+from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.marks import grounded
 from shoe.predictions.vlm.prose import interactions_of_text
 from shoe.predictions.vlm.replies import Reply, reply_of
 from shoe.predictions.vlm.sentences import interactions_of_sentences
+from shoe.predictions.vlm.things import entity_of
 from shoe.predictions.vlm.wrapper_keys import is_beside, is_truth
 
 _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"

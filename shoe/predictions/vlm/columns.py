@@ -13,7 +13,7 @@ from shoe.io.typed import shown
 from shoe.predictions.source import Source
 from shoe.predictions.vlm import scores
 from shoe.predictions.vlm.errors import UnreadableError
-from shoe.predictions.vlm.items import Pair
+from shoe.predictions.vlm.found import Pair
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.wordings import Hit, Said
 from shoe.predictions.vlm.words import Interaction, Words, words_of

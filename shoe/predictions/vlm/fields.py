@@ -2,39 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from shoe.io.tolerant import values_in
-from shoe.predictions.vlm.boxes import Box, box_of, corners_in, number_of
+from shoe.predictions.vlm.boxes import box_of, corners_in, number_of
 from shoe.predictions.vlm.keys import Meaning, meaning
 from shoe.predictions.vlm.persons import can_be_verb, is_person
+from shoe.predictions.vlm.things import Entity, entity_of
 
-_NUMBERING = re.compile(r"[\s_.#-]*\(?\d+\)?$")
-_ARTICLE = re.compile(r"^(?:an?|the)\s+(?=\w)", re.I)
-_REF = re.compile(r"</?ref>|<\|/?(?:object_)?ref(?:_start|_end)?\|>")
-_LABELLED_BOX = re.compile(r"\s*([^\W\d][^\[\](){}<>:=]{0,80}?)\s*[:=]?\s*([\[(<{].*)", re.DOTALL)
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
-_SAYS_WHAT = {"interaction", "interactions", "hoi", "hois", "triplet", "triplets"}
 _SHORT, _LONGEST_WORD = 40, 4
 _WRITTEN_OUT = ("image", "width", "height")
-
-
-class Entity(NamedTuple):
-    """A box with what a reply calls it.
-
-    Attributes:
-        box: its numbers.
-        side: "human", "subject", "object", or "" where nothing says whose it is.
-        label: its word, "" if it has none.
-        key: the key that it stands under, as its word where there is no other.
-    """
-
-    box: Box
-    side: str = ""
-    label: str = ""
-    key: str = ""
 
 
 class Verb(NamedTuple):
@@ -93,16 +72,6 @@ class Fields:
         return bool(self.verbs or self.phrase)
 
 
-def numberless(label: str) -> str:
-    """A label without its article and the number that tells it from others: "the horse_1" is horse.
-
-    >>> numberless("person.2"), numberless("a wine glass"), numberless("man #1")
-    ('person', 'wine glass', 'man')
-    """
-    plain = _ARTICLE.sub("", label.strip())
-    return _NUMBERING.sub("", plain) or plain
-
-
 def fields_of(record: dict[Any, Any]) -> Fields:
     """Sort the fields of an item."""
     fields = Fields()
@@ -133,79 +102,6 @@ def fields_of(record: dict[Any, Any]) -> Fields:
                 continue
             fields.references[said.side or str(key)] = value
     return fields
-
-
-def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -> Entity | None:
-    """A box, or an object that holds one box and its label; None for anything else.
-
-    Args:
-        value: as a model wrote it.
-        key: under which it stands.
-        side: whose box it is, "" where nothing says so.
-        holds_more: whether the object may hold a list of what is done, beside its box.
-    """
-    if isinstance(value, dict) and any(
-        _says_what(name, inner) for name, inner in value.items() if not (holds_more and isinstance(inner, list))
-    ):
-        return None
-    box = box_of(value, key)
-    if box is not None:
-        names = [text for name, text in value.items() if _is_name(name, text)] if isinstance(value, dict) else []
-        return Entity(box, side, names[0] if names else "", _as_label(key))
-    if isinstance(value, str):
-        return _labelled(value, key, side)
-    if not isinstance(value, dict):
-        if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and (inner := box_of(value[1])):
-            return Entity(inner, side, value[0], _as_label(key))
-        return None
-    boxes = [(name, found) for name, inner in value.items() if (found := box_of(inner, name)) is not None]
-    if len(boxes) != 1:
-        return None
-    name, box = boxes[0]
-    texts = {name: inner[0] if _is_one(inner) else inner for name, inner in value.items() if name != boxes[0][0]}
-    labels = {name: inner for name, inner in texts.items() if isinstance(inner, str)}
-    ranked = sorted(labels, key=lambda name: (meaning(name).part != "label", meaning(name).part != "phrase"))
-    label = next((labels[name] for name in ranked if meaning(name).part != "id"), "")
-    if not label and meaning(name).part == "":
-        label = numberless(str(name))
-    if box.convention is None and (outer := box_of(list(box.numbers), key)) is not None:
-        box = box._replace(convention=outer.convention)
-    return Entity(box, side, label, _as_label(key))
-
-
-def _is_one(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 1
-
-
-def _is_name(key: object, value: Any) -> bool:
-    """Whether a value beside the four numbers of a box is its word."""
-    return isinstance(value, str) and meaning(key).part in ("label", "phrase") and number_of(value) is None
-
-
-def _says_what(key: object, value: Any) -> bool:
-    """Whether a value beside a box says what is done, or holds items that may."""
-    if not isinstance(value, str | list | dict) or not value:
-        return False
-    said = meaning(key)
-    if said.part == "verb" or (not isinstance(value, dict) and _SAYS_WHAT.intersection(said.words)):
-        return not isinstance(value, list) or box_of(value) is None
-    if isinstance(value, dict):
-        return said.part == "phrase"
-    return isinstance(value, list) and any(isinstance(inner, dict) for inner in value)
-
-
-def _as_label(key: object) -> str:
-    """The key as a word, if it is nothing else: {"horse": [1, 2, 3, 4]}."""
-    said = meaning(key)
-    is_word = isinstance(key, str) and not said.part and not said.side and any(word.isalpha() for word in said.words)
-    return numberless(str(key).replace("_", " ")) if is_word else ""
-
-
-def _labelled(text: str, key: object, side: str) -> Entity | None:
-    """A word and its box in one text, as in "horse [1, 2, 3, 4]"."""
-    match = _LABELLED_BOX.fullmatch(_REF.sub(" ", text)) if len(text) <= 200 else None
-    box = box_of(match[2], key) if match else None
-    return Entity(box, side, match[1], _as_label(key)) if match and box else None
 
 
 def _sort_structure(fields: Fields, key: object, said: Meaning, value: Any) -> None:

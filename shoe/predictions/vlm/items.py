@@ -6,98 +6,22 @@ or the words of a class, holds for the levels inside that say no other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from shoe.core.errors import printable
 from shoe.io.typed import shown
 from shoe.predictions.vlm.boxes import Box, box_of
 from shoe.predictions.vlm.entities import Pool
-from shoe.predictions.vlm.fields import Entity, Fields, Verb, entity_of, fields_of, numberless, relations_of, rows_of
+from shoe.predictions.vlm.fields import Fields, Verb, fields_of, relations_of, rows_of
+from shoe.predictions.vlm.found import Pair, Problem, Reading
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.persons import can_be_verb, is_person
+from shoe.predictions.vlm.things import Entity, entity_of, numberless
 
 _DEEPEST = 12
 _REFERENCE = "the number, id or name of a box in the reply"
 _SIDED = ("human", "subject", "object")
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What keeps an item from being an interaction."""
-
-    cause: str
-    found: str
-    expected: str
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A human box, an object box, and what is said of the two.
-
-    Attributes:
-        human, object: the two boxes.
-        subject, target: their words, "" where there are none.
-        verbs: verbs as written.
-        phrase: a sentence or triplet, "" where there is none.
-        texts: other texts of the item.
-        score: as written.
-        is_relation: whether the first box is a relation's subject, which need not be a person.
-        wrong: where a word should be, and what stands there.
-    """
-
-    human: Entity
-    object: Entity
-    subject: str
-    target: str
-    verbs: tuple[Verb, ...]
-    phrase: str
-    texts: tuple[str, ...] = ()
-    score: Any = None
-    is_relation: bool = False
-    wrong: tuple[str, Any] | None = None
-
-    @property
-    def has_words(self) -> bool:
-        """Whether anything says what is done."""
-        return bool(self.verbs or self.phrase or self.texts)
-
-
-@dataclass(slots=True)
-class Reading:
-    """What a reply's values hold.
-
-    Attributes:
-        found: the interactions, and items that look like interactions and are none, in order.
-        says_none: whether a list of interactions is there and empty.
-        keys: keys seen, in order.
-        is_points: whether there are points.
-        single: items with one box that no relation speaks of.
-    """
-
-    found: list[Pair | Problem] = field(default_factory=list)
-    says_none: bool = False
-    keys: dict[str, None] = field(default_factory=dict)
-    is_points: bool = False
-    single: int = 0
-
-    @property
-    def pairs(self) -> list[Pair]:
-        """The interactions."""
-        return [item for item in self.found if isinstance(item, Pair)]
-
-    @property
-    def problems(self) -> list[Problem]:
-        """The items that are none."""
-        return [item for item in self.found if isinstance(item, Problem)]
-
-    def add(self, other: Reading) -> None:
-        """Add what other values of the reply hold."""
-        self.found += other.found
-        self.says_none |= other.says_none
-        self.keys.update(other.keys)
-        self.is_points |= other.is_points
-        self.single += other.single
 
 
 def interactions_in(values: list[Any], around: Fields | None = None, pool_values: list[Any] | None = None) -> Reading:

@@ -13,10 +13,10 @@ from math import nan
 from operator import itemgetter
 
 from shoe.predictions.vlm.boxes import Box
-from shoe.predictions.vlm.fields import numberless
-from shoe.predictions.vlm.items import Pair, Reading
+from shoe.predictions.vlm.found import Pair, Reading
 from shoe.predictions.vlm.persons import can_be_verb, is_person
 from shoe.predictions.vlm.replies import Reply, answer_of
+from shoe.predictions.vlm.things import numberless
 from shoe.predictions.vlm.wordings import Hit, Numbers, UnfitError, Wording, holds_any, strings
 
 _MOST = 4096

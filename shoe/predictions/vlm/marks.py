@@ -13,7 +13,7 @@ from typing import Any
 
 from shoe.predictions.boxes import Convention
 from shoe.predictions.vlm.boxes import Box, box_of
-from shoe.predictions.vlm.fields import numberless
+from shoe.predictions.vlm.things import numberless
 
 _N = r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:\s*px)?\s*"
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")

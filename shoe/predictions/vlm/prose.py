@@ -6,12 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from shoe.predictions.vlm.fields import Entity, Fields
-from shoe.predictions.vlm.items import Pair, Reading, interactions_in
+from shoe.predictions.vlm.fields import Fields
+from shoe.predictions.vlm.found import Pair, Reading
+from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.marks import marked
 from shoe.predictions.vlm.sentences import LEAD, interactions_of_sentences
 from shoe.predictions.vlm.tables import assigned, tables, tagged
+from shoe.predictions.vlm.things import Entity
 
 _PAIR = re.compile(
     r"""(?P<key>[^\W\d][\w \-/]{0,40}?)["'*`]{0,3}\s*[:=]\s*["'*`]{0,3}\s*"""

@@ -8,8 +8,9 @@ from typing import Any
 from shoe.predictions.vlm.answers import said_outside
 from shoe.predictions.vlm.entities import Pool
 from shoe.predictions.vlm.fields import Fields
+from shoe.predictions.vlm.found import Pair, Reading
 from shoe.predictions.vlm.images import image_of
-from shoe.predictions.vlm.items import Pair, Reading, interactions_in
+from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.lines import Lines
 from shoe.predictions.vlm.replies import Reply, answer_of, parsed, reply_of

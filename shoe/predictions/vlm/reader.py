@@ -14,7 +14,8 @@ from shoe.predictions.vlm.answers import likeliest, said_outside
 from shoe.predictions.vlm.columns import Columns
 from shoe.predictions.vlm.errors import UnreadableError
 from shoe.predictions.vlm.fields import Fields
-from shoe.predictions.vlm.items import Problem, interactions_in
+from shoe.predictions.vlm.found import Problem
+from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.quick import Quick
 from shoe.predictions.vlm.records import record_of

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 from shoe.core.errors import quote
 from shoe.predictions.vlm.boxes import Box
-from shoe.predictions.vlm.fields import Entity, Verb, numberless
-from shoe.predictions.vlm.items import Pair, Problem, Reading
+from shoe.predictions.vlm.fields import Verb
+from shoe.predictions.vlm.found import Pair, Problem, Reading
 from shoe.predictions.vlm.marks import MARK, Marked, with_mentions
 from shoe.predictions.vlm.persons import can_be_verb, is_person
+from shoe.predictions.vlm.things import Entity, numberless
 
 _LINE = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z*\-\ue000])|(?<=[.!?;])\s*(?=\d+[.)]\s)|;\s*(?=\ue000)")
 LEAD = re.compile(r"^[\s>#]*(?:[-*•+]\s+|\(?\d{1,3}[.):]\s*|#\d+\s*)*\s*")

@@ -17,9 +17,9 @@ from typing import Any, Literal
 import msgspec
 
 from shoe.predictions.vlm.boxes import Box
-from shoe.predictions.vlm.fields import numberless
-from shoe.predictions.vlm.items import Pair
+from shoe.predictions.vlm.found import Pair
 from shoe.predictions.vlm.persons import can_be_verb, is_person
+from shoe.predictions.vlm.things import numberless
 from shoe.predictions.vlm.wordings import Hit, Numbers, UnfitError, Wording, strings
 
 _MOST_WORDS = 1 << 16

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any
 
-from shoe.predictions.vlm.items import Pair
+from shoe.predictions.vlm.found import Pair
 from shoe.predictions.vlm.words import Words, words_of
 
 Numbers = tuple[float, float, float, float]

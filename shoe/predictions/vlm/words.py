@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from shoe.lexicon import text
-from shoe.predictions.vlm.items import Pair
+from shoe.predictions.vlm.found import Pair
 from shoe.predictions.vlm.persons import can_be_verb, is_person
 
 _LONGEST_VERB = 3
