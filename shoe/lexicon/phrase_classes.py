@@ -24,7 +24,7 @@ def closed_classes() -> dict[str, str]:
         ("I", text.PREPOSITIONS | text.PARTICLES | table("preposition").keys()),
         ("D", text.DETERMINERS),
         ("S", (text.CONJUNCTIONS | table("subordinator").keys()) - {"then"}),
-        ("W", {"who", "which", "that", "whose"}),
+        ("W", {"who", "whom", "which", "that", "whose"}),
         ("C", {"and", "or"}),
         ("P", table("pronoun").keys()),
         ("H", classes["auxiliaries"] | {"'ve", "'ll", "'d"}),

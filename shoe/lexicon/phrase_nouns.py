@@ -74,4 +74,7 @@ def verb_of_noun(noun: Noun) -> str:
     if head.removesuffix("s").endswith("er"):
         verb = next((stem for stem in stems if len(stem) > 2 and "b" in word_of(stem).forms), "")
         return gerund(verb) if verb else ""
-    return gerund(head) if "b" in word_of(head).forms and senses_of(head)[:1] == ("noun.act",) else ""
+    if senses_of(head)[:1] != ("noun.act",):
+        return ""
+    verb = head if "b" in word_of(head).forms else table("light_noun").get(head)
+    return gerund(verb) if verb else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from shoe.lexicon import text
-from shoe.lexicon.phrase_classes import NOMINAL, coming
+from shoe.lexicon.phrase_classes import CONTRAST, NOMINAL, coming
 from shoe.lexicon.phrase_nouns import senses_of
 from shoe.lexicon.phrase_words import Word, base_of, is_expression, table, word_of
 
@@ -108,6 +108,8 @@ def _base_or_s(place: Place) -> str:
         return _first(place)
     if "e" in known.forms and words[i + 1 : i + 2] == ["by"] and before in ("N", "P", "K"):
         return "E"
+    if before == "S" and words[i - 1] in CONTRAST and "s" in known.forms and after in ("D", "P", "N"):
+        return "V"
     if before in ("C", "K"):
         return _coordinate(place)
     if before in ("N", "P"):
