@@ -42,6 +42,8 @@ class _Reader(NounReader):
         return Sentence(self.clauses, self.nouns, self.loose)
 
     def _relative(self) -> None:
+        if self.open is not None and self.open.object is not None and self._tag(1) in NOMINAL:
+            self.subject = [self.open.object, *(attached.noun for attached in self.open.attached)][-1]
         self.mode, self.open, self.at = "relative", None, self.at + 1
 
     def _subordinate(self) -> None:

@@ -22,6 +22,7 @@ It isn't clear whether the man is riding the horse = -
 I can't tell what she is doing with the cup = -
 It cannot be determined if the woman holds the phone = -
 I don't think the man is riding the horse = -
+The man is unable to open the door = -
 the kid refuses to eat the broccoli = -
 """
 
@@ -33,6 +34,9 @@ She is cutting the apple instead of eating it = cutting + apple
 instead of eating, she is cutting the apple = cutting + apple
 riding not a horse but a camel = riding + camel
 not pulling, but pushing, a cart = pushing + cart
+a man with no shirt interacting with a dog = interacting with + dog
+He can't see the ball but kicks it = kicks + ball
+The person is doing nothing but holding a cup = holding + cup
 not only riding but also steering the bike = riding + bike & steering + bike
 """
 
@@ -78,6 +82,8 @@ a bike on which a boy wearing a jacket is seated = seated on + bike
 the cup from which she drinks = drinks from + cup
 the knife with which he cuts the cake = cuts + cake / knife
 It is the horse that is being groomed = groomed + horse
+He can't see the dog that she is walking = walking + dog
+the man to whom she hands the cup = hands + cup
 It's the bicycle he is riding = riding + bicycle
 The thing she is holding is an umbrella = holding + umbrella
 Under the umbrella stands a woman = stands under + umbrella
@@ -86,6 +92,7 @@ Having opened the oven, she takes out a pizza = takes out + pizza
 
 NOUNS = """
 a ride on an elephant = riding on + elephant
+involved in the inspection of a train = inspecting + train
 busy with the repair of a car = repairing + car
 going for a walk with his dog = walking with / going for a walk with + dog
 makes use of a laptop = using / makes a use of + laptop
