@@ -188,7 +188,7 @@ class _Reader(NounReader):
         elif be and self._tag() == "I":
             self._add(Clause([_TO_BE], self._kind("finite"), self.subject, negated=negated))
         elif be:
-            self.open = None
+            self.open = self.mode = None
             self._told(self.noun_phrase())
         elif at == start:
             self.at += 1

@@ -76,5 +76,5 @@ def verb_of_noun(noun: Noun) -> str:
         return gerund(verb) if verb else ""
     if senses_of(head)[:1] != ("noun.act",):
         return ""
-    verb = head if "b" in word_of(head).forms else table("light_noun").get(head)
+    verb = head if "b" in word_of(head).forms else table("light_noun").get(head, "")
     return gerund(verb) if verb else ""
