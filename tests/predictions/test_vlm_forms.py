@@ -87,3 +87,13 @@ def test_a_reference_without_a_box_is_counted_as_that(tmp_path: Path) -> None:
     notes = read_predictions_with_notes(path)[1]
     assert notes.items_cut == {"reference": 1}
     assert "'O9'" in notes.first_cut
+
+
+def test_box_tokens_with_numbers_beyond_a_thousand_are_pixels(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    boxes = ("<box>(100,90),(1240,900)</box>", "<box>(200,300),(400,700)</box>")
+    said = f"<ref>A man</ref>{boxes[0]} rides <ref>a horse</ref>{boxes[1]}."
+    path.write_text(f'{{"image": "a.jpg", "response": "{said}"}}\n')
+    table = read_predictions(path, sizes={"a.jpg": (1280, 960)})
+    assert table.human_boxes.tolist() == [[100, 90, 1240, 900]]
+    assert table.object_boxes.tolist() == [[200, 300, 400, 700]]

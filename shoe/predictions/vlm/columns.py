@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shoe.core.arrays import Floats
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
 from shoe.io.typed import shown
@@ -21,6 +22,8 @@ from shoe.predictions.vlm.words import Interaction, Words, words_of
 _NO_SIZE = (0.0, 0.0)
 _USUAL = "xyxy"
 _BINS = "unit"
+_THOUSAND, _LAST = "thousand", 1000
+_MANY = 0.02
 _NO_ITEM = -1
 _EXAMPLES = 3
 _NO_WORDS = (Interaction("", "", None),)
@@ -146,6 +149,7 @@ class Columns:
             score = score / 100
             self._notes.scores_read["1 to 100 as percent"] = int((~np.isnan(score)).sum())
         named = bool(convention.any())
+        names = [_unless_beyond(name, boxes[convention == i]) for name, i in self._conventions.items()]
         return Rows(
             images=list(self._images),
             image=image,
@@ -159,7 +163,7 @@ class Columns:
             sizes=np.array(self._sizes, np.float64).reshape(-1, 2),
             loose=loose.astype(bool) if loose.any() else None,
             place=self._place,
-            conventions=list(self._conventions) if named else (),
+            conventions=names if named else (),
             convention=convention if named else None,
             fixed=[self._conventions[_BINS]] if _BINS in self._conventions else (),
         )
@@ -212,6 +216,14 @@ class Columns:
             said = {"%": "percent", "/": "shares"}.get(how, f"{quote(how)} as {score:g}")
             self._notes.scores_read[said] = self._notes.scores_read.get(said, 0) + 1
         return score
+
+
+def _unless_beyond(convention: str, boxes: Floats) -> str:
+    """A convention that the form of boxes says, without its scale where many of their numbers are beyond that."""
+    words = convention.split(",")
+    if _THOUSAND not in words or not len(boxes) or (boxes.max(axis=1) > _LAST).mean() < _MANY:
+        return convention
+    return ",".join(word for word in words if word != _THOUSAND) or _USUAL
 
 
 def _side(place: str, found: dict[str, Any], field: str) -> float:
