@@ -113,7 +113,7 @@ WORDS = [
 ]
 
 
-@examples(200)
+@examples(40)
 @given(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join))
 def test_candidates_of_any_words_are_distinct_verbs_with_a_reason_and_always_the_same(said: str) -> None:
     candidates = resolve(said, "verb").candidates
