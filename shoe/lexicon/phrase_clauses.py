@@ -197,7 +197,8 @@ class _Reader(NounReader):
         """Take a noun after a form of be: "it is the horse that he rides", "the object he rides is a horse"."""
         if noun is None:
             return
-        if self._tag() in "WDP" and self.subject is not None and self.subject.words[0] in table("anaphor"):
+        cleft = self._tag() in "WDP" and self.subject is not None and self.subject.words[0] in table("anaphor")
+        if noun.none or cleft:
             self.subject = noun
         for thing in self.nouns:
             if thing.head in table("key_object"):

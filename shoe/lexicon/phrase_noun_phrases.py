@@ -6,7 +6,7 @@ import re
 
 from shoe.lexicon import text
 from shoe.lexicon.phrase_classes import NOMINAL
-from shoe.lexicon.phrase_parts import Clause, Noun
+from shoe.lexicon.phrase_parts import Attached, Clause, Noun
 from shoe.lexicon.phrase_words import table
 
 _END = "."
@@ -71,7 +71,10 @@ class NounReader:
         ):
             self.at += 2 if self._tag(1) == "C" else 1
             other = self.noun_phrase()
-            noun.also += [other, *other.also] if other is not None else []
+            if other is not None and other.none and self.open is not None:
+                self.open.attached.append(Attached("without", other))
+            else:
+                noun.also += [other, *other.also] if other is not None else []
         return noun
 
     def _verb_after(self) -> bool:

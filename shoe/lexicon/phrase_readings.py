@@ -94,7 +94,8 @@ def _share_objects(clauses: list[Clause]) -> None:
             clause.dangling = ""
     for number, clause in enumerate(clauses):
         if clause.object is not None and clause.object.words[0] in table("anaphor"):
-            clause.object = clause.second or (clauses[number - 1].object if number else None)
+            told = [other.subject if other.passive else other.object for other in clauses[:number]]
+            clause.object = clause.second or (told[-1] if told else None)
             clause.second = None
     for before, clause in reversed(list(pairwise(clauses))):
         alike = clause.linked == "or" and not clause.direct and len(before.verb) == 1

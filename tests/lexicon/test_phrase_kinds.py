@@ -23,6 +23,7 @@ I can't tell what she is doing with the cup = -
 It cannot be determined if the woman holds the phone = -
 I don't think the man is riding the horse = -
 The man is unable to open the door = -
+There are no people riding the bike = -
 the kid refuses to eat the broccoli = -
 """
 
@@ -37,6 +38,8 @@ not pulling, but pushing, a cart = pushing + cart
 a man with no shirt interacting with a dog = interacting with + dog
 He can't see the ball but kicks it = kicks + ball
 The person is doing nothing but holding a cup = holding + cup
+wearing a shirt and no tie = wearing + shirt
+The truck isn't being loaded by anybody; a man is washing it = washing + truck
 not only riding but also steering the bike = riding + bike & steering + bike
 """
 
