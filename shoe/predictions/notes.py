@@ -124,14 +124,15 @@ class ReadNotes:
             lines.append(f"boxes were read as {', '.join(f'{name} ({n:,})' for name, n in self.boxes_of.items())}")
         if self.scores_defaulted:
             part = f"{self.scores_defaulted:,} of " if self.scores_defaulted < self.triplets else ""
-            share = part or ("all " if self.triplets > 1 else "")
+            share = part or ("any of " if self.triplets > 1 else "")
             lines.append(f"no score given for {share}{many(self.triplets, 'triplet')}: 1 assumed")
         if self.unparsed:
             shown = ", ".join(quote(phrase) for phrase in list(self.unparsed)[:_EXAMPLES])
             count, more = many(sum(self.unparsed.values()), "phrase"), ", ..." if len(self.unparsed) > _EXAMPLES else ""
             lines.append(f"no verb and object found in {count}, which match nothing: {shown}{more}")
         if self.replies_fixed:
-            lines.append(f"{self.replies_fixed:,} of {self.replies:,} replies were no clean JSON")
+            fixed = f"{self.replies_fixed:,} of {self.replies:,} replies"
+            lines.append(f"{fixed} were not clean JSON: their complete items were read")
         if self.items_cut:
             causes = ", ".join(f"{cause} {count:,}" for cause, count in self.items_cut.items())
             lines.append(f"{many(sum(self.items_cut.values()), 'item')} left out ({causes}); first: {self.first_cut}")
@@ -152,12 +153,13 @@ class ReadNotes:
                 f"{many(self.turned, 'relation')} turned round, as their subject is a thing and their object a person"
             )
         if self.denied:
-            lines.append(f"{self.denied:,} pairs are said not to interact, or not so")
+            what = f"{many(self.denied, 'interaction')} left out because the reply denies"
+            lines.append(f"{what} {'it' if self.denied == 1 else 'them'}, as in 'is not riding'")
         if self.doubtful:
-            lines.append(f"{_listed(self.doubtful)} may have another verb or object than was read")
+            lines.append(f"doubtful reading of {_listed(self.doubtful)}")
         if self.scores_read:
-            how = ", ".join(f"{name} {count:,}" for name, count in self.scores_read.items())
-            lines.append(f"confidences that are no plain numbers were read: {how}")
+            how = ", ".join(f"{name} ({count:,})" for name, count in self.scores_read.items())
+            lines.append(f"confidences were converted: {how}")
         if self.scores_unread:
             lines.append(f"{_listed(self.scores_unread)} can be read as no confidence: 1 assumed")
         if self.columns_unread:

@@ -11,7 +11,7 @@ import numpy as np
 from shoe.core.arrays import Floats, Indices
 from shoe.core.columns import check_boxes, check_scores
 from shoe.core.coordinates import Coordinates
-from shoe.core.errors import InputError, quote
+from shoe.core.errors import InputError, many, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.rows import Rows
 from shoe.predictions.box_check import examine_boxes
@@ -86,9 +86,20 @@ def _row_sizes(rows: Rows, sizes: Floats, source: Source, conventions: Conventio
     unknown = needed & ~(per_row > 0).all(axis=1)
     if unknown.any():
         row = int(np.argmax(unknown))
+        name = quote(rows.images[rows.image[row]])
+        if source.sizes:
+            count = len(np.unique(rows.image[unknown]))
+            raise InputError(
+                source.path,
+                field="image",
+                found=name,
+                expected=f"names of images whose size is known, as {quote(next(iter(source.sizes)))}",
+                hint=f"{count:,} of {many(len(rows.images), 'image')} {'has' if count == 1 else 'have'} no size, which "
+                f"boxes as {conventions.at(row)} need",
+            )
         raise InputError(
             source.path,
-            record=f"image {quote(rows.images[rows.image[row]])}",
+            record=f"image {name}",
             found="no width and height",
             expected=f"the image's size, which boxes as {conventions.at(row)} need",
             hint="give the ground truth, or width and height in the file",

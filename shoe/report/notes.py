@@ -64,9 +64,10 @@ def coverage_line(facts: Profile, images: int) -> str | None:
         return None
     line = f"{facts.covered:,} of {many(images, 'image')} {'has' if facts.covered == 1 else 'have'} predictions"
     if facts.named > facts.covered:
-        line += f", {facts.named - facts.covered:,} named without any"
+        empty = facts.named - facts.covered
+        line += f", {empty:,} more {'is' if empty == 1 else 'are'} in the file without any"
     if facts.named < images:
-        line += "; --images-in-predictions scores the named ones alone"
+        line += " (did you ask about no others? --images-in-predictions)"
     return line
 
 

@@ -21,8 +21,8 @@ def wordings_table(wordings: Sequence[Wording]) -> Table:
     """One wording a row."""
     rows: list[list[str | Text]] = [
         [
-            words(wording.phrases[0] if wording.phrases else f"{wording.verb.word} {wording.object.word}", 44),
-            words(f"{wording.verb.word} · {wording.object.word}", 40),
+            words(_said(wording), 44),
+            words(f"{wording.verb.word} · {wording.object.word}" if wording.verb.word else "–", 40),
             words(wording.compared_with, 30),
             fixed(wording.verb.similarity, 2),
             fixed(wording.object.similarity, 2),
@@ -33,7 +33,17 @@ def wordings_table(wordings: Sequence[Wording]) -> Table:
         for wording in wordings
     ]
     headings = ("what was said", "read as verb · object", "compared with", "verb", "object", "times", "earns", "lacks")
-    return table(*headings, names=3, rows=rows)
+    made = table(*headings, names=3, rows=rows)
+    for column in made.columns[:3]:
+        column.no_wrap, column.overflow = False, "fold"  # a narrow terminal has several lines a row
+    return made
+
+
+def _said(wording: Wording) -> str:
+    if wording.phrases:
+        return wording.phrases[0]
+    spoken = f"{wording.verb.word} {wording.object.word}".strip()
+    return spoken or "phrases without a verb and an object"
 
 
 def write_wordings(wordings: Sequence[Wording], path: str | Path) -> None:

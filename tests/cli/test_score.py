@@ -166,12 +166,12 @@ def test_images_in_predictions(tmp_path: Path, usual: dict[str, Any]) -> None:
     assert part["semantic"]["map"] > whole["semantic"]["map"]
     lines = run(path).stdout.splitlines()
     assert lines[1] == (
-        f"{len(names)} of 200 images have predictions, 1 named without any; "
-        "--images-in-predictions scores the named ones alone"
+        f"{len(names)} of 200 images have predictions, 1 more is in the file without any "
+        "(did you ask about no others? --images-in-predictions)"
     )
     lines = run(path, "--images-in-predictions").stdout.splitlines()
     assert lines[0].startswith("hico-det · test2015/images-in-predictions · ")
-    assert lines[1] == f"{len(names)} of {len(names) + 1} images have predictions, 1 named without any"
+    assert lines[1] == f"{len(names)} of {len(names) + 1} images have predictions, 1 more is in the file without any"
     assert "split:test2015/images-in-predictions" in lines[-2]
 
 

@@ -147,6 +147,8 @@ def test_sizes_come_from_the_file_or_from_elsewhere_and_are_never_guessed(tmp_pa
     path = _vlm(tmp_path / "v.json", [100, 100, 500, 500])
     with pytest.raises(InputError, match=r"image 'a.jpg': found no width and height, expected the image's size"):
         read_predictions(path, boxes="thousand")
+    with pytest.raises(InputError, match=r"image: found 'a.jpg', expected .* as 'b.jpg' \(1 of 1 image has no size"):
+        read_predictions(path, boxes="thousand", sizes={"b.jpg": (640, 400)})
     table = read_predictions(path, boxes="thousand", sizes={"a.jpg": (640, 400)})
     assert table.human_boxes.tolist() == [[64, 40, 320, 200]]
     _vlm(path, [100, 100, 500, 500], width=320, height=200)

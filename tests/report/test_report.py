@@ -13,9 +13,11 @@ from rich.console import Console
 
 from shoe import GroundTruth, Interactions, Metric, OptionError, Report, concatenate, score
 from shoe.core.errors import InputError
+from shoe.evidence.wordings import PartReading, Wording
 from shoe.predictions.notes import ReadNotes
 from shoe.report.json import as_dict, as_json
 from shoe.report.terminal import comparison_table, print_report
+from shoe.report.wordings import wordings_table
 from tests.oracles.model import to_tables
 from tests.oracles.scenes import random_scenes, small_classes
 
@@ -136,6 +138,23 @@ def test_words_of_the_predictions_cannot_steer_the_terminal() -> None:
     assert "\u202e" not in text
     assert "\x07" not in text
     assert "[bold]" in text
+
+
+def test_figures_of_wordings_are_whole_on_a_narrow_terminal() -> None:
+    def part(word: str) -> PartReading:
+        return PartReading(word=word, sense="", found_by="", similarity=0.62, basis="zero")
+
+    told = Wording(
+        phrases=(), verb=part("interacting with"), object=part("musical instrument"), count=1234, matched=99,
+        earned=61.5, lost=37.5, nearest_class="a b", similarity=0.5, compared_with="no_interaction sports_ball",
+    )  # fmt: skip
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(wordings_table([told, replace(told, verb=part(""), object=part(""))]))
+    text = console.export_text()
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.count("0.62    0.62  1,234   61.5   37.5") == 2
+    assert "phrases" in text
 
 
 def test_boxes_that_leave_their_image_are_counted() -> None:
