@@ -19,7 +19,7 @@ from shoe.llm.request import Chat, Recorder, Request
 from shoe.llm.sdk import async_client, connection_error, policy
 
 GIVEN_UP_IN_A_ROW = 20
-"""Requests given up, or answered with no chat completion, in a row: then the endpoint is taken for broken."""
+"""Requests given up in a row: then the endpoint is taken for broken."""
 _LOOK_FOR_A_STOP = 0.1
 
 
@@ -43,7 +43,6 @@ class Pass:
         self._retrying = AsyncRetrying(sleep=self._gate.sleep, **retries)
         self._failure: BaseException | None = None
         self._given_up = 0
-        self._strange = 0
         self._reached = False
 
     def run(self, requests: Iterator[Request]) -> None:
@@ -99,11 +98,6 @@ class Pass:
                 self._gate.leave()
         self._given_up = 0
         self._recorder.answer(request, raw)
-        self._strange = 0 if "choices" in raw or "error" in raw else self._strange + 1
-        if self._strange == GIVEN_UP_IN_A_ROW:
-            raise ShoeError(
-                f"{self._place}: {self._strange} answers in a row are no chat completions (is base_url right?)"
-            )
 
     def _give_up(self, last: Transient | RejectedError) -> None:
         self._given_up += 1
@@ -141,13 +135,14 @@ class Pass:
         if not asked.inside:
             raise _NoMoreError
         try:
-            raw = await self._answer(asked.request)
+            raw = await self._answer(asked)
         except RejectedError as error:
             self._reached = True
             self._recorder.failure(asked.request, error.kind, str(error))
             raise
         except Transient as failed:
-            self._recorder.failure(asked.request, failed.kind, failed.detail)
+            asked.hollow += failed.kind == "hollow"
+            self._recorder.failure(asked.request, failed.kind, failed.detail, failed.usage)
             # Until the endpoint was reached for the first time, one request alone finds out whether it can be.
             if self._reached:
                 asked.inside = False
@@ -157,18 +152,19 @@ class Pass:
         self._gate.leave()
         return raw
 
-    async def _answer(self, request: Request) -> dict[str, Any]:
+    async def _answer(self, asked: _Asked) -> dict[str, Any]:
         while True:
             structured = self._structured
             try:
-                return await self._exchange(request, structured)
+                return await self._exchange(asked, structured)
             except NoResponseFormatError as error:
-                self._recorder.failure(request, "no response_format", str(error))
+                self._recorder.failure(asked.request, "no response_format", str(error))
                 if not structured:
                     raise ShoeError(f"{self._place}: HTTP 400: {error}") from None
                 self._structured = False
 
-    async def _exchange(self, request: Request, structured: bool) -> dict[str, Any]:
+    async def _exchange(self, asked: _Asked, structured: bool) -> dict[str, Any]:
+        request = asked.request
         body = self._chat.body(request, structured)
         expected = self._chat.most_tokens(request, body)
         may_send = await self._gate.start(expected) and not self._recorder.stopping
@@ -176,7 +172,7 @@ class Pass:
             raise _NoMoreError
         sent_at = monotonic()
         try:
-            status, headers, content = await self._post(body, self._chat.once(request, structured))
+            status, headers, content = await self._post(body, self._chat.once(request, structured, asked.hollow))
             self._gate.heed(headers)
             raw = answer(self._place, self._chat.model, status, headers, content)
         except Transient as failed:
@@ -220,8 +216,9 @@ class Pass:
 
 @dataclass(eq=False, slots=True)
 class _Asked:
-    """A request, whether it is among those in flight, and how its first attempt failed."""
+    """A request, whether it is among those in flight, how its first attempt failed, how many answers were hollow."""
 
     request: Request
     inside: bool = True
     failed: Transient | None = None
+    hollow: int = 0

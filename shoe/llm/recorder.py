@@ -8,10 +8,15 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
+from shoe.core.errors import ShoeError
 from shoe.llm.budget import ENOUGH, MARGIN, TOKENS_PER_CHAR, Budget, Price, Usage, likely_usage, most_usage, usage_of
+from shoe.llm.errors import HOLLOW
 from shoe.llm.ledger import Ledger, answer_line, event_line, failure_line
 from shoe.llm.ledger_writer import Writer
 from shoe.llm.request import Request
+
+_WORDLESS, _WORDLESS_AT_FIRST = 50, 20
+"""Attempts in a row that bring nothing that says anything, after which a run stops."""
 
 
 @dataclass
@@ -55,6 +60,8 @@ class LedgerRecorder:
         price: of tokens.
         sampling: parameters of the requests, which may bound answers.
         asks: whether there are requests at all: what computes its answers here makes none and costs nothing.
+        wordless: attempts in a row that brought nothing that says anything.
+        answered: whether any attempt did.
     """
 
     ledger: Ledger
@@ -64,6 +71,8 @@ class LedgerRecorder:
     price: Price = field(default_factory=Price)
     sampling: Mapping[str, Any] = field(default_factory=dict)
     asks: bool = True
+    wordless: int = field(default=0, init=False)
+    answered: bool = field(default=False, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
     _in_flight: dict[bytes, float] = field(default_factory=dict, init=False)
     _failed: set[bytes] = field(default_factory=set, init=False)
@@ -75,11 +84,27 @@ class LedgerRecorder:
     @property
     def stopping(self) -> bool:
         """Whether the run is to end."""
-        return self.budget.stopping
+        return self.budget.stopping or self._is_wordless
+
+    @property
+    def _is_wordless(self) -> bool:
+        return self.wordless >= (_WORDLESS if self.answered else _WORDLESS_AT_FIRST)
+
+    def check(self) -> None:
+        """See that answers say anything: an endpoint that is broken is not to be paid for all questions.
+
+        Raises:
+            ShoeError: if many attempts in a row brought nothing that could be used.
+        """
+        if self._is_wordless:
+            raise ShoeError(
+                f"{self.tally.name}: {self.wordless} attempts in a row brought no answer that could be used; "
+                f"what came is at the end of {self.ledger.path} (later, --ask-again unparsable,refused asks what was kept again)"
+            )
 
     def may_ask(self, request: Request) -> bool:
         """Reserve one request; what makes none reserves none."""
-        if not self.asks:
+        if not self.asks or self.stopping:
             return not self.stopping
         most = 0.0 if self.price.is_free else self._most(request).cost(self.price) * self._dearest
         if not self.budget.reserve(most):
@@ -104,9 +129,12 @@ class LedgerRecorder:
                 self._told += 1
                 self._most_tokens_per_char = max(self._most_tokens_per_char, usage.input / characters)
         self._settle(request, usage or likely_usage(characters, len(request.keys)), answered=True)
+        if self.asks and request.attempt == 1:
+            states = self.ledger.parse({"keys": [key.hex() for key in request.keys], **request.about(), "answer": raw})
+            self._count(says_something=max(states) >= 0)
 
-    def failure(self, request: Request, kind: str, detail: str = "") -> None:
-        """Keep one attempt that brought no answer, at the cost of its prompt.
+    def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
+        """Keep one attempt that brought no answer.
 
         Raises:
             InputError: if the ledger cannot be written.
@@ -116,6 +144,8 @@ class LedgerRecorder:
         with self._lock:
             self.tally.failures[kind] += 1
             self._failed.add(request.key)
+        if kind in HOLLOW:
+            self._count(says_something=False)
 
     def remember(self, event: Mapping[str, Any]) -> None:
         """Keep an event; it is on the disk when this returns.
@@ -132,6 +162,11 @@ class LedgerRecorder:
         """Return all events, oldest first."""
         with self._lock:
             return [*self.ledger.events, *self._events]
+
+    def _count(self, *, says_something: bool) -> None:
+        with self._lock:
+            self.wordless = 0 if says_something else self.wordless + 1
+            self.answered |= says_something
 
     def _settle(self, request: Request, usage: Usage, *, answered: bool) -> None:
         """Book an attempt; what turns out dearer than any bound raises the bound."""

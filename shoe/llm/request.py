@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from shoe.llm.budget import ANSWER_TOKENS_PER_QUESTION, LIKELY_TOKENS_PER_CHAR, bound_of
+from shoe.llm.budget import ANSWER_TOKENS_PER_QUESTION, LIKELY_TOKENS_PER_CHAR, Usage, bound_of
 
 KEY_BYTES = 16
 OURS = ("model", "messages", "n", "stream")
@@ -83,6 +83,7 @@ class Chat:
     Attributes:
         model: as the endpoint calls it.
         sampling: parameters that are passed on as they are; none of ``OURS``.
+        rounds: how often answers without a rating were made void: what is asked again is another request.
         response_format: asks for structured answers, as long as the endpoint knows it; None asks for plain text. One
             schema for all requests: endpoints prepare each schema that they see anew.
     """
@@ -90,15 +91,21 @@ class Chat:
     model: str
     sampling: Mapping[str, Any]
     response_format: Mapping[str, Any] | None
+    rounds: int = 0
 
     def body(self, request: Request, structured: bool) -> bytes:
         """JSON of a request; a ``response_format`` among the sampling parameters stands before ours."""
         ours = {"response_format": self.response_format} if structured else {}
         return msgspec.json.encode({"model": self.model, **request.payload(), **ours, **self.sampling})
 
-    def once(self, request: Request, structured: bool) -> str:
-        """32 hex digits for a request: questions, which attempt it is, and form."""
+    def once(self, request: Request, structured: bool, hollow: int = 0) -> str:
+        """32 hex digits for a request: questions, which attempt it is, form, and how often nothing was in its answer.
+
+        An endpoint that keeps answers under such names would give the same nothing again.
+        """
         what = request.key + bytes([request.attempt, structured])
+        if self.rounds or hollow:
+            what += f"{self.rounds} {hollow}".encode()
         return hashlib.blake2b(what, digest_size=16).hexdigest()
 
     def most_tokens(self, request: Request, body: bytes) -> float:
@@ -117,8 +124,8 @@ class Recorder(Protocol):
             InputError: if the ledger cannot be written.
         """
 
-    def failure(self, request: Request, kind: str, detail: str = "") -> None:
-        """Keep one attempt that brought no answer: "429", "timeout", "dropped", ...; it counts in requests and cost."""
+    def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
+        """Keep one attempt that brought no answer: "429", "timeout", ..., and the tokens that it says it took."""
 
     def may_ask(self, request: Request) -> bool:
         """Reserve one request in the budget; False when the budget has no room for it: ask nothing more then."""

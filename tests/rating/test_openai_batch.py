@@ -193,7 +193,7 @@ def test_an_answer_to_more_than_is_asked_for_is_not_taken_apart() -> None:
 
 def test_answers_without_a_rating_are_kept() -> None:
     memory = Memory()
-    with Server(Plan(rates={"malformed": 0.2, "chatter": 0.2}, refused=0.1)) as server:
+    with Server(Plan(rates={"chatter": 0.3}, refused=0.1)) as server:
         found, *_ = rated(server, memory)
         unreadable = sum(server.stats()["unreadable"]["m"].values())
     states = Counter(found.values())
