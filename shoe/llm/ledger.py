@@ -136,7 +136,7 @@ class Ledger:
             if not _ENTRY_STATES.issuperset(said):
                 raise ValueError("a state that is none")
             keys += asked
-            states += np.array(said, np.int8).tobytes()
+            states += bytes(state & 0xFF for state in said)
         elif "event" in entry:
             msgspec.convert(entry["event"], Event | _AskAgain | _AskedAgain)
             return entry["event"]

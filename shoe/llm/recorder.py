@@ -99,7 +99,8 @@ class LedgerRecorder:
         if self._is_wordless:
             raise ShoeError(
                 f"{self.tally.name}: {self.wordless} attempts in a row brought no answer that could be used; "
-                f"what came is at the end of {self.ledger.path} (later, --ask-again unparsable,refused asks what was kept again)"
+                f"the last are "
+                f"at the end of {self.ledger.path} (--ask-again unparsable,refused asks again what was kept)"
             )
 
     def may_ask(self, request: Request) -> bool:
