@@ -22,6 +22,7 @@ from shoe.similarity.ensemble import ENSEMBLE, MISSING
 from shoe.similarity.maps import ABOUT
 from shoe.similarity.pairs import pair_keys
 from shoe.similarity.unrated import Lookups
+from shoe.similarity.writing import clear_leftovers
 
 MARK = "completed"
 """What map.json calls the account of completions: a list, the last entry of the last."""
@@ -193,6 +194,7 @@ def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
     Raises:
         InputError: if something else is there, or the map there is broken.
     """
+    clear_leftovers(folder)
     if not (folder / ABOUT).is_file():
         if (folder.is_dir() and not any(folder.iterdir())) or not os.path.lexists(folder):
             return similarity
