@@ -125,8 +125,8 @@ def _declines(message: str, code: str) -> bool:
 
 
 def _kept(place: Endpoint, content: dict[str, Any]) -> dict[str, Any]:
-    # In what is written a letter has one form, in what came it may have had any ("\\u002d").
-    return place.cleaned(content) if place.key and place.key.encode() in msgspec.json.encode(content) else content
+    kept: dict[str, Any] = place.secrets.cleaned(content)
+    return kept
 
 
 def _content(body: bytes) -> Any:

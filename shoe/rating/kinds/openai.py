@@ -8,6 +8,7 @@ flight at a kill. Batches have the same requests, and go on at the endpoint when
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
@@ -17,6 +18,7 @@ from shoe.llm.client import Pass
 from shoe.llm.endpoint import OFFICIAL, OFFICIAL_KEY, address
 from shoe.llm.ledger import ASK_AGAIN
 from shoe.llm.request import OURS, Chat, Recorder
+from shoe.llm.secrets import Secrets
 from shoe.rating.answers import read_chat
 from shoe.rating.config import RaterConfig, setting
 from shoe.rating.prompts import SECOND_TIME, Prompts
@@ -67,6 +69,12 @@ class _ChatEndpoint:
         for name in OURS:
             if name in config.sampling:
                 raise OptionError(f"rater {quote(config.name)}: sampling: found {name}, expected to leave it to shoe")
+        secrets = Secrets(os.environ.get(self._address.key_variable, "").strip())
+        for name, said in (("base_url", config.base_url), ("model", config.model), ("sampling", config.sampling)):
+            if secrets.cleaned(said) != said:
+                raise OptionError(
+                    f"rater {quote(config.name)}: {name}: found a secret in it, expected api_key_env to hold it"
+                )
         response_format = _response_format(several=config.pairs_per_request > 1) if config.structured else None
         self._format = response_format
         self._config = config
