@@ -20,7 +20,7 @@ from shoe.llm.sdk import async_client, connection_error, policy
 
 GIVEN_UP_IN_A_ROW = 20
 """Requests given up in a row: then the endpoint is taken for broken."""
-_LOOK_FOR_A_STOP = 0.1
+_LOOK_FOR_A_STOP, _LOOK_FOR_ROOM = 0.1, 0.02
 
 
 class _NoMoreError(Exception):
@@ -167,8 +167,11 @@ class Pass:
         request = asked.request
         body = self._chat.body(request, structured)
         expected = self._chat.most_tokens(request, body)
-        may_send = await self._gate.start(expected) and not self._recorder.stopping
-        if not (may_send and self._recorder.may_ask(request)):
+        if not await self._gate.start(expected) or self._recorder.stopping:
+            raise _NoMoreError
+        while (may := self._recorder.may_ask(request)) is None and not self._gate.stopped:
+            await self._gate.sleep(_LOOK_FOR_ROOM)
+        if not may:
             raise _NoMoreError
         sent_at = monotonic()
         try:

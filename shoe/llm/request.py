@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -64,6 +64,10 @@ class Request:
     def characters(self) -> int:
         """Return how many characters the request's texts have, or a few more."""
         return _characters(self.payload())
+
+    def size(self) -> int:
+        """Return how many bytes the request's texts have; an image counts as so many as its tokens may be."""
+        return _characters(self.payload(), lambda text: len(text.encode()))
 
     def parts(self) -> Sequence[Request]:
         """Return a request for each of its questions alone."""
@@ -127,8 +131,13 @@ class Recorder(Protocol):
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         """Keep one attempt that brought no answer: "429", "timeout", ..., and the tokens that it says it took."""
 
-    def may_ask(self, request: Request) -> bool:
-        """Reserve one request in the budget; False when the budget has no room for it: ask nothing more then."""
+    def may_ask(self, request: Request) -> bool | None:
+        """Reserve one request in the budget.
+
+        Returns:
+            False when the budget has no room for it: ask nothing more then; None when it may have room as soon as
+            something that is in flight has come back.
+        """
 
     def remember(self, event: Mapping[str, Any]) -> None:
         """Keep something that is no answer and must outlive the process, durably: the id of a started batch."""
@@ -141,14 +150,14 @@ class Recorder(Protocol):
         """Whether the run is to end: finish what is in flight, start nothing."""
 
 
-def _characters(value: Any) -> int:
+def _characters(value: Any, length: Callable[[str], int] = len) -> int:
     match value:
         case str():
-            return len(value)
+            return length(value)
         case list():
-            return sum(map(_characters, value))
+            return sum(_characters(one, length) for one in value)
         case {"type": "image_url"}:
             return _CHARACTERS_OF_IMAGE
         case dict():
-            return sum(map(_characters, value.values()))
+            return sum(_characters(one, length) for one in value.values())
     return 0
