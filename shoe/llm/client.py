@@ -13,7 +13,7 @@ from typing import Any
 
 from shoe.core.errors import ShoeError
 from shoe.llm.endpoint import Endpoint
-from shoe.llm.errors import NoResponseFormatError, RejectedError, Transient, answer
+from shoe.llm.errors import DENIED_IN_A_ROW, HopelessError, NoResponseFormatError, RejectedError, Transient, answer
 from shoe.llm.limits import Gate, Limits
 from shoe.llm.request import Chat, Recorder, Request
 from shoe.llm.sdk import async_client, connection_error, policy
@@ -37,13 +37,14 @@ class Pass:
         self._structured = chat.response_format is not None
         self._recorder = recorder
         self._gate = Gate(limits)
-        retries = policy(limits.tries, lambda: self._gate.stopped)
+        self._policy = policy(limits.tries, lambda: self._gate.stopped)
         from tenacity.asyncio import AsyncRetrying
 
-        self._retrying = AsyncRetrying(sleep=self._gate.sleep, **retries)
+        self._retrying = AsyncRetrying(sleep=self._gate.sleep, **self._policy)
         self._failure: BaseException | None = None
         self._given_up = 0
         self._reached = False
+        self._denied = 0
 
     def run(self, requests: Iterator[Request]) -> None:
         """Make all requests. What is in flight when the pass is to end is awaited and kept.
@@ -120,7 +121,11 @@ class Pass:
         except Transient as failed:
             asked.failed = failed
         # Only now: all that tenacity sets up costs as much as a request, and stays for the garbage collector.
-        raw: dict[str, Any] = await self._retrying.copy()(self._attempt_again, asked)
+        jitter = self._policy["wait"]
+        raw: dict[str, Any] = await self._retrying.copy(
+            stop=lambda _: self._gate.stopped or asked.tries >= self._limits.tries,
+            wait=lambda state: 0.0 if self._gate.is_out else jitter(state),  # then the gate says when
+        )(self._attempt_again, asked)
         return raw
 
     async def _attempt_again(self, asked: _Asked) -> dict[str, Any]:
@@ -143,6 +148,8 @@ class Pass:
         except Transient as failed:
             asked.hollow += failed.kind == "hollow"
             self._recorder.failure(asked.request, failed.kind, failed.detail, failed.usage)
+            self._gate.failed()
+            asked.tries = self._limits.tries if self._gate.is_out_for_long else asked.tries + (not self._gate.is_out)
             # Until the endpoint was reached for the first time, one request alone finds out whether it can be.
             if self._reached:
                 asked.inside = False
@@ -157,6 +164,11 @@ class Pass:
             structured = self._structured
             try:
                 return await self._exchange(asked, structured)
+            except HopelessError as error:
+                self._denied += 1
+                if not self._gate.answered or self._denied >= DENIED_IN_A_ROW:
+                    raise
+                raise Transient(error.kind, str(error)) from None
             except NoResponseFormatError as error:
                 self._recorder.failure(asked.request, "no response_format", str(error))
                 if not structured:
@@ -188,6 +200,7 @@ class Pass:
                 self._gate.breathe()
             raise
         self._reached = True
+        self._denied = 0
         self._gate.went_well()
         usage = raw.get("usage")
         if isinstance(usage, dict) and isinstance(usage.get("total_tokens"), int):
@@ -219,9 +232,10 @@ class Pass:
 
 @dataclass(eq=False, slots=True)
 class _Asked:
-    """A request, whether it is among those in flight, how its first attempt failed, how many answers were hollow."""
+    """A request, whether it is in flight, how its first attempt failed, how many answers were hollow, and tries."""
 
     request: Request
     inside: bool = True
     failed: Transient | None = None
     hollow: int = 0
+    tries: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from time import time
@@ -16,6 +17,8 @@ from shoe.llm.endpoint import Endpoint, named
 
 REFUSALS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
 """Codes of errors by which an endpoint declines one question; the last is OpenAI's for a flagged prompt."""
+DENIED_IN_A_ROW = 3
+"""Attempts that an endpoint which had answered before denies for all: then it means it."""
 LONGEST_PAUSE = 300.0
 """Seconds that an endpoint can make all requests wait, whatever its Retry-After says."""
 HOLLOW = ("empty", "cut", "hollow")
@@ -55,6 +58,14 @@ class Transient(Exception):  # noqa: N818 (it is handled, not shown)
 
 class RejectedError(ShoeError):
     """The endpoint does not take this request, whenever it is made; it may take others."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.kind = str(status)
+
+
+class HopelessError(ShoeError):
+    """The endpoint takes no request as they are made; once it has taken some, it may be a slip of its own."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -159,16 +170,18 @@ def http_error(
         key = f"the key in {named(place.key_variable)}" if place.key_variable else "requests without a key"
         hint = "" if place.key_variable else " (set api_key_env to the name of a variable that holds one)"
         # The words that go with 401 often repeat a part of the key.
-        return ShoeError(f"{place}: HTTP {status}: it does not accept {key}{reason if status == 403 else ''}{hint}")
+        words = f"it does not accept {key}{reason if status == 403 else ''}{hint}"
+        return HopelessError(f"{place}: HTTP {status}: {words}", status)
     if status == 404:
-        return ShoeError(f"{place}: HTTP 404{reason} (is the model {quote(model)} right, and base_url?)")
+        return HopelessError(f"{place}: HTTP 404{reason} (is the model {quote(model)} right, and base_url?)", status)
     if 300 <= status < 400:
         target = place.shown(headers.get("Location", "another address"))
-        return ShoeError(f"{place}: HTTP {status}: it points to {target}, where the key is not sent (change base_url?)")
+        where = f"it points to {target}, where the key is not sent (change base_url?)"
+        return HopelessError(f"{place}: HTTP {status}: {where}", status)
     if status in (400, 422) and any(word in message.lower() for word in _FORMAT_WORDS):
         return NoResponseFormatError(words)
     line = f"{place}: HTTP {status}{reason or ': no reason given'}"
-    return RejectedError(line, status) if status in _REJECTED else ShoeError(line)
+    return RejectedError(line, status) if status in _REJECTED else HopelessError(line, status)
 
 
 def words_of(body: bytes) -> tuple[str, str]:
@@ -201,10 +214,17 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     seconds = _number(text)
     if seconds is None and text:
         try:
-            seconds = parsedate_to_datetime(text).timestamp() - time()
+            seconds = parsedate_to_datetime(text).timestamp() - _now(headers)
         except (ValueError, OverflowError):
             return None
     return None if seconds is None else min(max(seconds, 0.0), LONGEST_PAUSE)
+
+
+def _now(headers: Mapping[str, str]) -> float:
+    """What time it is for the endpoint, as its clock is the one by which it names another."""
+    with suppress(ValueError, OverflowError):
+        return parsedate_to_datetime(headers.get("Date", "")).timestamp()
+    return time()
 
 
 def _number(text: str | None) -> float | None:

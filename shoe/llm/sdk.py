@@ -104,12 +104,14 @@ def connection_error(
     return Transient("dropped", words, reached=False)
 
 
-def policy(tries: int, stopped: Callable[[], bool]) -> dict[str, Any]:
+def policy(
+    tries: int, stopped: Callable[[], bool], may_come_back: Callable[[], bool] = lambda: False
+) -> dict[str, Any]:
     """Say how attempts that fail with :class:`Transient` are made again: the arguments of tenacity's ``Retrying``.
 
     The n-th wait is drawn from 0 to 2^(n-1) times half a second ("full jitter": requests that failed together do not
-    come back together), but no shorter than the endpoint asks for. After so many ``tries``, or where the run is
-    ``stopped``, the last one's error is raised.
+    come back together), but no shorter than the endpoint asks for. After so many ``tries``, unless it
+    ``may_come_back``, or where the run is ``stopped``, the last one's error is raised.
     """
     try:
         from tenacity import retry_if_exception_type, wait_random_exponential
@@ -123,7 +125,7 @@ def policy(tries: int, stopped: Callable[[], bool]) -> dict[str, Any]:
         return max(jitter(state), getattr(error, "retry_after", None) or 0.0)
 
     def stop(state: RetryCallState) -> bool:
-        return state.attempt_number >= tries or stopped()
+        return stopped() or (state.attempt_number >= tries and not may_come_back())
 
     return {"stop": stop, "wait": wait, "retry": retry_if_exception_type(Transient), "reraise": True}
 

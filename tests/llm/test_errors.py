@@ -171,6 +171,11 @@ def test_retry_after_is_read_and_bounded(headers: Mapping[str, str], seconds: fl
     assert retry_after(headers) == seconds
 
 
+def test_a_date_is_one_of_the_endpoints_own_clock() -> None:
+    headers = {"Retry-After": formatdate(10_007, usegmt=True), "Date": formatdate(10_000, usegmt=True)}
+    assert retry_after(headers) == 7.0
+
+
 def test_retry_after_may_be_a_date() -> None:
     seconds = retry_after({"Retry-After": formatdate(time() + 60, usegmt=True)})
     assert seconds is not None

@@ -199,7 +199,10 @@ def test_two_processes_on_one_ledger_ask_nothing_twice(tmp_path: Path) -> None:
     assert not answered_other_than_once(counted)
 
 
-def test_a_run_ended_by_its_budget_and_by_ctrl_c_keeps_what_is_in_flight_and_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_ended_by_its_budget_and_by_a_signal_keeps_what_is_in_flight_and_goes_on(
+    tmp_path: Path, ending: signal.Signals
+) -> None:
     with Server(Plan(seconds=0.05)) as server:
         work = Work(tmp_path, ONE.format(url=server.url, more=""))
         code, _, errors = work.run("--max-requests", "80")
@@ -211,7 +214,7 @@ def test_a_run_ended_by_its_budget_and_by_ctrl_c_keeps_what_is_in_flight_and_goe
         process = work.start()
         while server.endpoint.counts["requests"] < 160:
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(ending)
         _, errors = process.communicate()
         assert process.returncode == 130, errors
         assert "Traceback" not in errors

@@ -1,5 +1,7 @@
-"""``--ask-again``: which answers without a rating are made void."""
+"""What the commands that ask raters share: ``--ask-again``, and being told to end."""
 
+import signal
+import threading
 from typing import Annotated
 
 import typer
@@ -11,6 +13,12 @@ AskAgain = Annotated[
     str | None,
     typer.Option(metavar="STATES", help="Ask again what ended without a rating: unparsable, refused, or both."),
 ]
+
+
+def end_by_sigterm_as_by_ctrl_c() -> None:
+    """Have SIGTERM, by which clusters and services end a process, interrupt: what is in flight is awaited and kept."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def states_of(given: str | None) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.map.again import AskAgain, states_of
+from shoe.cli.map.again import AskAgain, end_by_sigterm_as_by_ctrl_c, states_of
 from shoe.cli.output import Json, put_json
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def build(
     from shoe.report.map_build import estimate_json, estimate_table, left, outcome_json, print_outcome
     from shoe.report.terminal import console
 
+    end_by_sigterm_as_by_ctrl_c()
     gc.enable()  # this command runs for days
     classes = benchmark(dataset).classes
     again = states_of(ask_again)
