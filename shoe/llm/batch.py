@@ -87,7 +87,8 @@ class BatchPass:
     def _resume(self) -> None:
         """Take up the batches of earlier runs of which this run asks anything."""
         unsure = [started for started in self._open.values() if started.batch is None]
-        begun = self._api.begun(self._ended) if unsure else {}
+        wanted = [started.digest for started in unsure if started.file is not None]
+        begun = self._api.begun(self._ended, wanted) if unsure else {}
         for started in unsure:
             started.batch = begun.get(started.digest)
             if started.batch is not None:

@@ -17,6 +17,8 @@ from shoe.llm.sdk import client, connection_error, policy
 
 _MARK = "shoe"
 _MOST_LISTED = 1000
+LISTS_LAG = 10.0
+"""Seconds within which a batch that was begun is listed."""
 _T = TypeVar("_T")
 _ODD = "odd", "not what the Batch API answers (is base_url right?)"
 
@@ -83,6 +85,7 @@ class BatchApi:
         self._model = model
         self._limits = limits
         self._stopped = stopped
+        self._sleep = sleep
         self._retrying = Retrying(sleep=sleep, **retries)
         self._client = client(place, limits.timeout)
         self._answered: float | None = None
@@ -119,7 +122,7 @@ class BatchApi:
         lost: list[bool] = []
 
         def create() -> str:
-            if lost and (found := self._begun(others).get(digest)):
+            if lost and (found := self._begun(others, [digest]).get(digest)):
                 return found
             lost.append(True)
             return _id(
@@ -134,11 +137,22 @@ class BatchApi:
 
         return self._call(create)
 
-    def begun(self, others: Collection[str]) -> dict[str, str]:
-        """Ids of the newest batches by the digest that they are marked with; none where the endpoint lists none."""
-        return self._call(lambda: self._begun(others))
+    def begun(self, others: Collection[str], wanted: Collection[str]) -> dict[str, str]:
+        """Ids of the newest batches by the digest that they are marked with; none where the endpoint lists none.
 
-    def _begun(self, others: Collection[str]) -> dict[str, str]:
+        Some of them are ``wanted``: a list that lags behind gets some time to show them.
+        """
+        return self._call(lambda: self._begun(others, wanted))
+
+    def _begun(self, others: Collection[str], wanted: Collection[str]) -> dict[str, str]:
+        end = monotonic() + LISTS_LAG
+        while True:
+            found = self._listed(others)
+            if found is None or found.keys() >= set(wanted) or monotonic() >= end or self._stopped():
+                return found or {}
+            self._sleep(LISTS_LAG / 10)
+
+    def _listed(self, others: Collection[str]) -> dict[str, str] | None:
         import openai
 
         try:
@@ -146,7 +160,7 @@ class BatchApi:
         except openai.APIStatusError as error:
             if error.status_code not in (404, 405, 501):
                 raise
-            return {}
+            return None
         marked = ((_field(batch, dict, "metadata"), _field(batch, str, "id")) for batch in reversed(newest))
         return {
             about[_MARK]: batch

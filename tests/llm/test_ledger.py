@@ -387,3 +387,39 @@ def test_what_was_appended_outlives_a_kill_at_any_moment(tmp_path: Path, kills: 
         assert found[: kept[-1] + 1] == [number % 5 for number in range(kept[-1] + 1)]
         done = kept[-1] + 1
     assert done > kills
+
+
+def test_a_full_disk_leaves_room_for_what_is_in_flight_and_says_so_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, full = os.write, [True]
+
+    def write_(handle: int, data: bytes) -> int:
+        if full[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(handle, data)
+
+    def close(handle: int) -> None:
+        full[0] = False
+        os.closerange(handle, handle + 1)
+
+    ledger = fresh(tmp_path)
+    with writing(ledger.path, ledger.identity, lambda: False, lambda said: None) as writer:
+        assert writer is not None
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", write_)
+            patch.setattr(os, "close", close)
+            with pytest.raises(InputError, match="No space left"):
+                writer.append(line([0], [3]))
+        writer.append(line([1], [2]))
+    assert read(tmp_path, 3) == [3, 2, UNRATED]
+
+
+def test_a_ledger_that_is_deleted_under_way_is_noticed(tmp_path: Path) -> None:
+    ledger = fresh(tmp_path)
+    with writing(ledger.path, ledger.identity, lambda: False, lambda said: None) as writer:
+        assert writer is not None
+        ledger.path.unlink()
+        writer.append(line([0], [3]))
+        with pytest.raises(InputError, match="deleted while it was written"):
+            writer.flush()

@@ -104,9 +104,12 @@ class Work:
         ]
         (folder / "words.jsonl").write_text("".join(json.dumps(row | {"score": 1}) + "\n" for row in rows))
 
-    def start(self, *options: str, out: str = "map", env: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
+    def start(
+        self, *options: str, out: str = "map", env: Mapping[str, str] | None = None, program: str | None = None
+    ) -> "subprocess.Popen[str]":
+        command = cli.COMMAND if program is None else [*cli.COMMAND[:-1], program]
         return subprocess.Popen(
-            [*cli.COMMAND, *ARGUMENTS, out, *options],
+            [*command, *ARGUMENTS, out, *options],
             cwd=self.folder,
             env={**os.environ, **(env or {})},
             stdout=subprocess.PIPE,
@@ -270,3 +273,10 @@ def test_a_wrong_key_stops_at_once_with_one_line(tmp_path: Path) -> None:
     everything = errors + "".join(ledger_lines(work))
     assert "wrong" not in everything
     assert not (tmp_path / "map").exists()
+
+
+@pytest.mark.slow
+def test_a_small_storm_of_kills_does_no_harm(tmp_path: Path) -> None:
+    from tests.rating.storm import storm
+
+    assert not +Counter({what: count for what, count in storm(tmp_path, 10, 3).items() if ": so often" not in what})

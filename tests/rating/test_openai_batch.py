@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from shoe.core.errors import InputError, ShoeError
+from shoe.llm import batch_api
 from shoe.llm.limits import Limits
 from shoe.llm.request import Request
 from shoe.llm.states import State
@@ -66,6 +67,11 @@ def answered(memory: Memory) -> set[bytes]:
 def times(server: Server) -> set[int]:
     """How often pairs were answered."""
     return set(server.stats()["answers"].get("m", {}).values())
+
+
+@pytest.fixture(autouse=True)
+def _lists_that_do_not_lag(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_api, "LISTS_LAG", 0.1)
 
 
 @pytest.fixture(scope="module")
