@@ -51,8 +51,8 @@ class Writer:
         """Append a line.
 
         Raises:
-            InputError: if the disk does not take it, and the ledger stays as it was; or once if the disk is full, and the
-                line was written into the room that is kept for what is in flight.
+            InputError: if the disk does not take it, and the ledger stays as it was; or once if the disk is full, and
+                the line was written into the room that is kept for what is in flight.
         """
         with self._lock:
             if self._error is not None:
