@@ -48,6 +48,7 @@ class BatchPass:
         self._tries: Counter[str] = Counter()
         self._shown: dict[str, str] = {}
         self._budget_left = True
+        self._waits_for_room = False
         self._queue_full = False
 
     def run(self, requests: Iterator[Request]) -> None:
@@ -72,8 +73,9 @@ class BatchPass:
         while not self._recorder.stopping:
             while len(self._running) < self._most_batches and self._begin():
                 pass
-            if not self._running:
+            if not self._running and not self._waits_for_room:
                 return
+            self._waits_for_room = False
             for started in self._running if len(self._running) > 1 else ():
                 started.beside = True  # noted before they are looked at: a look may find that all of them have ended
             if any(self._look(started) for started in list(self._running)):
@@ -85,7 +87,8 @@ class BatchPass:
     def _resume(self) -> None:
         """Take up the batches of earlier runs of which this run asks anything."""
         unsure = [started for started in self._open.values() if started.batch is None]
-        begun = self._api.begun(self._ended) if unsure else {}
+        wanted = [started.digest for started in unsure if started.file is not None]
+        begun = self._api.begun(self._ended, wanted) if unsure else {}
         for started in unsure:
             started.batch = begun.get(started.digest)
             if started.batch is not None:
@@ -130,8 +133,13 @@ class BatchPass:
             if size > MOST_BYTES:
                 self._supply.put_back(request)
                 return
-            self._budget_left = self._recorder.may_ask(request)
-            if self._budget_left:
+            room = self._recorder.may_ask(request)
+            if room is None:
+                self._waits_for_room = True
+                self._supply.put_back(request)
+                return
+            self._budget_left = room
+            if room:
                 yield name, request, text
 
     def _send(self, path: Path, requests: Mapping[str, Request], digest: str) -> None:

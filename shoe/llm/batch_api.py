@@ -6,16 +6,19 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Any, NamedTuple, TypeVar
 
 from shoe.core.errors import ShoeError
 from shoe.llm.endpoint import Endpoint
-from shoe.llm.errors import Transient, http_error
+from shoe.llm.errors import DENIED_IN_A_ROW, HopelessError, Transient, http_error
 from shoe.llm.limits import Limits
 from shoe.llm.sdk import client, connection_error, policy
 
 _MARK = "shoe"
 _MOST_LISTED = 1000
+LISTS_LAG = 10.0
+"""Seconds within which a batch that was begun is listed."""
 _T = TypeVar("_T")
 _ODD = "odd", "not what the Batch API answers (is base_url right?)"
 
@@ -75,15 +78,18 @@ class BatchApi:
     def __init__(
         self, place: Endpoint, model: str, limits: Limits, sleep: Callable[[float], None], stopped: Callable[[], bool]
     ) -> None:
-        retries = policy(limits.tries, stopped)
+        retries = policy(limits.tries, stopped, self._may_come_back)
         from tenacity import Retrying
 
         self._place = place
         self._model = model
         self._limits = limits
         self._stopped = stopped
+        self._sleep = sleep
         self._retrying = Retrying(sleep=sleep, **retries)
         self._client = client(place, limits.timeout)
+        self._answered: float | None = None
+        self._denied = 0
         self._folder = TemporaryDirectory(prefix="shoe-")
 
     def close(self) -> None:
@@ -116,7 +122,7 @@ class BatchApi:
         lost: list[bool] = []
 
         def create() -> str:
-            if lost and (found := self._begun(others).get(digest)):
+            if lost and (found := self._begun(others, [digest]).get(digest)):
                 return found
             lost.append(True)
             return _id(
@@ -131,11 +137,22 @@ class BatchApi:
 
         return self._call(create)
 
-    def begun(self, others: Collection[str]) -> dict[str, str]:
-        """Ids of the newest batches by the digest that they are marked with; none where the endpoint lists none."""
-        return self._call(lambda: self._begun(others))
+    def begun(self, others: Collection[str], wanted: Collection[str]) -> dict[str, str]:
+        """Ids of the newest batches by the digest that they are marked with; none where the endpoint lists none.
 
-    def _begun(self, others: Collection[str]) -> dict[str, str]:
+        Some of them are ``wanted``: a list that lags behind gets some time to show them.
+        """
+        return self._call(lambda: self._begun(others, wanted))
+
+    def _begun(self, others: Collection[str], wanted: Collection[str]) -> dict[str, str]:
+        end = monotonic() + LISTS_LAG
+        while True:
+            found = self._listed(others)
+            if found is None or found.keys() >= set(wanted) or monotonic() >= end or self._stopped():
+                return found or {}
+            self._sleep(LISTS_LAG / 10)
+
+    def _listed(self, others: Collection[str]) -> dict[str, str] | None:
         import openai
 
         try:
@@ -143,7 +160,7 @@ class BatchApi:
         except openai.APIStatusError as error:
             if error.status_code not in (404, 405, 501):
                 raise
-            return {}
+            return None
         marked = ((_field(batch, dict, "metadata"), _field(batch, str, "id")) for batch in reversed(newest))
         return {
             about[_MARK]: batch
@@ -152,14 +169,20 @@ class BatchApi:
         }
 
     def look(self, batch: str) -> Seen | None:
-        """How a batch stands; None if the endpoint does not know it any more."""
+        """How a batch stands; None if the endpoint does not know it any more, and says so three times."""
         import openai
+
+        unknown: list[bool] = []
 
         def retrieve() -> Seen | None:
             try:
                 found = self._client.batches.retrieve(batch)
             except openai.NotFoundError:
-                return None
+                unknown.append(True)
+                if len(unknown) == DENIED_IN_A_ROW:
+                    return None
+                raise Transient("404") from None
+            unknown.clear()
             if not (seen := _seen(self._place, found)).status:
                 raise Transient(*_ODD)
             return seen
@@ -203,7 +226,7 @@ class BatchApi:
         import openai
 
         try:
-            return ask()
+            found = ask()
         except openai.APIConnectionError as error:
             raise connection_error(self._place, error, self._limits.timeout) from None
         except (AttributeError, RecursionError, TypeError, ValueError):  # over what is no JSON, the SDK stumbles
@@ -211,4 +234,13 @@ class BatchApi:
         except openai.APIStatusError as error:
             response = error.response
             failed = http_error(self._place, self._model, response.status_code, response.headers, response.read())
+            self._denied += isinstance(failed, HopelessError)
+            if isinstance(failed, HopelessError) and self._answered and self._denied < DENIED_IN_A_ROW:
+                failed = Transient(failed.kind, str(failed))
             raise failed from None
+        self._answered, self._denied = monotonic(), 0
+        return found
+
+    def _may_come_back(self) -> bool:
+        """Whether it had answered, not too long ago."""
+        return self._answered is not None and monotonic() - self._answered < self._limits.outage

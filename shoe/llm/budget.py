@@ -13,19 +13,13 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-TOKENS_PER_CHAR = 0.4
-"""No tokenizer that is in use needs more for English (they need about 0.25)."""
-ENOUGH = 20
-"""Answers that say how many tokens a character really takes: all prompts of a run are much the same."""
-MARGIN = 1.25
-"""How much more than the most of those the next one may take."""
 LIKELY_TOKENS_PER_CHAR = 0.25
 LIKELY_ANSWER_TOKENS = 8
 """For each question."""
-TOKENS_PER_MESSAGE = 16
-"""At most, for what a chat template puts around a text."""
+TOKENS_AROUND = 256
+"""At most, for what a chat template puts around texts, and for a schema of answers."""
 ANSWER_TOKENS = 64
-"""Expected of an answer that has no bound, beside ``ANSWER_TOKENS_PER_QUESTION``; what answers take corrects it."""
+"""Expected of an answer that has no bound, beside ``ANSWER_TOKENS_PER_QUESTION``; what answers cost corrects it."""
 ANSWER_TOKENS_PER_QUESTION = 16
 _MILLION = 1e6
 BOUNDS = ("max_completion_tokens", "max_tokens", "max_new_tokens")
@@ -82,22 +76,20 @@ def bound_of(sampling: Mapping[str, Any]) -> int | None:
     return next((n for name in BOUNDS if isinstance(n := sampling.get(name), int)), None)
 
 
-def most_usage(
-    sampling: Mapping[str, Any], characters: int, questions: int, tokens_per_char: float = TOKENS_PER_CHAR
-) -> Usage:
-    """Bound the tokens of a request before it is made.
+def most_usage(sampling: Mapping[str, Any], size: int, questions: int) -> Usage:
+    """Bound the tokens of a request before it is made: no tokenizer makes more of them than a text has bytes.
 
     The bound holds if the sampling parameters bound answers; else a model that thinks at length exceeds it.
 
     Args:
         sampling: parameters of the requests.
-        characters: of the request's texts.
+        size: bytes of the request's texts.
         questions: that it asks.
-        tokens_per_char: most tokens of a character.
     """
     bound = bound_of(sampling)
-    answer = ANSWER_TOKENS + ANSWER_TOKENS_PER_QUESTION * questions if bound is None else bound
-    return Usage(ceil(characters * tokens_per_char) + 2 * TOKENS_PER_MESSAGE, answer)
+    return Usage(
+        size + TOKENS_AROUND, ANSWER_TOKENS + ANSWER_TOKENS_PER_QUESTION * questions if bound is None else bound
+    )
 
 
 def likely_usage(characters: int, questions: int) -> Usage:
@@ -109,7 +101,8 @@ def likely_usage(characters: int, questions: int) -> Usage:
 class Budget:
     """What a run may still do; shared by all threads, and by runs that are to share it.
 
-    What is in flight is reserved at the most that it can cost, so that the budget holds whatever comes back.
+    What is in flight is reserved at the most that it can cost. So no more is spent than ``max_cost``, and what the
+    requests that are in flight together cost beyond what was reserved for them, if they do.
 
     Attributes:
         max_cost: in the currency of the prices; None for no limit.
@@ -125,26 +118,35 @@ class Budget:
     spent: float = 0.0
     reason: Reason | None = None
     _reserved: float = 0.0
+    _in_flight: int = 0
     _lock: Lock = field(default_factory=Lock, repr=False)
 
-    def reserve(self, cost: float) -> bool:
-        """Take one request that can cost so much; False, and the end of the run, if there is no room for it."""
+    def reserve(self, cost: float) -> bool | None:
+        """Take one request that can cost so much.
+
+        Returns:
+            Whether there is room for it; False ends the run, None says that there may be when others have come back.
+        """
         with self._lock:
             if self.reason is not None:
                 return False
             if self.max_requests is not None and self.requests >= self.max_requests:
                 self.reason = "requests"
             elif self.max_cost is not None and cost > 0 and self.spent + self._reserved + cost > self.max_cost:
+                if self._in_flight:
+                    return None
                 self.reason = "cost"
             else:
                 self.requests += 1
                 self._reserved += cost
+                self._in_flight += cost > 0
             return self.reason is None
 
     def settle(self, reserved: float, cost: float) -> None:
         """Replace what was reserved for a request by what it cost."""
         with self._lock:
-            self._reserved -= reserved
+            self._in_flight -= reserved > 0
+            self._reserved = self._reserved - reserved if self._in_flight else 0.0
             self.spent += cost
 
     def stop(self, reason: Reason) -> None:

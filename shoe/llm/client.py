@@ -13,14 +13,14 @@ from typing import Any
 
 from shoe.core.errors import ShoeError
 from shoe.llm.endpoint import Endpoint
-from shoe.llm.errors import NoResponseFormatError, RejectedError, Transient, answer
+from shoe.llm.errors import DENIED_IN_A_ROW, HopelessError, NoResponseFormatError, RejectedError, Transient, answer
 from shoe.llm.limits import Gate, Limits
 from shoe.llm.request import Chat, Recorder, Request
 from shoe.llm.sdk import async_client, connection_error, policy
 
 GIVEN_UP_IN_A_ROW = 20
-"""Requests given up, or answered with no chat completion, in a row: then the endpoint is taken for broken."""
-_LOOK_FOR_A_STOP = 0.1
+"""Requests given up in a row: then the endpoint is taken for broken."""
+_LOOK_FOR_A_STOP, _LOOK_FOR_ROOM = 0.1, 0.02
 
 
 class _NoMoreError(Exception):
@@ -37,14 +37,14 @@ class Pass:
         self._structured = chat.response_format is not None
         self._recorder = recorder
         self._gate = Gate(limits)
-        retries = policy(limits.tries, lambda: self._gate.stopped)
+        self._policy = policy(limits.tries, lambda: self._gate.stopped)
         from tenacity.asyncio import AsyncRetrying
 
-        self._retrying = AsyncRetrying(sleep=self._gate.sleep, **retries)
+        self._retrying = AsyncRetrying(sleep=self._gate.sleep, **self._policy)
         self._failure: BaseException | None = None
         self._given_up = 0
-        self._strange = 0
         self._reached = False
+        self._denied = 0
 
     def run(self, requests: Iterator[Request]) -> None:
         """Make all requests. What is in flight when the pass is to end is awaited and kept.
@@ -99,11 +99,6 @@ class Pass:
                 self._gate.leave()
         self._given_up = 0
         self._recorder.answer(request, raw)
-        self._strange = 0 if "choices" in raw or "error" in raw else self._strange + 1
-        if self._strange == GIVEN_UP_IN_A_ROW:
-            raise ShoeError(
-                f"{self._place}: {self._strange} answers in a row are no chat completions (is base_url right?)"
-            )
 
     def _give_up(self, last: Transient | RejectedError) -> None:
         self._given_up += 1
@@ -126,7 +121,11 @@ class Pass:
         except Transient as failed:
             asked.failed = failed
         # Only now: all that tenacity sets up costs as much as a request, and stays for the garbage collector.
-        raw: dict[str, Any] = await self._retrying.copy()(self._attempt_again, asked)
+        jitter = self._policy["wait"]
+        raw: dict[str, Any] = await self._retrying.copy(
+            stop=lambda _: self._gate.stopped or asked.tries >= self._limits.tries,
+            wait=lambda state: 0.0 if self._gate.is_out else jitter(state),  # then the gate says when
+        )(self._attempt_again, asked)
         return raw
 
     async def _attempt_again(self, asked: _Asked) -> dict[str, Any]:
@@ -141,13 +140,16 @@ class Pass:
         if not asked.inside:
             raise _NoMoreError
         try:
-            raw = await self._answer(asked.request)
+            raw = await self._answer(asked)
         except RejectedError as error:
             self._reached = True
             self._recorder.failure(asked.request, error.kind, str(error))
             raise
         except Transient as failed:
-            self._recorder.failure(asked.request, failed.kind, failed.detail)
+            asked.hollow += failed.kind == "hollow"
+            self._recorder.failure(asked.request, failed.kind, failed.detail, failed.usage)
+            self._gate.failed()
+            asked.tries = self._limits.tries if self._gate.is_out_for_long else asked.tries + (not self._gate.is_out)
             # Until the endpoint was reached for the first time, one request alone finds out whether it can be.
             if self._reached:
                 asked.inside = False
@@ -157,26 +159,35 @@ class Pass:
         self._gate.leave()
         return raw
 
-    async def _answer(self, request: Request) -> dict[str, Any]:
+    async def _answer(self, asked: _Asked) -> dict[str, Any]:
         while True:
             structured = self._structured
             try:
-                return await self._exchange(request, structured)
+                return await self._exchange(asked, structured)
+            except HopelessError as error:
+                self._denied += 1
+                if not self._gate.answered or self._denied >= DENIED_IN_A_ROW:
+                    raise
+                raise Transient(error.kind, str(error)) from None
             except NoResponseFormatError as error:
-                self._recorder.failure(request, "no response_format", str(error))
+                self._recorder.failure(asked.request, "no response_format", str(error))
                 if not structured:
                     raise ShoeError(f"{self._place}: HTTP 400: {error}") from None
                 self._structured = False
 
-    async def _exchange(self, request: Request, structured: bool) -> dict[str, Any]:
+    async def _exchange(self, asked: _Asked, structured: bool) -> dict[str, Any]:
+        request = asked.request
         body = self._chat.body(request, structured)
         expected = self._chat.most_tokens(request, body)
-        may_send = await self._gate.start(expected) and not self._recorder.stopping
-        if not (may_send and self._recorder.may_ask(request)):
+        if not await self._gate.start(expected) or self._recorder.stopping:
+            raise _NoMoreError
+        while (may := self._recorder.may_ask(request)) is None and not self._gate.stopped:
+            await self._gate.sleep(_LOOK_FOR_ROOM)
+        if not may:
             raise _NoMoreError
         sent_at = monotonic()
         try:
-            status, headers, content = await self._post(body, self._chat.once(request, structured))
+            status, headers, content = await self._post(body, self._chat.once(request, structured, asked.hollow))
             self._gate.heed(headers)
             raw = answer(self._place, self._chat.model, status, headers, content)
         except Transient as failed:
@@ -189,6 +200,7 @@ class Pass:
                 self._gate.breathe()
             raise
         self._reached = True
+        self._denied = 0
         self._gate.went_well()
         usage = raw.get("usage")
         if isinstance(usage, dict) and isinstance(usage.get("total_tokens"), int):
@@ -220,8 +232,10 @@ class Pass:
 
 @dataclass(eq=False, slots=True)
 class _Asked:
-    """A request, whether it is among those in flight, and how its first attempt failed."""
+    """A request, whether it is in flight, how its first attempt failed, how many answers were hollow, and tries."""
 
     request: Request
     inside: bool = True
     failed: Transient | None = None
+    hollow: int = 0
+    tries: int = 0

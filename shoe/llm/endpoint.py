@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
-from typing import Any
 from urllib.parse import urlsplit
 
 from shoe.core.errors import OptionError, printable, quote
+from shoe.llm.secrets import Secrets
 
 OFFICIAL = "https://api.openai.com/v1"
 OFFICIAL_KEY = "OPENAI_API_KEY"
 _LONGEST_MESSAGE = 300
-_SHORTEST_SECRET = 8
-"""Characters; what is shorter ("none", "x") stands for no key, and is part of many words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +23,18 @@ class Endpoint:
         base_url: its address, without a slash at the end.
         key_variable: the environment variable that holds its key; empty if it needs none.
         key: the key itself, once it is read; no part of ``repr``.
+        secrets: the key and what else no message or ledger may hold.
     """
 
     who: str
     base_url: str
     key_variable: str
     key: str = field(default="", repr=False)
+    secrets: Secrets = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Know what is not to be shown."""
+        object.__setattr__(self, "secrets", Secrets(self.key))
 
     def open(self) -> Endpoint:
         """Read the key.
@@ -45,23 +49,8 @@ class Endpoint:
         return replace(self, key=key)
 
     def shown(self, text: str) -> str:
-        """Make an endpoint's words fit for a line of a message, without the key should they repeat it."""
-        return printable(self.without_key(text), longest=_LONGEST_MESSAGE)
-
-    def without_key(self, text: str) -> str:
-        """Take the key out of a text."""
-        return text.replace(self.key, "[key]") if len(self.key) >= _SHORTEST_SECRET else text
-
-    def cleaned(self, value: Any) -> Any:
-        """Take the key out of all texts in JSON."""
-        match value:
-            case str():
-                return self.without_key(value)
-            case list():
-                return [self.cleaned(one) for one in value]
-            case dict():
-                return {self.without_key(name): self.cleaned(one) for name, one in value.items()}
-        return value
+        """Make an endpoint's words fit for a line of a message, without secrets should they repeat one."""
+        return printable(self.secrets.shown(text), longest=_LONGEST_MESSAGE)
 
     def __str__(self) -> str:
         return f"{self.who}: {self.base_url}"
@@ -88,13 +77,13 @@ def named(variable: str) -> str:
 
 def _problem(url: str) -> str | None:
     """What is wrong with an address, in words that do not repeat a password."""
+    if "@" in url:
+        return "a user name or password in it"
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         return quote(url)
-    if parts.username is not None or parts.password is not None:
-        return "a user name or password in it"
     if parts.query or parts.fragment:
         return "a '?' or '#' in it"
     return None if parts.scheme in ("http", "https") and parts.hostname and port != 0 else quote(url)

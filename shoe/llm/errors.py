@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from time import time
@@ -11,14 +12,17 @@ from typing import Any
 import msgspec
 
 from shoe.core.errors import ShoeError, quote
+from shoe.llm.budget import Usage, usage_of
 from shoe.llm.endpoint import Endpoint, named
 
 REFUSALS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
 """Codes of errors by which an endpoint declines one question; the last is OpenAI's for a flagged prompt."""
+DENIED_IN_A_ROW = 3
+"""Attempts that an endpoint which had answered before denies for all: then it means it."""
 LONGEST_PAUSE = 300.0
 """Seconds that an endpoint can make all requests wait, whatever its Retry-After says."""
-MALFORMED = "malformed"
-"""Key under which a body that is no JSON object is kept."""
+HOLLOW = ("empty", "cut", "hollow")
+"""Kinds of responses that say they went well and hold nothing to read."""
 _TRANSIENT = {408, 409, 425, 429}
 _OVERLOAD = {408, 429, 503, 504, 529}
 _REJECTED = {400, 403, 413, 422}
@@ -38,6 +42,7 @@ class Transient(Exception):  # noqa: N818 (it is handled, not shown)
         retry_after: seconds that the endpoint asks to wait.
         overload: whether fewer requests at once would help.
         reached: whether it was the endpoint, and no page or silence, that answered.
+        usage: tokens that it says it took all the same.
     """
 
     kind: str
@@ -45,6 +50,7 @@ class Transient(Exception):  # noqa: N818 (it is handled, not shown)
     retry_after: float | None = None
     overload: bool = False
     reached: bool = True
+    usage: Usage | None = None
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.detail}" if self.detail else self.kind
@@ -58,12 +64,20 @@ class RejectedError(ShoeError):
         self.kind = str(status)
 
 
+class HopelessError(ShoeError):
+    """The endpoint takes no request as they are made; once it has taken some, it may be a slip of its own."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.kind = str(status)
+
+
 class NoResponseFormatError(Exception):
     """The endpoint does not know ``response_format``, or not this form of it."""
 
 
 def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
-    """Find the answer to keep in a response. A body that is no JSON is one too, as it came and was paid for.
+    """Find the answer to keep in a response. What holds no word of a model is none, whatever its status says.
 
     Args:
         place: who answered.
@@ -73,7 +87,7 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
         body: its content.
 
     Returns:
-        The JSON object, ``{"malformed": text}``, or for a content filter's refusal its error.
+        The JSON object, a chat completion; for a content filter's refusal its error.
 
     Raises:
         Transient: if the same request may succeed later.
@@ -81,20 +95,39 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
         ShoeError: if it never will.
     """
     if status != 200:
-        if status in (400, 403) and _declines(*words_of(body)):
-            return _kept(place, body)
+        if status in (400, 403) and _declines(*words_of(body)) and isinstance(raw := _content(body), dict):
+            return _kept(place, raw)
         raise http_error(place, model, status, headers, body)
     if not body.strip():
         raise Transient("empty")
     if "html" in headers.get("Content-Type", ""):
         raise Transient("html", "a web page, not an answer (is base_url right?)", reached=False)
-    raw = _kept(place, body)
+    raw = _content(body)
+    if not isinstance(raw, dict):
+        raise Transient("cut", "no JSON object")
     error = raw.get("error")
     if error and not raw.get("choices"):
         code = error.get("code") if isinstance(error, dict) else None
         status = code if isinstance(code, int) and 400 <= code < 600 else 502
         raise http_error(place, model, status, headers, body)
-    return raw
+    if _is_hollow(raw):
+        raise Transient("hollow", "no chat completion with anything in it (is base_url right?)", usage=usage_of(raw))
+    return _kept(place, raw)
+
+
+def _is_hollow(raw: Mapping[str, Any]) -> bool:
+    """Whether the first choice of what may be a chat completion is no words, no refusal, and no thought cut short."""
+    choices = raw.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        return True
+    if choice.get("finish_reason") in ("content_filter", "length"):
+        return False
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") if isinstance(part, dict) else part for part in [*parts, message.get("refusal")]]
+    return not any(isinstance(text, str) and text.strip() for text in texts)
 
 
 def _declines(message: str, code: str) -> bool:
@@ -102,12 +135,9 @@ def _declines(message: str, code: str) -> bool:
     return code in REFUSALS and (code != "invalid_prompt" or _FLAGGED in message.lower())
 
 
-def _kept(place: Endpoint, body: bytes) -> dict[str, Any]:
-    content = _content(body)
-    if not isinstance(content, dict):
-        return {MALFORMED: place.without_key(body.decode("utf-8", "replace"))}
-    # In what is written a letter has one form, in what came it may have had any ("\\u002d").
-    return place.cleaned(content) if place.key and place.key.encode() in msgspec.json.encode(content) else content
+def _kept(place: Endpoint, content: dict[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = place.secrets.cleaned(content)
+    return kept
 
 
 def _content(body: bytes) -> Any:
@@ -140,16 +170,18 @@ def http_error(
         key = f"the key in {named(place.key_variable)}" if place.key_variable else "requests without a key"
         hint = "" if place.key_variable else " (set api_key_env to the name of a variable that holds one)"
         # The words that go with 401 often repeat a part of the key.
-        return ShoeError(f"{place}: HTTP {status}: it does not accept {key}{reason if status == 403 else ''}{hint}")
+        words = f"it does not accept {key}{reason if status == 403 else ''}{hint}"
+        return HopelessError(f"{place}: HTTP {status}: {words}", status)
     if status == 404:
-        return ShoeError(f"{place}: HTTP 404{reason} (is the model {quote(model)} right, and base_url?)")
+        return HopelessError(f"{place}: HTTP 404{reason} (is the model {quote(model)} right, and base_url?)", status)
     if 300 <= status < 400:
         target = place.shown(headers.get("Location", "another address"))
-        return ShoeError(f"{place}: HTTP {status}: it points to {target}, where the key is not sent (change base_url?)")
+        where = f"it points to {target}, where the key is not sent (change base_url?)"
+        return HopelessError(f"{place}: HTTP {status}: {where}", status)
     if status in (400, 422) and any(word in message.lower() for word in _FORMAT_WORDS):
         return NoResponseFormatError(words)
     line = f"{place}: HTTP {status}{reason or ': no reason given'}"
-    return RejectedError(line, status) if status in _REJECTED else ShoeError(line)
+    return RejectedError(line, status) if status in _REJECTED else HopelessError(line, status)
 
 
 def words_of(body: bytes) -> tuple[str, str]:
@@ -182,10 +214,17 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     seconds = _number(text)
     if seconds is None and text:
         try:
-            seconds = parsedate_to_datetime(text).timestamp() - time()
+            seconds = parsedate_to_datetime(text).timestamp() - _now(headers)
         except (ValueError, OverflowError):
             return None
     return None if seconds is None else min(max(seconds, 0.0), LONGEST_PAUSE)
+
+
+def _now(headers: Mapping[str, str]) -> float:
+    """What time it is for the endpoint, as its clock is the one by which it names another."""
+    with suppress(ValueError, OverflowError):
+        return parsedate_to_datetime(headers.get("Date", "")).timestamp()
+    return time()
 
 
 def _number(text: str | None) -> float | None:

@@ -9,35 +9,30 @@ One file for each model and way to ask it (``identity``)::
 
 Between ``keys`` and ``answer`` stands what the request says of itself (``Request.about``). States follow from answers
 by parsing. A kill leaves whole lines, and at most one torn one at the end: readers pass it over, and the next writer
-cuts it off. What parsing gave is cached by stretches of the file, each with the checksum of its content.
+cuts it off. The event ``ask again`` makes void what was said before it without a rating.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
-from zlib import crc32
+from typing import Any, BinaryIO, Literal
 
 import msgspec
 import numpy as np
 
 from shoe.core.errors import InputError, quote
 from shoe.llm.batches import Event
-from shoe.llm.cache import Cache
 from shoe.llm.request import KEY_BYTES, Request
 from shoe.llm.states import Index, Keys, State, States, as_keys
 
 FORMAT = "shoe ledger"
 VERSION = 1
-CACHE = "cache"
-BLOCK = 1 << 20
-"""Bytes of a stretch: it ends with the line that reaches so far."""
-_CHECK_BYTES = 16
+BLOCK = 1 << 24
+"""Bytes that are read at once, or one line if that is longer."""
+ASK_AGAIN, ASKED_AGAIN = "ask again", "asked again"
 _ENTRY_STATES = frozenset([*range(128), State.REFUSED, State.REFUSED_TOGETHER, State.UNPARSED_ONCE])
 
 Parse = Callable[[Mapping[str, Any]], Sequence[int]]
@@ -45,13 +40,12 @@ Parse = Callable[[Mapping[str, Any]], Sequence[int]]
 ``State.REFUSED``, or ``State.REFUSED_TOGETHER`` if there are several keys. A pure function of the line."""
 
 
-@dataclass(slots=True)
-class _Read:
-    """What some lines say."""
+class _AskAgain(msgspec.Struct, tag_field="event", tag=ASK_AGAIN):
+    states: list[Literal["unparsable", "refused"]]
 
-    keys: bytearray = field(default_factory=bytearray)
-    states: bytearray = field(default_factory=bytearray)
-    events: list[Any] = field(default_factory=list)
+
+class _AskedAgain(msgspec.Struct, tag_field="event", tag=ASKED_AGAIN):
+    pass
 
 
 @dataclass(eq=False)
@@ -62,23 +56,25 @@ class Ledger:
         path: the file; it need not be there.
         identity: JSON of everything that all its answers depend on, ``model`` among it.
         parse: reads answers.
-        parser: stands for ``parse`` and its settings: another one reads old answers anew.
         events: all that was remembered, oldest first.
     """
 
     path: Path
     identity: Mapping[str, Any]
     parse: Parse
-    parser: bytes = b""
     events: list[Any] = field(default_factory=list, init=False)
     _index: Index = field(default_factory=Index, init=False)
     _offset: int = field(default=0, init=False)
-    _block_start: int = field(default=0, init=False)
-    _block: _Read = field(default_factory=_Read, init=False)
 
     def states(self, keys: Keys) -> States:
         """Look questions up in what was read so far; see :meth:`Index.states`."""
         return self._index.states(keys)
+
+    @property
+    def asking_again(self) -> list[str]:
+        """Names of the states that are being asked again, by a command that has not come to its end."""
+        told = [event for event in self.events if event["event"] in (ASK_AGAIN, ASKED_AGAIN)]
+        return told[-1].get("states", []) if told else []
 
     def refresh(self, end: int | None = None) -> None:
         """Read what was added since, no further than ``end``; a torn line at the end is passed over.
@@ -102,65 +98,51 @@ class Ledger:
             if not header_line.endswith(b"\n"):
                 return
             check_header(self.path, header_line, self.identity)
-            self._offset = self._block_start = len(header_line)
+            self._offset = len(header_line)
         if size < self._offset:
             raise InputError(self.path, found="less than before", expected="a ledger that only grows")
-        if size >= self._block_start + BLOCK:
-            with closing(Cache(self.path.parent / CACHE)) as kept:
-                while (end := _line_end(stream, self._block_start + BLOCK - 1, size)) is not None:
-                    self._read_block(stream, end, kept)
         stream.seek(self._offset)
-        data = stream.read(size - self._offset)
-        data = data[: data.rfind(b"\n") + 1]
-        self._take(self._parsed(data))
-        self._offset += len(data)
+        while data := stream.read(min(BLOCK, size - self._offset)):
+            data += stream.readline(size - self._offset - len(data))
+            lines = data[: data.rfind(b"\n") + 1]
+            self._take(lines)
+            self._offset += len(lines)
+            if len(lines) < len(data):
+                return
 
-    def _read_block(self, stream: BinaryIO, end: int, kept: Cache) -> None:
-        """Read to the end of the block that is being read, out of the cache if all of it is new."""
-        stream.seek(self._block_start)
-        content = stream.read(end - self._block_start)
-        name = f"{self.path.name}/{self._block_start}"
-        check = self.parser + crc32(content).to_bytes(4) + (end - self._block_start).to_bytes(8)
-        known = _unpacked(kept.get(name), check) if self._offset == self._block_start else None
-        self._take(known or self._parsed(content[self._offset - self._block_start :]))
-        if known is None:
-            kept.set(name, _packed(self._block, check))
-        self._offset = self._block_start = end
-        self._block = _Read()
-
-    def _take(self, new: _Read) -> None:
-        if new.states:
-            self._index.add(as_keys(bytes(new.keys)), np.frombuffer(bytes(new.states), np.int8))
-        self.events += new.events
-        self._block.keys += new.keys
-        self._block.states += new.states
-        self._block.events += new.events
-
-    def _parsed(self, lines: bytes) -> _Read:
-        read = _Read()
+    def _take(self, lines: bytes) -> None:
+        keys, states = bytearray(), bytearray()
         for number, line in enumerate(lines.split(b"\n")[:-1]):
             try:
-                self._parse_line(line, read)
+                event = self._parse_line(line, keys, states)
             except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
                 raise self._damaged(number, line, error) from None
-        return read
+            if event is not None:
+                self.events.append(event)
+            if event is not None and event["event"] == ASK_AGAIN:
+                self._index.add(as_keys(bytes(keys)), np.frombuffer(bytes(states), np.int8))
+                self._index.forget([State[name.upper()] for name in event["states"]])
+                keys, states = bytearray(), bytearray()
+        if states:
+            self._index.add(as_keys(bytes(keys)), np.frombuffer(bytes(states), np.int8))
 
-    def _parse_line(self, line: bytes, read: _Read) -> None:
+    def _parse_line(self, line: bytes, keys: bytearray, states: bytearray) -> Any:
+        """Add what an answer says to the others; return an event."""
         entry = msgspec.json.decode(line)
         if "answer" in entry:
-            keys = bytes.fromhex("".join(entry["keys"]))
-            states = self.parse(entry)
-            if not len(states) == len(entry["keys"]) == len(keys) / KEY_BYTES:
+            asked, said = bytes.fromhex("".join(entry["keys"])), self.parse(entry)
+            if not len(said) == len(entry["keys"]) == len(asked) / KEY_BYTES:
                 raise ValueError("an answer to other questions than were asked")
-            if not _ENTRY_STATES.issuperset(states):
+            if not _ENTRY_STATES.issuperset(said):
                 raise ValueError("a state that is none")
-            read.keys += keys
-            read.states += np.array(states, np.int8).tobytes()
+            keys += asked
+            states += bytes(state & 0xFF for state in said)
         elif "event" in entry:
-            msgspec.convert(entry["event"], Event)
-            read.events.append(entry["event"])
+            msgspec.convert(entry["event"], Event | _AskAgain | _AskedAgain)
+            return entry["event"]
         elif "failure" not in entry:
             raise ValueError("no answer, failure or event")
+        return None
 
     def _damaged(self, number: int, line: bytes, error: Exception) -> InputError:
         with self.path.open("rb") as stream:
@@ -244,30 +226,3 @@ def _line(entry: Mapping[str, Any]) -> bytes:
 
 def _hex(request: Request) -> list[str]:
     return [key.hex() for key in request.keys]
-
-
-def _packed(read: _Read, check: bytes) -> bytes:
-    body = msgspec.json.encode({"answers": len(read.states), "events": read.events}) + b"\n" + read.keys + read.states
-    return _checksum(check + body) + body
-
-
-def _unpacked(packed: bytes | None, check: bytes) -> _Read | None:
-    """Read what was packed; None unless it is whole and has this check."""
-    body = (packed or b"")[_CHECK_BYTES:]
-    if packed is None or packed[:_CHECK_BYTES] != _checksum(check + body):
-        return None
-    about, _, arrays = body.partition(b"\n")
-    facts = msgspec.json.decode(about)
-    split = facts["answers"] * KEY_BYTES
-    return _Read(bytearray(arrays[:split]), bytearray(arrays[split:]), facts["events"])
-
-
-def _checksum(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=_CHECK_BYTES).digest()
-
-
-def _line_end(stream: BinaryIO, start: int, size: int) -> int | None:
-    """Where the line that holds a byte ends, its newline included; None if it does not before ``size``."""
-    stream.seek(start)
-    line = stream.readline(max(size - start, 0))
-    return start + len(line) if line.endswith(b"\n") else None

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Condition, Lock, Thread
 from typing import Any
 
@@ -18,6 +19,8 @@ from shoe.llm.ledger import check_header, header
 
 _LOOK_FOR_LOCK = 0.1
 _GATHER = 0.02
+_RESERVE = 4_000_000
+"""Bytes that are given back when the disk is full: answers that are in flight then have room."""
 
 
 class Writer:
@@ -40,6 +43,7 @@ class Writer:
         self._changed = Condition(self._lock)
         self._closing = False
         self._error: InputError | None = None
+        self._reserve = _reserve(path)
         self._thread = Thread(target=self._sync, name=f"shoe-ledger-{path.stem}", daemon=True)
         self._thread.start()
 
@@ -47,20 +51,41 @@ class Writer:
         """Append a line.
 
         Raises:
-            InputError: if the disk does not take it; the ledger stays as it was.
+            InputError: if the disk does not take it, and the ledger stays as it was; or once if the disk is full, and
+                the line was written into the room that is kept for what is in flight.
         """
         with self._lock:
             if self._error is not None:
                 raise self._error
-            try:
-                _write(self._handle, line)
-            except OSError as error:
-                with suppress(OSError):
-                    os.ftruncate(self._handle, self._size)
-                self._error = _unwritable(self._path, error)
-                raise self._error from None
+            full = self._written(line)
             self._size += len(line)
             self._changed.notify_all()
+            if full is not None:
+                raise full
+
+    def _written(self, line: bytes) -> InputError | None:
+        """Write a line, at last into the room that was kept for what is in flight; return why that was taken."""
+        try:
+            self._write_or_undo(line)
+        except OSError as error:
+            problem = _unwritable(self._path, error)
+            if self._reserve is not None:
+                os.close(self._reserve)
+                self._reserve = None
+                with suppress(OSError):
+                    self._write_or_undo(line)
+                    return problem
+            self._error = problem
+            raise problem from None
+        return None
+
+    def _write_or_undo(self, line: bytes) -> None:
+        try:
+            _write(self._handle, line)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._handle, self._size)
+            raise
 
     def flush(self) -> None:
         """Wait until all that was appended is on the disk.
@@ -80,6 +105,9 @@ class Writer:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
+        if self._reserve is not None:
+            os.close(self._reserve)
+            self._reserve = None
 
     def _sync(self) -> None:
         while True:
@@ -90,6 +118,8 @@ class Writer:
                     return
             try:
                 os.fsync(self._handle)
+                if not os.fstat(self._handle).st_nlink:
+                    raise OSError(errno.ENOENT, "that it was deleted while it was written")
             except OSError as error:
                 with self._changed:
                     self._error = _unwritable(self._path, error)
@@ -152,6 +182,14 @@ def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[
             say(f"{path.name}: another process or rater is writing it; waiting, to find its answers there")
             told = True
         time.sleep(_LOOK_FOR_LOCK)
+
+
+def _reserve(path: Path) -> int | None:
+    """Take room on a ledger's disk with a file that has no name any more; None if there is none, or no such thing."""
+    with suppress(OSError), TemporaryFile(dir=path.parent) as file:
+        os.posix_fallocate(file.fileno(), 0, _RESERVE)
+        return os.dup(file.fileno())
+    return None
 
 
 def _repair(path: Path, handle: int, identity: Mapping[str, Any]) -> None:

@@ -18,7 +18,9 @@ import msgspec
 
 from shoe.llm.errors import LONGEST_PAUSE
 
-_FIRST_BREATH, _LONGEST_BREATH = 0.5, 60.0
+_FIRST_BREATH, _LONGEST_BREATH = 0.5, 30.0
+_OUTAGE = 20
+"""Failed attempts in a row, over all requests, that make an outage of an endpoint that had answered before."""
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,7 +30,8 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         concurrency: most requests in flight; the run finds out how many of them the endpoint bears.
         requests_per_minute, tokens_per_minute: None for no limit.
         timeout: seconds for one attempt.
-        tries: attempts for one request before it is left for the next run.
+        tries: attempts for one request before it is left for the next run; those during an outage do not count.
+        outage: seconds that an endpoint which has answered before may answer nothing at all.
     """
 
     concurrency: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 16
@@ -36,6 +39,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tokens_per_minute: Annotated[float, msgspec.Meta(gt=0)] | None = None
     timeout: Annotated[float, msgspec.Meta(gt=0)] = 120.0
     tries: Annotated[int, msgspec.Meta(ge=1, le=100)] = 6
+    outage: Annotated[float, msgspec.Meta(ge=0)] = 600.0
 
 
 class Bucket:
@@ -70,6 +74,10 @@ class Gate:
         self._cut_at = 0.0
         self._paused_until = 0.0
         self._breath = _FIRST_BREATH
+        self.answered = False
+        self._failed_in_a_row = 0
+        self._out_since: float | None = None
+        self._longest_outage = limits.outage
         self._waiting: deque[asyncio.Future[bool]] = deque()
         self._stop = asyncio.Event()
         self._requests = Bucket(limits.requests_per_minute)
@@ -109,8 +117,33 @@ class Gate:
         """Say how many tokens a request took that was expected to take another number."""
         self._tokens.give_back(expected - tokens)
 
+    @property
+    def is_out(self) -> bool:
+        """Whether nothing has come back for a while from an endpoint that had answered before."""
+        return self._out_since is not None
+
+    @property
+    def is_out_for_long(self) -> bool:
+        """Whether that has been so for longer than it may be."""
+        return self._out_since is not None and monotonic() - self._out_since >= self._longest_outage
+
+    def failed(self) -> None:
+        """An attempt failed; after many in a row, one request at a time finds out, ever more rarely, when to go on."""
+        self._failed_in_a_row += 1
+        if not (self.answered and self._failed_in_a_row >= _OUTAGE):
+            return
+        self._out_since = self._out_since or monotonic()
+        self.window = 1.0
+        if self.is_out_for_long:
+            self._breath = _FIRST_BREATH
+        self.breathe()
+
     def went_well(self) -> None:
         """An answer came: if all places were in use, there may be more of them."""
+        self.answered = True
+        self._failed_in_a_row = 0
+        self._doubling = self._doubling or self.is_out
+        self._out_since = None
         self._breath = _FIRST_BREATH
         if self.in_flight >= int(self.window) and self.window < self._most:
             self.window = min(self.window + (1.0 if self._doubling else 1.0 / self.window), self._most)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from rich.progress import Task, TaskID
 
 SECONDS_BETWEEN_LINES = 30.0
+_SECONDS_OF_A_RATE = 5.0
+"""What comes in less time is no rate."""
 
 
 class Progress:
@@ -86,10 +88,10 @@ class Progress:
     def _facts(self, tally: Tally, task: Task) -> list[str]:
         if tally.waiting:
             return ["waiting for another process"]
-        left = task.time_remaining
+        left = task.time_remaining if (task.elapsed or 0) >= _SECONDS_OF_A_RATE else None
         return [
             f"{tally.done:,}/{tally.total:,} {self._unit}",
-            f"{task.speed or 0:,.1f}/s",
+            f"{task.speed or 0:,.1f}/s" if (task.elapsed or 0) >= _SECONDS_OF_A_RATE else "-/s",
             f"ETA {timedelta(seconds=left) if left else '-'}",
             f"{tally.cost:,.4g} {self._currency}" if tally.cost else "free",
             f"{tally.retries:,} retries",

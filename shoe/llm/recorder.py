@@ -8,10 +8,17 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-from shoe.llm.budget import ENOUGH, MARGIN, TOKENS_PER_CHAR, Budget, Price, Usage, likely_usage, most_usage, usage_of
+from shoe.core.errors import ShoeError
+from shoe.llm.budget import Budget, Price, Usage, likely_usage, most_usage, usage_of
+from shoe.llm.errors import HOLLOW
 from shoe.llm.ledger import Ledger, answer_line, event_line, failure_line
 from shoe.llm.ledger_writer import Writer
 from shoe.llm.request import Request
+
+_MAYBE_CHARGED = ("timeout", "dropped", "too long", "packed", *HOLLOW)
+"""Failures after which an endpoint may have made an answer, and charged for it."""
+_WORDLESS, _WORDLESS_AT_FIRST = 50, 20
+"""Attempts in a row that bring nothing that says anything, after which a run stops."""
 
 
 @dataclass
@@ -55,6 +62,8 @@ class LedgerRecorder:
         price: of tokens.
         sampling: parameters of the requests, which may bound answers.
         asks: whether there are requests at all: what computes its answers here makes none and costs nothing.
+        wordless: attempts in a row that brought nothing that says anything.
+        answered: whether any attempt did.
     """
 
     ledger: Ledger
@@ -64,31 +73,48 @@ class LedgerRecorder:
     price: Price = field(default_factory=Price)
     sampling: Mapping[str, Any] = field(default_factory=dict)
     asks: bool = True
+    wordless: int = field(default=0, init=False)
+    answered: bool = field(default=False, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
     _in_flight: dict[bytes, float] = field(default_factory=dict, init=False)
     _failed: set[bytes] = field(default_factory=set, init=False)
     _dearest: float = field(default=1.0, init=False)
-    _told: int = field(default=0, init=False)
-    _most_tokens_per_char: float = field(default=0.0, init=False)
     _events: list[Mapping[str, Any]] = field(default_factory=list, init=False)
 
     @property
     def stopping(self) -> bool:
         """Whether the run is to end."""
-        return self.budget.stopping
+        return self.budget.stopping or self._is_wordless
 
-    def may_ask(self, request: Request) -> bool:
+    @property
+    def _is_wordless(self) -> bool:
+        return self.wordless >= (_WORDLESS if self.answered else _WORDLESS_AT_FIRST)
+
+    def check(self) -> None:
+        """See that answers say anything: an endpoint that is broken is not to be paid for all questions.
+
+        Raises:
+            ShoeError: if many attempts in a row brought nothing that could be used.
+        """
+        if self._is_wordless:
+            raise ShoeError(
+                f"{self.tally.name}: {self.wordless} attempts in a row brought no answer that could be used; "
+                f"the last are "
+                f"at the end of {self.ledger.path} (--ask-again unparsable,refused asks again what was kept)"
+            )
+
+    def may_ask(self, request: Request) -> bool | None:
         """Reserve one request; what makes none reserves none."""
-        if not self.asks:
+        if not self.asks or self.stopping:
             return not self.stopping
-        most = 0.0 if self.price.is_free else self._most(request).cost(self.price) * self._dearest
-        if not self.budget.reserve(most):
-            return False
-        with self._lock:
-            self._in_flight[request.key] = most
-            self.tally.requests += 1
-            self.tally.retries += request.key in self._failed
-        return True
+        most = 0.0 if self.price.is_free else self._most(request) * self._dearest
+        may = self.budget.reserve(most)
+        if may:
+            with self._lock:
+                self._in_flight[request.key] = most
+                self.tally.requests += 1
+                self.tally.retries += request.key in self._failed
+        return may
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
         """Keep one raw answer; see :meth:`Writer.append` for what "kept" means when this returns.
@@ -98,24 +124,24 @@ class LedgerRecorder:
         """
         self.writer.append(answer_line(request, raw))
         characters = request.characters() if self.asks else 0
-        usage = usage_of(raw)
-        if usage is not None and characters:
-            with self._lock:
-                self._told += 1
-                self._most_tokens_per_char = max(self._most_tokens_per_char, usage.input / characters)
-        self._settle(request, usage or likely_usage(characters, len(request.keys)), answered=True)
+        self._settle(request, usage_of(raw) or likely_usage(characters, len(request.keys)), answered=True)
+        if self.asks and request.attempt == 1:
+            states = self.ledger.parse({"keys": [key.hex() for key in request.keys], **request.about(), "answer": raw})
+            self._count(says_something=max(states) >= 0)
 
-    def failure(self, request: Request, kind: str, detail: str = "") -> None:
-        """Keep one attempt that brought no answer, at the cost of its prompt.
+    def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
+        """Keep one attempt that brought no answer.
 
         Raises:
             InputError: if the ledger cannot be written.
         """
         self.writer.append(failure_line(request, kind, detail))
-        self._settle(request, likely_usage(request.characters(), 0), answered=False)
+        self._settle(request, usage or (None if kind in _MAYBE_CHARGED else Usage(0, 0)), answered=False)
         with self._lock:
             self.tally.failures[kind] += 1
             self._failed.add(request.key)
+        if kind in HOLLOW:
+            self._count(says_something=False)
 
     def remember(self, event: Mapping[str, Any]) -> None:
         """Keep an event; it is on the disk when this returns.
@@ -133,24 +159,33 @@ class LedgerRecorder:
         with self._lock:
             return [*self.ledger.events, *self._events]
 
-    def _settle(self, request: Request, usage: Usage, *, answered: bool) -> None:
-        """Book an attempt; what turns out dearer than any bound raises the bound."""
-        usage = usage if self.asks else Usage(0, 0)
-        cost = usage.cost(self.price)
+    def _count(self, *, says_something: bool) -> None:
         with self._lock:
-            reserved = self._in_flight.pop(request.key, 0.0)
-            if reserved:
-                self._dearest *= max(1.0, cost / reserved)
-            self.tally.input_tokens += usage.input
-            self.tally.output_tokens += usage.output
+            self.wordless = 0 if says_something else self.wordless + 1
+            self.answered |= says_something
+
+    def _settle(self, request: Request, usage: Usage | None, *, answered: bool) -> None:
+        """Book an attempt, at what was reserved where its usage is not known.
+
+        What costs more than its bound raises all bounds by as much. What no run of this process reserved, as it is from
+        a batch of an earlier one, was in that one's budget.
+        """
+        usage = usage if self.asks else Usage(0, 0)
+        with self._lock:
+            reserved = self._in_flight.pop(request.key, None)
+            cost = (reserved or 0.0) if usage is None else usage.cost(self.price)
+            if reserved and cost > reserved:
+                self._dearest = max(self._dearest, cost / self._most(request))
+            if usage is not None:
+                self.tally.input_tokens += usage.input
+                self.tally.output_tokens += usage.output
             self.tally.cost += cost
             if answered:
                 self.tally.done += len(request.keys)
                 self._failed.discard(request.key)
-        self.budget.settle(reserved, cost)
+        if reserved is not None:
+            self.budget.settle(reserved, cost)
 
-    def _most(self, request: Request) -> Usage:
-        """Bound a request's tokens: by what answers say of prompts, once enough of them have said it."""
-        known = self._told >= ENOUGH
-        tokens_per_char = min(TOKENS_PER_CHAR, MARGIN * self._most_tokens_per_char) if known else TOKENS_PER_CHAR
-        return most_usage(self.sampling, request.characters(), len(request.keys), tokens_per_char)
+    def _most(self, request: Request) -> float:
+        """Bound a request's cost, by its size and the bound of its answer."""
+        return most_usage(self.sampling, request.size(), len(request.keys)).cost(self.price)

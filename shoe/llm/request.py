@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import msgspec
 
-from shoe.llm.budget import ANSWER_TOKENS_PER_QUESTION, LIKELY_TOKENS_PER_CHAR, bound_of
+from shoe.llm.budget import ANSWER_TOKENS_PER_QUESTION, LIKELY_TOKENS_PER_CHAR, Usage, bound_of
 
 KEY_BYTES = 16
 OURS = ("model", "messages", "n", "stream")
@@ -65,6 +65,10 @@ class Request:
         """Return how many characters the request's texts have, or a few more."""
         return _characters(self.payload())
 
+    def size(self) -> int:
+        """Return how many bytes the request's texts have; an image counts as so many as its tokens may be."""
+        return _characters(self.payload(), lambda text: len(text.encode()))
+
     def parts(self) -> Sequence[Request]:
         """Return a request for each of its questions alone."""
         return [self]
@@ -83,6 +87,7 @@ class Chat:
     Attributes:
         model: as the endpoint calls it.
         sampling: parameters that are passed on as they are; none of ``OURS``.
+        rounds: how often answers without a rating were made void: what is asked again is another request.
         response_format: asks for structured answers, as long as the endpoint knows it; None asks for plain text. One
             schema for all requests: endpoints prepare each schema that they see anew.
     """
@@ -90,15 +95,21 @@ class Chat:
     model: str
     sampling: Mapping[str, Any]
     response_format: Mapping[str, Any] | None
+    rounds: int = 0
 
     def body(self, request: Request, structured: bool) -> bytes:
         """JSON of a request; a ``response_format`` among the sampling parameters stands before ours."""
         ours = {"response_format": self.response_format} if structured else {}
         return msgspec.json.encode({"model": self.model, **request.payload(), **ours, **self.sampling})
 
-    def once(self, request: Request, structured: bool) -> str:
-        """32 hex digits for a request: questions, which attempt it is, and form."""
+    def once(self, request: Request, structured: bool, hollow: int = 0) -> str:
+        """32 hex digits for a request: questions, which attempt it is, form, and how often nothing was in its answer.
+
+        An endpoint that keeps answers under such names would give the same nothing again.
+        """
         what = request.key + bytes([request.attempt, structured])
+        if self.rounds or hollow:
+            what += f"{self.rounds} {hollow}".encode()
         return hashlib.blake2b(what, digest_size=16).hexdigest()
 
     def most_tokens(self, request: Request, body: bytes) -> float:
@@ -117,11 +128,16 @@ class Recorder(Protocol):
             InputError: if the ledger cannot be written.
         """
 
-    def failure(self, request: Request, kind: str, detail: str = "") -> None:
-        """Keep one attempt that brought no answer: "429", "timeout", "dropped", ...; it counts in requests and cost."""
+    def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
+        """Keep one attempt that brought no answer: "429", "timeout", ..., and the tokens that it says it took."""
 
-    def may_ask(self, request: Request) -> bool:
-        """Reserve one request in the budget; False when the budget has no room for it: ask nothing more then."""
+    def may_ask(self, request: Request) -> bool | None:
+        """Reserve one request in the budget.
+
+        Returns:
+            False when the budget has no room for it: ask nothing more then; None when it may have room as soon as
+            something that is in flight has come back.
+        """
 
     def remember(self, event: Mapping[str, Any]) -> None:
         """Keep something that is no answer and must outlive the process, durably: the id of a started batch."""
@@ -134,14 +150,14 @@ class Recorder(Protocol):
         """Whether the run is to end: finish what is in flight, start nothing."""
 
 
-def _characters(value: Any) -> int:
+def _characters(value: Any, length: Callable[[str], int] = len) -> int:
     match value:
         case str():
-            return len(value)
+            return length(value)
         case list():
-            return sum(map(_characters, value))
+            return sum(_characters(one, length) for one in value)
         case {"type": "image_url"}:
             return _CHARACTERS_OF_IMAGE
         case dict():
-            return sum(map(_characters, value.values()))
+            return sum(_characters(one, length) for one in value.values())
     return 0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from shoe.core.errors import MissingExtraError, ShoeError
+from shoe.core.errors import MissingExtraError, OptionError, ShoeError
 from shoe.llm.endpoint import OFFICIAL, Endpoint
 from shoe.llm.errors import Transient
 
@@ -33,7 +34,8 @@ def client(place: Endpoint, timeout: float) -> openai.OpenAI:
     """
     sdk = _sdk()
     hooks = {"request": [partial(_leave_only_ours, place)], "response": [_bounds(timeout)]}
-    http = sdk.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
+    with _proxies(place):
+        http = sdk.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
     made: openai.OpenAI = sdk.OpenAI(http_client=http, **_options(place, timeout))
     return made
 
@@ -51,13 +53,26 @@ def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
     async def bound(response: Any) -> None:
         bounds(response)
 
-    http = sdk.DefaultAsyncHttpxClient(
-        follow_redirects=False,
-        event_hooks={"request": [leave_only_ours], "response": [bound]},
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
-    )
+    with _proxies(place):
+        http = sdk.DefaultAsyncHttpxClient(
+            follow_redirects=False,
+            event_hooks={"request": [leave_only_ours], "response": [bound]},
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=None),
+        )
     made: openai.AsyncOpenAI = sdk.AsyncOpenAI(http_client=http, **_options(place, timeout))
     return made
+
+
+@contextmanager
+def _proxies(place: Endpoint) -> Iterator[None]:
+    """Have what variables say of proxies be one line where it is broken: the HTTP library reads it as it is made."""
+    try:
+        yield
+    except Exception:  # of several libraries, in words that may hold parts of a password
+        raise OptionError(
+            f"{place}: found a proxy that cannot be used in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, expected one like "
+            "http://host:3128 (a password in it has to be percent-encoded)"
+        ) from None
 
 
 def connection_error(
@@ -89,12 +104,14 @@ def connection_error(
     return Transient("dropped", words, reached=False)
 
 
-def policy(tries: int, stopped: Callable[[], bool]) -> dict[str, Any]:
+def policy(
+    tries: int, stopped: Callable[[], bool], may_come_back: Callable[[], bool] = lambda: False
+) -> dict[str, Any]:
     """Say how attempts that fail with :class:`Transient` are made again: the arguments of tenacity's ``Retrying``.
 
     The n-th wait is drawn from 0 to 2^(n-1) times half a second ("full jitter": requests that failed together do not
-    come back together), but no shorter than the endpoint asks for. After so many ``tries``, or where the run is
-    ``stopped``, the last one's error is raised.
+    come back together), but no shorter than the endpoint asks for. After so many ``tries``, unless it
+    ``may_come_back``, or where the run is ``stopped``, the last one's error is raised.
     """
     try:
         from tenacity import retry_if_exception_type, wait_random_exponential
@@ -108,7 +125,7 @@ def policy(tries: int, stopped: Callable[[], bool]) -> dict[str, Any]:
         return max(jitter(state), getattr(error, "retry_after", None) or 0.0)
 
     def stop(state: RetryCallState) -> bool:
-        return state.attempt_number >= tries or stopped()
+        return stopped() or (state.attempt_number >= tries and not may_come_back())
 
     return {"stop": stop, "wait": wait, "retry": retry_if_exception_type(Transient), "reraise": True}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 import numpy as np
@@ -60,6 +61,12 @@ class Index:
     def add(self, keys: Keys, states: States) -> None:
         """Add what n answers said, in order: values, or the states that one answer can have."""
         self._added.append((keys, states))
+
+    def forget(self, states: Sequence[State]) -> None:
+        """Let questions that end in such states be as if they had never been asked."""
+        self._settle()
+        kept = ~np.isin(self._states, states)
+        self._keys, self._states, self._heads = self._keys[kept], self._states[kept], self._heads[kept]
 
     def states(self, keys: Keys) -> States:
         """Look questions up: (n,) their states, ``State.UNRATED`` for those never answered."""

@@ -103,6 +103,7 @@ def complete(
     purpose: Mapping[str, Any],
     budget: float | None = None,
     spent: Callable[[], Spent] = Spent,
+    again: bool = False,
     show: Callable[[Round], None] = lambda _: None,
 ) -> Completion:
     """Have pairs rated until SHOE-mAP, by protocol ``shoe``, is known well enough.
@@ -117,6 +118,7 @@ def complete(
         purpose: what map.json says the map was completed for, as JSON has it.
         budget: money; what is left of it decides how many pairs a round may have. ``rate`` has to keep to it.
         spent: says what ``rate`` has spent in this run.
+        again: whether pairs that earlier runs found to have no valid answer may be asked for.
         show: is told of every round.
 
     Returns:
@@ -126,7 +128,7 @@ def complete(
         InputError: if the score cannot be measured, or ``out`` cannot be written.
         OptionError: if a rater has the name of another one of the map.
     """
-    draft = Draft.of(similarity, raters, purpose)
+    draft = Draft.of(similarity, raters, purpose, again=again)
     rounds: list[Round] = []
     near: Overlaps | None = None
     asked = 0

@@ -22,6 +22,7 @@ from shoe.similarity.ensemble import ENSEMBLE, MISSING
 from shoe.similarity.maps import ABOUT
 from shoe.similarity.pairs import pair_keys
 from shoe.similarity.unrated import Lookups
+from shoe.similarity.writing import clear_leftovers
 
 MARK = "completed"
 """What map.json calls the account of completions: a list, the last entry of the last."""
@@ -63,13 +64,16 @@ class Draft:
     account: list[dict[str, Any]]
 
     @classmethod
-    def of(cls, similarity: SimilarityMap, raters: Sequence[Rater], purpose: Mapping[str, Any]) -> Draft:
+    def of(
+        cls, similarity: SimilarityMap, raters: Sequence[Rater], purpose: Mapping[str, Any], *, again: bool = False
+    ) -> Draft:
         """Begin with a map, or go on with one that the same raters completed for the same purpose.
 
         Args:
             similarity: the map.
             raters: who is asked.
             purpose: what map.json is to say the map was completed for.
+            again: whether what has no valid answer may be asked for.
 
         Raises:
             OptionError: if a rater has the name of another one of the map.
@@ -79,7 +83,9 @@ class Draft:
         earlier = _account_of(similarity)
         same = [entry for entry in earlier if entry["raters"] == asked_by]
         last = earlier.pop() if earlier and earlier[-1]["for"] == dict(purpose) and earlier[-1] in same else None
-        unanswered = {part: _named([pair for entry in same for pair in entry["unanswered"][part]]) for part in POS}
+        unanswered = {
+            part: _named([pair for entry in same if not again for pair in entry["unanswered"][part]]) for part in POS
+        }
         origin = last["from"] if last else {"name": similarity.name, "digest": similarity.digest}
         return cls(
             start=similarity,
@@ -188,6 +194,7 @@ def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
     Raises:
         InputError: if something else is there, or the map there is broken.
     """
+    clear_leftovers(folder)
     if not (folder / ABOUT).is_file():
         if (folder.is_dir() and not any(folder.iterdir())) or not os.path.lexists(folder):
             return similarity

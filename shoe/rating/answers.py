@@ -42,6 +42,12 @@ _BY_ID = re.compile(
     rf"(?:\{{[^{{}}]{{0,300}}?\"(?:rating|score)\"\s*:\s*\"?|(?:{_LABEL}{_QUOTES}[:=]?{_QUOTES})?)(?=[-+\d]){_VALUE}",
     re.IGNORECASE,
 )
+_SAID = re.compile(
+    r"\b(?:i|we)(?:['’](?:d|ll)|\s+(?:would|will))?\s+(?:say|rate|give|choose|pick|go\s+with|settle\s+on)"
+    rf"(?:\s+(?:it|this|that|them|this pair|a|an))*[ \t\"'`*_]{{1,8}}(?=[-+\d]){_VALUE}"
+    r"(?![.,]?\w)(?=[ \t\"'`*_)]{0,9}(?:[.,;:!(–—-]|$|(?:as|because|since)\b))",
+    re.IGNORECASE | re.MULTILINE,
+)
 _OBJECT = re.compile(r"\{[^{}]*\}")
 _OBJECT_ID = re.compile(r"[\"'](?:id|pair|pair_id)[\"']\s*:\s*[\"']?(?P<id>\w{1,40})", re.IGNORECASE)
 _OBJECT_RATING = re.compile(rf"[\"'](?:rating|score)[\"']\s*:\s*[\"']?(?=[-+\d]){_VALUE}", re.IGNORECASE)
@@ -49,6 +55,8 @@ _OBJECT_RATING = re.compile(rf"[\"'](?:rating|score)[\"']\s*:\s*[\"']?(?=[-+\d])
 _CUT = re.compile(r"(?<![\w.,+-])[\w.,+-]+\Z")
 _OF_FOUR = re.compile(r"[ \t]*(?:/|out[ \t]of)[ \t]*4\.?")
 _WHOLE = re.compile(r"\+?([0-4])(?:\.0{1,6})?")
+
+_PLAIN = re.compile(r'\s{0,9}\{\s{0,9}"rating"\s{0,9}:\s{0,9}([0-4])\s{0,9}\}\s{0,9}')
 
 _DECLINED = re.compile(
     r"\b(?:i|we)\s+(?:really\s+|just\s+|simply\s+)?(?:can['’]?t|can ?not|could ?not|couldn['’]?t|won['’]?t|will not)\s+"
@@ -83,6 +91,8 @@ def read_chat(raw: Mapping[str, Any], ids: Sequence[str]) -> list[int]:
 
 def read_text(text: str, ids: Sequence[str]) -> list[int]:
     """Read a rating per id, as :func:`read_chat`, in a model's words; of a single id, one without it counts too."""
+    if len(ids) == 1 and (plain := _PLAIN.fullmatch(text)):
+        return [int(plain[1])]  # what nearly all answers are
     written = _without_thoughts(text) if len(text) <= _LONGEST else ""
     given: dict[str, set[int | None]] = defaultdict(set)
     for name, rating in _given_by_id(written, frozenset(ids)):
@@ -112,7 +122,8 @@ def _given(text: str, own_id: str) -> Iterator[int | None]:
         for pattern in (_LABELLED, _BOXED)
         for found in pattern.finditer(text)
     ]
-    yield from labelled or (_rating(found) for found in _ALONE.finditer(text) if found["value"] != own_id)
+    said = labelled or [_rating(found) for found in _SAID.finditer(text)]
+    yield from said or (_rating(found) for found in _ALONE.finditer(text) if found["value"] != own_id)
 
 
 def _given_by_id(text: str, ids: frozenset[str]) -> Iterator[tuple[str, int | None]]:

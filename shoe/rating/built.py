@@ -20,6 +20,7 @@ from shoe.rating.prefilter import PAPER
 from shoe.rating.session import Raters, RaterSession
 from shoe.similarity import RatedPairs, Rater, write_map
 from shoe.similarity.maps import ABOUT
+from shoe.similarity.writing import clear_leftovers
 
 MARK = "built"
 """What map.json calls the account of a run."""
@@ -35,6 +36,7 @@ def check_place(folder: Path) -> None:
     name = folder.resolve().name
     if not name or not name.isprintable():
         raise OptionError(f"OUT: found {quote(str(folder))}, expected a folder whose name can be a map's")
+    clear_leftovers(folder)
     if folder.is_dir():
         if not any(folder.iterdir()) or _is_ours(folder / ABOUT):
             return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from shoe.core.arrays import Indices
 from shoe.core.errors import OptionError, quote
 from shoe.lexicon.expressions import Part
 from shoe.llm.budget import Budget, usage_of
-from shoe.llm.ledger import Ledger, answers, canonical
+from shoe.llm.ledger import ASK_AGAIN, ASKED_AGAIN, Ledger, answers, canonical, event_line
 from shoe.llm.ledger_writer import writing
 from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.states import State, States, pending
@@ -55,8 +54,28 @@ class RaterSession:
             folder / f"{slug}-{digest}.jsonl",
             identity,
             lambda entry: backend.parse(entry["ids"], entry["answer"]),
-            _sources() + canonical(reading_of(config)),
         )
+
+    def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
+        """Make void what its ledger holds of questions in such states, unless a run is asking them again already.
+
+        Args:
+            states: "unparsable", "refused"; none of them: what was being asked again has been.
+            say: takes a line for the user.
+
+        Raises:
+            InputError: if the ledger cannot be read or written.
+        """
+        if not self.ledger.path.exists() or not self.config.prompted:
+            return
+        with writing(self.ledger.path, self.ledger.identity, lambda: False, say) as writer:
+            assert writer is not None, "it waits for as long as it takes"  # noqa: S101 - for the type checker
+            self.ledger.refresh()
+            if set(states) != set(self.ledger.asking_again):
+                event = {"event": ASK_AGAIN, "states": list(states)} if states else {"event": ASKED_AGAIN}
+                writer.append(event_line(event))
+                writer.flush()
+                self.ledger.refresh()
 
     def prompt_digest(self, part: Part) -> str:
         """Digest of the text that asks it; empty if none does."""
@@ -141,6 +160,7 @@ class RaterSession:
                     tally.total += count
                     self._backend.rate(self._groups(asked, masks, size, attempt), recorder)
                     writer.flush()
+                    recorder.check()
                     self.ledger.refresh(writer.synced)
                     states = [self.ledger.states(some.keys) for some in asked]
         return states
@@ -181,16 +201,12 @@ class Raters:
                     "answers: use repeats to ask one rater again"
                 )
 
+    def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
+        """Have questions without a rating asked again; see :meth:`RaterSession.ask_again`."""
+        for session in self.sessions:
+            session.ask_again(states, say)
+
     @property
     def columns(self) -> list[str]:
         """The columns of a map that they fill."""
         return [column for session in self.sessions for column in session.config.columns]
-
-
-@cache
-def _sources() -> bytes:
-    """A hash of the code that reads answers: after any change of it they are read anew."""
-    digest = hashlib.blake2b(digest_size=16)
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.digest()

@@ -146,7 +146,7 @@ def read_table(path: Path, raters: Sequence[str], digest: str | None = None) -> 
             path,
             found="ratings that were changed after the map was written",
             expected="those that map.json describes",
-            hint="remove their sha256 from map.json to use them as they are",
+            hint="bring the file back, or make the map again",
         )
     return pairs, sorted_digest
 

@@ -1,12 +1,21 @@
-"""Maps written: a new one whole or not at all, a growing one file by file."""
+"""Maps written: whole or not at all, beside their place and then moved there.
+
+Beside a map ``NAME`` there is ``.NAME.<random>.tmp/`` while it is written: in it ``new`` grows, and is ``map`` once it
+is whole; what was there before is ``old`` until nothing of it is needed. Whoever writes holds a lock in that folder, so
+that what a killed process left is told from what another one is at.
+"""
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import glob
 import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +42,7 @@ def write_map(
 ) -> None:
     """Write a map: beside its place and then moved there, so that nobody ever finds half of it.
 
-    A map that is there already gets its three files replaced, map.json last: should the job die between files, its
-    hashes no longer fit, and loading says so. See :func:`check_is_new`.
+    What else stands in the folder of an earlier map stays there.
 
     Args:
         folder: where to; made if absent, with the folders above it.
@@ -69,22 +77,96 @@ def write_map(
             "sha256": hashlib.sha256(files[file]).hexdigest(),
         }
     files[ABOUT] = encode(about | dict(prose or {}), readable=True)
+    folder = folder.resolve()
     try:
-        if folder.is_dir() and any(folder.iterdir()):
-            _write_files(folder, files)
-            return
         folder.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name[:32]}.", suffix=".tmp"))
-        try:
-            made = beside / "map"  # inside, as temporary folders are private and maps are not
+        with _beside(folder) as beside:
+            made = beside / "new"  # inside, as temporary folders are private and maps are not
             made.mkdir()
-            _write_files(made, files)
-            os.rename(made, folder)
-        finally:
-            shutil.rmtree(beside)
+            for file, content in files.items():
+                with replacing(made / file) as stream:
+                    stream.write(content)
+            made.rename(beside / "map")
+            if folder.is_dir():
+                folder.rename(beside / "old")
+            _put_in_place(beside, folder)
     except OSError as error:
-        found = error.strerror or str(error)
-        raise InputError(folder, found=found, expected="a folder that can be written to") from None
+        raise _unwritable(folder, error) from None
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Put in its place, or remove, what killed processes left beside a map, and see that a map can be written.
+
+    Raises:
+        InputError: if none can.
+    """
+    folder = folder.resolve()
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        for beside in folder.parent.glob(f"{glob.escape(_prefix(folder))}*.tmp"):
+            with suppress(BlockingIOError, FileNotFoundError):  # another process is at it
+                handle = _lock(beside)
+                _put_in_place(beside, folder)
+                shutil.rmtree(beside)
+                os.close(handle)
+        with _beside(folder):
+            pass
+        if folder.is_dir() and os.path.ismount(folder):
+            raise OSError(errno.EBUSY, "a mounted folder, which cannot be moved")
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+
+
+@contextmanager
+def _beside(folder: Path) -> Iterator[Path]:
+    """A locked folder of one's own beside a map, removed afterwards."""
+    beside, handle = _locked_folder(folder)
+    try:
+        yield beside
+    finally:
+        shutil.rmtree(beside)
+        os.close(handle)
+
+
+def _locked_folder(folder: Path) -> tuple[Path, int]:
+    while True:
+        beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_prefix(folder), suffix=".tmp"))
+        with suppress(BlockingIOError, FileNotFoundError):  # another process took it for what was left
+            return beside, _lock(beside)
+
+
+def _lock(beside: Path) -> int:
+    """Lock a folder for as long as this process lives, or the returned handle is open.
+
+    Raises:
+        BlockingIOError: if another process holds it.
+    """
+    handle = os.open(beside / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _put_in_place(beside: Path, folder: Path) -> None:
+    """Move a whole map to where nothing is any more, and what else stood in the old one's folder back to it."""
+    if (beside / "map").is_dir() and not folder.exists():
+        (beside / "map").rename(folder)
+    if (beside / "old").is_dir() and folder.is_dir():
+        for path in (beside / "old").iterdir():
+            if path.name not in (ABOUT, *FILES.values()) and not (folder / path.name).exists():
+                path.rename(folder / path.name)
+
+
+def _prefix(folder: Path) -> str:
+    return f".{folder.name[:32]}.{hashlib.sha256(os.fsencode(folder.name)).hexdigest()[:8]}."
+
+
+def _unwritable(folder: Path, error: OSError) -> InputError:
+    found = error.strerror or str(error)
+    return InputError(folder, found=found, expected="a folder that can be written to, and its parent")
 
 
 def check_is_new(folder: Path) -> None:
@@ -95,11 +177,6 @@ def check_is_new(folder: Path) -> None:
     """
     if not folder.resolve().name.isprintable():
         raise InputError(quote(str(folder)), found="characters that cannot be printed", expected="a map's name")
+    clear_leftovers(folder)
     if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
         raise InputError(folder, found="something that is there already", expected="the name of a new folder")
-
-
-def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    for name, content in files.items():
-        with replacing(folder / name) as stream:
-            stream.write(content)

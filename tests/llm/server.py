@@ -120,6 +120,8 @@ class Endpoint:
             await asyncio.sleep(plan.slow_seconds if fault == "slow" else plan.seconds)
         if fault == "empty":
             return Says()
+        if fault == "malformed":
+            return Says(content[: len(content) // 2])
         return Says(content, sent=len(content) // 2 if fault == "cut" else None)
 
     def _fault(self, name: tuple[object, ...]) -> str | None:

@@ -12,9 +12,11 @@ from shoe.rating.prompts import Prompts
 
 NEVER_REACHED = ("429", "500", "503", "529", "dropped")
 """The request fails before anything is generated."""
-NEVER_ARRIVES = ("cut", "slow", "empty")
+NEVER_ARRIVES = ("cut", "slow", "empty", "malformed")
 """An answer is generated, and paid for, but does not reach who asked."""
-UNREADABLE = ("malformed", "chatter", "no choices", "endless thought")
+HOLLOW = ("no choices",)
+"""An answer with nothing in it, the first time."""
+UNREADABLE = ("chatter", "endless thought")
 """An answer that holds no rating for any of its pairs."""
 HARMLESS = ("prose", "thinking", "fenced", "shuffled", "unknown id", "by object")
 """An answer in another form, with every rating in it."""
@@ -141,12 +143,10 @@ def completion(
     if any(plan.is_refused(model, pair) for _, pair in pairs):
         refused = {pair for _, pair in pairs} if len(pairs) > 1 else set()
         return _message({"content": None, "refusal": "I will not rate this."}), refused
+    if plan.fault(HOLLOW, model, *pairs) and not any(asked):
+        return orjson.dumps({"object": "chat.completion", "choices": []}), {pair for _, pair in pairs}
     whole = plan.fault(UNREADABLE, model, *pairs) if not any(asked) else None
     everything = {pair for _, pair in pairs}
-    if whole == "malformed":
-        return b'{"choices": [{"message": {"content": "{\\"rating', everything
-    if whole == "no choices":
-        return orjson.dumps({"object": "chat.completion", "choices": []}), everything
     if whole:
         said = "<think>Let me see, 4 or" if whole == "endless thought" else "These two are hard to compare."
         return _message({"content": said}, "length" if whole == "endless thought" else "stop"), everything

@@ -63,7 +63,7 @@ def rated(
 ) -> Memory:
     memory = memory or Memory()
     with Server(endpoint=Odd(upload, begin, look, content)) as server:
-        _, backend = rater(server.url, "openai-batch", limits=Limits(tries=2), api_key_env=api_key_env)
+        _, backend = rater(server.url, "openai-batch", limits=Limits(outage=0, tries=2), api_key_env=api_key_env)
         backend.rate(in_groups(questions(2)), memory)
     return memory
 
@@ -115,7 +115,7 @@ def test_no_other_endpoint_hears_what_is_for_the_official_one(monkeypatch: pytes
     monkeypatch.setenv("SOME_KEY", "sk-of-this-endpoint")
     odd = Odd(UPLOADED, BEGUN, OVER, NOTHING)
     with Server(endpoint=odd) as server:
-        _, backend = rater(server.url, "openai-batch", limits=Limits(tries=1), api_key_env="SOME_KEY")
+        _, backend = rater(server.url, "openai-batch", limits=Limits(outage=0, tries=1), api_key_env="SOME_KEY")
         backend.rate(in_groups(questions(1)), Memory())
     assert "sk-secret" not in " ".join(odd.heard)
     assert odd.heard.count("Bearer sk-of-this-endpoint") == 4

@@ -1,5 +1,6 @@
 """Any payload to any model: nothing in llm/ knows what is asked, or reads what is answered."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -76,17 +77,55 @@ def test_pictures_are_asked_about_once_within_a_budget_and_answers_kept_as_they_
     assert (ledger.states(as_keys(b"".join(request(number).key for number in range(41))))[-2:] == [1, -1]).all()
 
 
-def test_an_answer_that_says_nothing_was_paid_for_and_is_kept(tmp_path: Path) -> None:
+def test_an_answer_that_says_nothing_to_its_reader_is_kept(tmp_path: Path) -> None:
     ledger, budget = Ledger(tmp_path / "painter.jsonl", {"model": "painter"}, parse), Budget()
     with writing(ledger.path, ledger.identity, lambda: False, print) as writer:
         assert writer is not None
         recorder = LedgerRecorder(ledger, writer, budget, Tally("painter"), price=Price(1.0, 1.0), sampling={})
         assert recorder.may_ask(request(1))
-        recorder.answer(request(1), {"choices": []})
-    assert [entry["answer"] for entry in answers(ledger.path)] == [{"choices": []}]
+        recorder.answer(request(1), {"choices": [{"message": {"content": ""}}]})
+    assert len([*answers(ledger.path)]) == 1
 
 
 def test_a_picture_counts_as_its_tokens_not_as_its_bytes() -> None:
     large = {**PICTURE, "image_url": {"url": "data:" + "A" * 5_000_000}}
     asked = Request(bytes(16), {"messages": [{"role": "user", "content": [{"type": "text", "text": "what?"}, large]}]})
     assert len("what?") < asked.characters() < 50_000
+
+
+class Charging(Endpoint):
+    """Charges all that a request's bounds allow; later, if it is greedy, ten times that."""
+
+    def __init__(self, greedy_after: int) -> None:
+        super().__init__(Plan())
+        self.greedy_after = greedy_after
+        self.charged = 0.0
+
+    async def chat(self, heard: Heard) -> Says | None:
+        self.counts["requests"] += 1
+        await asyncio.sleep(0.01)
+        factor = 10 if self.counts["requests"] > self.greedy_after else 1
+        tokens = factor * len(heard.json()["messages"][0]["content"][0]["text"].encode()), factor * 50
+        self.charged += sum(tokens) / 1e6
+        usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
+        return says_json({"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "usage": usage})
+
+
+@pytest.mark.parametrize(("greedy_after", "least", "most"), [(10**9, 0.9, 1.0), (40, 0.9, 1.0 + 16 * 5000 / 200_000)])
+def test_a_run_ends_near_its_budget_whatever_it_is_charged(
+    tmp_path: Path, greedy_after: int, least: float, most: float
+) -> None:
+    charging = Charging(greedy_after)
+    texts = [[{"type": "text", "text": f"{number} " + "é" * 400}] for number in range(800)]
+    asked = [Request(n.to_bytes(16), {"messages": [{"role": "user", "content": text}]}) for n, text in enumerate(texts)]
+    ledger, budget = Ledger(tmp_path / "l.jsonl", {"model": "m"}, lambda entry: [1]), Budget(max_cost=0.2)
+    with Server(endpoint=charging) as server, writing(ledger.path, ledger.identity, lambda: False, print) as writer:
+        assert writer is not None
+        recorder = LedgerRecorder(
+            ledger, writer, budget, Tally("m"), price=Price(1.0, 1.0), sampling={"max_tokens": 50}
+        )
+        place = address("r", server.url, "").open()
+        Pass(place, Chat("m", {"max_tokens": 50}, None), Limits(), recorder).run(iter(asked))
+    assert budget.reason == "cost"
+    assert budget.spent == pytest.approx(charging.charged)
+    assert least * 0.2 <= charging.charged <= most * 0.2

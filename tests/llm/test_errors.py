@@ -37,24 +37,20 @@ def judged(
 @pytest.mark.parametrize(
     ("body", "raw"),
     [
-        (b'{"choices": []}', {"choices": []}),
-        (b'{"choices": [1], "error": null}', {"choices": [1], "error": None}),
-        (b'{"choices": [{"mess', {"malformed": '{"choices": [{"mess'}),
-        (b"[1]", {"malformed": "[1]"}),
-        (b"\xff{", {"malformed": "\ufffd{"}),
-        (b'{"a": "sk-secret"}', {"a": "[key]"}),
-        (b"Bearer sk-secret", {"malformed": "Bearer [key]"}),
-        (b'{"a": [{"sk-secret": "x sk\\u002dsecret"}]}', {"a": [{"[key]": "x [key]"}]}),
-        (DEEP, {"malformed": DEEP.decode()}),
+        (b'{"content": "x"}', {}),
+        (b'{"content": null, "refusal": "no"}', {}),
+        (b'{"content": [{"type": "text", "text": "3"}]}', {}),
+        (b'{"content": null}, "finish_reason": "content_filter"', {}),
+        (b'{"content": ""}, "finish_reason": "length"', {}),
+        (b'{"content": "3"}, "finish_reason": "none"', {}),
+        (b'{"content": "Bearer sk-secret"}', {"message": {"content": "Bearer [key]"}}),
+        (b'{"content": "3"}, "a": [{"sk-secret": "x sk\\u002dsecret"}]', {"a": [{"[key]": "x [key]"}]}),
     ],
 )
-def test_a_body_is_an_answer_even_if_malformed_and_never_holds_the_key(body: bytes, raw: object) -> None:
-    assert answer(PLACE, "gpt", 200, NONE, body) == raw
-
-
-def test_what_is_too_short_for_a_key_is_left_where_it_stands() -> None:
-    place = Endpoint("rater 'r'", "http://localhost/v1", "SOME_KEY", "none")
-    assert answer(place, "m", 200, NONE, b'{"choices": "none"}') == {"choices": "none"}
+def test_what_a_model_said_is_an_answer_and_never_holds_the_key(body: bytes, raw: dict[str, object]) -> None:
+    whole = b'{"choices": [{"message": ' + body + b"}]}"
+    (choice,) = answer(PLACE, "gpt", 200, NONE, whole)["choices"]
+    assert choice == orjson.loads(whole)["choices"][0] | raw
 
 
 @pytest.mark.parametrize(
@@ -63,6 +59,19 @@ def test_what_is_too_short_for_a_key_is_left_where_it_stands() -> None:
         (NONE, b"", "empty"),
         (NONE, b" \r\n", "empty"),
         ({"Content-Type": "text/html; charset=utf-8"}, b"<html>", "html"),
+        (NONE, b"{}", "hollow"),
+        (NONE, b'{"choices": []}', "hollow"),
+        (NONE, b'{"choices": null}', "hollow"),
+        (NONE, b'{"choices": [1], "error": null}', "hollow"),
+        (NONE, b'{"choices": [{"message": null, "finish_reason": "stop"}]}', "hollow"),
+        (NONE, b'{"choices": [{"message": {"content": null}}]}', "hollow"),
+        (NONE, b'{"choices": [{"message": {"content": " \\n"}, "finish_reason": "stop"}]}', "hollow"),
+        (NONE, b'{"choices": [{"message": {"content": [{"type": "text", "text": ""}]}}]}', "hollow"),
+        (NONE, b"null", "cut"),
+        (NONE, b"[1]", "cut"),
+        (NONE, b'{"choices": [{"mess', "cut"),
+        (NONE, b"\xff{", "cut"),
+        (NONE, DEEP, "cut"),
         (NONE, b'{"error": {"message": "upstream", "code": 429}}', "429"),
         (NONE, b'{"error": "overloaded"}', "502"),
         (NONE, b'{"error": {"message": "m", "code": "odd"}, "choices": null}', "502"),
@@ -160,6 +169,11 @@ def test_what_one_request_meets_is_told_from_what_all_do(status: int, error: obj
 )
 def test_retry_after_is_read_and_bounded(headers: Mapping[str, str], seconds: float | None) -> None:
     assert retry_after(headers) == seconds
+
+
+def test_a_date_is_one_of_the_endpoints_own_clock() -> None:
+    headers = {"Retry-After": formatdate(10_007, usegmt=True), "Date": formatdate(10_000, usegmt=True)}
+    assert retry_after(headers) == 7.0
 
 
 def test_retry_after_may_be_a_date() -> None:

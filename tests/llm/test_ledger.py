@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from shoe.core.errors import InputError
 from shoe.llm import ledger as ledger_module
-from shoe.llm.ledger import CACHE, Ledger, answers, canonical, event_line, failure_line, header
+from shoe.llm.ledger import answers, canonical, event_line, failure_line, header
 from shoe.llm.ledger_writer import Writer, writing
 from shoe.llm.states import Index, State, as_keys
 from tests.examples import examples
-from tests.llm.ledgers import IDENTITY, fresh, line, parse, random_lines, read, request, states, write
+from tests.llm.ledgers import IDENTITY, fresh, line, random_lines, read, request, states, write
 
 REFUSED, ONCE, UNPARSABLE, UNRATED = State.REFUSED, State.UNPARSED_ONCE, State.UNPARSABLE, State.UNRATED
 TOGETHER = State.REFUSED_TOGETHER
@@ -174,7 +174,7 @@ def test_a_ledger_that_shrinks_under_its_reader_is_refused(tmp_path: Path) -> No
     pauses=st.lists(st.integers(0, 40), max_size=5),
     block=st.sampled_from([1, 300, 2000, 1 << 20]),
 )
-def test_reading_in_pieces_with_or_without_cache_is_reading_at_once(
+def test_reading_in_pieces_is_reading_at_once(
     seed: int, pauses: list[int], block: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("ledger")
@@ -212,49 +212,20 @@ def slow_states(lines: list[bytes], count: int) -> list[int]:
     return found
 
 
-def counting(folder: Path, parser: bytes = b"") -> tuple[list[int], int]:
-    """The states, and how many answers were parsed for them."""
-    parsed = 0
-
-    def count(entry: Any) -> list[int]:
-        nonlocal parsed
-        parsed += 1
-        return parse(entry)
-
-    ledger = Ledger(folder / "ledger.jsonl", IDENTITY, count, parser)
+def test_what_is_asked_again_is_as_new_and_all_else_stays(tmp_path: Path) -> None:
+    again = event_line({"event": "ask again", "states": ["unparsable"]})
+    first = [line([0], [ONCE]), line([0], [ONCE]), line([1], [REFUSED]), line([2], [3]), line([3], [ONCE])]
+    write(tmp_path, [*first, again])
+    assert read(tmp_path, 4) == [UNRATED, REFUSED, 3, ONCE]
+    write(tmp_path, [line([0], [4]), line([3], [1])])
+    assert read(tmp_path, 4) == [4, REFUSED, 3, 1]
+    ledger = fresh(tmp_path)
     ledger.refresh()
-    return states(ledger, 50), parsed
-
-
-def test_the_cache_spares_parsing_and_its_loss_or_damage_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ledger_module, "BLOCK", 500)
-    path = write(tmp_path, random_lines(1, 200, 50))
-    expected, parsed = counting(tmp_path)
-    assert parsed == 200
-    again, parsed = counting(tmp_path)
-    assert again == expected
-    assert parsed < 5
-    database = tmp_path / CACHE / "cache.db"
-    content = database.read_bytes()
-    for place in range(0, len(content), len(content) // 40):
-        for name in (tmp_path / CACHE).iterdir():
-            name.unlink()
-        database.write_bytes(content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :])
-        assert counting(tmp_path)[0] == expected
-    changed = path.read_bytes().replace(b'":3', b'":1', 1)
-    path.write_bytes(changed)
-    lines = changed.splitlines(keepends=True)[1:]
-    assert counting(tmp_path)[0] == slow_states(lines, 50) != expected
-
-
-def test_another_parser_reads_everything_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger_module, "BLOCK", 500)
-    write(tmp_path, random_lines(1, 100, 50))
-    assert counting(tmp_path)[1] == 100
-    assert counting(tmp_path)[1] < 5
-    assert counting(tmp_path, b"another")[1] == 100
+    assert ledger.asking_again == ["unparsable"]
+    write(tmp_path, [event_line({"event": "asked again"}), line([0], [ONCE])])
+    ledger.refresh()
+    assert ledger.asking_again == []
+    assert states(ledger, 1) == [4]
 
 
 def test_any_number_of_questions_is_looked_up(tmp_path: Path) -> None:
@@ -416,3 +387,39 @@ def test_what_was_appended_outlives_a_kill_at_any_moment(tmp_path: Path, kills: 
         assert found[: kept[-1] + 1] == [number % 5 for number in range(kept[-1] + 1)]
         done = kept[-1] + 1
     assert done > kills
+
+
+def test_a_full_disk_leaves_room_for_what_is_in_flight_and_says_so_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, full = os.write, [True]
+
+    def write_(handle: int, data: bytes) -> int:
+        if full[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(handle, data)
+
+    def close(handle: int) -> None:
+        full[0] = False
+        os.closerange(handle, handle + 1)
+
+    ledger = fresh(tmp_path)
+    with writing(ledger.path, ledger.identity, lambda: False, lambda said: None) as writer:
+        assert writer is not None
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", write_)
+            patch.setattr(os, "close", close)
+            with pytest.raises(InputError, match="No space left"):
+                writer.append(line([0], [3]))
+        writer.append(line([1], [2]))
+    assert read(tmp_path, 3) == [3, 2, UNRATED]
+
+
+def test_a_ledger_that_is_deleted_under_way_is_noticed(tmp_path: Path) -> None:
+    ledger = fresh(tmp_path)
+    with writing(ledger.path, ledger.identity, lambda: False, lambda said: None) as writer:
+        assert writer is not None
+        ledger.path.unlink()
+        writer.append(line([0], [3]))
+        with pytest.raises(InputError, match="deleted while it was written"):
+            writer.flush()

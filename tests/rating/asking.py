@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
+from shoe.llm.budget import Usage
 from shoe.llm.request import Request
 from shoe.rating.config import RaterConfig
 from shoe.rating.kinds import kind_of
@@ -49,7 +50,7 @@ class Memory:
             self.answers.append((request, raw))
             self.stopping = self.stopping or len(self.answers) >= self._stop_after
 
-    def failure(self, request: Request, kind: str, detail: str = "") -> None:
+    def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         with self._lock:
             self.failures.append((kind, detail))
 

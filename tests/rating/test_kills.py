@@ -104,9 +104,12 @@ class Work:
         ]
         (folder / "words.jsonl").write_text("".join(json.dumps(row | {"score": 1}) + "\n" for row in rows))
 
-    def start(self, *options: str, out: str = "map", env: Mapping[str, str] | None = None) -> "subprocess.Popen[str]":
+    def start(
+        self, *options: str, out: str = "map", env: Mapping[str, str] | None = None, program: str | None = None
+    ) -> "subprocess.Popen[str]":
+        command = cli.COMMAND if program is None else [*cli.COMMAND[:-1], program]
         return subprocess.Popen(
-            [*cli.COMMAND, *ARGUMENTS, out, *options],
+            [*command, *ARGUMENTS, out, *options],
             cwd=self.folder,
             env={**os.environ, **(env or {})},
             stdout=subprocess.PIPE,
@@ -199,7 +202,10 @@ def test_two_processes_on_one_ledger_ask_nothing_twice(tmp_path: Path) -> None:
     assert not answered_other_than_once(counted)
 
 
-def test_a_run_ended_by_its_budget_and_by_ctrl_c_keeps_what_is_in_flight_and_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_ended_by_its_budget_and_by_a_signal_keeps_what_is_in_flight_and_goes_on(
+    tmp_path: Path, ending: signal.Signals
+) -> None:
     with Server(Plan(seconds=0.05)) as server:
         work = Work(tmp_path, ONE.format(url=server.url, more=""))
         code, _, errors = work.run("--max-requests", "80")
@@ -211,7 +217,7 @@ def test_a_run_ended_by_its_budget_and_by_ctrl_c_keeps_what_is_in_flight_and_goe
         process = work.start()
         while server.endpoint.counts["requests"] < 160:
             time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(ending)
         _, errors = process.communicate()
         assert process.returncode == 130, errors
         assert "Traceback" not in errors
@@ -267,3 +273,10 @@ def test_a_wrong_key_stops_at_once_with_one_line(tmp_path: Path) -> None:
     everything = errors + "".join(ledger_lines(work))
     assert "wrong" not in everything
     assert not (tmp_path / "map").exists()
+
+
+@pytest.mark.slow
+def test_a_small_storm_of_kills_does_no_harm(tmp_path: Path) -> None:
+    from tests.rating.storm import storm
+
+    assert not +Counter({what: count for what, count in storm(tmp_path, 10, 3).items() if ": so often" not in what})

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from shoe.core.errors import InputError, ShoeError
+from shoe.llm import batch_api
 from shoe.llm.limits import Limits
 from shoe.llm.request import Request
 from shoe.llm.states import State
@@ -66,6 +67,11 @@ def answered(memory: Memory) -> set[bytes]:
 def times(server: Server) -> set[int]:
     """How often pairs were answered."""
     return set(server.stats()["answers"].get("m", {}).values())
+
+
+@pytest.fixture(autouse=True)
+def _lists_that_do_not_lag(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_api, "LISTS_LAG", 0.1)
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +199,7 @@ def test_an_answer_to_more_than_is_asked_for_is_not_taken_apart() -> None:
 
 def test_answers_without_a_rating_are_kept() -> None:
     memory = Memory()
-    with Server(Plan(rates={"malformed": 0.2, "chatter": 0.2}, refused=0.1)) as server:
+    with Server(Plan(rates={"chatter": 0.3}, refused=0.1)) as server:
         found, *_ = rated(server, memory)
         unreadable = sum(server.stats()["unreadable"]["m"].values())
     states = Counter(found.values())

@@ -125,7 +125,7 @@ def test_what_can_change_a_score_changes_the_digest(tmp_path: Path) -> None:
 def test_changed_ratings_are_noticed(tmp_path: Path) -> None:
     table = write(tmp_path) / "verbs.tsv"
     table.write_text(table.read_text().replace("straddle.v.01\t3", "straddle.v.01\t4"))
-    with pytest.raises(InputError, match=r"verbs\.tsv: found ratings that were changed .* \(remove their sha256"):
+    with pytest.raises(InputError, match=r"verbs\.tsv: found ratings that were changed .* \(bring the file back"):
         SimilarityMap.load(tmp_path)
     forget_hashes(tmp_path)
     assert values(SimilarityMap.load(tmp_path), "ride.v.01", "straddle.v.01") == [0.75]

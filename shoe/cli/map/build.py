@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from shoe.benchmarks import DEFAULT
+from shoe.cli.map.again import AskAgain, end_by_sigterm_as_by_ctrl_c, states_of
 from shoe.cli.output import Json, put_json
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def build(
     ] = None,
     max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before this run costs more.")] = None,
     max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many attempts, retries too.")] = None,
+    ask_again: AskAgain = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking first.")] = False,
     json: Json = None,
@@ -78,8 +80,10 @@ def build(
     from shoe.report.map_build import estimate_json, estimate_table, left, outcome_json, print_outcome
     from shoe.report.terminal import console
 
+    end_by_sigterm_as_by_ctrl_c()
     gc.enable()  # this command runs for days
     classes = benchmark(dataset).classes
+    again = states_of(ask_again)
     check_place(out)
     session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER)
     plans, rules = _plans(classes, dataset, predictions or [], parts, steps, object_words)
@@ -97,9 +101,15 @@ def build(
         names = ", ".join(config.name for config in unpriced)
         _say(f"--max-cost does not bound {names}: raters.toml has no price there")
     charged = [config.name for config in unpriced if config.base_url.rstrip("/") == OFFICIAL]
-    if not yes and not is_complete(before) and (charged or not all(config.price.is_free for config in configs)):
+    if (
+        not yes
+        and (again or not is_complete(before))
+        and (charged or not all(config.price.is_free for config in configs))
+    ):
         expected = estimate(plans, session.file, session.prompts, progress=measured_progress(session, before))
         _confirm(expected, charged, max_cost)
+    if again:
+        session.ask_again(again, _say)
     budget = Budget(max_cost, max_requests)
     with Progress(session.file.currency) as progress:
         outcome = rate(session, plans, budget, progress)
@@ -107,6 +117,8 @@ def build(
         _say("interrupted: all answers are kept, no map is written; the same command goes on from here")
         raise KeyboardInterrupt
     write_built(out, dataset, session, outcome, rules)
+    if again and is_complete(outcome):
+        session.ask_again((), _say)
     if not put_json(outcome_json(session, outcome, budget, rules), json):
         print_outcome(session, outcome, console())
     _say(f"{out}: written{'' if is_complete(outcome) else ', as far as answers go'}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shoe.cli.map.again import AskAgain, end_by_sigterm_as_by_ctrl_c, states_of
 from shoe.cli.output import Json, put_json
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def complete(
     ledger: Annotated[
         Path | None, typer.Option(help="Folder of all answers, for all maps; shoe-ledger beside the map if absent.")
     ] = None,
+    ask_again: AskAgain = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend what it takes.")] = False,
     json: Json = None,
 ) -> None:
@@ -68,9 +70,11 @@ def complete(
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
 
+    end_by_sigterm_as_by_ctrl_c()
     gc.enable()  # this command may run for days
     start = SimilarityMap.load(map, ENSEMBLE)
     folder = out or Path(f"{start.name}-completed")
+    again = states_of(ask_again)
     begin = begun(start, folder)
     session = Raters(read_raters(raters), Prompts.read(None), ledger or folder.absolute().parent / "shoe-ledger")
     if budget is None and not yes and not all(config.price.is_free for config in session.file.raters):
@@ -79,6 +83,8 @@ def complete(
     assert report is not None, "both files are given"  # noqa: S101 - for the type checker
     limit = Budget(max_cost=budget)
     with Progress(session.file.currency) as progress:
+        if again:
+            session.ask_again(again, progress.say)
         completion = complete_map(
             begin,
             report.task,
@@ -87,10 +93,13 @@ def complete(
             folder,
             tolerance=tolerance,
             purpose=_purpose(predictions, ground_truth),
+            again=bool(again),
             budget=budget,
             spent=lambda: Spent(limit.requests, limit.spent, limit.stopping),
             show=lambda state: progress.say(round_line(state, session.file.currency)),
         )
+        if again and not limit.stopping:
+            session.ask_again((), progress.say)
     plans = plan_dataset(report.truth.classes), plan_needed(report.truth.classes, [report.predictions])
     sizes = Sizes(*(sum(len(plan) for plan in parts.values()) for parts in plans))
     about = {"out": str(folder)} if completion.rounds[-1].rated else {}

@@ -8,6 +8,7 @@ flight at a kill. Batches have the same requests, and go on at the endpoint when
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
@@ -15,7 +16,9 @@ from shoe.core.errors import OptionError, quote
 from shoe.llm.batch import BatchPass
 from shoe.llm.client import Pass
 from shoe.llm.endpoint import OFFICIAL, OFFICIAL_KEY, address
+from shoe.llm.ledger import ASK_AGAIN
 from shoe.llm.request import OURS, Chat, Recorder
+from shoe.llm.secrets import Secrets
 from shoe.rating.answers import read_chat
 from shoe.rating.config import RaterConfig, setting
 from shoe.rating.prompts import SECOND_TIME, Prompts
@@ -66,17 +69,25 @@ class _ChatEndpoint:
         for name in OURS:
             if name in config.sampling:
                 raise OptionError(f"rater {quote(config.name)}: sampling: found {name}, expected to leave it to shoe")
+        secrets = Secrets(os.environ.get(self._address.key_variable, "").strip())
+        for name, said in (("base_url", config.base_url), ("model", config.model), ("sampling", config.sampling)):
+            if secrets.cleaned(said) != said:
+                raise OptionError(
+                    f"rater {quote(config.name)}: {name}: found a secret in it, expected api_key_env to hold it"
+                )
         response_format = _response_format(several=config.pairs_per_request > 1) if config.structured else None
-        self._chat = Chat(config.model, config.sampling, response_format)
+        self._format = response_format
         self._config = config
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
         place, config = self._address.open(), self._config
+        rounds = sum(event["event"] == ASK_AGAIN for event in recorder.remembered())
+        chat = Chat(config.model, config.sampling, self._format, rounds)
         if isinstance(config, OpenAIBatch):
             sizes = {"requests_per_batch": config.requests_per_batch, "batches": config.batches}
-            BatchPass(place, self._chat, config.limits, recorder, **sizes).run(groups)
+            BatchPass(place, chat, config.limits, recorder, **sizes).run(groups)
         else:
-            Pass(place, self._chat, config.limits, recorder).run(groups)
+            Pass(place, chat, config.limits, recorder).run(groups)
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
         return read_chat(raw, ids)
