@@ -135,8 +135,7 @@ class Task:
     def hoi(self) -> Ints:
         """(n,) the class that each prediction names exactly, -1 where it is none of the dataset's."""
         of = np.pad(self.truth.classes.of, ((0, 1), (0, 1)), constant_values=-1)
-        words = of[self.verb_label[:, None], self.object_label[None, :]]
-        hoi: Ints = words[self.predictions.verb, self.predictions.object]
+        hoi: Ints = of[self.verb_label[self.predictions.verb], self.object_label[self.predictions.object]]
         return hoi
 
     def overlaps(self, coordinates: CommonCoordinates, rule: OverlapRule) -> Overlaps:

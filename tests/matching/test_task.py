@@ -51,6 +51,12 @@ def test_rows_of_each_image_of_the_truth() -> None:
     assert count.tolist() == [1, 1, 0]
 
 
+def test_classes_of_many_wordings_take_no_table_of_all_their_pairs() -> None:
+    n = 100_000  # whose pairs would take 40 GB
+    many = replace(table("a"), verbs=tuple(f"v{i}" for i in range(n)), objects=tuple(f"o{i}" for i in range(n)))
+    assert task(many, table("a")).hoi.tolist() == [-1]
+
+
 def test_two_names_of_one_image_are_refused() -> None:
     with pytest.raises(InputError, match=r"found 'a.jpg' and 'x/a.png', expected one name for one image"):
         _ = task(table("a.jpg", "x/a.png"), table("a.jpg")).truth_image

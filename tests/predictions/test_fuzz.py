@@ -61,6 +61,9 @@ LONG = {
     "fields": "human: [1,2,3,4], object: [1,2,3,4] " * (MANY // 10),
     "objects": '{"human_box":[1,2,3,4],"object_box":[1,2,3,5],"verb":"ride","object":"horse"} wait ' * (MANY // 20),
     "comments": "[/*" * MANY,
+    "digits": "1" * MANY,
+    "digits in data": "[" + "1" * MANY + "x",
+    "boxes left open": "man [" + "310,190,362,123; " * 8 + "riding",
     "escapes": '["' + "\\" * MANY,
 }
 

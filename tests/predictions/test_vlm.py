@@ -284,6 +284,12 @@ def test_replies_of_which_nothing_can_be_read_are_refused(tmp_path: Path, replie
         read(tmp_path, [replied(reply) for reply in replies])
 
 
+def test_a_number_larger_than_any_float_is_no_coordinate(tmp_path: Path) -> None:
+    items = orjson.dumps([{**BOXES, **WORDS, "human_box": [7, 2, 3, 4]}]).decode()
+    with pytest.raises(InputError, match=r"item 0: human_box: found \[7777.*, expected four numbers"):
+        read(tmp_path, [{"image": "a.jpg", "response": items.replace("7", "7" * 400, 1)}])
+
+
 def test_replies_without_interactions_are_predictions_of_none(tmp_path: Path) -> None:
     table, notes = read(tmp_path, [replied([]), replied({"interactions": []})])
     assert len(table) == 0

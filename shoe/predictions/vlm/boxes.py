@@ -70,7 +70,10 @@ def number_of(value: Any) -> float | None:
         except ValueError:
             return None
         return number if isfinite(number) and "_" not in value else None
-    return value if type(value) in (int, float) else None
+    try:
+        return float(value) if type(value) in (int, float) else None
+    except OverflowError:
+        return None
 
 
 def box_of(value: Any, key: object = None) -> Box | None:

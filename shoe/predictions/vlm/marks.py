@@ -15,8 +15,9 @@ from shoe.predictions.boxes import Convention
 from shoe.predictions.vlm.boxes import Box, box_of
 from shoe.predictions.vlm.things import numberless
 
-_N = r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:\s*px)?\s*"
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")
+# Nothing in a number is tried twice: what several numbers could be divided into grows with a power of their count.
+_NUMBER = re.compile(r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)")
+_N = rf"\s*+{_NUMBER.pattern}(?:\s*px)?\s*+"
 _FOUR = rf"{_N},{_N},{_N},{_N}"
 _UNIT, _THOUSAND, _HUNDRED = Convention(scale="unit"), Convention(scale="thousand"), Convention(scale="hundred")
 _GRID = 32
@@ -115,7 +116,9 @@ _TAGS = re.compile(
     r"</?(?:ref|phrase|object|p|grounding|pred|rel|s|od|delim)>|<\|/?(?:object_)?(?:ref|grounding)(?:_start|_end)?\|>",
     re.I,
 )
-_BARE = re.compile(rf"(?<![\w.,])((?:{_N.strip()}[,\s]){{3}}{_N})(?![\w.])")
+_BARE = re.compile(
+    rf"(?<![\w.,])((?:{_NUMBER.pattern}(?:\s*px)?(?:\s*+,\s*+|\s++)){{3}}{_NUMBER.pattern}(?:\s*px)?)(?![\w.])"
+)
 _HAS_PREDICATES = re.compile(r"<(?:pred|rel)>")
 _POINTS = re.compile(r"<points?\s|<point>|\"?point_2d|<\|point_start")
 
