@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from shoe.predictions import cells, flat, hoidet, mllms, qpic, thid, vlm
 from shoe.predictions.flat import COLUMNS
 from shoe.predictions.source import Kind, Source
 from shoe.predictions.vlm.keys import USUAL, role
-from shoe.predictions.vlm.wrapper_keys import is_truth
+from shoe.predictions.vlm.wrapper_keys import ANSWERS, is_truth
 
 Writer = Callable[[Interactions, str | Path, Benchmark], None]
 
@@ -140,7 +140,8 @@ def recognised(source: Source) -> Format:
             return known
     expected = f"one of: {', '.join([*FORMATS, NATIVE])}"
     if source.kind == "document":
-        raise InputError(source.path, found=_document(source), expected=expected, hint=_near_keys(list(source.first)))
+        hint = _near_keys(list(source.first)) or _nameless(source.first)
+        raise InputError(source.path, found=_document(source), expected=expected, hint=hint)
     if source.kind != "text":
         raise InputError(source.path, found=f"a {source.kind} without official detections", expected=expected)
     found = f"text that begins with {quote(source.data[:24].decode('utf-8', 'replace'))}"
@@ -156,6 +157,13 @@ def _document(source: Source) -> str:
     if keys:
         return f"objects with the keys {', '.join(map(quote, list(keys)[:_MOST_SHOWN]))}"
     return f"a document that is {type(source.document).__name__}"
+
+
+def _nameless(keys: Mapping[str, object]) -> str | None:
+    """What a record lacks that has the key of an answer and none of an image; None for any other."""
+    if not any(key in ANSWERS or key == "interactions" for key in keys) or any(role(key) == "image" for key in keys):
+        return None
+    return "an answer needs the file name of its image beside it, under the key 'image'"
 
 
 def _near_keys(keys: Sequence[object]) -> str | None:

@@ -137,3 +137,11 @@ def test_every_damaged_reply_is_read_or_counted(tmp_path_factory: pytest.TempPat
 def test_boxes_of_a_sentence_that_breaks_off_are_counted(tmp_path: Path) -> None:
     _, notes = read(tmp_path, {"image": "a.jpg", "response": FORMS["sentences"]()[:-25]})
     assert "no triplet uses 1 group of four numbers in the text of replies" in notes.lines()
+
+
+@pytest.mark.parametrize("record", [{"prompt": "p", "predict": "[]", "label": "x"}, {"interactions": []}])
+def test_answers_without_an_image_are_told_what_they_lack(tmp_path: Path, record: dict[str, Any]) -> None:
+    path = tmp_path / "answers.jsonl"
+    path.write_bytes((orjson.dumps(record) + b"\n") * 2)
+    with pytest.raises(InputError, match="needs the file name of its image beside it, under the key 'image'"):
+        read_predictions_with_notes(path)
