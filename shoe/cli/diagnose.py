@@ -72,7 +72,7 @@ def diagnose(
     """
     from shoe.benchmarks import benchmark, read_ground_truth
     from shoe.benchmarks.classes import read_classes
-    from shoe.cli.output import write_json
+    from shoe.cli.output import spare, write_json
     from shoe.core.errors import InputError, OptionError
     from shoe.diagnosis.diagnose import Diagnosis, PairDiagnosis, diagnose_pairs
     from shoe.diagnosis.diagnose import diagnose as diagnose_triplets
@@ -83,6 +83,7 @@ def diagnose(
     from shoe.report.diagnosis_terminal import print_diagnoses
     from shoe.report.terminal import console
 
+    spare((*predictions, *(pairs or ()), ground_truth), json)
     if figures or images:
         from shoe.plots.style import check_plots
 

@@ -1,14 +1,32 @@
 """Where commands put their data: standard output, or a file that appears whole."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from shoe.core.errors import InputError
 from shoe.io.files import replacing
 
 Json = Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")]
+
+
+def spare(inputs: Iterable[Path | None], *targets: str | Path | None) -> None:
+    """See that nothing is written over what was read, nor over another output.
+
+    Raises:
+        InputError: naming a target that is an input, by whatever name, or that is given twice.
+    """
+    taken = {path.resolve() for path in inputs if path is not None}
+    for target in targets:
+        if target is None or target == "-":
+            continue
+        path = Path(target).resolve()
+        if path in taken and (path.is_file() or not path.exists()):
+            raise InputError(target, found="an input or another output of this command", expected="a file to write to")
+        taken.add(path)
 
 
 def write_json(data: bytes, target: str) -> None:

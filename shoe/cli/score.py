@@ -59,7 +59,7 @@ def score(
     """
     from shoe.benchmarks import benchmark, read_ground_truth
     from shoe.benchmarks.classes import read_classes
-    from shoe.cli.output import write_json
+    from shoe.cli.output import spare, write_json
     from shoe.evidence.wordings import wordings
     from shoe.predictions import read_predictions_with_notes
     from shoe.report.json import as_json
@@ -68,6 +68,7 @@ def score(
     from shoe.report.wordings import write_wordings
     from shoe.scoring.score import score as score_predictions
 
+    spare((predictions, ground_truth, classes, image_labels), words, json)
     table = read_classes(classes, benchmark(dataset).classes) if classes else None
     truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
     read, notes = read_predictions_with_notes(

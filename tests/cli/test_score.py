@@ -455,3 +455,15 @@ main()
     assert (process.returncode, shown) == (130, "")
     assert "Traceback" not in said
     assert [path.name for path in tmp_path.iterdir()] == ["many.csv"]
+
+
+@pytest.mark.parametrize("option", ["--words", "--json"])
+def test_what_was_read_is_not_written_over(tmp_path: Path, option: str) -> None:
+    path, link = tmp_path / "a.jsonl", tmp_path / "link"
+    path.write_bytes(VLM.read_bytes())
+    link.symlink_to(path)
+    for target in (path, link):
+        refused(run(path, option, target), f"{target}: found an input", "expected a file to write to")
+    assert path.read_bytes() == VLM.read_bytes()
+    refused(run(path, "--words", tmp_path / "new", "--json", tmp_path / "new"), "another output")
+    assert not (tmp_path / "new").exists()
