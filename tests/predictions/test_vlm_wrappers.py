@@ -145,3 +145,12 @@ def test_answers_without_an_image_are_told_what_they_lack(tmp_path: Path, record
     path.write_bytes((orjson.dumps(record) + b"\n") * 2)
     with pytest.raises(InputError, match="needs the file name of its image beside it, under the key 'image'"):
         read_predictions_with_notes(path)
+
+
+def test_a_number_that_counts_records_is_no_image(tmp_path: Path) -> None:
+    said = SAID.replace("riding", "none")
+    with pytest.raises(InputError, match="image"):
+        read(tmp_path, [{"id": number, "response": said} for number in (1, 2, 3)])
+    table, _ = read(tmp_path, {"question_id": 25, "response": said})
+    assert table.images == ("HICO_test2015_00000025.jpg",)
+    assert table.verbs == ("no_interaction",)

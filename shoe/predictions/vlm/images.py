@@ -22,7 +22,9 @@ _IMAGES = (
     ),
     *("img_id", "imageId", "file", "path", "images", "image_paths", "image_url", "image_urls", "url", "photo", "name"),
 )
-_NUMBERS = ("custom_id", "question_id", "key", "id", "uid", "sample_id", "index", "doc_id")
+# Under the first two a number is the image's; under the others it counts records.
+_QUESTIONS = ("custom_id", "question_id")
+_NUMBERS = (*_QUESTIONS, "key", "id", "uid", "sample_id", "index", "doc_id")
 _NAME = re.compile(r"[^/\\\s\"'?#]+\.(?:jpe?g|png|webp|bmp|gif|tiff?)\b", re.I)
 _STEM = re.compile(r"[A-Za-z]+_[A-Za-z]+\d*_\d{6,12}")
 _STRONG = 13
@@ -46,8 +48,10 @@ def image_of(record: dict[Any, Any]) -> Any:
     for name in _NUMBERS:
         if name in keys and type(record[keys[name]]) in (str, int):
             value = record[keys[name]]
-            stem = _STEM.search(value) if isinstance(value, str) else None
-            return stem[0] if stem else value
+            if stem := _STEM.search(value) if isinstance(value, str) else None:
+                return stem[0]
+            if name in _QUESTIONS or not str(value).isdigit():
+                return value
     return None
 
 

@@ -12,6 +12,7 @@ from shoe.predictions.vlm.persons import can_be_verb, is_person
 
 _LONGEST_VERB = 3
 _JOINED = re.compile(r"[,;/&+|]|\band\b")
+_NOTHING = (["none"], ["nothing"], ["n", "a"], ["no", "relation"], ["no", "action"])
 _TURN = frozenset(("by",))
 _OTHERS = text.DETERMINERS | text.AUXILIARIES | text.NEGATIONS | text.CONJUNCTIONS
 
@@ -82,7 +83,8 @@ def words_of(pair: Pair) -> Words | None:
 @lru_cache(1 << 16)
 def _said(verb: str, phrase: str, target: str) -> _Said:
     """Readings of a verb and a phrase beside the object that a reply names."""
-    if target and text.says_no_interaction(text.tokens(text.plain(verb or phrase))):
+    words = text.tokens(text.plain(verb or phrase))
+    if target and (text.says_no_interaction(words) or words in _NOTHING):
         return _Said((("no_interaction", target),), doubtful=False, denied=False)
     if target and verb and _is_verb_alone(verb, target):
         return _Said(((verb, target),), doubtful=False, denied=False)
