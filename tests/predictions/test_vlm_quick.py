@@ -211,3 +211,13 @@ def test_disturbed_texts_say_the_same(tmp_path_factory: pytest.TempPathFactory, 
         odd.append(text[:start] + data.draw(st.sampled_from(PIECES)) + text[end:])
     quick, general = both_ways(written(tmp_path_factory.mktemp("a"), [*replies, *odd, *replies, *odd]))
     assert quick == general
+
+
+@pytest.mark.parametrize(
+    "beside", [{"ob\tject": "horse"}, {'a "key"': ""}, {"a\\b": ""}, {"other": [10**400, 2, 3, 4]}]
+)
+def test_keys_and_numbers_that_fit_no_shape_are_read_all_the_same(tmp_path: Path, beside: dict[str, Any]) -> None:
+    item = {"human_box": box(1), "object_box": box(2), "verb": "riding", "object": "horse", **beside}
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"image": "1.jpg", "response": json.dumps([item])}))
+    assert len(read_predictions_with_notes(path)[0]) == 1

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from shoe.predictions.vlm.boxes import Box
+from shoe.predictions.vlm.boxes import Box, number_of
 from shoe.predictions.vlm.found import Pair
 from shoe.predictions.vlm.persons import can_be_verb, is_person
 from shoe.predictions.vlm.things import numberless
@@ -137,9 +137,14 @@ class _Places:
                     kinds.append((name, list[self._type(value[key][0], "inner.", 1)]))  # type: ignore[misc]
                 else:
                     kinds.append((name, self._type(value[key], f"{path}{name}.", depth + 1)))
-            return msgspec.defstruct("Item", kinds, rename=names, forbid_unknown_fields=True, gc=False)
+            try:
+                return msgspec.defstruct("Item", kinds, rename=names, forbid_unknown_fields=True, gc=False)
+            except ValueError:  # a key with quotes or control characters
+                raise UnfitError from None
         place = path.removesuffix(".")
-        if isinstance(value, list) and len(value) == 4 and all(type(x) in (int, float) for x in value):
+        if isinstance(value, list) and len(value) == 4 and None not in map(number_of, value):
+            if str in map(type, value):
+                raise UnfitError
             x1, y1, x2, y2 = map(float, value)
             self._boxes.append((place, (x1, y1, x2, y2)))
             return Numbers
