@@ -144,7 +144,7 @@ def _blank(pair: Pair) -> Pair:
 def _written(value: Any, words: list[tuple[str, str]], *, joined: bool = True) -> Any:
     """A pair, or a part of it, with other words: in place of whole texts, or also of parts of joined ones."""
     if isinstance(value, str):
-        whole = dict(words).get(value)
+        whole = next((new for old, new in words if old == value), None)
         if whole is not None or not joined:
             return value if whole is None else whole
         for old, new in words:
@@ -161,8 +161,15 @@ def _written(value: Any, words: list[tuple[str, str]], *, joined: bool = True) -
 
 
 def _filled(template: Pair, texts: tuple[str, ...]) -> Pair:
-    pair: Pair = _written(template, [(f"\0{i}\0", text) for i, text in enumerate(texts)])
-    return pair
+    words = [(f"\0{i}\0", text) for i, text in enumerate(texts)]
+    return replace(template, **{name: _written(getattr(template, name), words) for name in _open_fields(template)})
+
+
+@lru_cache(256)
+def _open_fields(template: Pair) -> tuple[str, ...]:
+    """The fields of a template with places for words."""
+    names = (field.name for field in fields(template))
+    return tuple(name for name in names if any("\0" in text for text in strings(getattr(template, name))))
 
 
 @lru_cache(256)
