@@ -93,7 +93,9 @@ def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) ->
     def imputed(value: float | None, chosen: SemanticOptions = options) -> HoiSimilarity:
         return HoiSimilarity.of(task, Imputed(source, classes, value), chosen)
 
-    low, high = imputed(0.0), imputed(1.0, replace(options, sense="max" if options.sense == "one" else options.sense))
+    # Where one sense counts for all classes it may be any, also one that counts in full.
+    highest = replace(options, sense="max", partial="full") if options.sense == "one" else options
+    low, high = imputed(0.0), imputed(1.0, highest)
     if options.sense == "one":
         low_verbs, high_verbs = _of_any_sense(low.verbs, high.verbs, verbs)
         low_objects, high_objects = _of_any_sense(low.objects, high.objects, objects)

@@ -89,7 +89,9 @@ class _StandIn:
         fates = [fate(self._config.seed, q.first.name, q.second.name) for q in group.questions]
         rendered = self._prompts.render(group.questions, several=self._several)
         for attempt in range(2):
-            if not recorder.may_ask(group):
+            while (may := recorder.may_ask(group)) is None:
+                time.sleep(0.001)
+            if not may:
                 return
             self._log("asked", group)
             time.sleep(self._config.delay)

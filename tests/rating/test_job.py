@@ -253,12 +253,12 @@ def test_the_budget_in_money_is_never_overshot_and_nearly_used(tmp_path: Path) -
     dear = [replace(rater(seed, threads=5, sampling={"max_tokens": 20}), price=price) for seed in (1, 2)]
     outcome = rate(all_ready(tmp_path, *dear), plans(), budget)
     assert budget.reason == "cost"
-    assert 2.5 < budget.spent <= 3.0
+    assert 2.4 < budget.spent <= 3.0
     assert budget.spent == pytest.approx(sum(tally.cost for tally in outcome.tallies))
     answers = sum(tally.done for tally in outcome.tallies)
     failures = sum(tally.failures.total() for tally in outcome.tallies)
     assert failures > 0
-    assert 0.033 * answers < budget.spent < 0.033 * answers + 0.3 * failures
+    assert budget.spent == pytest.approx(0.033 * answers), "what failed costs nothing"
 
 
 def test_a_rater_that_costs_nothing_is_not_stopped_by_a_budget_in_money(tmp_path: Path) -> None:

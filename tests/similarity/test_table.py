@@ -236,7 +236,9 @@ def test_what_says_only_a_part_counts_less() -> None:
 @examples(1)
 @given(st.sampled_from(["verb", "object"]), st.data())
 def test_an_alternative_never_lowers_a_value(part: Part, data: st.DataObject) -> None:
-    readings = data.draw(st.lists(st.sampled_from(WORDS[part]).filter(lambda w: w and "no" not in w), max_size=2))
+    readings = data.draw(
+        st.lists(st.sampled_from(WORDS[part]).filter(lambda w: w and "no" not in w and "/" not in w), max_size=2)
+    )
     one = data.draw(st.sampled_from(WORDS[part][:6]))
     found = table(part, list(dict.fromkeys([one, " / ".join([*readings, one])])))
     assert (found.values[:, -1] >= found.values[:, 0] - 1e-15).all()
