@@ -88,7 +88,7 @@ base_url = "{url}"
 
 ARGUMENTS = ("map", "build", "--raters", "raters.toml", "--for", "words.jsonl", "--yes")
 
-pytestmark = pytest.mark.usefixtures("definitions")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("definitions")]
 
 
 class Work:

@@ -61,7 +61,7 @@ def test_every_pair_is_asked_once() -> None:
     assert set(found.values()) == {0, 1, 2, 3, 4}
 
 
-@pytest.mark.parametrize("pairs_per_request", [1, 7])
+@pytest.mark.parametrize("pairs_per_request", [1, pytest.param(7, marks=pytest.mark.slow)])
 def test_faults_of_transport_change_nothing(pairs_per_request: int) -> None:
     clean, _, _ = asked(Plan(), 60, pairs_per_request=pairs_per_request)
     found, counted, memory = asked(

@@ -17,6 +17,8 @@ from shoe.rating.kinds.embedding import Embedding, Encoder, text_of
 from shoe.rating.questions import Question, SenseText
 from tests.rating.asking import PROMPTS, Memory, in_groups
 
+pytestmark = pytest.mark.slow
+
 SENSES = [SenseText(f"act.v.{n:02d}", (f"act {n}",) * (1 + n % 7), "do thing; " * (n % 11)) for n in range(12)]
 QUESTIONS = [Question(f"{n:016d}".encode(), "verb", a, b) for n, (a, b) in enumerate(combinations(SENSES, 2))]
 

@@ -26,6 +26,8 @@ from shoe.rating.session import Raters
 from shoe.similarity import SimilarityMap
 from tests.rating.asking import PROMPTS, Memory, in_groups
 
+pytestmark = pytest.mark.slow
+
 START = '{"rating": '
 
 
