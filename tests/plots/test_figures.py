@@ -123,6 +123,7 @@ def test_all_figures_of_one_model_and_of_several(tmp_path: Path, monkeypatch: py
 CONFUSIONS = "confusion_map([Cell('ride', 'sit on', 2.0), Cell('hold', '', 1.0)], 'said for what', str)"
 
 
+@pytest.mark.slow
 def test_the_same_figure_is_the_same_bytes_in_any_process(tmp_path: Path) -> None:
     code = (
         "import sys, matplotlib; matplotlib.rcParams['font.size'] = 30; from pathlib import Path;"

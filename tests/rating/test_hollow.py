@@ -42,6 +42,7 @@ def stopped(folder: Path, mute: Mute, options: Sequence[str] = ()) -> tuple[Mapp
         return server.stats(), in_vain
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_says_nothing_stops_the_run_and_leaves_nothing_in_the_ledger(tmp_path: Path) -> None:
     mute = Mute(Says(b'{"choices": []}'))
     counted, in_vain = stopped(tmp_path, mute)

@@ -85,7 +85,8 @@ def test_one_batch_answers_all(clean: dict[bytes, int]) -> None:
     assert set(clean.values()) == {0, 1, 2, 3, 4}
 
 
-@pytest.mark.parametrize("pairs_per_request", [pytest.param(1, marks=pytest.mark.slow), 7])
+@pytest.mark.parametrize("pairs_per_request", [1, 7])
+@pytest.mark.slow
 def test_what_batches_leave_out_goes_into_later_ones(pairs_per_request: int) -> None:
     plan = Plan(rates={"line 500": 0.15, "line lost": 0.15, "batch 500": 0.1, "batch dropped": 0.1}, seed=4)
     memory = Memory()

@@ -51,7 +51,8 @@ def dies_at(step: int, what: Callable[[], None]) -> bool:
         os._exit(0)
 
 
-@pytest.mark.parametrize("there", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow
+@pytest.mark.parametrize("there", [False, True])
 def test_a_writer_that_dies_anywhere_leaves_a_whole_map_and_the_next_tidies_up(tmp_path: Path, there: bool) -> None:
     out, seen = tmp_path / "a map", set()
     for step in count():
