@@ -32,15 +32,10 @@ class Marked:
     Attributes:
         text: the text.
         boxes: by number of the mark, its boxes: most often one.
-        bins: whether any of them are location tokens, which mean one thing.
     """
 
     text: str
     boxes: list[list[Box]]
-
-    def without_marks(self, text: str) -> str:
-        """A part of the text as plain words."""
-        return " ".join(MARK.sub(" ", text).split())
 
 
 def _fours(numbers: list[float], convention: Convention | None) -> list[Box]:

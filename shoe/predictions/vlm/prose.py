@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from shoe.predictions.vlm.fields import Fields
@@ -25,14 +24,6 @@ _OPENS = re.compile(r"[\s-]*[\"'*]{0,3}([A-Za-z][\w ]{0,30})[\"'*]{0,3}\s*:\s*")
 _WIDEST = 20
 _GAP = re.compile(rf"\s{{{_WIDEST},}}")  # wider ones say no more, and take long to try
 _MOST = 20_000
-
-
-@dataclass(slots=True)
-class _Sentence:
-    """A sentence with marks: the words between them and the numbers of the marks."""
-
-    parts: list[str]
-    marks: list[int]
 
 
 def interactions_of_text(text: str, around: Fields) -> Reading:
