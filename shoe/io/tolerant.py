@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-_OPENER = re.compile(r"[\[{]|\((?=\s*[\"'\[(])")
+_OPENER = re.compile(r"[\[{]|\((?=\s*(?:[\"'\[(]|[A-Za-z_]\w{0,60}=[\"'\[({]))")
 # Quotes end a string only where a value may end, so that "a man's bag" in single quotes is one string.
 _TOKEN = re.compile(
     r"""
@@ -21,6 +21,7 @@ _TOKEN = re.compile(
     | "(?P<double>(?:[^"\\\n]|\\.|"(?!\s{0,9}(?:[,:\]})\n]|\Z)))*)"
     | '(?P<single>(?:[^'\\\n]|\\.|'(?!\s{0,9}(?:[,:\]})\n]|\Z)))*)'
     | (?P<number>[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?(?=[\s,\]}):/]|\Z))
+    | (?P<keyword>[A-Za-z_]\w{0,60}+=(?=[\s"'\[({\d.-]))
     | (?P<bare>[^\s\[\]{}(),:"'/]+|["'/])
     """,
     re.VERBOSE | re.DOTALL,
@@ -57,11 +58,12 @@ class Found:
 
 @dataclass(slots=True)
 class _Frame:
-    """A bracket that is open."""
+    """A bracket that is open; it is keyed where it holds keys with values."""
 
     opener: str
     start: int
     call: bool = False
+    is_keyed: bool = False
     items: list[Any] = field(default_factory=list)
     key: Any = _NOTHING
     value: Any = _NOTHING
@@ -79,17 +81,26 @@ class _Frame:
 
     def name(self) -> None:
         """Make the last value the key of the next one."""
-        if self.opener != "{" and self.is_bare:
+        if not self.is_keyed and self.is_bare:
             self.take(":", is_bare=True)
             return
         if self.key is not _NOTHING and self.value is not _NOTHING:  # a comma is missing before this key
             self.take(_NOTHING)
         self.key, self.value, self.is_bare = self.value, _NOTHING, False
 
+    def keyword(self, word: str) -> None:
+        """Take the name before a value, as in a call or a written-out object: box=[1, 2, 3, 4]."""
+        self.is_keyed |= self.opener == "(" and not self.items and self.value is _NOTHING
+        if self.is_keyed:
+            self.take(word)
+            self.name()
+        else:
+            self.take(word, is_bare=True)
+
     def next(self) -> None:
         """End an item."""
         value = _CONSTANTS.get(self.value, self.value) if self.is_bare else self.value
-        if self.opener == "{":
+        if self.is_keyed:
             if self.key is not _NOTHING and value is not _NOTHING and isinstance(self.key, str | int | float):
                 self.items.append((str(self.key), value))
         elif value is not _NOTHING:
@@ -99,7 +110,7 @@ class _Frame:
     def closed(self) -> Any:
         """The finished value."""
         self.next()
-        if self.opener == "{":
+        if self.is_keyed:
             return dict(self.items)
         return self.items[0] if self.call and self.items else self.items
 
@@ -131,10 +142,13 @@ def values_in(text: str, start: int = 0) -> list[Found]:
             continue
         if word in unclosed:
             unclosed[word] = text.find("\n", position) % (end + 1)
+        elif kind == "keyword":
+            stack[-1].keyword(word[:-1])
         elif kind != "mark":
             stack[-1].take(_scalar(str(kind), token), is_bare=kind == "bare")
         elif word in "[{(":
-            stack.append(_Frame(word, token.start(), word == "(" and bool(stack) and _drop_call(stack)))
+            is_call = word == "(" and bool(stack) and _drop_call(stack)
+            stack.append(_Frame(word, token.start(), is_call, word == "{"))
         elif word == ":":
             stack[-1].name()
         elif word == ",":
@@ -188,7 +202,7 @@ def _close(stack: list[_Frame], closer: str, found: list[Found], position: int) 
 def _cut(stack: list[_Frame], found: list[Found], end: int) -> None:
     """Close the innermost frame at the end of the text: what is not complete in it is lost."""
     frame = stack.pop()
-    if frame.opener == "{":
+    if frame.is_keyed:
         if not isinstance(frame.value, dict | list):
             frame.value = _NOTHING
         frame.is_bare = False

@@ -21,6 +21,7 @@ _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _BOX = re.compile(rf"(?<![\w.]){_NUMBER}" + rf",\s?{_NUMBER}" * 3 + r"(?![\w.]*\d)(?!\s?,\s?\d)")
 _LONGEST = 300
 _SHORT, _DEEPEST = 20, 8
+_PIECE = 12  # letters: texts that are no longer on average are tokens of one, and not its lines
 
 
 class Answer(NamedTuple):
@@ -87,7 +88,7 @@ def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
     if (caption := grounded(answer)) is not None:
         return interactions_of_sentences(caption), Reply([answer], [answer])
     if isinstance(answer, list) and answer and all(isinstance(part, str) for part in answer):
-        answer = "\n".join(answer)
+        answer = ("\n" if sum(map(len, answer)) > _PIECE * len(answer) else "").join(answer)
     if not isinstance(answer, str):
         return _or_detections(interactions_in([answer], around), [answer], around), Reply([answer], [answer])
     readings: dict[int, Reading] = {}

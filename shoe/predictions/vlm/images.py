@@ -20,13 +20,14 @@ _IMAGES = (
         "img_path",
         "image_id",
     ),
-    *("img_id", "imageId", "file", "path", "images", "image_paths", "image_url", "image_urls", "url", "photo", "name"),
+    *("img_id", "file", "path", "images", "image_paths", "image_url", "image_urls", "url", "photo", "name"),
 )
 # Under the first two a number is the image's; under the others it counts records.
-_QUESTIONS = ("custom_id", "question_id")
+_QUESTIONS = ("custom_id", "question_id", "record_id")
 _NUMBERS = (*_QUESTIONS, "key", "id", "uid", "sample_id", "index", "doc_id")
 _NAME = re.compile(r"[^/\\\s\"'?#]+\.(?:jpe?g|png|webp|bmp|gif|tiff?)\b", re.I)
 _STEM = re.compile(r"[A-Za-z]+_[A-Za-z]+\d*_\d{6,12}")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _STRONG = 13
 _DEEPEST = 12
 
@@ -35,7 +36,7 @@ def image_of(record: dict[Any, Any]) -> Any:
     """What a record calls its image; None if it names none."""
     keys = {plain(key): key for key in record if isinstance(key, str)}
     for name in _IMAGES:
-        if name.lower() in keys and (found := _named(record[keys[name.lower()]])) is not None:
+        if name in keys and (found := _named(record[keys[name]])) is not None:
             return found
     found = next(
         _names_in(
@@ -97,10 +98,13 @@ def is_image_key(key: Any) -> bool:
 
 def has_own_image(record: dict[Any, Any]) -> bool:
     """Whether a record has a key that names its image."""
-    return any(plain(str(key)) in (*_IMAGES[:_STRONG], "custom_id", "question_id") for key in record)
+    names = {plain(str(key)): value for key, value in record.items()}
+    if not names.keys().isdisjoint((*_IMAGES[:_STRONG], *_QUESTIONS)):
+        return True
+    return any(isinstance(said := names.get(name), str) and _NAME.search(said) for name in (*_IMAGES, *_NUMBERS))
 
 
 @lru_cache(4096)
 def plain(key: str) -> str:
-    """A key in lower case, its words joined by "_"."""
-    return key.strip().lower().replace("-", "_").replace(" ", "_")
+    """A key in lower case, its words joined by "_": "finishReason" is finish_reason."""
+    return _HUMP.sub("_", key.strip()).lower().replace("-", "_").replace(" ", "_")

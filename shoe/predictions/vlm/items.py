@@ -137,7 +137,8 @@ class _Walk:
     def _find_referred(self, fields: Fields) -> None:
         sides = {entity.side for entity in fields.entities}
         pointers = len(fields.references) + len(fields.texts)
-        may_point = fields.has_words or (fields.label and pointers > 1) or (fields.texts and pointers > 2)
+        is_edge = bool(fields.label) and pointers + len(fields.labels) > 1
+        may_point = fields.has_words or is_edge or (fields.texts and pointers > 2)
         if len(fields.entities) >= 2 or fields.broken or not may_point or not len(self.pool):
             return
         for side in _SIDED:

@@ -32,7 +32,7 @@ PARTS = {
 }  # fmt: skip
 SIDES = {
     "human": ("human", "humans", "person", "persons", "people", "man", "woman", "agent", "actor", "h", "hum", "pers"),
-    "subject": ("subject", "subjects", "sub", "subj", "s"),
+    "subject": ("subject", "subjects", "sub", "subj", "s", "source"),
     "object": ("object", "objects", "obj", "objs", "o", "target", "thing", "item", "patient", "tgt"),
 }
 _PART_OF = {word: part for part, words in reversed(PARTS.items()) for word in words}

@@ -80,7 +80,7 @@ def _keyed(text: str) -> list[dict[str, Any]]:
         around = f"{outer[-1][1]} " if outer else ""
         body = LEAD.sub("", line).replace("**", "").replace("`", "")
         first = len(pairs)
-        if title := _TITLE.fullmatch(line):
+        if (title := _TITLE.fullmatch(line)) and not meaning(title[1]).part:
             pairs.append(("title", title[1].strip(" *:")))
         for match in _PAIR.finditer(body[:1000]):
             said = meaning(match["key"])

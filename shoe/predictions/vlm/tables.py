@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from shoe.io.tolerant import values_in
+from shoe.predictions.vlm.boxes import corners_in
 from shoe.predictions.vlm.keys import meaning
 
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t:-]*)*")
@@ -16,7 +17,7 @@ _TAG = re.compile(
 )
 _ATTRIBUTE = re.compile(r"([\w-]{1,40})\s*=\s*(\"[^\"<>]{0,300}\"|'[^'<>]{0,300}')")
 _ASSIGNED = re.compile(r"^[\s>*-]*([A-Za-z]\w{0,40})\s*[=:]\s*(?=[\[({])", re.MULTILINE)
-_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"(?<!\w)\d")
 _DEEPEST = 8
 
 
@@ -48,10 +49,10 @@ def _html(text: str) -> list[dict[str, Any]]:
 def _separated(lines: list[str]) -> list[dict[str, Any]]:
     """The lines below one that names boxes and words between commas."""
     for i, line in enumerate(lines):
-        if line.count(",") < 2 or _DIGIT.search(line):
+        if line.count(",") < 2 or _NUMBER.search(line):
             continue
         header = [cell.strip() for cell in line.split(",")]
-        if any(meaning(c).part == "box" for c in header):
+        if any(meaning(c).part == "box" for c in header) or corners_in(dict.fromkeys(header, 0)):
             records: list[dict[str, Any]] = []
             try:
                 for row in csv.reader(lines[i + 1 :], skipinitialspace=True):

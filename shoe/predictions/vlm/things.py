@@ -97,7 +97,7 @@ def _says_what(key: object, value: Any) -> bool:
         return not isinstance(value, list) or box_of(value) is None
     if isinstance(value, dict):
         return said.part == "phrase"
-    return isinstance(value, list) and any(isinstance(inner, dict) for inner in value)
+    return isinstance(value, list) and any(isinstance(inner, dict) for inner in value) and box_of(value) is None
 
 
 def _as_label(key: object) -> str:

@@ -29,7 +29,7 @@ BESIDE_BOXES = frozenset(
     _words("response reply raw_response model_response model_output output generated_text answer completion prediction")
 )
 """Those of them that hold an answer also where a record has two boxes, which are then what was asked about."""
-WRAPPERS = frozenset(ANSWERS) | frozenset(_words("parsed functioncall input refusal text_output generated_texts"))
+WRAPPERS = frozenset(ANSWERS) | frozenset(_words("parsed input refusal text_output generated_texts"))
 """Keys of an object that says nothing of its own."""
 CHATS = tuple(_words("messages conversations conversation chat history dialog turns"))
 SPEAKERS = ("role", "from", "speaker")
@@ -38,12 +38,7 @@ THOUGHTS = frozenset(_words("thinking reasoning redacted_thinking thought image 
 """Types of blocks that are no answer."""
 CALLS = frozenset(_words("tool_use function_call function tool_call"))
 """Types of blocks that call a tool: what it is called with is the answer."""
-STOPPED = frozenset(
-    _words(
-        "finish_reason finishreason stop_reason stopreason done_reason incomplete_details promptfeedback "
-        "prompt_feedback"
-    )
-)
+STOPPED = frozenset(_words("finish_reason stop_reason done_reason incomplete_details prompt_feedback"))
 LENGTH = frozenset(_words("length max_tokens max_output_tokens max_length max_new_tokens model_length"))
 """Why a model stopped before its answer was complete."""
 FAILURES = frozenset(_words("errored expired canceled cancelled failed"))
