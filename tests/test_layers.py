@@ -29,6 +29,7 @@ ROOMS = (
     "plots",  # figures of what reports say
     "demo",
     "cli",
+    "__main__",
     "",  # shoe itself re-exports all; nothing imports from it
 )
 

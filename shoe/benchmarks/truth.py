@@ -168,7 +168,7 @@ def read_ground_truth(
 def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows]:
     data = read_bytes(path)
     if data.startswith(_ZIP_MAGIC):
-        return "native table", replace(Rows.of(read_native(path)), score=None)
+        return "native table", replace(Rows.of(read_native(path, data)), score=None)
     for known in of.formats:
         if known.fits(data):
             return known.name, known.read(path, data, of, split)

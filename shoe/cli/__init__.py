@@ -7,6 +7,7 @@ from io import TextIOWrapper
 
 from shoe.cli import parameters, score
 from shoe.core.errors import ShoeError
+from shoe.io.files import streams_kept
 
 
 def main() -> None:
@@ -18,22 +19,9 @@ def main() -> None:
             # A terminal that knows only ASCII gets \\u0394 for what it cannot show, not a traceback.
             stream.reconfigure(errors="backslashreplace")
     try:
-        match sys.argv[1:]:
-            # What is plain need not wait for typer, which takes as long to import as the demo takes.
-            case ["demo"]:
-                from shoe.cli.demo import demo
-
-                demo()
-            case ["--version"]:
-                from shoe.version import __version__
-
-                print(__version__)
-            case ["score", *words] if (given := parameters.read(score.score, words)) is not None:
-                score.score(**given)
-            case words:
-                from shoe.cli.app import COMMANDS, app
-
-                app(*[word for word in words[:1] if word in COMMANDS])(prog_name="shoe")
+        with streams_kept():
+            _run(sys.argv[1:])
+        sys.stdout.flush()
     except ShoeError as error:
         print(f"shoe: {error}", file=sys.stderr)
         sys.exit(2)
@@ -50,3 +38,22 @@ def main() -> None:
             print(f"shoe: the output cannot be written: {error.strerror}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2 if not isinstance(error, BrokenPipeError) else 0)
+
+
+def _run(words: list[str]) -> None:
+    match words:
+        # What is plain need not wait for typer, which takes as long to import as the demo takes.
+        case ["demo"]:
+            from shoe.cli.demo import demo
+
+            demo()
+        case ["--version"]:
+            from shoe.version import __version__
+
+            print(__version__)
+        case ["score", *rest] if (given := parameters.read(score.score, rest)) is not None:
+            score.score(**given)
+        case _:
+            from shoe.cli.app import run
+
+            run(words)

@@ -1,6 +1,7 @@
 """The commands together; each is one thin file, and only the one that is asked for is loaded."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import FunctionType
 from typing import Annotated, Any
@@ -8,26 +9,55 @@ from typing import Annotated, Any
 import typer
 
 from shoe.cli.parameters import Option, declared, names_of
+from shoe.core.errors import OptionError
 
 COMMANDS = ("score", "diagnose", "convert", "resolve", "similarity", "prompt", "demo", "dataset", "map")
+_GROUPS = ("dataset", "map")
+
+
+_CONTEXT = {"help_option_names": ["-h", "--help"]}
+_UsageError: Any = typer.BadParameter.__base__  # typer does not name it
+
+
+def run(words: Sequence[str]) -> None:
+    """Run the command that a command line names.
+
+    Raises:
+        OptionError: for words that are no command line.
+        SystemExit: where a command has an exit code of its own.
+    """
+    command = typer.main.get_command(app(*[word for word in words[:1] if word in COMMANDS]))
+    wanted = [*words, "--help"] if not words or (len(words) == 1 and words[0] in _GROUPS) else list(words)
+    try:
+        # Not by its own main, which has other exit codes for what ends a process from outside.
+        with command.make_context("shoe", wanted) as context:
+            command.invoke(context)
+    except typer.Exit as end:
+        sys.exit(end.exit_code)
+    except typer.Abort:
+        sys.exit(130)
+    except _UsageError as error:
+        message = error.format_message().rstrip(".")
+        path = error.ctx.command_path if error.ctx else "shoe"
+        raise OptionError(f"{message[:1].lower()}{message[1:]} (see {path} --help)") from None
 
 
 def app(*names: str) -> typer.Typer:
     """Put some commands together; all of them where none is named."""
     made = typer.Typer(
         help="Score human-object interaction predictions: strictly, semantically, and signed.",
-        no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
+        context_settings=_CONTEXT,
     )
     for name in names or COMMANDS:
         module = import_module(f"shoe.cli.{name}")
-        if name in ("dataset", "map"):
+        if name in _GROUPS:
             made.add_typer(module.app, name=name)
         else:
             made.command(name)(_typed(getattr(module, name)))
-    made.callback(epilog="shoe --version prints the version.")(_root)
+    made.callback(epilog="shoe --version prints the version.", context_settings=_CONTEXT)(_root)
     return made
 
 

@@ -10,7 +10,6 @@ from shoe.cli.output import put_json
 
 app = typer.Typer(
     help="Look into ground truth files.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

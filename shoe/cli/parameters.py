@@ -47,7 +47,8 @@ def read(command: Callable[..., None], words: Sequence[str]) -> dict[str, Any] |
     rest = iter(words)
     for word in rest:
         written, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
-        name = options.get(written) or (positional.pop(0) if positional and not word.startswith("-") else None)
+        is_value = word == "-" or not word.startswith("-")
+        name = options.get(written) or (positional.pop(0) if positional and is_value else None)
         if name is None:
             return None
         kind = parameters[name][0]

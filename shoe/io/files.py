@@ -3,6 +3,7 @@
 import os
 import re
 import stat
+import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,16 +18,43 @@ _PADDING = re.compile(rb"\0*")
 _STEP = 1 << 12
 LARGEST_UNPACKED = 4_000_000_000
 """Bytes that packed data may unpack to; the largest files of the field have a tenth of it."""
+_INPUT = "-"
+_kept: dict[str, bytes] | None = None
+
+
+@contextmanager
+def streams_kept() -> Iterator[None]:
+    """Within it, what can be read only once (a pipe, standard input) is kept for whoever reads it again."""
+    global _kept
+    _kept = {}
+    try:
+        yield
+    finally:
+        _kept = None
+
+
+def is_stream(path: str | Path) -> bool:
+    """Tell whether a path is one that can be read only once: "-", which is standard input, a pipe, or a device."""
+    return str(path) == _INPUT or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
+
+
+def _content(path: str | Path) -> bytes:
+    if not is_stream(path):
+        return Path(path).read_bytes()
+    kept = {} if _kept is None else _kept
+    if str(path) not in kept:
+        kept[str(path)] = sys.stdin.buffer.read() if str(path) == _INPUT else Path(path).read_bytes()
+    return kept[str(path)]
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """Read a file; one that is gzip-compressed, whatever its name, comes back unpacked.
+    """Read a file, or standard input for "-"; what is gzip-compressed, whatever its name, comes back unpacked.
 
     Raises:
         InputError: if it cannot be read, or its compressed content is damaged.
     """
     try:
-        data = Path(path).read_bytes()
+        data = _content(path)
     except FileNotFoundError:
         raise InputError(path, found="no such file", expected="a file", hint=_nearest_sibling(Path(path))) from None
     except IsADirectoryError:

@@ -51,23 +51,24 @@ def write_native(table: Interactions, path: str | Path) -> None:
                 np.lib.format.write_array(target, array, allow_pickle=False)
 
 
-def read_native(path: str | Path) -> Interactions:
+def read_native(path: str | Path, data: bytes = b"") -> Interactions:
     """Read a table written by :func:`write_native`; what is in it is checked as any other input.
 
-    The arrays stay in the file until they are used, and changing them does not change it.
+    The arrays stay in the file until they are used, and changing them does not change it. ``data`` is the file's
+    content where it is at hand, as that of a pipe, which cannot be read again.
 
     Raises:
         InputError: if the file is not such a table, or is damaged.
     """
-    if not os.path.exists(path):
+    if not data and not os.path.exists(path):
         raise InputError(path, found="no such file", expected="a native table (.npz)")
     try:
-        with open(path, "rb") as stream, zipfile.ZipFile(stream) as archive:
+        with BytesIO(data) if data else open(path, "rb") as stream, zipfile.ZipFile(stream) as archive:
             header = msgspec.json.decode(np.load(BytesIO(archive.read("header.npy")), allow_pickle=False).tobytes())
             version = header.get("shoe") if isinstance(header, dict) else header
             if version != _VERSION:
                 raise InputError(path, field="version", found=quote(version), expected=str(_VERSION))
-            content = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
+            content = bytearray(data) if data else mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY)
             arrays = {name: _mapped(content, stream, archive.getinfo(f"{name}.npy")) for name in _ARRAYS}
         sums = header.get("sums", {})
         damaged = next((name for name, total in sums.items() if str(_sum(arrays[name])) != total), None)
@@ -101,7 +102,7 @@ def _image_of_rows(path: str | Path, offsets: NDArray[Any], images: int, rows: i
     raise InputError(path, field="offsets", found="broken offsets", expected=expected)
 
 
-def _mapped(content: mmap.mmap, stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:
+def _mapped(content: mmap.mmap | bytearray, stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:
     """The array of an uncompressed member, where it lies in the file."""
     if member.compress_type != zipfile.ZIP_STORED:
         raise ValueError("compressed")

@@ -88,7 +88,7 @@ def read_predictions_with_notes(
         if source.kind == "npz" and wanted is None:
             if boxes is not None:
                 raise OptionError(f"{path}: a native table says itself what its boxes are; leave out --boxes")
-            table = read_native(path)
+            table = read_native(path, source.data)
             return table, ReadNotes(NATIVE, "the table says", images=len(table.images), triplets=len(table))
         if format == NATIVE:
             raise InputError(path, found=found, expected="a native table (.npz)")

@@ -97,7 +97,7 @@ class Pairs:
 
 def holds_pairs(path: str | Path) -> bool:
     """Tell whether a file holds pairs, not triplets; most that do not need not be parsed to know."""
-    if not Path(path).is_file() or _PAIRS.encode() not in read_bytes(path):
+    if Path(path).is_dir() or _PAIRS.encode() not in read_bytes(path):
         return False
     return _PAIRS in open_source(path, benchmark(DEFAULT)).first
 

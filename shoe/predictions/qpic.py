@@ -203,7 +203,7 @@ def read_action_scores(path: str | Path, *, dataset: str | Benchmark = DEFAULT) 
     Raises:
         InputError: naming the triplet that has no score, or one that is no finite number, while others have one.
     """
-    if not Path(path).is_file() or b"action_score" not in read_bytes(path):
+    if Path(path).is_dir() or b"action_score" not in read_bytes(path):
         return None
     with collection_paused():
         source = open_source(path, benchmark(dataset))

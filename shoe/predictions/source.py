@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import json
 import re
 import zipfile
@@ -21,7 +22,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Floats
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
-from shoe.io.files import read_bytes
+from shoe.io.files import is_stream, read_bytes
 from shoe.io.json import parse_json
 from shoe.io.literals import is_literal, parse_literal
 from shoe.io.matlab import is_matlab
@@ -33,6 +34,7 @@ Kind = Literal["document", "text", "matlab", "parquet", "npz", "folder"]
 Sizes = Mapping[str, tuple[int, int]]
 T = TypeVar("T")
 _BOM = b"\xef\xbb\xbf"
+_ZIP = b"PK"
 _BOM_16 = (b"\xff\xfe", b"\xfe\xff")
 _HEAD = 1 << 16  # bytes that the format of a list or of lines is told from
 _GAP = re.compile(r"[\s,]*")
@@ -161,13 +163,13 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     if source.path.is_dir():
         source.kind = "folder"
         return source
-    with suppress(OSError, ValueError), source.path.open("rb") as stream:
-        if stream.read(2) == b"PK":  # its reader takes what it needs from the file itself
-            _refuse_torch(source.path)
-            source.kind = "npz"
-            return source
-    data = read_bytes(path)
+    zipped = _is_zip(source.path)  # its reader takes what it needs from the file itself
+    data = b"" if zipped else read_bytes(path)
     source.data = data.removeprefix(_BOM)
+    if zipped or data.startswith(_ZIP):
+        _refuse_torch(source)
+        source.kind = "npz"
+        return source
     start = source.data[:64].lstrip()
     if not start and not source.data.strip():
         raise InputError(path, found="an empty file", expected="predictions")
@@ -258,12 +260,21 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _refuse_torch(path: Path) -> None:
+def _is_zip(path: Path) -> bool:
+    with suppress(OSError, ValueError):
+        if not is_stream(path):
+            with path.open("rb") as stream:
+                return stream.read(len(_ZIP)) == _ZIP
+    return False
+
+
+def _refuse_torch(source: Source) -> None:
     """Refuse what torch.save wrote: a zip file with a pickle inside, and tensors beside it."""
-    with suppress(OSError, zipfile.BadZipFile, ValueError, NotImplementedError), zipfile.ZipFile(path) as archive:
+    file = io.BytesIO(source.data) if source.data else source.path
+    with suppress(OSError, zipfile.BadZipFile, ValueError, NotImplementedError), zipfile.ZipFile(file) as archive:
         if any(name.endswith("/data.pkl") for name in archive.namelist()):
             expected = "JSON, a pickle of plain values, or text"
-            raise InputError(path, found="a file of torch.save", expected=expected, hint=TORCH_TO_JSON)
+            raise InputError(source.path, found="a file of torch.save", expected=expected, hint=TORCH_TO_JSON)
 
 
 @contextmanager

@@ -18,10 +18,17 @@ from shoe.scoring.semantic import SemanticResult
 _PIPED_WIDTH = 160
 
 
+class _Console(Console):
+    """One that leaves it to the command line to end where nobody reads on."""
+
+    def on_broken_pipe(self) -> None:
+        raise
+
+
 def console() -> Console:
     """A console on standard output that never truncates what is piped into a file."""
-    made = Console(highlight=False)
-    return made if made.is_terminal else Console(highlight=False, width=_PIPED_WIDTH)
+    made = _Console(highlight=False)
+    return made if made.is_terminal else _Console(highlight=False, width=_PIPED_WIDTH)
 
 
 def print_report(report: Report, to: Console, evidence: Evidence | None = None) -> None:

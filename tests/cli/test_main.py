@@ -1,13 +1,15 @@
 """What every command has in common, run as a process."""
 
 import os
+import runpy
 import subprocess
 import sys
 
 import pytest
 
+import shoe
 from shoe.demo import PREDICTIONS, TRUTH
-from tests.cli.run import run
+from tests.cli.run import refused, run
 
 COMMAND = [sys.executable, "-c", "from shoe.cli import main; main()"]
 
@@ -27,3 +29,34 @@ def test_an_interruption_that_python_wraps_is_one(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("shoe.cli.demo.demo", stopped)
     done = run("demo")
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["score"], "missing argument 'predictions' (see shoe score --help)"),
+        (["score", "p.json", "--nonsense", "1"], "no such option: --nonsense (see shoe score --help)"),
+        (["diagnose", "p.json", "-g", "t.json", "--seed", "x"], "--seed"),
+        (["scores"], "no such command 'scores'"),
+        (["map", "bild"], "no such command 'bild'"),
+        (["demo", "more"], "(see shoe demo --help)"),
+    ],
+)
+def test_a_command_line_that_is_none_gets_one_line(words: list[str], says: str) -> None:
+    refused(run(*words), says)
+
+
+@pytest.mark.parametrize("words", [(), ("score",), ("map",), ("map", "build"), ("dataset", "info")], ids=" ".join)
+def test_help_has_a_short_name_and_is_what_a_group_says_alone(words: tuple[str, ...]) -> None:
+    long, short = run(*words, "--help"), run(*words, "-h")
+    assert long.stdout.startswith(" ".join(["Usage: shoe", *words, "[OPTIONS]"]))
+    assert (short.returncode, short.stdout, short.stderr) == (0, long.stdout, "")
+    if words in ((), ("map",)):
+        alone = run(*words)
+        assert (alone.returncode, alone.stdout, alone.stderr) == (0, long.stdout, "")
+
+
+def test_the_package_is_a_command_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["shoe", "--version"])
+    runpy.run_module("shoe", run_name="__main__")
+    assert capsys.readouterr().out.strip() == shoe.__version__

@@ -10,7 +10,6 @@ from shoe.cli.map.complete import complete
 
 app = typer.Typer(
     help="Look into similarity maps, and make new ones from them.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

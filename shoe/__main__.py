@@ -1,0 +1,5 @@
+"""``python -m shoe``: the command line."""
+
+from shoe.cli import main
+
+main()
