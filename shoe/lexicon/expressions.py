@@ -66,7 +66,7 @@ def bases(word: str, part: Part) -> tuple[str, ...]:
     """Return the lemmas that a single word may be a form of.
 
     WordNet's morphy, less the verbs that English would inflect otherwise ("hoping" is no form of hop, "bed" none of
-    be), and with those whose doubled consonant morphy does not know ("blogging").
+    be), and with those whose doubled consonant or spelling morphy does not know ("blogging", "practising").
     """
     store = lexicon()
     found = store.base_forms(word, POS[part])
@@ -74,7 +74,8 @@ def bases(word: str, part: Part) -> tuple[str, ...]:
         return tuple(found)
     if not found:
         base = undoubled(word)
-        return (base,) if base and store.has(base, "v") else ()
+        respelled = (bases(spelling, part) for spelling in american(word))
+        return (base,) if base and store.has(base, "v") else next(filter(None, respelled), ())
     return (word,) if word in found else tuple(base for base in found if word in verb_forms(base)) or tuple(found)
 
 

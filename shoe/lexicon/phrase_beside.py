@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shoe.lexicon.phrase_nouns import MATERIAL, is_inner, is_of_body, is_scenery, names, senses_of
 from shoe.lexicon.phrase_parts import Attached, Candidate, Clause, Noun
-from shoe.lexicon.phrase_words import is_expression, table
+from shoe.lexicon.phrase_words import base_of, is_expression, table
 
 
 def with_inner(clause: Clause, inner: Noun) -> Candidate | None:
@@ -27,7 +27,11 @@ def verbs_with(clause: Clause, attached: Attached) -> list[str]:
     whole = " ".join([*clause.verb, *clause.object.words, attached.preposition])
     if is_inner(clause.object):
         own = [] if is_of_body(clause.object) else [" ".join(clause.verb)]
-        return [whole, *([] if attached.preposition == "of" else [plain]), *own]
+        if attached.preposition != "of":
+            return [whole, plain, *own]
+        verb = base_of(clause.verb[0])
+        together = verb in table("light_verb") or is_expression((verb, clause.object.head), "verb")
+        return [whole, *own] if together else [*own, whole]
     return (
         [whole]
         if attached.preposition != "with" and is_expression((clause.verb[0], attached.preposition), "verb")

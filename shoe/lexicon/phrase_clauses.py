@@ -81,6 +81,8 @@ class _Reader(NounReader):
             return
         if clause is not None and clause.object is not None and lone:
             clause.verb += noun.words
+        elif clause is None and lone and self.subject is not None:
+            return
         elif clause is None:
             self.thing = self.subject if self._goes_on(start) else None
             self.subject = noun
@@ -178,7 +180,8 @@ class _Reader(NounReader):
             elif tag != "R":
                 if not self._leads_on(at, be):
                     break
-                negated = negated or base_of(word) in table("unreal")
+                denies = table("unreal").get(base_of(word))
+                negated = negated or (denies is not None and self.tags[at + 1] in (denies or "TG"))
                 finite = finite or (tag == "V" and not infinitive)
                 be = be or (base_of(word) == "get" and self.tags[at + 1 : at + 2] == "E")
             at += 1
@@ -200,6 +203,9 @@ class _Reader(NounReader):
         cleft = self._tag() in "WDP" and self.subject is not None and self.subject.words[0] in table("anaphor")
         if noun.none or cleft:
             self.subject = noun
+        for clause in self.clauses[-1:]:
+            if self.words[0] == "what" and clause.object is None:
+                clause.object, clause.direct, clause.kind = noun, len(clause.verb) == 1, "finite"
         for thing in self.nouns:
             if thing.head in table("key_object"):
                 thing.words, thing.of, thing.also = noun.words, noun.of, noun.also

@@ -123,7 +123,9 @@ def _call(plain: str) -> Fields | None:
         thing = (things or arguments)[-1]
         if "(" in plain.split()[0] or len(arguments) == 2:
             return Fields(name, thing)
-        return _of_parts([name, thing], sure=True) if " " not in name else None
+        words = name.split()
+        short = len(words) == 1 or words[0] == "no" or words[-1] in text.PREPOSITIONS
+        return _of_parts([name, thing], sure=True) if short else None
     return None
 
 
@@ -159,7 +161,9 @@ def _of_parts(parts: list[str], sure: bool) -> Fields | None:
         return None
     if len(parts) == 3 and not _is_person(parts[0]) and not sure:
         return None
-    if not sure and not (_short(verb) and _short(noun) and _like_verb(verb) and not _like_clause(noun)):
+    if not sure and not (
+        _short(verb) and _short(noun) and (_like_verb(verb) or verb in table("nothing")) and not _like_clause(noun)
+    ):
         return None
     return Fields(verb, noun, sure or len(parts) == 3)
 

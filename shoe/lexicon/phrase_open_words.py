@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from shoe.lexicon import text
@@ -9,7 +10,11 @@ from shoe.lexicon.phrase_classes import CONTRAST, NOMINAL, coming
 from shoe.lexicon.phrase_nouns import senses_of
 from shoe.lexicon.phrase_words import Word, base_of, is_expression, table, word_of
 
-_ANAPHORS = [["it"], ["them"], ["him"]]
+# Another adjective may follow: "a dirty, cracked window".
+_ADJECTIVES = re.compile(r"[DO][RJC]*JKR*$")
+_ANAPHORS = frozenset(["it", "them", "him"])
+# A verb may follow: "the girl, wearing a hat, waits", "a man, with a dog, waits".
+_PARENTHESIS = re.compile(r"[^VBGEK]*K[RGEIW][^K]*K")
 
 
 class Place(NamedTuple):
@@ -37,11 +42,17 @@ class Place(NamedTuple):
         """Whether two words from an index on are one noun in the lexicon ("dining table")."""
         return is_expression(tuple(self.words[start : start + 2]), "object")
 
+    def of_anaphor(self) -> bool:
+        """Whether "it" follows, by a preposition or not."""
+        following = self.words[self.i + 1 : self.i + (3 if self.after == "I" else 2)]
+        return not _ANAPHORS.isdisjoint(following)
+
 
 def open_letter(words: list[str], i: int, tags: list[str]) -> str:
     """Return the letter of a word of an open class, given the letters before it."""
     word, known = words[i], word_of(words[i])
     before = next((tag for tag in reversed(tags) if tag != "R"), "")
+    before = "J" if before == "K" and _ADJECTIVES.search("".join(tags)) else before
     place = Place(words, i, tags, known, before, coming(words, i + 1), "P" if known.person else "N")
     if word in table("resultative") and tags and tags[-1] in ("V", "G", "E") and place.after in ("D", "P"):
         return "I"
@@ -115,7 +126,7 @@ def _base_or_s(place: Place) -> str:
     if before in ("N", "P"):
         return _after_noun(place)
     if before in ("D", "J", "O", "V", "G", "E", "I"):
-        return "J" if known.adjective and after in ("N", "P", "J") else noun
+        return "J" if known.adjective and after in ("N", "P", "J", "K") else noun
     return "V" if tags[-1] == "R" and not known.rather_noun else noun
 
 
@@ -137,11 +148,13 @@ def _first(place: Place) -> str:
         return noun if known.rather_noun and not verb else "V"
     if after in ("G", "E", "B", "H", "W", "O"):
         return "V" if base in table("copula") and after == "E" else noun
+    if after == "K" and known.rather_noun:
+        return noun
     following = word_of(words[1])
     verb_later = third and (third not in NOMINAL or any("g" in word_of(word).forms for word in words[3:]))
-    if verb_later and known.rather_noun and place.is_compound(0):
+    if verb_later and known.noun and (following.person or (known.rather_noun and place.is_compound(0))):
         return noun
-    if "s" in following.forms and third in ("D", "N", "P", "J", "I"):
+    if "s" in following.forms and "s" not in known.forms and third in ("D", "N", "P", "J", "I"):
         return noun
     doing = len(words) == 2 and _names_doing(words[1]) and known.noun
     return noun if doing and (known.rather_noun or words[0] in table("implied")) else "V"
@@ -165,22 +178,19 @@ def _is_command(words: list[str]) -> bool:
 
 def _coordinate(place: Place) -> str:
     """Settle a word after "and" or a comma: what stands before that tells, if the word can be it."""
-    words, i, tags, known, _, after, noun = place
+    words, _, tags, known, _, after, noun = place
     other = next((tag for tag in reversed(tags) if tag not in "CKR"), "")
     if (other in "VGE" and other) or (other == "I" and after in ("D", "P")):
         return "V"
     if known.adjective and other == "J":
         return "J"
-    if "s" in known.forms and other in ("P", "N") and after and not set("VBGE").intersection(tags):
+    inserted = _PARENTHESIS.fullmatch("".join(tags)) or not set("VBGE").intersection(tags)
+    if "s" in known.forms and other in ("P", "N") and after and inserted:
         return "V"
     alike = any(
         tag == "V" and set(word_of(word).forms) & set(known.forms) for word, tag in zip(words, tags, strict=False)
     )
-    if (
-        alike
-        and other in ("P", "N")
-        and (words[i + 1 : i + 2] in _ANAPHORS or (after in NOMINAL and after and not known.rather_noun))
-    ):
+    if alike and other in ("P", "N") and (place.of_anaphor() or (after in NOMINAL and after and not known.rather_noun)):
         return "V"
     if tags[0] == "V" and after == "I" and not known.rather_noun and "b" in known.forms:
         return "V"
@@ -195,7 +205,7 @@ def _after_noun(place: Place) -> str:
         return noun
     if after in ("", "I", "S", "K", "C") and words[i] in table("resultative"):
         return "J"
-    if words[i - 1] in table("pronoun"):
+    if words[i - 1] in table("pronoun") or ("s" in known.forms and place.of_anaphor()):
         return "V"
     if set("VBE").intersection(tags) or (after == "D" and "G" in tags):
         return "V" if after == "D" else noun

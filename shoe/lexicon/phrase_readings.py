@@ -28,16 +28,19 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
     for clause in sentence.clauses:
         lacking = (attached.noun for attached in clause.attached if attached.noun.none)
         clause.negated = clause.negated or any(given.object and is_given(noun, given) for noun in lacking)
+    for first, second in pairwise(sentence.clauses):
+        second.negated = second.negated or (first.negated and second.linked == "or")
     clauses = [clause for clause in sentence.clauses if not clause.negated]
     for clause, purpose in pairwise(clauses):
         clause.use = purpose if purpose.kind == "infinitive" and base_of(clause.verb[0]) == "use" else None
-    _share_objects(sentence.clauses)
+    _share_objects(sentence.clauses, [*(attached.noun for attached in sentence.loose), *sentence.nouns])
     read = [(clause, candidate) for clause in clauses if (candidate := _candidate(clause, given))]
     if not read:
         return [] if sentence.clauses and not clauses else [[c] for c in _without_verb(sentence, given)]
     ranks = [_rank(clause, given) for clause, _ in read]
     for k, (first, second) in enumerate(pairwise(clause for clause, _ in read)):
-        ranks[k] += 5 * (first.object is None and not _implied(first) and second.kind == "infinitive")
+        led = first.object is None and not first.passive and not _implied(first)
+        ranks[k] += 5 * (led and second.kind == "infinitive")
     order = sorted(range(len(read)), key=lambda i: (ranks[i], i))
     best = order[0]
     if _unsure(read[best][0]) or (len(order) > 1 and not given.heads and _rivals(*(read[i][0] for i in order[:2]))):
@@ -54,7 +57,7 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
 
 def _unsure(clause: Clause) -> bool:
     """Whether a verb is unknown, or an object no noun by itself, or who does something ("helping a child swing")."""
-    if not is_known_verb(clause.verb[0]):
+    if not is_known_verb(clause.verb[0]) or clause.verb[0] == "being":
         return True
     if clause.object is None:
         return False
@@ -76,6 +79,8 @@ def _coordinated(read: list[tuple[Clause, Candidate]], a: int, b: int, given: Gi
         return False
     if second.linked == "," and _heads(first) != _heads(second):
         return False
+    if first.object is second.object and base_of(first.verb[0]) == "have":
+        return False
     return not given.heads or _matches(first, given) == _matches(second, given)
 
 
@@ -83,8 +88,8 @@ def _heads(clause: Clause) -> str:
     return clause.object.head if clause.object is not None else ""
 
 
-def _share_objects(clauses: list[Clause]) -> None:
-    """Give a verb without object the object of the verb that "and" joins to it; "it" the object before it."""
+def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
+    """Give a verb without object the object of the verb that "and" joins to it; "it" the thing before it."""
     for clause in clauses:
         if clause.topic is not None and clause.object is None and not _implied(clause):
             clause.verb += clause.dangling.split()
@@ -95,7 +100,8 @@ def _share_objects(clauses: list[Clause]) -> None:
     for number, clause in enumerate(clauses):
         if clause.object is not None and clause.object.words[0] in table("anaphor"):
             told = [other.subject if other.passive else other.object for other in clauses[:number]]
-            clause.object = clause.second or (told[-1] if told else None)
+            things = [noun for noun in (*nouns, *told) if noun is not None and not noun.person]
+            clause.object = clause.second or next(reversed(things or told), None)
             clause.second = None
     for before, clause in reversed(list(pairwise(clauses))):
         alike = clause.linked == "or" and not clause.direct and len(before.verb) == 1
