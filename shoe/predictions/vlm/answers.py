@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from shoe.predictions.vlm.fields import Fields, fields_of
+from shoe.predictions.vlm.boxes import Box
+from shoe.predictions.vlm.fields import Fields, fields_of, rows_of
 from shoe.predictions.vlm.found import Pair, Reading
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.marks import grounded
+from shoe.predictions.vlm.marks import MARK, Marked, grounded, marked, with_mentions
 from shoe.predictions.vlm.prose import interactions_of_text
-from shoe.predictions.vlm.replies import Reply, reply_of
+from shoe.predictions.vlm.replies import Reply, answer_of, reply_of
 from shoe.predictions.vlm.sentences import interactions_of_sentences
 from shoe.predictions.vlm.things import entity_of
 from shoe.predictions.vlm.wrapper_keys import is_beside, is_truth
@@ -21,6 +22,8 @@ _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _BOX = re.compile(rf"(?<![\w.]){_NUMBER}" + rf",\s?{_NUMBER}" * 3 + r"(?![\w.]*\d)(?!\s?,\s?\d)")
 _LONGEST = 300
 _SHORT, _DEEPEST = 20, 8
+_TASK = re.compile(r"<[A-Z_]+>")
+_SENTENCE = re.compile(r"\n+|(?<=[.!?;])\s+")
 _PIECE = 12  # letters: texts that are no longer on average are tokens of one, and not its lines
 
 
@@ -109,10 +112,56 @@ def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
         said = interactions_of_text("\n".join(_texts_in(reply.values, 0)), around)
         if said.pairs:
             return said, reply
+        if reply.pool and (said := _beside_data(reply, around)).pairs:
+            return said, reply
     if whole.pairs or whole.says_none or whole.keys or not reply.text:
         return whole, reply
     prose = interactions_of_text(reply.text, around)
     return (prose, Reply(text=reply.text)) if prose.found else (whole, reply)
+
+
+def grounded_beside(said: Any, record: dict[Any, Any]) -> Reading:
+    """The interactions of an answer that only gives boxes to phrases, of a sentence that stands beside it.
+
+    Args:
+        said: the answer, text or parsed.
+        record: the record, whose prompt may be the sentence.
+    """
+    phrases = _boxed_phrases(said)
+    for value in record.values() if len(phrases) > 1 else ():
+        sentence = _TASK.sub("", value) if isinstance(value, str) and len(value) <= _LONGEST else ""
+        if value != said and all(name.lower() in sentence.lower() for name in phrases):
+            marks = {name: number for number, name in enumerate(phrases)}
+            return interactions_of_sentences(Marked(with_mentions(sentence, marks), list(phrases.values())))
+    return Reading()
+
+
+def _boxed_phrases(said: Any) -> dict[str, list[Box]]:
+    """The boxes of each phrase, where an answer holds nothing else."""
+    phrases: dict[str, list[Box]] = {}
+    if isinstance(said, str):
+        whole = marked(answer_of(said))
+        *pieces, rest = MARK.split(whole.text)
+        if rest.strip(" .\n"):
+            return {}
+        for name, mark in zip(pieces[::2], pieces[1::2], strict=True):
+            phrases.setdefault(name.strip(" ,.;\n"), []).extend(whole.boxes[int(mark)])
+        return phrases if all(phrases) else {}
+    while isinstance(said, dict | list) and len(said) == 1:
+        said = next(iter(said.values())) if isinstance(said, dict) else said[0]
+    for row in (rows_of(said) or ()) if isinstance(said, dict) else ():
+        entities, names = (fields := fields_of(row)).entities, fields.names
+        if len(entities) == 1 and len(names) == 1:
+            phrases.setdefault(names[0], []).append(entities[0].box)
+    return phrases
+
+
+def _beside_data(reply: Reply, around: Fields) -> Reading:
+    """The interactions of sentences before and behind data that give names to boxes."""
+    text = reply.text
+    start, end = min(text.find(mark) % (len(text) + 1) for mark in "{["), max(text.rfind(mark) for mark in "}]") + 1
+    sentences = [{"interaction": line} for line in _SENTENCE.split(f"{text[:start]}\n{text[end:]}") if line.strip()]
+    return Reading([*interactions_in(sentences, around, reply.pool).pairs])
 
 
 def _or_detections(reading: Reading, values: list[Any], around: Fields) -> Reading:

@@ -22,8 +22,9 @@ from shoe.predictions.vlm.words import Interaction, Words, words_of
 _NO_SIZE = (0.0, 0.0)
 _USUAL = "xyxy"
 _BINS = "unit"
-_THOUSAND, _LAST = "thousand", 1000
+_UNIT, _THOUSAND, _LAST, _Y_FIRST = "unit", "thousand", 1000, "yxyx"
 _MANY = 0.02
+_SMALL, _ENOUGH = 800, 20  # sides of images in pixels, and pairs of boxes, that tell pixels from thousandths
 _NO_ITEM = -1
 _EXAMPLES = 3
 _NO_WORDS = (Interaction("", "", None),)
@@ -149,7 +150,10 @@ class Columns:
             score = score / 100
             self._notes.scores_read["1 to 100 as percent"] = int((~np.isnan(score)).sum())
         named = bool(convention.any())
-        names = [_unless_beyond(name, boxes[convention == i]) for name, i in self._conventions.items()]
+        sides = self._sides()[image]
+        names = [
+            _by_content(name, boxes[convention == i], sides[convention == i]) for name, i in self._conventions.items()
+        ]
         return Rows(
             images=list(self._images),
             image=image,
@@ -167,6 +171,15 @@ class Columns:
             convention=convention if named else None,
             fixed=[self._conventions[_BINS]] if _BINS in self._conventions else (),
         )
+
+    def _sides(self) -> Floats:
+        """(m, 2) width and height of the images, from the file, else from elsewhere; else 0."""
+        known = self._source.sizes or {}
+        sides = [
+            size if size != _NO_SIZE else known.get(name, size)
+            for name, size in zip(self._images, self._sizes, strict=True)
+        ]
+        return np.array(sides, np.float64).reshape(-1, 2)
 
     def _append(self, image: int, verb: str, object_: str, *rest: Any) -> None:
         verb_index = self._verbs.setdefault(verb, len(self._verbs))
@@ -218,12 +231,28 @@ class Columns:
         return score
 
 
-def _unless_beyond(convention: str, boxes: Floats) -> str:
-    """A convention that the form of boxes says, without its scale where many of their numbers are beyond that."""
+def _by_content(convention: str, boxes: Floats, sides: Floats) -> str:
+    """A convention that the form of boxes says, with another scale where their numbers cannot be of that.
+
+    Thousandths are not all below 1, nor beyond 1000; nor do nearly all of them stay below the pixels of small images.
+
+    Args:
+        convention: its name.
+        boxes: (n, 8) the numbers of both boxes.
+        sides: (n, 2) width and height of their images, 0 where not known.
+    """
     words = convention.split(",")
-    if _THOUSAND not in words or not len(boxes) or (boxes.max(axis=1) > _LAST).mean() < _MANY:
+    if _THOUSAND not in words or not len(boxes):
         return convention
-    return ",".join(word for word in words if word != _THOUSAND) or _USUAL
+    rest = [word for word in words if word != _THOUSAND]
+    if boxes.max() <= 1:
+        return ",".join([_UNIT, *rest])
+    small = (sides > 0).all(axis=1) & (sides.max(axis=1) <= _SMALL)
+    limits = np.tile(sides[small][:, ::-1] if _Y_FIRST in words else sides[small], 4)
+    are_inside = small.sum() >= _ENOUGH and (boxes[small] <= limits + 1).all(axis=1).mean() > 1 - _MANY
+    if are_inside or (boxes.max(axis=1) > _LAST).mean() >= _MANY:
+        return ",".join(rest) or _USUAL
+    return convention
 
 
 def _side(place: str, found: dict[str, Any], field: str) -> float:

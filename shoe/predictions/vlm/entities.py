@@ -97,9 +97,11 @@ class Pool:
             names = {thing.name for thing in self._things} - {""}
             ordered = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
             self._mention = re.compile(rf"(?<!\w)(?:{ordered or '(?!)'})(?!\w)", re.I)
-        found = [self.find(name, "") for name in self._mention.findall(text[:500])]
-        plain = self._mention.sub(lambda match: numberless(match[0]), text[:500])
-        return [entity for entity in found if entity is not None], plain
+        mentioned = self._mention.findall(text[:500])
+        found = {name: entity for name in mentioned if (entity := self.find(name, ""))}
+        words = {name: entity.label for name, entity in found.items() if entity.label}
+        plain = self._mention.sub(lambda match: words.get(match[0]) or numberless(match[0]), text[:500])
+        return [found[name] for name in mentioned if name in found], plain
 
     def _by_words(self, reference: str, side: str) -> Entity | None:
         same = self._by_label.get(_plain(numberless(reference)), [])

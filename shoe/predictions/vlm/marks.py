@@ -171,16 +171,22 @@ def grounded(value: Any) -> Marked | None:
     return Marked("".join([*parts, caption[start:]]), [boxes for _, boxes in spans]) if spans else None
 
 
-def with_mentions(text: str, marks: dict[str, int]) -> str:
+def with_mentions(text: str, marks: dict[str, int], words: dict[int, str] | None = None) -> str:
     """Put marks behind the names of boxed things in a text.
 
     Args:
         text: words without marks.
         marks: the number of the mark of each name.
+        words: what things are called whose names are no words, by the number of the mark.
     """
     names = sorted((name for name in marks if name), key=len, reverse=True)
     if not names:
         return text
     pattern = re.compile(rf"(?<![\w])(?:{'|'.join(map(re.escape, names))})(?![\w])", re.I)
     lower: dict[str, Any] = {name.lower(): number for name, number in marks.items()}
-    return pattern.sub(lambda match: f"{numberless(match[0])} \ue000{lower[match[0].lower()]}\ue001 ", text)
+
+    def mention(match: re.Match[str]) -> str:
+        number = lower[match[0].lower()]
+        return f"{(words or {}).get(number) or numberless(match[0])} \ue000{number}\ue001 "
+
+    return pattern.sub(mention, text)

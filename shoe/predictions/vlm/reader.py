@@ -10,7 +10,7 @@ from shoe.core.errors import quote
 from shoe.core.rows import Rows
 from shoe.io.typed import shown
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.answers import likeliest, said_outside
+from shoe.predictions.vlm.answers import grounded_beside, likeliest, said_outside
 from shoe.predictions.vlm.columns import Columns
 from shoe.predictions.vlm.errors import UnreadableError
 from shoe.predictions.vlm.fields import Fields
@@ -21,6 +21,7 @@ from shoe.predictions.vlm.quick import Quick
 from shoe.predictions.vlm.records import record_of
 from shoe.predictions.vlm.tally import ITEMS, Tally
 from shoe.predictions.vlm.wordings import Hit
+from shoe.predictions.vlm.words import words_of
 from shoe.predictions.vlm.wrapper_keys import is_end, is_truth
 from shoe.predictions.vlm.wrappers import Opened, holds_box, opened_beside
 
@@ -148,7 +149,12 @@ class Reader:
         answer = likeliest(opened.answers, around)
         if not any(answer.rank[:3]) and (others := opened_beside(record, ()).answers):
             answer = max(answer, likeliest(others, around), key=lambda answer: answer.rank)
-        if isinstance(answer.said, str) and around == Fields():
+        if (
+            not any((words := words_of(pair)) and words.interactions for pair in answer.reading.pairs)
+            and (beside := grounded_beside(answer.said, record)).pairs
+        ):
+            answer = answer._replace(reading=beside)
+        elif isinstance(answer.said, str) and around == Fields():
             self._quick.learn(answer.said, answer.reading, answer.reply)
         before = len(self._columns), self._tally.cut, self._notes.denied
         self._notes.replies_fixed += answer.reply.fixed

@@ -42,6 +42,7 @@ _LONGEST = 300
 _END = re.compile(r"[.;!?]\s+")
 _HEAD = re.compile(r"([^:\ue000]{3,}?\w)\s*(?::|\s[-–—])")
 _LONG_NOUN = 4
+_NUMBERED = re.compile(r"[\[(<#]\w{1,6}[\])>]?[:.]?\s+\w")
 _MARKED = "\ue000"
 
 
@@ -55,11 +56,13 @@ def interactions_of_sentences(whole: Marked) -> Reading:
         return reading
     sentences = [LEAD.sub("", line) for line in _LINE.split(raw)]
     names = _names(sentences)
+    words = {mark: name.split(None, 1)[-1] for name, mark in names.items() if _NUMBERED.match(name)}
+    names |= {name.split(None, 1)[0]: mark for name, mark in names.items() if mark in words}
     human: list[int] = []
     for sentence in (" ".join(line.split()) for line in sentences):
         marks = [int(mark[1]) for mark in MARK.finditer(sentence)]
         if not marks and len(names) > 1:
-            sentence = with_mentions(sentence, names)
+            sentence = with_mentions(sentence, names, words)
         human = _of_sentence(whole, sentence, human, reading)
     if not reading.found:
         reading.found.append(
@@ -75,7 +78,8 @@ def _names(sentences: list[str]) -> dict[str, int]:
         marks = MARK.findall(sentence)
         if len(marks) != 1:
             continue
-        words = MARK.sub(" ", _FIELD_LABEL.sub(" ", sentence)).replace("*", " ").strip(" :-–—.,()\"'`=")
+        labelled = sentence if _NUMBERED.match(sentence) else _FIELD_LABEL.sub(" ", sentence)
+        words = MARK.sub(" ", labelled).replace("*", " ").strip(" :-–—.,()\"'`=")
         if 0 < len(words.split()) <= _LONG_NOUN:
             names.setdefault(words, int(marks[0]))
     return names

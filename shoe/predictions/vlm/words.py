@@ -12,6 +12,7 @@ from shoe.predictions.vlm.persons import can_be_verb, is_person
 
 _LONGEST_VERB = 3
 _JOINED = re.compile(r"[,;/&+|]|\band\b")
+_ARROW, _TRIPLET = re.compile(r"\s*(?:-+>?|→|\|)\s*"), 3  # "person-riding-horse"
 _NOTHING = (["none"], ["nothing"], ["n", "a"], ["no", "relation"], ["no", "action"])
 _TURN = frozenset(("by",))
 _OTHERS = text.DETERMINERS | text.AUXILIARIES | text.NEGATIONS | text.CONJUNCTIONS
@@ -83,6 +84,9 @@ def words_of(pair: Pair) -> Words | None:
 @lru_cache(1 << 16)
 def _said(verb: str, phrase: str, target: str) -> _Said:
     """Readings of a verb and a phrase beside the object that a reply names."""
+    parts = _ARROW.split(phrase)
+    if not target and len(parts) == _TRIPLET and is_person(parts[0]):
+        phrase = " ".join(parts)
     words = text.tokens(text.plain(verb or phrase))
     if target and (text.says_no_interaction(words) or words in _NOTHING):
         return _Said((("no_interaction", target),), doubtful=False, denied=False)
