@@ -12,10 +12,8 @@ from shoe.benchmarks import DEFAULT
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="Prediction file, or a folder of official .mat files.")],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.")],
-    from_format: Annotated[
-        str | None, typer.Option("--from", metavar="FORMAT", help="Format of IN, if content is not to decide.")
-    ] = None,
-    to_format: Annotated[
+    format: Annotated[str | None, typer.Option("--format", help="Format of IN, if content is not to decide.")] = None,
+    to: Annotated[
         str | None, typer.Option("--to", metavar="FORMAT", help="Format of OUT; else its ending decides.")
     ] = None,
     boxes: Annotated[
@@ -44,14 +42,14 @@ def convert(
 
     if str(target) == "-":
         raise OptionError("OUT: found '-', expected the name of a file")
-    to_format = writable(to_format) if to_format else format_of_name(target)
+    written = writable(to) if to else format_of_name(target)
     truth = None if ground_truth is None else read_ground_truth(ground_truth, dataset).interactions
-    table, notes = read_predictions_with_notes(source, format=from_format, boxes=boxes, dataset=dataset, truth=truth)
-    write_predictions(table, target, to_format, dataset)
+    table, notes = read_predictions_with_notes(source, format=format, boxes=boxes, dataset=dataset, truth=truth)
+    write_predictions(table, target, written, dataset)
     print(f"{source}: {notes.summary()}", *notes.lines(), sep="\n", file=sys.stderr)
     if truth is not None and notes.format != NATIVE:
         for line in examine_boxes(table, truth, notes.applied(len(table))).lines():
             print(line, file=sys.stderr)
-    print(f"{target}: written as {to_format}", file=sys.stderr)
-    if to_format not in (NATIVE, "mat") and (table.coordinates != Coordinates.CONTINUOUS).any():
+    print(f"{target}: written as {written}", file=sys.stderr)
+    if written not in (NATIVE, "mat") and (table.coordinates != Coordinates.CONTINUOUS).any():
         print(f"{target}: boxes count pixels; read it with --boxes pixels-0", file=sys.stderr)

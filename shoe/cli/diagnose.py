@@ -31,8 +31,8 @@ def diagnose(
     ] = "exclude",
     sweep: Annotated[bool, typer.Option("--sweep", help="Also thin out pairs at several thresholds.")] = False,
     figures: Annotated[Path | None, typer.Option(help="Folder for figures, each as PDF and PNG.")] = None,
-    images: Annotated[Path | None, typer.Option(help="Folder for pictures of each error type.")] = None,
-    pictures: Annotated[Path | None, typer.Option(help="Folder of the dataset's images, for --images.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for pictures of each error type.")] = None,
+    images: Annotated[Path | None, typer.Option(help="Folder of the dataset's images, for --out.")] = None,
     boxes: Annotated[
         str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
     ] = None,
@@ -84,14 +84,14 @@ def diagnose(
     from shoe.report.terminal import console
 
     spare((*predictions, *(pairs or ()), ground_truth), json)
-    if figures or images:
+    if figures or out:
         from shoe.plots.style import check_plots
 
         check_plots()
-    if pictures is not None and images is None:
-        raise OptionError("--pictures: found no --images, the folder that pictures are drawn to")
-    if pictures is not None and not pictures.is_dir():
-        raise InputError(pictures, found="no such folder", expected="the folder of the dataset's images")
+    if images is not None and out is None:
+        raise OptionError("--images: found no --out, the folder that pictures are drawn to")
+    if images is not None and not images.is_dir():
+        raise InputError(images, found="no such folder", expected="the folder of the dataset's images")
     of_pairs: list[Path | None] = [*pairs] if pairs else [None] * len(predictions)
     if len(of_pairs) != len(predictions):
         expected = f"{len(predictions)}, one for each of PREDICTIONS, in their order"
@@ -112,7 +112,7 @@ def diagnose(
     for name, path, file, pairs_path in zip(_names(predictions), predictions, files, of_pairs, strict=True):
         if isinstance(file, Pairs):
             found[name] = diagnose_pairs(file, truth, no_interaction=no_interaction)
-            if images is not None:
+            if out is not None:
                 print(f"{path}: no pictures: the file holds pairs, not triplets", file=sys.stderr)
             continue
         read, notes = file
@@ -128,12 +128,12 @@ def diagnose(
             action_scores=read_action_scores(path, dataset=dataset),
             notes=notes,
         )
-        if images is not None:
+        if out is not None:
             from shoe.plots.pictures import draw_pictures
             from shoe.plots.style import file_name
 
-            to = images if len(predictions) == 1 else images / file_name(name)
-            _say(to, draw_pictures(diagnosis, name, to, pictures))
+            to = out if len(predictions) == 1 else out / file_name(name)
+            _say(to, draw_pictures(diagnosis, name, to, images))
     if figures is not None:
         from shoe.plots.figures import draw_figures
 

@@ -14,7 +14,7 @@ def similarity(
     b: Annotated[
         str, typer.Argument(help="What a model predicted: a word (straddling), or an interaction (straddle pony).")
     ],
-    map: Annotated[str, typer.Option("--map", help="Shipped map, map folder, identity, path or wup.")] = "hico-det",
+    similarity: Annotated[str, typer.Option(help="Shipped map, map folder, identity, path or wup.")] = "hico-det",
     ensemble: Annotated[str, typer.Option(help="mean, median, majority or majority-mean of the raters.")] = "mean",
     pos: Annotated[str | None, typer.Option(help="verb or object, for a word that is both.")] = None,
     combine: Annotated[str, typer.Option(help="arithmetic, geometric or minimum of verb and object.")] = "arithmetic",
@@ -24,7 +24,7 @@ def similarity(
     """Explain how similar a class and a word are: senses, ratings of each rater, what was never rated.
 
     Examples: shoe similarity ride straddling; shoe similarity "ride horse" "straddle pony"; shoe similarity ride.v.01
-    mount --map wup
+    mount --similarity wup
 
     JSON keys: similarity {name, digest, ensemble}, parts [{part, class_word, class_synset, word, value, basis, sense,
     candidates [{synset, lemma, reason, value, ratings}]}], interaction {combine, weight, value}. What was never rated
@@ -38,7 +38,7 @@ def similarity(
     from shoe.similarity import combine as combined
     from shoe.similarity.explain import explanations
 
-    source = load_similarity(map, ensemble)
+    source = load_similarity(similarity, ensemble)
     classes = benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes
     parts, interaction = explanations(source, classes, a, b, pos)
     whole = None

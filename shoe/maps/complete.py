@@ -152,6 +152,27 @@ def complete(
             similarity = draft.write(out)
 
 
+def first_round(
+    similarity: SimilarityMap,
+    task: Task,
+    raters: Sequence[Rater],
+    tolerance: float,
+    purpose: Mapping[str, Any],
+    *,
+    again: bool = False,
+) -> tuple[Round, dict[Part, list[Pair]]]:
+    """Say where :func:`complete` would begin, and which pairs its first round would have rated, money unlimited.
+
+    Args and errors are those of :func:`complete`; nothing is asked, and nothing written.
+    """
+    draft, look = Draft.of(similarity, raters, purpose, again=again), _look(similarity, task, None)
+    rated = sum(draft.rated.values()), draft.without_answer
+    state = Round(0, look.score, look.interval, look.matches, 0, *rated, Spent())
+    if look.open_score is None or state.width <= tolerance:
+        return state, {}
+    return state, _wanted(look, look.open_score, draft, _UNLIMITED)
+
+
 class _Look(NamedTuple):
     """What a map makes of an evaluation, and what it leaves open; ``open_score`` is None where that is nothing."""
 

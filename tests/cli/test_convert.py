@@ -63,7 +63,7 @@ def test_boxes_that_count_pixels_are_announced(tmp_path: Path) -> None:
 
 def test_naming_the_source_format_takes_the_place_of_its_content(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="found text, not a file of this kind, expected the format qpic"):
-        run(samples.FOLDER / "flat.csv", tmp_path / "out.npz", "--from", "qpic")
+        run(samples.FOLDER / "flat.csv", tmp_path / "out.npz", "--format", "qpic")
 
 
 @pytest.mark.parametrize(

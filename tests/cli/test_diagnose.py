@@ -160,7 +160,7 @@ def test_files_of_pairs_alone(tmp_path: Path) -> None:
     assert alone["pairs"]["precision"] == 0.5
     assert "errors" not in alone
     assert "negative_ap" in alone["absent"]
-    done = run(tmp_path / "p.json", "--images", tmp_path / "i")
+    done = run(tmp_path / "p.json", "--out", tmp_path / "i")
     assert done.stderr == f"{tmp_path / 'p.json'}: no pictures: the file holds pairs, not triplets\n"
     assert not (tmp_path / "i").exists()
     scored = as_json(write_pairs(tmp_path / "q.json", hoi_score_inter=0.5), VLM)
@@ -196,7 +196,7 @@ def test_figures_and_pictures(tmp_path: Path, few: list[Path], monkeypatch: pyte
     photos.mkdir()
     for path in orjson.loads(TRUTH.read_bytes())["filenames"]:
         (photos / path).write_bytes(GREY)
-    folders: list[str | Path] = ["--figures", tmp_path / "f", "--images", tmp_path / "i", "--pictures", photos]
+    folders: list[str | Path] = ["--figures", tmp_path / "f", "--out", tmp_path / "i", "--images", photos]
     done = run(few[0], *folders, "--json", tmp_path / "errors.json", "--sweep")
     assert done.returncode == 0
     assert {"errors.pdf", "pairs.png", "sweeps.pdf", "verbs.png"} <= set(os.listdir(tmp_path / "f"))
@@ -208,7 +208,7 @@ def test_figures_and_pictures(tmp_path: Path, few: list[Path], monkeypatch: pyte
 
 def test_pictures_of_several_models_have_folders_of_their_own(tmp_path: Path) -> None:
     models = [write_ride(tmp_path / name) for name in ("one.jsonl", "two.jsonl")]
-    done = run(*models, "--images", tmp_path / "i", "--similarity", "none")
+    done = run(*models, "--out", tmp_path / "i", "--similarity", "none")
     assert done.returncode == 0
     assert sorted(os.listdir(tmp_path / "i")) == ["one", "two"]
 
@@ -223,8 +223,8 @@ def test_pictures_of_several_models_have_folders_of_their_own(tmp_path: Path) ->
         ([VLM, "--seed", "-1"], "seed: found -1"),
         ([VLM, "--no-interaction", "drop"], "unknown choice for no_interaction 'drop'"),
         ([VLM, "--similarity", "hico-dt"], "hico-dt"),
-        ([VLM, "--pictures", "."], "--pictures: found no --images"),
-        ([VLM, "--images", "i", "--pictures", "nowhere"], "nowhere: found no such folder"),
+        ([VLM, "--images", "."], "--images: found no --out"),
+        ([VLM, "--out", "i", "--images", "nowhere"], "nowhere: found no such folder"),
         ([VLM, "--figures", "file"], "file: found File exists, expected a folder that can be made"),
         ([VLM, "--json", "nowhere/errors.json"], "nowhere/errors.json: found No such file or directory"),
     ],

@@ -95,9 +95,14 @@ def test_a_budget_ends_it_and_refusals_stay_open(
 ) -> None:
     know_this_kind(monkeypatch.setitem)
     (folder / "raters.toml").write_text(STAND_IN)
-    with pytest.raises(OptionError, match="found prices, expected --budget, or --yes"):
+    with pytest.raises(OptionError, match="found prices, expected --max-cost, or --yes"):
         run(folder)
-    found = run(folder, budget=0.1)
+    before = run(folder, dry_run=True)
+    assert before["estimate"]["cost"]["low"] > 0
+    assert not (folder / "out").exists()
+    assert not (folder / "log").exists()
+    found = run(folder, max_cost=0.1)
+    assert found["rounds"][0]["map_interval"] == before["map_interval"]
     assert found["why"] == "over"
     assert 0 < found["spent"]["cost"] <= 0.1
     assert 0 < found["pairs"]["rated"] < found["spent"]["requests"]

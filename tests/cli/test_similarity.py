@@ -88,7 +88,7 @@ def test_no_interaction_and_words_without_a_sense() -> None:
 
 @pytest.mark.parametrize("name", ["identity", "path", "wup"])
 def test_wordnet_measures(name: str) -> None:
-    found = as_json("horse", "zebra", "--map", name)
+    found = as_json("horse", "zebra", "--similarity", name)
     assert found["similarity"]["name"] == name
     assert 0 <= found["parts"][0]["value"] < 1
     assert "ratings" not in found["parts"][0]["candidates"][0]
@@ -104,7 +104,7 @@ def test_wordnet_measures(name: str) -> None:
         (["fly horse", "ride pony"], "hico-det has no class 'fly horse'; it has feed horse, "),
         (["ride horse", "ride pony", "--combine", "mean"], "unknown way to combine"),
         (["ride horse", "ride pony", "--weight", "2"], "weight is 2, expected 0 to 1"),
-        (["ride", "mount", "--map", "hico"], "unknown similarity 'hico' .did you mean hico-det"),
+        (["ride", "mount", "--similarity", "hico"], "unknown similarity 'hico' .did you mean hico-det"),
         (["ride", "mount", "--ensemble", "modus"], "unknown ensemble 'modus'"),
     ],
 )

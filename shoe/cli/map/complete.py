@@ -27,20 +27,19 @@ def complete(
     tolerance: Annotated[
         float, typer.Option(min=0, max=1, help="Width of the interval that will do: 0.001 is a tenth of a point.")
     ] = 0.001,
-    budget: Annotated[
-        float | None, typer.Option(min=0, help="Stop before this run costs more, in the currency of raters.toml.")
-    ] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before this run costs more.")] = None,
     ledger: Annotated[
         Path | None, typer.Option(help="Folder of all answers, for all maps; shoe-ledger beside the map if absent.")
     ] = None,
     ask_again: AskAgain = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what the first round would take.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend what it takes.")] = False,
     json: Json = None,
 ) -> None:
     """Have those pairs rated that the SHOE-mAP of some predictions depends on, most influential first, and no others.
 
     Example: shoe map complete hico-det --for predictions.json -g instances_test2015.json --raters raters.toml
-    --budget 5
+    --max-cost 5
 
     Before each round the score is bounded with all unrated pairs at 0 and at 1; when the bounds are as near as
     --tolerance, it is done. The map is written after every round: stop the run however you like, and the same command
@@ -48,7 +47,7 @@ def complete(
 
     JSON keys: out, tolerance, why (decided, tolerance, over, nothing_left), map, map_interval, pairs {rated,
     unanswered, whole_build, looked_up}, spent {requests, cost}, rounds [{map, map_interval, matches_interval, asked,
-    rated, unanswered, requests, cost}]. Fractions 0..1.
+    rated, unanswered, requests, cost}]; with --dry-run map, map_interval, estimate. Fractions 0..1.
     """
     import gc
 
@@ -56,15 +55,24 @@ def complete(
     from shoe.core.errors import OptionError
     from shoe.llm.budget import Budget
     from shoe.llm.progress import Progress
-    from shoe.maps.complete import Spent
+    from shoe.maps.complete import Spent, first_round
     from shoe.maps.complete import complete as complete_map
     from shoe.maps.draft import begun
-    from shoe.rating.job import rate_pairs
-    from shoe.rating.planning import plan_dataset, plan_needed
+    from shoe.rating.estimate import estimate, measured_progress
+    from shoe.rating.job import known, rate_pairs
+    from shoe.rating.planning import plan_dataset, plan_needed, plan_pairs
     from shoe.rating.prompts import Prompts
     from shoe.rating.raters_toml import read_raters
     from shoe.rating.session import Raters
-    from shoe.report.map_build import Sizes, closing_lines, completion_json, round_line, rounds_table
+    from shoe.report.map_build import (
+        Sizes,
+        closing_lines,
+        completion_json,
+        estimate_json,
+        estimate_table,
+        round_line,
+        rounds_table,
+    )
     from shoe.report.terminal import console
     from shoe.report.text import say
     from shoe.similarity import SimilarityMap
@@ -77,11 +85,23 @@ def complete(
     again = states_of(ask_again)
     begin = begun(start, folder)
     session = Raters(read_raters(raters), Prompts.read(None), ledger or folder.absolute().parent / "shoe-ledger")
-    if budget is None and not yes and not all(config.price.is_free for config in session.file.raters):
-        raise OptionError(f"{raters}: found prices, expected --budget, or --yes to spend what it takes")
+    priced = not all(config.price.is_free for config in session.file.raters)
+    if priced and max_cost is None and not (yes or dry_run):
+        raise OptionError(f"{raters}: found prices, expected --max-cost, or --yes to spend what it takes")
     report = evaluated(predictions, ground_truth, map, start.dataset)
+    purpose = _purpose(predictions, ground_truth)
     assert report is not None, "both files are given"  # noqa: S101 - for the type checker
-    limit = Budget(max_cost=budget)
+    if dry_run:
+        state, wanted = first_round(begin, report.task, list(_raters(session)), tolerance, purpose, again=bool(again))
+        first = {part: plan_pairs(part, pairs) for part, pairs in wanted.items()}
+        measured = measured_progress(session, known(session, first, sample=0))
+        expected = estimate(first, session.file, session.prompts, progress=measured)
+        begun_at = {"map": state.score, "map_interval": list(state.interval), "estimate": estimate_json(expected)}
+        if not put_json(begun_at, json):
+            print(round_line(state, session.file.currency))
+            console().print(estimate_table(expected))
+        return
+    limit = Budget(max_cost=max_cost)
     with Progress(session.file.currency) as progress:
         if again:
             session.ask_again(again, progress.say)
@@ -92,9 +112,9 @@ def complete(
             list(_raters(session)),
             folder,
             tolerance=tolerance,
-            purpose=_purpose(predictions, ground_truth),
+            purpose=purpose,
             again=bool(again),
-            budget=budget,
+            budget=max_cost,
             spent=lambda: Spent(limit.requests, limit.spent, limit.stopping),
             show=lambda state: progress.say(round_line(state, session.file.currency)),
         )
