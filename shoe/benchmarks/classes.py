@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,9 @@ class HoiClasses:
         rare: (K,) fewer than 10 training pairs.
         of: (verbs, objects) class of each combination, -1 where the dataset has none.
         digest: 8 hex digits of the table's content.
+        study_senses: {("verb" or "object", name): WordNet 3.0 name of the sense} that the SHOE authors' study of human
+            ratings used where it is not the table's; from the application that they published for it. Empty for
+            datasets that had no such study.
     """
 
     name: str
@@ -47,6 +50,7 @@ class HoiClasses:
     rare: NDArray[np.bool_]
     of: NDArray[np.int32]
     digest: str
+    study_senses: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.verb)
@@ -88,7 +92,7 @@ def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
         text = read_bytes(path).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(path, found="bytes that are not UTF-8", expected="a tab-separated class table") from None
-    classes = parse_classes(text, usual.name, path)
+    classes = replace(parse_classes(text, usual.name, path), study_senses=usual.study_senses)
     rows = [line.split("\t") for line in text.splitlines()[1:]]
     _check_labels(rows, path)
     _check_synsets(rows, usual, path)

@@ -104,12 +104,13 @@ def compare_people(human: HumanRatings, similarity: SimilarityMap, columns: Sequ
         similarity: the map.
         columns: indices of its raters.
     """
-    of_parts = []
+    of_parts, voices = [], similarity.voices.of(columns)
     for part, pairs in human.pairs.items():
         table = similarity.tables[part]
         rows = table.rows_of(*pairs.T)
         values = np.full(len(rows), np.nan)
-        values[rows >= 0] = ensemble_values(table.ratings[rows[rows >= 0]][:, list(columns)], similarity.ensemble)
+        ratings = table.ratings[rows[rows >= 0]][:, list(columns)]
+        values[rows >= 0] = ensemble_values(ratings, similarity.ensemble, voices)
         values[np.equal(*pairs.T)] = 1
         of_parts.append(values)
     values = of_parts[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ def import_tables(
     if unknown:
         known = ", ".join(quote(rater.name) for rater in raters)
         raise OptionError(f"model of rater {quote(min(unknown))}: found no column of that name, only {known}")
-    named = [Rater(rater.name, models.get(rater.name, rater.model)) for rater in raters]
+    named = [replace(rater, model=models.get(rater.name, rater.model), note="") for rater in raters]
     origins = {"tables": [source.origin for source in sources]}
     write_map(folder, dataset=dataset, raters=named, pairs=pairs, prose={**prose, **origins})
     return SimilarityMap.load(folder)
@@ -209,7 +209,7 @@ def _source_of(similarity: SimilarityMap) -> RatingSource:
     about = {name: value for name, value in similarity.about.items() if name not in _NOT_OF_THE_ORIGIN}
     return RatingSource(
         name=similarity.name,
-        raters=tuple(Rater(rater.name, rater.model, rater.note) for rater in similarity.raters),
+        raters=tuple(replace(rater, details={}) for rater in similarity.raters),
         pairs=similarity.tables,
         lines={part: np.arange(len(table)) + 2 for part, table in similarity.tables.items()},
         origin=about | {"digest": similarity.digest},

@@ -109,8 +109,8 @@ class SemanticOptions(_Overlapping):
         Ties.INPUT,
     )
     classes: Literal["truth", "all"] = option("truth", "classes in the mean (A12)")
-    senses: Literal["table", "first"] = option(
-        "table", "sense of a ground-truth class: the class table's, or its word's first (A13)"
+    senses: Literal["table", "study", "first"] = option(
+        "table", "sense of a ground-truth class: the class table's, the authors' study's, or its word's first (A13)"
     )
     no_interaction: NoInteraction = option("keep", "the classes that say a person does nothing (A14)")
     ensemble: Literal["mean", "median", "majority", "majority-mean"] = option("mean", "raters into one (A15)")

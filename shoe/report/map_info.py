@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def info_dict(info: MapInfo) -> dict[str, Any]:
     similarity = info.similarity
     raters = []
     for column, rater in enumerate(similarity.raters):
-        entry = {"name": rater.name, "model": rater.model, "note": rater.note, "details": dict(rater.details)}
+        entry = asdict(rater) | {"details": dict(rater.details)}
         for part, of_part in info.parts.items():
             histogram = of_part.histograms[column].tolist()
             missing = of_part.pairs - sum(histogram)

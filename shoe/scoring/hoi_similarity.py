@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Floats, Indices, Ints, Mask
+from shoe.core.errors import OptionError
 from shoe.core.ragged import blocks, expand, first_of_each
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
+from shoe.lexicon.store import lexicon
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity import Basis, Similarity, SimilarityTable, combine, similarity_table
@@ -62,8 +65,7 @@ class HoiSimilarity:
         objects, object_row = _senses(classes.object_sense, [classes.objects[o] for o in classes.object])
 
         def table(part: Part, pairs: list[tuple[int, str]], said: Sequence[str]) -> tuple[SimilarityTable, Ints, Mask]:
-            first = options.senses == "first"
-            senses = np.array([_first_sense(word, part) if first else sense for sense, word in pairs], np.int32)
+            senses = np.array([_class_sense(classes, part, *pair, options.senses) for pair in pairs], np.int32)
             made = similarity_table(similarity, part, senses, [word for _, word in pairs], said, options)
             rated: Mask = np.logical_or.reduce(made.basis[senses >= 0] > Basis.UNRATED, axis=0)
             return made, senses, rated
@@ -180,9 +182,17 @@ def _senses(senses: Ints, words: Sequence[str]) -> tuple[list[tuple[int, str]], 
     return list(number), np.array(row, np.int64)
 
 
-def _first_sense(word: str, part: Part) -> int:
-    candidates = resolve(word, part).candidates
-    return candidates[0].synset if candidates else -1
+def _class_sense(classes: HoiClasses, part: Part, sense: int, word: str, senses: str) -> int:
+    """The sense that a class counts by; ``sense`` is the class table's."""
+    if senses == "first":
+        candidates = resolve(word, part).candidates
+        return candidates[0].synset if candidates else -1
+    if senses == "study":
+        if not classes.study_senses:
+            raise OptionError(f"option senses: found study, but {classes.name} had none; expected table or first")
+        studied = classes.study_senses.get((part, word))
+        return lexicon().synset(studied) if studied else sense
+    return sense
 
 
 def _looked_up(table: Floats, row: Indices, column: NDArray[np.integer]) -> Floats:

@@ -1,12 +1,14 @@
 """One value from several: raters' ratings of a pair of senses, and the similarities of verb and object.
 
 An ensemble looks only at the raters that rated the pair: a missing rating is neither a zero nor a vote. The paper
-describes a mean once and a majority once (protocols, A15); the mean is the default.
+describes a mean once and a majority once (protocols, A15); the mean is the default. A map may say that a rater counts
+less than others, or that its zeros may be omissions (:class:`Voices`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +25,51 @@ ENSEMBLE = "mean"
 Ratings = NDArray[np.int8]
 
 
-def ensemble_values(ratings: Ratings, how: str) -> Floats:
+@dataclass(frozen=True, slots=True)
+class Voices:
+    """How R raters count.
+
+    Attributes:
+        weights: what each counts in a mean, and in a vote; above 0.
+        omits: whether a 0 of each may be an omission: it counts only where no other rating says more.
+    """
+
+    weights: tuple[float, ...]
+    omits: tuple[bool, ...]
+
+    @classmethod
+    def equal(cls, raters: int) -> Voices:
+        """All count the same, and a 0 is a 0."""
+        return cls((1.0,) * raters, (False,) * raters)
+
+    def of(self, columns: Sequence[int]) -> Voices:
+        """Those of some of the raters."""
+        return Voices(tuple(self.weights[c] for c in columns), tuple(self.omits[c] for c in columns))
+
+    def heard(self, ratings: Ratings) -> Ratings:
+        """(n, R) ratings without zeros that are omissions: there, another rater looked, or gave more than 0."""
+        if not any(self.omits):
+            return ratings
+        columns = list(zip(ratings.T, self.omits, strict=True))
+        said = np.logical_or.reduce([column > 0 if omits else column != MISSING for column, omits in columns])
+        of_raters = [np.where(said & (column == 0), MISSING, column) if omits else column for column, omits in columns]
+        return np.stack(of_raters, axis=1)
+
+
+def ensemble_values(ratings: Ratings, how: str, voices: Voices | None = None) -> Floats:
     """Combine raters.
 
     Args:
         ratings: (n, R) 0..4, -1 where a rater has not rated the pair; raters in the map's order.
         how: "mean"; "median"; "majority", the most frequent rating, and of equally frequent ones that of the rater
             named first; or "majority-mean", of equally frequent ones their mean.
+        voices: how the raters count; all the same if absent. The median knows no weights.
 
     Returns:
         (n,) values 0..1, the rating divided by 4; NaN where nobody rated.
     """
-    value = ENSEMBLES[check_ensemble(how)](ratings)
+    voices = voices or Voices.equal(ratings.shape[1])
+    value = ENSEMBLES[check_ensemble(how)](voices.heard(ratings), voices.weights)
     value[(ratings == MISSING).all(axis=1)] = np.nan
     return value / HIGHEST
 
@@ -50,18 +85,20 @@ def check_ensemble(how: str) -> str:
     return how
 
 
-def _mean(ratings: Ratings) -> Floats:
+Weights = tuple[float, ...]
+
+
+def _mean(ratings: Ratings, weights: Weights) -> Floats:
     # Column by column: numpy's sums along a short last axis are several times slower.
-    total, raters = np.zeros(len(ratings)), np.zeros(len(ratings))
-    for column in ratings.T:
-        present = column != MISSING
-        total += np.where(present, column, 0)
-        raters += present
-    mean: Floats = total / np.maximum(raters, 1)
-    return mean
+    total, counted = np.zeros(len(ratings)), np.zeros(len(ratings))
+    for column, weight in zip(ratings.T, weights, strict=True):
+        share = np.where(column != MISSING, weight, 0.0)
+        total += share * column
+        counted += share
+    return np.divide(total, counted, out=total, where=counted > 0)
 
 
-def _median(ratings: Ratings) -> Floats:
+def _median(ratings: Ratings, _weights: Weights) -> Floats:
     missing, rows = ratings == MISSING, np.arange(len(ratings))
     ordered = np.sort(np.where(missing, HIGHEST + 1, ratings), axis=1)
     present = np.maximum((~missing).sum(axis=1), 1)
@@ -69,8 +106,8 @@ def _median(ratings: Ratings) -> Floats:
     return median
 
 
-def _majority(ratings: Ratings) -> Floats:
-    winners = _most_frequent(ratings)
+def _majority(ratings: Ratings, weights: Weights) -> Floats:
+    winners = _most_frequent(ratings, weights)
     value = np.zeros(len(ratings))
     for column in ratings.T[::-1]:
         won = (column != MISSING) & winners[np.arange(len(ratings)), column]
@@ -78,15 +115,15 @@ def _majority(ratings: Ratings) -> Floats:
     return value
 
 
-def _majority_mean(ratings: Ratings) -> Floats:
-    winners = _most_frequent(ratings)
+def _majority_mean(ratings: Ratings, weights: Weights) -> Floats:
+    winners = _most_frequent(ratings, weights)
     mean: Floats = winners @ np.arange(HIGHEST + 1.0) / winners.sum(axis=1)
     return mean
 
 
-def _most_frequent(ratings: Ratings) -> NDArray[np.bool_]:
+def _most_frequent(ratings: Ratings, weights: Weights) -> NDArray[np.bool_]:
     """(n, 5) whether no rating was given more often than this one."""
-    votes = np.stack([sum(column == rating for column in ratings.T) for rating in range(HIGHEST + 1)], axis=1)
+    votes = np.stack([(ratings == rating) @ np.array(weights) for rating in range(HIGHEST + 1)], axis=1)
     most: NDArray[np.bool_] = votes == votes.max(axis=1, keepdims=True)
     return most
 

@@ -25,7 +25,7 @@ from shoe.io.typed import explained
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import ids_of
 from shoe.lexicon.store import lexicon
-from shoe.similarity.ensemble import HIGHEST, MISSING, check_ensemble, ensemble_values
+from shoe.similarity.ensemble import HIGHEST, MISSING, Voices, check_ensemble, ensemble_values
 from shoe.similarity.pairs import RatedPairs, read_table
 from shoe.similarity.table import Similarity
 
@@ -38,13 +38,22 @@ ABOUT = "map.json"
 class Rater:
     """Who rated: the column's name, the model (or person, or tool) behind it, and what a reader should know.
 
-    ``details`` is what else map.json says of it, as JSON has it: how it was asked, and how often it refused.
+    ``details`` is what else map.json says of it, as JSON has it: how it was asked, and how often it refused. ``weight``
+    and ``omits`` say how it counts in an ensemble (:class:`~shoe.similarity.ensemble.Voices`).
     """
 
     name: str
     model: str
     note: str = ""
     details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    weight: float = 1.0
+    omits: bool = False
+
+    def entry(self) -> dict[str, Any]:
+        """What map.json says of it."""
+        counts = {"weight": self.weight} if self.weight != 1 else {}
+        zeros = {"omits": True} if self.omits else {}
+        return {"name": self.name, "model": self.model, "note": self.note, **counts, **zeros, **self.details}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +97,7 @@ class SimilarityMap(Similarity):
         header, about = _read_about(folder / ABOUT)
         known = _RaterEntry.__struct_fields__
         raters = [
-            Rater(rater.name, rater.model, rater.note, {key: entry[key] for key in entry if key not in known})
+            Rater(**msgspec.structs.asdict(rater), details={key: entry[key] for key in entry if key not in known})
             for rater, entry in zip(header.raters, about["raters"], strict=True)
         ]
         files = {"verb": header.verbs, "object": header.objects}
@@ -108,8 +117,15 @@ class SimilarityMap(Similarity):
 
     @property
     def digest(self) -> str:
-        """8 hex digits of the ratings and the raters' names; prose does not change it, nor does the ensemble."""
-        return hashlib.sha256("".join(self.digests[part] for part in FILES).encode()).hexdigest()[:8]
+        """8 hex digits of ratings, raters' names and how they count; prose and the ensemble do not change it."""
+        voices = self.voices
+        counts = "" if voices == Voices.equal(len(self.raters)) else str(voices)
+        return hashlib.sha256(("".join(self.digests[part] for part in FILES) + counts).encode()).hexdigest()[:8]
+
+    @property
+    def voices(self) -> Voices:
+        """How the raters count."""
+        return Voices(tuple(rater.weight for rater in self.raters), tuple(rater.omits for rater in self.raters))
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -128,14 +144,14 @@ class SimilarityMap(Similarity):
             row = np.repeat([c for c, _ in blocks], [block.stop - block.start for _, block in blocks])
             column = index[table.sense[rows]]
             hits = column >= 0
-            found[row[hits], column[hits]] = ensemble_values(table.ratings[rows[hits]], self.ensemble)
+            found[row[hits], column[hits]] = ensemble_values(table.ratings[rows[hits]], self.ensemble, self.voices)
             found = found[:, index[senses]]  # a sense that is asked for twice
         found[class_senses[:, None] == senses] = 1
         return found
 
     def pair_values(self, part: Part) -> Floats:
         """(m,) value 0..1 of each pair of a table; NaN where nobody rated it."""
-        return ensemble_values(self.tables[part].ratings, self.ensemble)
+        return ensemble_values(self.tables[part].ratings, self.ensemble, self.voices)
 
     def ratings(self, part: Part, class_synset: str, synset: str) -> dict[str, int | None] | None:
         """Say what each rater gave one pair, None where it gave nothing; None for a pair that is not in the map."""
@@ -183,6 +199,8 @@ class _RaterEntry(msgspec.Struct, frozen=True):
     name: _Name
     model: Annotated[str, _meant("who or what is behind the rater", 1)]
     note: str = ""
+    weight: Annotated[float, Meta(gt=0, le=1e6, extra={"expected": "a number above 0"})] = 1.0
+    omits: bool = False
 
 
 class _Header(msgspec.Struct, frozen=True):

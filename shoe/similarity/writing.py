@@ -65,7 +65,7 @@ def write_map(
         "dataset": dataset,
         "scale": [0, HIGHEST],
         "ensemble": check_ensemble(ensemble),
-        "raters": [{"name": r.name, "model": r.model, "note": r.note, **r.details} for r in raters],
+        "raters": [rater.entry() for rater in raters],
     }
     files: dict[str, bytes] = {}
     for part, file in FILES.items():

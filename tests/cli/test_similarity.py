@@ -30,17 +30,17 @@ def as_json(*arguments: str) -> dict[str, Any]:
 
 def test_a_word_of_several_class_senses_is_explained_for_each() -> None:
     text = run("ride", "straddling")
-    assert "hico-det (ab76cfc4), mean of the raters" in text
-    assert "verb ride (ride.v.01) and straddling: 0.500 (rated, by straddle.v.01)" in text
-    assert "verb ride (ride.v.02) and straddling: 0.125 (rated, by straddle.v.01)" in text
+    assert "hico-det (efee491e), mean of the raters" in text
+    assert "verb ride (ride.v.01) and straddling: 0.625 (rated, by straddle.v.01)" in text
+    assert "verb ride (ride.v.02) and straddling: 0.417 (rated, by straddle.v.01)" in text
     assert "2 of 3 senses were never rated with this class" in text
-    lines = [line.split() for line in text.splitlines() if "straddle.v.01  0.500" in line]
-    assert lines[0][:6] == ["*", "straddle.v.01", "0.500", "2", "2", "-"]
+    lines = [line.split() for line in text.splitlines() if "straddle.v.01  0.625" in line]
+    assert lines[0][:6] == ["*", "straddle.v.01", "0.625", "2", "2", "3"]
 
 
 def test_json_of_a_synset_and_a_word() -> None:
     found = as_json("horse.n.01", "ponies")
-    assert found["similarity"] == {"name": "hico-det", "digest": "ab76cfc4", "ensemble": "mean"}
+    assert found["similarity"] == {"name": "hico-det", "digest": "efee491e", "ensemble": "mean"}
     (part,) = found["parts"]
     candidates = part.pop("candidates")
     assert part == {
@@ -65,16 +65,16 @@ def test_what_was_never_rated_has_no_value() -> None:
 @pytest.mark.parametrize(
     ("options", "value"),
     [
-        ([], 0.5 * 0.5 + 0.5 * 0.75),
-        (["--weight", "0.25"], 0.25 * 0.5 + 0.75 * 0.75),
-        (["--combine", "minimum"], 0.5),
-        (["--combine", "geometric"], (0.5 * 0.75) ** 0.5),
-        (["--ensemble", "majority"], 0.625),
+        ([], 0.5 * 0.625 + 0.5 * 0.75),
+        (["--weight", "0.25"], 0.25 * 0.625 + 0.75 * 0.75),
+        (["--combine", "minimum"], 0.625),
+        (["--combine", "geometric"], (0.625 * 0.75) ** 0.5),
+        (["--ensemble", "majority-mean"], 0.6875),
     ],
 )
 def test_two_interactions(options: list[str], value: float) -> None:
     found = as_json("ride horse", "a man is straddling a pony", *options)
-    assert [(part["part"], part["value"]) for part in found["parts"]] == [("verb", 0.5), ("object", 0.75)]
+    assert [(part["part"], part["value"]) for part in found["parts"]] == [("verb", 0.625), ("object", 0.75)]
     assert found["interaction"]["value"] == pytest.approx(value, rel=1e-12)
     assert f"interaction: {value:.3f}" in run("ride horse", "straddle pony", *options)
 

@@ -65,11 +65,15 @@ def test_each_figure_is_that_of_a_map_of_this_rater(tmp_path: Path) -> None:
     assert both.raters["one"] != both.raters["two"]
 
 
-def test_who_shares_no_pair_is_left_out() -> None:
-    report = scored("hico-det")
+def test_who_shares_no_pair_is_left_out(tmp_path: Path) -> None:
+    names = SimilarityMap.load("hico-det").tables["verb"].names()
+    held = [" ".join(pair) for pair in names if pair[0] == "hold.v.02"]
+    rows: Rows = {pair: (i % 5, i % 3, None) if i % 2 else (None, None, 3) for i, pair in enumerate(held)}
+    made(tmp_path / "map", rows, ("one", "two", "alone"))
+    report = scored(tmp_path / "map")
     evidence = Evidence.of(report, bounds=True)
     assert evidence.spread is not None
-    assert list(evidence.spread.raters) == ["pass_a", "pass_b"]
+    assert list(evidence.spread.raters) == ["one", "two"]
     assert as_dict(report, evidence)["semantic"]["raters"] == evidence.spread.raters
     (line,) = (line for line in notes(report, evidence) if line.startswith("raters "))
     assert f"{100 * evidence.spread.low:.2f} to {100 * evidence.spread.high:.2f}" in line

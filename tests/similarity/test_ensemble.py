@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.core.errors import OptionError
-from shoe.similarity.ensemble import ENSEMBLES, ensemble_values
+from shoe.similarity.ensemble import ENSEMBLES, Voices, ensemble_values
 
 RATINGS = st.lists(st.sampled_from([None, 0, 1, 2, 3, 4]), min_size=1, max_size=6)
 
@@ -40,6 +40,27 @@ def test_by_hand(ratings: list[int | None], mean: float, median: float, majority
     assert value(ratings, "median") == median / 4
     assert value(ratings, "majority") == majority / 4
     assert value(ratings, "majority-mean") == pytest.approx(majority_mean / 4, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "mean", "median", "majority"),
+    [
+        ([0, 0, None], 0, 0, 0),  # nobody else says anything
+        ([0, 2, None], 2, 2, 2),  # one list omitted what the other has
+        ([0, 0, 1], 1, 1, 1),  # omitted by both lists
+        ([0, 0, 0], 0, 0, 0),
+        ([2, 4, 0], 1.5, 2, 0),  # (2 / 2 + 4 / 2 + 0) / 2, and a vote that weighs as much as both
+        ([0, 4, 1], 2, 2.5, 1),
+    ],
+)
+def test_two_lists_that_omit_and_count_half_beside_one_that_looked(
+    ratings: list[int | None], mean: float, median: float, majority: float
+) -> None:
+    voices, row = Voices((0.5, 0.5, 1), (True, True, False)), [-1 if r is None else r for r in ratings]
+    values = [
+        float(ensemble_values(np.array([row], np.int8), how, voices)[0]) for how in ("mean", "median", "majority")
+    ]
+    assert values == [mean / 4, median / 4, majority / 4]
 
 
 @given(RATINGS)

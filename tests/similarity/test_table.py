@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -93,8 +92,17 @@ def made(
 def ratings(part: Part) -> dict[tuple[str, str], float]:
     """The mean rating 0..1 of every pair that anybody rated."""
     table = hico().tables[part]
-    given = ([rating for rating in row if rating >= 0] for row in table.ratings.tolist())
-    return {pair: statistics.fmean(row) / 4 for pair, row in zip(table.names(), given, strict=True) if row}
+    means = {tuple(row): mean(row) for row in table.ratings.tolist()}
+    rows = zip(table.names(), map(tuple, table.ratings.tolist()), strict=True)
+    return {pair: value / 4 for pair, row in rows if (value := means[row]) is not None}
+
+
+def mean(row: list[int]) -> float | None:
+    """As map.json says: the two lists count half each, and a 0 of theirs only where no other rating says more."""
+    lists, looked = row[:2], [rating for rating in row[2:] if rating >= 0]
+    zeros = not looked and max(lists) <= 0
+    counted = [(rating, 1) for rating in lists if rating > 0 or (rating == 0 and zeros)] + [(r, 2) for r in looked]
+    return sum(r * times for r, times in counted) / sum(times for _, times in counted) if counted else None
 
 
 @cache

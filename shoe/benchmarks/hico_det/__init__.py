@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from shoe.benchmarks.base import Benchmark, Published, TruthFormat, plain_image_name
@@ -46,7 +47,9 @@ def official_images() -> list[str]:
 
 def _classes() -> HoiClasses:
     path = _FOLDER / "classes.tsv"
-    return parse_classes(path.read_text("utf-8"), "hico-det", path)
+    classes = parse_classes(path.read_text("utf-8"), "hico-det", path)
+    rows = [line.split("\t") for line in (_FOLDER / "study_senses.tsv").read_text("utf-8").splitlines()[1:]]
+    return replace(classes, study_senses={(part, label): synset for part, label, synset in rows})
 
 
 def _published() -> Mapping[str, Published]:

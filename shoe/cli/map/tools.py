@@ -84,10 +84,11 @@ def info(map: _Map, json: Json = None) -> None:
     Agreement of two raters is measured on the pairs that both rated. Coverage is the number of synsets rated with each
     class sense of the map's dataset; classes with none are warned of.
 
-    JSON keys: name, dataset, digest, ensemble; raters [{name, model, note, details, verbs, objects {rated, missing,
-    histogram}}], where details is what else map.json says of a rater and histogram counts the ratings 0 to 4; verbs,
-    objects {pairs, rated_pairs, class_senses, agreement [{raters, pairs, exact, pearson, quadratic_weighted_kappa}],
-    coverage, classes_without_ratings}; provenance; warnings. What cannot be measured is left out.
+    JSON keys: name, dataset, digest, ensemble; raters [{name, model, note, weight, omits, details, verbs, objects
+    {rated, missing, histogram}}], where weight and omits say how a rater counts (omits: its 0 may be an omission),
+    details is what else map.json says of it, and histogram counts the ratings 0 to 4; verbs, objects {pairs,
+    rated_pairs, class_senses, agreement [{raters, pairs, exact, pearson, quadratic_weighted_kappa}], coverage,
+    classes_without_ratings}; provenance; warnings. What cannot be measured is left out.
     """
     from shoe.maps.info import describe
     from shoe.report.map_info import info_dict, print_info
