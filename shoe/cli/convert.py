@@ -20,6 +20,9 @@ def convert(
         str | None,
         typer.Option(metavar="CONVENTION", help="Box convention of IN, where it is not its format's own."),
     ] = None,
+    scores: Annotated[
+        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), minmax or rank.")
+    ] = None,
     ground_truth: Annotated[
         Path | None, typer.Option("--ground-truth", "-g", help="Annotation file, for the sizes of images.")
     ] = None,
@@ -44,7 +47,9 @@ def convert(
         raise OptionError("OUT: found '-', expected the name of a file")
     written = writable(to) if to else format_of_name(target)
     truth = None if ground_truth is None else read_ground_truth(ground_truth, dataset).interactions
-    table, notes = read_predictions_with_notes(source, format=format, boxes=boxes, dataset=dataset, truth=truth)
+    table, notes = read_predictions_with_notes(
+        source, format=format, boxes=boxes, scores=scores, dataset=dataset, truth=truth
+    )
     write_predictions(table, target, written, dataset)
     print(f"{source}: {notes.summary()}", *notes.lines(), sep="\n", file=sys.stderr)
     if truth is not None and notes.format != NATIVE:

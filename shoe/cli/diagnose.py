@@ -36,6 +36,9 @@ def diagnose(
     boxes: Annotated[
         str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
     ] = None,
+    scores: Annotated[
+        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), minmax or rank.")
+    ] = None,
     format: Annotated[
         str | None, typer.Option("--format", help="Prediction format, if content is not to decide.")
     ] = None,
@@ -103,7 +106,9 @@ def diagnose(
     files = [
         read_pairs(path, boxes=boxes, dataset=dataset, sizes=sizes)
         if holds_pairs(path)
-        else read_predictions_with_notes(path, format=format, boxes=boxes, dataset=dataset, truth=truth.interactions)
+        else read_predictions_with_notes(
+            path, format=format, boxes=boxes, scores=scores, dataset=dataset, truth=truth.interactions
+        )
         for path in predictions
     ]
     if images_in_predictions:

@@ -20,6 +20,9 @@ def score(
     boxes: Annotated[
         str | None, Option("Box convention of the predictions, where it is not their format's own.")
     ] = None,
+    scores: Annotated[
+        str | None, Option("How to bring scores to 0..1 that are no confidences: sigmoid (of logits), minmax or rank.")
+    ] = None,
     format: Annotated[str | None, Option("Prediction format, if content is not to decide.")] = None,
     classes: Annotated[Path | None, Option("Class table that replaces the packaged one.")] = None,
     subset: Annotated[str | None, Option("Score on a named part of the images: single-pair.")] = None,
@@ -72,7 +75,7 @@ def score(
     table = read_classes(classes, benchmark(dataset).classes) if classes else None
     truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
     read, notes = read_predictions_with_notes(
-        predictions, format=format, boxes=boxes, dataset=dataset, truth=truth.interactions
+        predictions, format=format, boxes=boxes, scores=scores, dataset=dataset, truth=truth.interactions
     )
     if subset is not None:
         truth = truth.subset(subset)

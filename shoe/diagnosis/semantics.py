@@ -20,7 +20,7 @@ from shoe.protocols.options import SemanticOptions
 from shoe.protocols.signature import Signature, sign
 from shoe.scoring.entries import Entries, Means
 from shoe.scoring.hoi_similarity import HoiSimilarity
-from shoe.scoring.score import score_outside
+from shoe.scoring.score import unfit_scores
 from shoe.scoring.scorer import Matches, Scorer
 from shoe.similarity import Similarity
 
@@ -94,9 +94,9 @@ class SemanticDiagnosis:
     @cached_property
     def absent(self) -> dict[str, str]:
         """For each part that cannot be measured, why."""
-        outside = score_outside(self.analysis.task.predictions)
-        if outside is not None:
-            return {"map": f"a score of {outside!r}: SHOE needs scores in 0..1"}
+        unfit = unfit_scores(self.analysis.task.predictions)
+        if unfit is not None:
+            return {"map": unfit}
         return {} if len(self.analysis.scope.truth) else {"map": "no ground truth"}
 
     @cached_property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, OptionError
@@ -12,6 +14,7 @@ from shoe.io.native import read_native, write_native
 from shoe.predictions.boxes import parse_convention
 from shoe.predictions.formats import FORMATS, NATIVE, format_named, recognised, writable, zero_based
 from shoe.predictions.notes import ReadNotes
+from shoe.predictions.scores import check_scores_name, rescaled
 from shoe.predictions.source import Sizes, collection_paused, open_source
 from shoe.predictions.table import to_table
 
@@ -25,6 +28,7 @@ def read_predictions(
     *,
     format: str | None = None,  # noqa: A002 - the word that users know
     boxes: str | None = None,
+    scores: str | None = None,
     dataset: str | Benchmark = DEFAULT,
     sizes: Sizes | None = None,
 ) -> Interactions:
@@ -39,6 +43,7 @@ def read_predictions(
         path: the file, compressed with gzip or not, or a folder of official Matlab files.
         format: a name in :data:`shoe.predictions.formats.FORMATS`, or "native"; by default the content decides.
         boxes: box convention, if it is not the format's own; see :mod:`shoe.predictions.boxes`.
+        scores: how to bring scores that are no confidences to 0..1: "sigmoid", "minmax" or "rank"; else as they are.
         dataset: the benchmark, or its name, whose image names and class numbers the file uses.
         sizes: (width, height) of images in pixels by name, for conventions that need them.
 
@@ -49,7 +54,7 @@ def read_predictions(
         InputError: naming file, record, field, what was found and what was expected.
         OptionError: for an unknown format, convention or benchmark.
     """
-    return read_predictions_with_notes(path, format=format, boxes=boxes, dataset=dataset, sizes=sizes)[0]
+    return read_predictions_with_notes(path, format=format, boxes=boxes, scores=scores, dataset=dataset, sizes=sizes)[0]
 
 
 def read_predictions_with_notes(
@@ -57,6 +62,7 @@ def read_predictions_with_notes(
     *,
     format: str | None = None,  # noqa: A002
     boxes: str | None = None,
+    scores: str | None = None,
     dataset: str | Benchmark = DEFAULT,
     sizes: Sizes | None = None,
     truth: Interactions | None = None,
@@ -67,6 +73,7 @@ def read_predictions_with_notes(
         path: the file or folder.
         format: name of the format; by default the content decides.
         boxes: box convention, if it is not the format's own.
+        scores: how to bring scores to 0..1; as they are if absent.
         dataset: the benchmark, or its name.
         sizes: (width, height) of images in pixels by name.
         truth: annotated boxes of the same images: they have the sizes, unless given, and tell which convention fits
@@ -79,17 +86,21 @@ def read_predictions_with_notes(
     wanted = None if format in (None, NATIVE) else format_named(str(format))
     if boxes is not None:
         parse_convention(boxes)
+    check_scores_name(scores)
     with collection_paused():  # what was parsed is gone before collection resumes, which would visit all of it
         if truth is not None and sizes is None:
             sizes = dict(zip(truth.images, map(tuple, truth.sizes.tolist()), strict=True))
         source = open_source(path, benchmark(dataset), sizes)
-        source.truth = truth
+        source.truth, source.notes.scores_as = truth, scores or ""
         found = _KINDS.get(source.kind, source.kind)
         if source.kind == "npz" and wanted is None:
             if boxes is not None:
                 raise OptionError(f"{path}: a native table says itself what its boxes are; leave out --boxes")
             table = read_native(path, source.data)
-            return table, ReadNotes(NATIVE, "the table says", images=len(table.images), triplets=len(table))
+            notes = ReadNotes(NATIVE, "the table says", images=len(table.images), triplets=len(table))
+            if scores is not None:
+                table, notes.scores_as = rescaled(table, scores, np.ones(len(table), bool)), scores
+            return table, notes
         if format == NATIVE:
             raise InputError(path, found=found, expected="a native table (.npz)")
         wanted = wanted or recognised(source)

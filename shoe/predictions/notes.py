@@ -22,6 +22,7 @@ class ReadNotes:
         conventions: those of the triplets in the table's order; None where no convention was applied.
         images, triplets: how many the table holds.
         scores_defaulted: triplets without a score, which got 1.
+        scores_as: how given scores were brought to 0..1; "" where they are as given.
         unparsed: phrases, in order of first appearance, in which no verb and object were found, and how often each
             came; in the table verb and object of these are "".
         replies: raw model replies read.
@@ -56,6 +57,7 @@ class ReadNotes:
     images: int = 0
     triplets: int = 0
     scores_defaulted: int = 0
+    scores_as: str = ""
     unparsed: dict[str, int] = field(default_factory=dict)
     replies: int = 0
     replies_fixed: int = 0
@@ -83,10 +85,15 @@ class ReadNotes:
 
     @property
     def scores(self) -> str:
-        """Say where the scores came from, for a signature: "given", "assumed" (none was), or "partly assumed"."""
+        """Say where the scores came from, for a signature: "given", "assumed" (none was), or "partly assumed".
+
+        In place of "given" the name of the way by which they were brought to 0..1.
+        """
         if self.scores_defaulted == 0:
-            return "given"
-        return "assumed" if self.scores_defaulted == self.triplets else "partly assumed"
+            return self.scores_as or "given"
+        if self.scores_defaulted == self.triplets:
+            return "assumed"
+        return f"partly assumed, {self.scores_as}" if self.scores_as else "partly assumed"
 
     def applied(self, triplets: int) -> Conventions:
         """Return the conventions of a table's triplets; of one that was cut since it was read, the commonest."""

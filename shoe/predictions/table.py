@@ -17,6 +17,7 @@ from shoe.core.rows import Rows
 from shoe.predictions.box_check import examine_boxes
 from shoe.predictions.boxes import Convention, ordered, valid_conventions
 from shoe.predictions.conventions import Conventions
+from shoe.predictions.scores import rescaled
 from shoe.predictions.source import Sizes, Source
 
 _LONGEST_WORD = 200
@@ -61,7 +62,10 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
         _explain_boxes(rows, source, conventions)
         _explain_numbers(rows, source)
         raise
-    notes.conventions = conventions.select(np.argsort(rows.image, kind="stable"))
+    order = np.argsort(rows.image, kind="stable")
+    if notes.scores_as:
+        table = rescaled(table, notes.scores_as, ~absent[order])
+    notes.conventions = conventions.select(order)
     notes.boxes_of = conventions.counts(len(table))
     notes.boxes, notes.images, notes.triplets = "; ".join(notes.boxes_of), len(table.images), len(table)
     return table

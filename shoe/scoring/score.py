@@ -114,9 +114,9 @@ def score(
     absent: dict[str, str] = {}
     semantic = similarities = None
     if chosen.semantic is not None:
-        outside = score_outside(predictions)
-        if outside is not None:
-            absent["semantic"] = f"a score of {outside!r}: SHOE needs scores in 0..1"
+        unfit = unfit_scores(predictions)
+        if unfit is not None:
+            absent["semantic"] = unfit
         else:
             source = load_similarity(similarity, chosen.semantic.ensemble)
             facts |= {"map": source.name, "map-sha": source.digest, "lexicon-sha": lexicon_digest()}
@@ -135,7 +135,10 @@ def coordinate_names(predictions: Interactions) -> str:
     return "+".join(names) or "none"
 
 
-def score_outside(predictions: Interactions) -> float | None:
-    """Return a score that is outside 0..1; None if there is none."""
+def unfit_scores(predictions: Interactions) -> str | None:
+    """Say why there are no semantic figures, and what to do, where a score is outside 0..1; None if none is."""
     low, high = float(predictions.score.min(initial=0.0)), float(predictions.score.max(initial=1.0))
-    return low if low < 0 else high if high > 1 else None
+    if low >= 0 and high <= 1:
+        return None
+    remedy = "read the file with --scores sigmoid (of logits), minmax or rank"
+    return f"a score of {low if low < 0 else high!r}: SHOE needs scores in 0..1; {remedy}"

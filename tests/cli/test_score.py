@@ -410,9 +410,12 @@ def test_a_missing_extra_is_named_with_its_command(tmp_path: Path, monkeypatch: 
 def test_a_score_beyond_1_leaves_the_strict_figures(tmp_path: Path) -> None:
     found = as_json(write(tmp_path / "p.jsonl", [RECORD | {"score": 1.5}]))
     assert "semantic" not in found
-    assert "1.5" in found["absent"]["semantic"]
+    assert "a score of 1.5: SHOE needs scores in 0..1; read the file with --scores" in found["absent"]["semantic"]
     assert found["strict"]["map"] == 0
     assert run(tmp_path / "p.jsonl").returncode == 0
+    remedied = as_json(tmp_path / "p.jsonl", "--scores", "sigmoid")
+    assert (signed(remedied)["scores"], remedied["strict"]) == ("sigmoid", found["strict"])
+    assert remedied["semantic"]["mf1"] > 0
 
 
 def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:

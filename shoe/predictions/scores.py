@@ -1,0 +1,67 @@
+"""Scores that are no confidences in 0..1, as logits and log-probabilities: the ways to bring them there.
+
+Each keeps the order of the scores (a sigmoid up to the precision of floats), so strict figures stay as they are;
+SHOE-mF1 and the miss rates, which take a threshold of scores, depend on the way. Scores that a file does not give stay
+1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from shoe.core.arrays import Floats, Mask
+from shoe.core.errors import unknown_name
+from shoe.core.interactions import Interactions
+
+
+def _sigmoid(score: Floats) -> Floats:
+    return np.exp(-np.logaddexp(0, -score))
+
+
+def _min_max(score: Floats) -> Floats:
+    width = np.ptp(score)
+    return (score - score.min()) / width if width else np.ones(len(score))
+
+
+def _rank(score: Floats) -> Floats:
+    """The share of scores that are not higher; equal scores stay equal."""
+    return np.searchsorted(np.sort(score), score, "right") / len(score)
+
+
+SCORES: dict[str, Callable[[Floats], Floats]] = {"sigmoid": _sigmoid, "minmax": _min_max, "rank": _rank}
+"""Name of a way, and what makes (n,) finite scores, n > 0, values in 0..1."""
+
+
+def check_scores_name(name: str | None) -> None:
+    """Refuse what is no way to bring scores to 0..1.
+
+    Raises:
+        OptionError: naming those there are.
+    """
+    if name is not None and name not in SCORES:
+        raise unknown_name("way to take scores", name, SCORES)
+
+
+def rescaled(table: Interactions, name: str, given: Mask) -> Interactions:
+    """Bring scores to 0..1.
+
+    >>> import numpy as np
+    >>> from shoe.demo import PREDICTIONS
+    >>> from shoe.predictions import read_predictions
+    >>> table = read_predictions(PREDICTIONS["detector"], scores="rank")
+    >>> float(table.score.max()), bool((table.score > 0).all())
+    (1.0, True)
+
+    Args:
+        table: n predictions.
+        name: a name in :data:`SCORES`.
+        given: (n,) whether a score was given; others stay.
+    """
+    if not given.any():
+        return table
+    score = table.score.copy()
+    score[given] = SCORES[name](score[given])
+    return replace(table, score=score)
