@@ -33,6 +33,9 @@ class ReadNotes:
         replies_none: replies that say that there is no interaction.
         none_said: the words of those that say so in words, and how often each came.
         replies_failed: records that hold an error instead of a reply, by the error's name.
+        replies_refused: replies in which the model refuses to answer.
+        first_refusal: the first of them.
+        images_again: images that have more than one reply.
         replies_stopped: replies that were cut off at their length limit.
         drafts: replies of which only the last of several lists or drafts was read.
         denied: pairs of which a reply says that nothing happens, or not this.
@@ -43,6 +46,7 @@ class ReadNotes:
         items_cut: items of replies that were left out, by cause: the field that could not be read, or "incomplete".
         first_cut: the first of them: its record, the field, what was found and what was expected.
         boxes_cut: items of replies left out because a box has no area.
+        first_box_cut: the first of them: its record and image.
         boxes_unused: boxes in the text of replies that stand in nothing that was read there.
         columns_unread: columns of a flat file that were not read.
         words_clipped: words longer than 200 characters, cut to that length.
@@ -67,6 +71,9 @@ class ReadNotes:
     replies_none: int = 0
     none_said: dict[str, int] = field(default_factory=dict)
     replies_failed: dict[str, int] = field(default_factory=dict)
+    replies_refused: int = 0
+    first_refusal: str = ""
+    images_again: int = 0
     replies_stopped: int = 0
     drafts: int = 0
     denied: int = 0
@@ -77,6 +84,7 @@ class ReadNotes:
     items_cut: dict[str, int] = field(default_factory=dict)
     first_cut: str = ""
     boxes_cut: int = 0
+    first_box_cut: str = ""
     boxes_unused: int = 0
     columns_unread: list[str] = field(default_factory=list)
     words_clipped: int = 0
@@ -124,9 +132,19 @@ class ReadNotes:
             lines.append(f"{failed} hold an error instead of an answer: {names}")
         return lines
 
+    def refused(self) -> list[str]:
+        """Say how many replies are refusals."""
+        if not self.replies_refused:
+            return []
+        count = f"{self.replies_refused:,} of {self.replies:,} replies refuse to answer"
+        return [f"{count}, which counts as no prediction: {quote(self.first_refusal)}"]
+
     def lines(self) -> list[str]:
-        """Say what a reader of the figures has to know, one line each; none if there is nothing."""
-        lines = []
+        """Say what a reader of the figures has to know, one line each, the most urgent first; none if nothing."""
+        lines = self.refused()
+        if self.images_again:
+            has = "has more than one reply: its" if self.images_again == 1 else "have more than one reply: their"
+            lines.append(f"{many(self.images_again, 'image')} {has} interactions are joined")
         if len(self.boxes_of) > 1:
             lines.append(f"boxes were read as {', '.join(f'{name} ({n:,})' for name, n in self.boxes_of.items())}")
         if self.scores_defaulted:
@@ -144,7 +162,8 @@ class ReadNotes:
             causes = ", ".join(f"{cause} {count:,}" for cause, count in self.items_cut.items())
             lines.append(f"{many(sum(self.items_cut.values()), 'item')} left out ({causes}); first: {self.first_cut}")
         if self.boxes_cut:
-            lines.append(f"{many(self.boxes_cut, 'item')} left out because a box has no area")
+            cut = f"{many(self.boxes_cut, 'item')} left out because a box has no area"
+            lines.append(f"{cut}; first: {self.first_box_cut}")
         if self.boxes_unused:
             lines.append(f"no triplet uses {many(self.boxes_unused, 'group')} of four numbers in the text of replies")
         lines += self.unread(self.first_unread)

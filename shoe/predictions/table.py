@@ -117,7 +117,7 @@ def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) ->
     flat = ~valid & rows.loose if rows.loose is not None else ~valid
     if not flat.any() or 2 * flat.sum() > len(flat):
         return rows, conventions
-    source.notes.boxes_cut = int(flat.sum())
+    source.notes.boxes_cut, source.notes.first_box_cut = int(flat.sum()), _place(rows, int(np.argmax(flat)))
     keep = ~flat
     place, kept = rows.place, np.flatnonzero(keep)
     columns = {name: getattr(rows, name)[keep] for name in ("image", "human_boxes", "object_boxes", "verb", "object")}

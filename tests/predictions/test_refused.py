@@ -92,7 +92,6 @@ BROKEN: list[tuple[Any, str]] = [
     ([VLM | {"score": "sure"}], "record 0: score: found 'sure', expected a number"),
     ([VLM | {"width": 0.5, "height": 3}], "record 0: width: found 0.5, expected pixels"),
     ([changed(VLM, "verb", DROP)], "record 0: phrase: found no such key"),
-    ([{"image": "a", "interactions": [VLM, 3]}], "record 0: incomplete: found 3, expected an object with two boxes"),
     ([{"image": "a", "response": [1]}], "record 0, item 0: incomplete: found 1, expected an object with two boxes"),
     ([FLAT | {"hx1": "a"}], "record 0: hx1: found 'a', expected a number"),
     ([FLAT, changed(FLAT, "verb", DROP)], "record 1: verb: found only"),

@@ -260,8 +260,9 @@ def test_what_is_left_out_of_replies_is_counted_by_cause_and_the_first_is_shown(
     assert len(table) == 2
     assert notes.items_cut == {"human_box": 2, "verb": 1, "incomplete": 1}
     assert notes.lines() == [
+        "1 image has more than one reply: its interactions are joined",
         "4 items left out (human_box 2, verb 1, incomplete 1); "
-        "first: line 2, item 1: human_box: found 'left', expected four numbers"
+        "first: line 2, item 1: human_box: found 'left', expected four numbers",
     ]
 
 
@@ -293,7 +294,7 @@ def test_a_number_larger_than_any_float_is_no_coordinate(tmp_path: Path) -> None
 def test_replies_without_interactions_are_predictions_of_none(tmp_path: Path) -> None:
     table, notes = read(tmp_path, [replied([]), replied({"interactions": []})])
     assert len(table) == 0
-    assert notes.lines() == ["2 of 2 replies say that there is no interaction"]
+    assert notes.lines()[1:] == ["2 of 2 replies say that there is no interaction"]
 
 
 def test_replies_whose_boxes_are_mostly_without_area_are_refused(tmp_path: Path) -> None:

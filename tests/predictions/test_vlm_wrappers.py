@@ -86,8 +86,8 @@ def test_records_are_found_in_a_document(tmp_path: Path, document: Any) -> None:
         ({"response": chat(SAID, "length")}, "1 of 3 replies were cut off at their length limit"),
         ({"response": None, "error": {"code": "rate_limit", "message": "x"}}, "'rate_limit' (1)"),
         ({"result": {"type": "errored", "error": {"error": {"type": "overloaded_error"}}}}, "'overloaded_error' (1)"),
-        ({"response": {"promptFeedback": {"blockReason": "SAFETY"}}}, "an error instead of an answer: 'SAFETY' (1)"),
-        ({"response": "I cannot help with that picture."}, "1 of 3 replies hold no interaction that can be read"),
+        ({"response": {"promptFeedback": {"blockReason": "SAFETY"}}}, "1 of 3 replies refuse to answer"),
+        ({"response": "I cannot help with that picture."}, "1 of 3 replies refuse to answer"),
         ({"response": "No interactions."}, "1 of 3 replies say that there is no interaction, in words"),
         ({"response": ""}, "1 of 3 replies hold no interaction that can be read"),
         ({}, "1 of 3 replies hold no interaction that can be read"),
@@ -154,3 +154,12 @@ def test_a_number_that_counts_records_is_no_image(tmp_path: Path) -> None:
     table, _ = read(tmp_path, {"question_id": 25, "response": said})
     assert table.images == ("HICO_test2015_00000025.jpg",)
     assert table.verbs == ("no_interaction",)
+
+
+def test_refusals_are_predictions_of_none_unless_there_is_nothing_else(tmp_path: Path) -> None:
+    refused = [{"image": f"{i}.jpg", "response": "I'm sorry, but I can't help with identifying people."} for i in "bcd"]
+    table, notes = read(tmp_path, [{"image": "a.jpg", "response": SAID}, *refused])
+    assert (len(table), len(table.images)) == (1, 4)
+    assert notes.lines()[0].startswith("3 of 4 replies refuse to answer, which counts as no prediction: \"I'm sorry")
+    with pytest.raises(InputError, match=r"3 of 3 replies refuse to answer"):
+        read(tmp_path, refused)

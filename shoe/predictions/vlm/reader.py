@@ -10,7 +10,7 @@ from shoe.core.errors import quote
 from shoe.core.rows import Rows
 from shoe.io.typed import shown
 from shoe.predictions.source import Source
-from shoe.predictions.vlm.answers import grounded_beside, likeliest, said_outside
+from shoe.predictions.vlm.answers import Answer, grounded_beside, likeliest, said_outside
 from shoe.predictions.vlm.columns import Columns
 from shoe.predictions.vlm.errors import UnreadableError
 from shoe.predictions.vlm.fields import Fields
@@ -19,6 +19,7 @@ from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.quick import Quick
 from shoe.predictions.vlm.records import record_of
+from shoe.predictions.vlm.replies import Reply, refuses
 from shoe.predictions.vlm.tally import ITEMS, Tally
 from shoe.predictions.vlm.wordings import Hit
 from shoe.predictions.vlm.words import words_of
@@ -51,6 +52,8 @@ class Reader:
         self._tally = Tally(source.notes)
         self._quick = Quick()
         self._known_images: dict[tuple[Any, ...], int] = {}
+        self._answered: set[int] = set()
+        self._answered_again: set[int] = set()
 
     def add(self, number: int, record: Any) -> None:
         """Take a record.
@@ -98,7 +101,15 @@ class Reader:
         self._add_hits(self._known_images[named], hits, number, opened[1], record)
         return True
 
+    def _note_answered(self, image: int) -> None:
+        """Note the images that have more than one answer."""
+        if image in self._answered:
+            self._answered_again.add(image)
+            self._notes.images_again = len(self._answered_again)
+        self._answered.add(image)
+
     def _add_hits(self, image: int, hits: list[Hit], number: int, said: Any, record: dict[Any, Any]) -> None:
+        self._note_answered(image)
         self._notes.replies += 1
         self._columns.add_hits(image, hits, number)
         if not hits:
@@ -118,18 +129,21 @@ class Reader:
         return True
 
     def _add_structured(self, place: str, image: int, record: dict[Any, Any], number: int) -> None:
-        """Take what a tool wrote; what cannot be read is an error."""
+        """Take what a tool wrote; a record that is one interaction and cannot be read is an error."""
         reading = interactions_in([record])
+        if any(isinstance(v, list) and v and isinstance(v[0], dict) for v in record.values()):
+            self._note_answered(image)
+            self._notes.replies += 1
+            self._take(place, image, Answer(record, reading, Reply([record], [record])), number, record)
+            return
         if reading.problems:
             problem = reading.problems[0]
             raise UnreadableError(place, problem.cause, problem.found, problem.expected)
         if not reading.pairs and not reading.says_none:
             found = ", ".join(map(quote, list(reading.keys)[:_MOST_KEYS])) or "no known key"
             raise UnreadableError(place, None, found, "an interaction: two boxes and words for what is done")
-        is_one = len(reading.pairs) == 1 and not any(
-            isinstance(v, list) and v and isinstance(v[0], dict) for v in record.values()
-        )
         for i, pair in enumerate(reading.pairs):
+            is_one = len(reading.pairs) == 1
             where = place if is_one else f"{place}: interaction {i}"
             self._columns.add_pair(where, image, pair, number, None if is_one else i, loose=False)
 
@@ -142,6 +156,7 @@ class Reader:
         if hits is not None:
             self._add_hits(image, hits, number, text, record)
             return
+        self._note_answered(image)
         self._notes.replies += 1
         if not opened.answers:
             self._tally.failed(place, opened.error)
@@ -156,6 +171,12 @@ class Reader:
             answer = answer._replace(reading=beside)
         elif isinstance(answer.said, str) and around == Fields():
             self._quick.learn(answer.said, answer.reading, answer.reply)
+        self._take(place, image, answer, number, record, opened.error)
+
+    def _take(
+        self, place: str, image: int, answer: Answer, number: int, record: dict[Any, Any], error: str = ""
+    ) -> None:
+        """Take what an answer holds; what of it cannot be read is left out and counted."""
         before = len(self._columns), self._tally.cut, self._notes.denied
         self._notes.replies_fixed += answer.reply.fixed
         self._notes.drafts += bool(answer.reply.drafts)
@@ -165,8 +186,8 @@ class Reader:
                 if isinstance(item, Problem):
                     raise UnreadableError(where, item.cause, item.found, item.expected)
                 self._columns.add_pair(where, image, item, number, i, loose=True)
-            except UnreadableError as error:
-                self._tally.cut_item(error)
+            except UnreadableError as unreadable:
+                self._tally.cut_item(unreadable)
         if answer.reply.lost:
             incomplete = UnreadableError(place, "response", "an incomplete item", ITEMS)
             self._tally.cut_item(incomplete, "incomplete", answer.reply.lost)
@@ -175,8 +196,10 @@ class Reader:
             return
         if answer.says_none or self._notes.denied > before[2]:
             self._tally.none(answer.said, _truth_key(record))
-        elif opened.error:
-            self._tally.failed(place, opened.error)
+        elif error:
+            self._tally.failed(place, error)
+        elif isinstance(answer.said, str) and refuses(answer.said):
+            self._tally.refused(place, answer.said)
         else:
             self._tally.unread(place, answer, has_cut=self._tally.cut > before[1])
 

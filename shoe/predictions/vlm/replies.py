@@ -49,6 +49,15 @@ _NONE = re.compile(
     re.I,
 )
 _DENIES = re.compile(r"\b(?:no|none|nothing|n/?a|null|empty|not|don't|cannot|can't)\b|\[\s*\]", re.I)
+_REFUSES = re.compile(
+    r"\b(?:sorry|apologi[sz]e|as an ai|against (?:my|our) (?:policy|policies|guidelines)"
+    r"|(?:can(?:no|['’])?t|can not|won['’]t|will not|unable to|not able to|not comfortable) "
+    r"(?:help|assist|identify|provide|comply|fulfill?|answer|do (?:that|this)|process|view|analy[sz]e|generate|describe"
+    r"|determine|detect|identifying|providing))\b",
+    re.I,
+)
+_BOXLIKE = re.compile(r"(?:\d[\s,.]+){3}\d|[{\[]")
+_LONGEST_REFUSAL = 1000
 _ESCAPED = re.compile(r"&(?:quot|#34|#x22);")
 _TYPOGRAPHIC = str.maketrans("“”„‟，：", '"""",:', "")
 
@@ -148,6 +157,11 @@ def says_none(text: str) -> bool:
     """Whether a text says that there are no interactions."""
     plain = text.strip().strip(".!*\"'` ") if len(text) < 150 else ""
     return _NONE.fullmatch(plain) is not None and _DENIES.search(plain) is not None
+
+
+def refuses(text: str) -> bool:
+    """Whether a text says that the model will not or cannot answer."""
+    return len(text) <= _LONGEST_REFUSAL and not _BOXLIKE.search(text) and _REFUSES.search(text) is not None
 
 
 def _scanned(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: bool) -> Reply:

@@ -10,8 +10,10 @@ from shoe.predictions.notes import ReadNotes
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.answers import Answer
 from shoe.predictions.vlm.errors import UnreadableError
+from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.marks import has_points
 from shoe.predictions.vlm.replies import says_none
+from shoe.predictions.vlm.wrapper_keys import REFUSALS
 
 ITEMS = "a list of items with human_box, object_box, verb and object"
 _MOST_KEYS = 6
@@ -25,6 +27,7 @@ class Tally:
         self._first_cut: UnreadableError | None = None
         self._first_unread: UnreadableError | None = None
         self._first_failed: UnreadableError | None = None
+        self._first_refused: UnreadableError | None = None
         self._keys: dict[str, None] = {}
         self._truth = ""
 
@@ -41,9 +44,18 @@ class Tally:
             self._first_cut, self._notes.first_cut = error, str(error)
 
     def failed(self, place: str, error: str) -> None:
-        """Count a record that holds an error instead of an answer."""
+        """Count a record that holds an error, or that the model would not answer, instead of an answer."""
+        if plain(error) in REFUSALS:
+            self.refused(place, error)
+            return
         self._notes.replies_failed[error] = self._notes.replies_failed.get(error, 0) + 1
         self._first_failed = self._first_failed or UnreadableError(place, "error", shown(error), "an answer")
+
+    def refused(self, place: str, said: str) -> None:
+        """Count a reply in which the model refuses to answer: it predicts nothing."""
+        self._notes.replies_refused += 1
+        self._notes.first_refusal = self._notes.first_refusal or said
+        self._first_refused = self._first_refused or UnreadableError(place, "response", shown(said), "an answer")
 
     def unread(self, place: str, answer: Answer, *, has_cut: bool) -> None:
         """Count a reply of which nothing was read and that does not say that there is nothing."""
@@ -81,7 +93,9 @@ class Tally:
         if self._truth and not triplets and notes.replies_none == notes.replies:
             found = f"no interaction in any reply; what stands under {self._truth!r} is ground truth, not predictions"
             raise InputError(source.path, found=found, expected=ITEMS)
-        error = self._first_cut or self._first_unread or self._first_failed
+        if not triplets:
+            useless += notes.replies_refused
+        error = self._first_cut or self._first_unread or self._first_failed or self._first_refused
         if error is None or not useless or (triplets and 2 * useless <= notes.replies):
             return
-        raise error.for_user(source, "; ".join(notes.unread(first="")))
+        raise error.for_user(source, "; ".join([*notes.refused(), *notes.unread(first="")]))

@@ -41,6 +41,10 @@ CALLS = frozenset(_words("tool_use function_call function tool_call"))
 STOPPED = frozenset(_words("finish_reason stop_reason done_reason incomplete_details prompt_feedback"))
 LENGTH = frozenset(_words("length max_tokens max_output_tokens max_length max_new_tokens model_length"))
 """Why a model stopped before its answer was complete."""
+REFUSALS = frozenset(
+    _words("safety image_safety content_filter refusal prohibited_content blocklist spii recitation blocked")
+)
+"""Why a model gave no answer, where that is its own choice or its guard's."""
 FAILURES = frozenset(_words("errored expired canceled cancelled failed"))
 
 _ASKED = frozenset(
