@@ -9,12 +9,12 @@ what is possible pair by pair may not be possible together.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.ragged import distinct, first_of_each
+from shoe.core.ragged import distinct, first_of_each, runs
 from shoe.evidence.imputation import Imputation
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.repeats import repeated
@@ -131,69 +131,110 @@ def any_maximal(pairs: Overlaps, low: Floats, certain: Mask, truths: int, predic
     )
 
 
-def in_file_order(
+def best_pairs_first(
     pairs: Overlaps,
     low: Floats,
     high: Floats,
     certain: Mask,
-    preference: Floats,
-    words: Indices,
-    turn: Indices,
+    rank: Indices,
+    kind: Indices,
+    truths: int,
     predictions: int,
 ) -> Outcomes:
-    """Expect what ``greedy-gt`` may do: ground truths choose one after the other, the k-th of all images at once.
+    """Expect what ``best-first`` may do.
 
-    A candidate is out of the question if another one, which is free in any case, is better in any case: its lowest
-    sigma is above the other's highest, or equal to it and it is preferred; or the two have the same words, so that
-    their sigmas are equal whatever they are, and it is preferred.
+    A pair is better than another one in any case if its lowest sigma is above the other's highest, or equal to it and
+    its rank is higher; or if the two are of one kind, so that their sigmas are equal whatever they are, and its rank is
+    higher. A pair that is better in any case than all others of its prediction can only be passed over for a better one
+    of its ground truth: that one is matched in any case, and none of its worse pairs is. So with the sides exchanged.
+    What is then out of the question is no rival to others any more.
 
     Args:
         pairs: candidates, without those that can never be similar enough to match.
         low: (c,) the lowest sigma.
         high: (c,) the highest sigma.
         certain: (c,) pairs that are similar enough in any case.
-        preference: (c,) decides between equal sigma, then the lower row of the prediction does.
-        words: (c,) equal for predictions of the same words.
-        turn: (t,) index of each ground truth among those of its image.
+        rank: (c,) decides between equal sigma, the higher first; no two pairs share one.
+        kind: (c,) equal for pairs of one class and the same words.
+        truths: t.
         predictions: n.
     """
-    turns = turn[pairs.truth]
-    falling = np.lexsort((np.arange(len(low)), -preference))
-    rank = np.empty(len(low), np.int64)
-    rank[falling] = np.arange(len(low), 0, -1)
-    chooser = np.empty(len(turn), np.int64)
-    chooser[np.argsort(turn, kind="stable")] = np.arange(len(turn))
-    group = chooser[pairs.truth] * (int(words.max(initial=0)) + 1) + words
-    order = falling[np.argsort(group[falling], kind="stable")]
-    truth, prediction = pairs.truth[order], pairs.prediction[order]
-    low, high, certain = np.where(certain, low, -np.inf)[order], high[order], certain[order]
-    rank, words = rank[order], words[order]  # rank grows with preference; no two pairs share one
-    free, maybe_free = np.ones((2, predictions), bool)
-    may_match, least = np.zeros(len(low), bool), np.full(len(turn), -np.inf)
-    ends = np.cumsum(np.bincount(turns)).tolist()
-    for part in (slice(begin, end) for begin, end in pairwise([0, *ends]) if end > begin):
-        # The ground truths of one turn choose; no two of them have a candidate in common.
-        of_truth, of_prediction = truth[part], prediction[part]
-        new_truth = first_of_each(of_truth)
-        starts = np.flatnonzero(new_truth)
-        owner = np.cumsum(new_truth) - 1
-        there = free[of_prediction] & certain[part]
-        lowest = np.where(there, low[part], -np.inf)
-        bar = np.maximum.reduceat(lowest, starts)
-        best = np.maximum.reduceat(np.where(there & (lowest == bar[owner]), rank[part], -1), starts)
-        beaten = (high[part] < bar[owner]) | ((high[part] == bar[owner]) & (rank[part] < best[owner]))
-        beaten |= _after_one(there, new_truth | first_of_each(words[part]))
-        may_win = maybe_free[of_prediction] & ~beaten
-        alone = may_win & (np.add.reduceat(may_win.astype(np.int64), starts)[owner] == 1)
-        may_match[part] = may_win
-        free[of_prediction[may_win]] = False
-        # Whom no other may beat is taken, now or earlier, if it is similar enough.
-        maybe_free[of_prediction[alone & certain[part]]] = False
-        least[of_truth[starts]] = bar
+    every = _Open(pairs.truth, pairs.prediction, low, np.where(certain, low, -np.inf), high, rank, kind)
+    least, taken = np.full(truths, -np.inf), np.zeros(predictions, bool)
+    left = np.arange(len(low))
+    while True:
+        now = every.select(left)
+        by_prediction = np.argsort(now.prediction, kind="stable")
+        turned = now.select(by_prediction)
+        best_of_prediction = np.zeros(len(left), bool)
+        best_of_prediction[by_prediction] = turned.unrivalled(turned.prediction)
+        best_of_truth = now.unrivalled(now.truth)
+        np.maximum.at(least, now.truth[best_of_prediction], now.low[best_of_prediction])
+        taken[now.prediction[best_of_truth]] = True
+        beaten = now.beaten(now.truth, best_of_prediction)
+        beaten[by_prediction] |= turned.beaten(turned.prediction, best_of_truth[by_prediction])
+        if not beaten.any():
+            break
+        left = left[~beaten]
     possible = np.zeros(len(low), bool)
-    possible[order] = may_match
+    possible[left] = True
     sure = least > -np.inf
-    return Outcomes(possible, sure, np.where(sure, least, 0.0), maybe_free, free)
+    wanted = np.bincount(pairs.prediction[left], minlength=predictions) > 0
+    return Outcomes(possible, sure, np.where(sure, least, 0.0), ~taken, ~wanted)
+
+
+class _Open(NamedTuple):
+    """Pairs that may be matched; see :func:`best_pairs_first`. ``lowest`` is -inf where a pair may not match."""
+
+    truth: Indices
+    prediction: Indices
+    low: Floats
+    lowest: Floats
+    high: Floats
+    rank: Indices
+    kind: Indices
+
+    def select(self, rows: Indices) -> _Open:
+        return _Open(
+            self.truth[rows],
+            self.prediction[rows],
+            self.low[rows],
+            self.lowest[rows],
+            self.high[rows],
+            self.rank[rows],
+            self.kind[rows],
+        )
+
+    def unrivalled(self, owner: Indices) -> Mask:
+        """Which pairs are better, in any case, than all others of their owner; pairs stand by owner."""
+        if not len(owner):
+            return np.zeros(0, bool)
+        start, size = runs(owner)
+        bar, best = self._best(np.ones(len(owner), bool), start, size)
+        of_kind = np.repeat(np.maximum.reduceat(np.where(self.rank == best, self.kind, -1), start), size)
+        worse = (self.rank < best) & ((self.high <= bar) | (self.kind == of_kind))
+        worse |= (self.high < bar) | (self.rank == best)
+        unrivalled: Mask = (self.rank == best) & np.repeat(np.logical_and.reduceat(worse, start), size)
+        return unrivalled
+
+    def beaten(self, owner: Indices, strong: Mask) -> Mask:
+        """Which pairs are worse, in any case, than a strong one of their owner; pairs stand by owner."""
+        if not strong.any():
+            return np.zeros(len(owner), bool)
+        bar, best = self._best(strong, *runs(owner))
+        beaten: Mask = (self.high < bar) | ((self.high == bar) & (self.rank < best))
+        order = np.lexsort((self.kind, owner))
+        start = np.flatnonzero(first_of_each(owner[order]) | first_of_each(self.kind[order]))
+        best = np.maximum.reduceat(np.where(strong, self.rank, -1)[order], start)
+        beaten[order] |= self.rank[order] < np.repeat(best, np.diff(start, append=len(order)))
+        return beaten
+
+    def _best(self, among: Mask, start: Indices, size: Indices) -> tuple[Floats, Indices]:
+        """(c,) highest lowest sigma, and (c,) the highest rank with it, of some pairs of each pair's owner."""
+        lowest = np.where(among, self.lowest, -np.inf)
+        bar = np.repeat(np.maximum.reduceat(lowest, start), size)
+        rank = np.where((lowest == bar) & (bar > -np.inf), self.rank, -1)
+        return bar, np.repeat(np.maximum.reduceat(rank, start), size)
 
 
 def _playing(scorer: Scorer, playing: Mask) -> Overlaps:
@@ -210,15 +251,10 @@ def _playing(scorer: Scorer, playing: Mask) -> Overlaps:
 def _outcomes(scorer: Scorer, pairs: Overlaps, low: Floats, high: Floats) -> Outcomes:
     options, predictions = scorer.options, scorer.task.predictions
     certain = scorer.may_match(low)
-    if options.assign != "greedy-gt" or not len(low):
+    if options.assign != "best-first":
         return any_maximal(pairs, low, certain, len(scorer.hoi), len(predictions))
     words = predictions.verb.astype(np.int64) * len(predictions.objects) + predictions.object
-    preference, words = scorer.preference(pairs), words[pairs.prediction]
-    return in_file_order(pairs, low, high, certain, preference, words, scorer.turn, len(predictions))
-
-
-def _after_one(marked: Mask, new_group: Mask) -> Mask:
-    """Whether a marked element stands before each element in its group."""
-    before: Indices = np.cumsum(marked) - marked
-    after: Mask = before > before[new_group][np.cumsum(new_group) - 1]
-    return after
+    kind = scorer.hoi[pairs.truth] * (len(predictions.verbs) * len(predictions.objects)) + words[pairs.prediction]
+    rank = np.empty(len(low), np.int64)
+    rank[scorer.order(pairs, np.zeros(len(low)))] = np.arange(len(low), 0, -1)
+    return best_pairs_first(pairs, low, high, certain, rank, kind, len(scorer.hoi), len(predictions))

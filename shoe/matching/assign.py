@@ -1,4 +1,4 @@
-"""Who is matched with whom among candidates: the greedy rule of the SHOE algorithms, and its alternatives (A1, A2)."""
+"""Who is matched with whom where the order of rows has a say: the printed loop of SHOE, and others (A1, A2)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def assign(
         image: (t,) image of each ground truth, ascending.
         turn: (t,) its index among the ground truths of its image.
         score: (c,) confidence of each pair's prediction.
-        method: ``greedy-gt`` (Algorithm 1, line 9: ground truths choose in file order), ``best-first`` (the most
-            similar pair of the image first), ``hungarian`` (most pairs, then the largest total sigma), or
-            ``confidence`` (predictions choose, the most confident first).
+        method: ``greedy-gt`` (Algorithm 1, line 9: ground truths choose in file order), ``hungarian`` (most pairs, then
+            the largest total sigma), or ``confidence`` (predictions choose, the most confident first); ``best-first``
+            is in :mod:`shoe.matching.best_first`.
 
     Returns:
         Ascending indices of the chosen pairs.
@@ -46,8 +46,6 @@ def assign(
         chooser, chosen = prediction[order], truth[order]
         turn = _turn(image[order], chooser)
         return np.sort(order[_in_turns(chooser, chosen, turn, sigma[order], np.zeros(len(order)))])
-    if method == "best-first":
-        return _best_first(truth, prediction, sigma, preference, image)
     return _optimal(truth, prediction, sigma, image)
 
 
@@ -81,20 +79,6 @@ def _in_turns(chooser: Indices, chosen: Indices, turn: Indices, sigma: Floats, p
         winners = winners[first_of_each(segment[value == preferred])] + begin
         free[chosen[winners]] = False
         picked.append(order[winners])
-    return np.sort(np.concatenate(picked))
-
-
-def _best_first(truth: Indices, prediction: Indices, sigma: Floats, preference: Floats, image: Indices) -> Indices:
-    left = np.lexsort((truth, prediction, -preference, -sigma, image))
-    free_truth = np.ones(truth.max() + 1, bool)
-    free_prediction = np.ones(prediction.max() + 1, bool)
-    picked: list[Indices] = []
-    while len(left):
-        winners = left[first_of_each(image[left])]
-        free_truth[truth[winners]] = False
-        free_prediction[prediction[winners]] = False
-        picked.append(winners)
-        left = left[free_truth[truth[left]] & free_prediction[prediction[left]]]
     return np.sort(np.concatenate(picked))
 
 

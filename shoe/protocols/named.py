@@ -14,7 +14,14 @@ SEMANTIC = {
     options.protocol: options
     for options in (
         SemanticOptions(protocol="shoe"),
-        SemanticOptions(protocol="shoe-literal", fp_scope="image", ties=Ties.INPUT, partial="full", repeats="matched"),
+        SemanticOptions(
+            protocol="shoe-literal",
+            assign="greedy-gt",
+            fp_scope="image",
+            ties=Ties.INPUT,
+            partial="full",
+            repeats="matched",
+        ),
     )
 }
 """SHOE: the decided defaults of docs/protocols.md 10.5, and the pseudo-code to the letter."""

@@ -80,9 +80,9 @@ class SemanticOptions(_Overlapping):
     protocol: str = "shoe"
     combine: Literal["arithmetic", "geometric", "minimum"] = option("arithmetic", "HOI similarity from verb and object")
     weight: float = option(0.5, "weight of the verb in it", range=(0, 1))
-    assign: Assign = option("greedy-gt", "who chooses whom (A1)")
+    assign: Assign = option("best-first", "who chooses whom (A1)")
     sigma_ties: Literal["confidence", "index", "iou"] = option(
-        "confidence", "which of equally similar candidates, under greedy-gt and best-first (A2)"
+        "confidence", "which of equally similar candidates, under best-first and greedy-gt (A2)"
     )
     threshold: float = option(0.5, "IoU threshold of both boxes", range=(0, 1))
     threshold_at: At = option(">=", "comparison with it (A3)")

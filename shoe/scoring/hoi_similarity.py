@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import OptionError
-from shoe.core.ragged import blocks, expand, first_of_each
+from shoe.core.ragged import blocks, expand
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
@@ -138,7 +138,7 @@ class HoiSimilarity:
         verb: NDArray[np.integer],
         object_: NDArray[np.integer],
     ) -> tuple[Indices, Floats]:
-        """The class of the most similar ground truth of the same image (of ties the first) for each prediction.
+        """The class of the most similar ground truth of the same image (of ties the first class) for each prediction.
 
         Args:
             hoi: (t,) class of each ground truth.
@@ -156,9 +156,8 @@ class HoiSimilarity:
             values = self.sigma(hoi[truth], verb[start:end][owner], object_[start:end][owner])
             starts = np.cumsum(count[start:end]) - count[start:end]
             highest = np.maximum.reduceat(values, starts)
-            winners = np.flatnonzero(values == highest[owner])
-            winners = winners[first_of_each(owner[winners])]
-            nearest[start:end], sigma[start:end] = hoi[truth[winners]], highest
+            of_class = np.where(values == highest[owner], hoi[truth], len(self.verb_row))
+            nearest[start:end], sigma[start:end] = np.minimum.reduceat(of_class, starts), highest
         return nearest, sigma
 
 

@@ -7,12 +7,14 @@ under a map that leaves pairs unrated (``shoe.evidence.intervals``).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.ragged import best_of_each, distinct, index_in_group
+from shoe.core.ragged import best_of_each, distinct
 from shoe.matching.assign import assign
+from shoe.matching.best_first import ByContent, best_first, in_order
 from shoe.matching.nms import pair_nms
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.repeats import repeated
@@ -96,8 +98,10 @@ class Scorer:
         group = self.task.image[rows] if by == "image" else np.zeros(len(rows), np.int32)
         sizes = np.bincount(group, minlength=1)
         kept = np.ceil(tau * sizes - _ROUNDING).astype(np.int64)
-        best = np.lexsort((rows, -score, group))[index_in_group(sizes) < np.repeat(kept, sizes)]
-        return np.sort(rows[best])
+        order = np.lexsort((-score, group))
+        # What ties with the last that is kept is kept: no order of lines says which of equals are better.
+        last = np.append(score[order], np.inf)[np.where(kept > 0, np.cumsum(sizes) - sizes + kept - 1, len(order))]
+        return rows[score >= last[group]]
 
     @property
     def in_mean(self) -> Mask:
@@ -126,7 +130,7 @@ class Scorer:
     @property
     def prefers_originals(self) -> bool:
         """Whether the original of a repeat, more confident or earlier, is always chosen before the repeat."""
-        return self.options.assign == "greedy-gt" and self.options.sigma_ties == "confidence"
+        return self.options.assign in ("greedy-gt", "best-first") and self.options.sigma_ties == "confidence"
 
     def may_match(self, sigma: Floats) -> Mask:
         """Whether a pair of this similarity may be matched (A5)."""
@@ -174,6 +178,8 @@ class Scorer:
         return pairs.select(chosen), sigma[chosen]
 
     def _assign(self, pairs: Overlaps, sigma: Floats) -> Indices:
+        if self.options.assign == "best-first":
+            return best_first(pairs.truth, pairs.prediction, self.merits(pairs, sigma), *self._content)
         return assign(
             pairs.truth,
             pairs.prediction,
@@ -185,8 +191,27 @@ class Scorer:
             self.options.assign,
         )
 
+    @cached_property
+    def _content(self) -> tuple[ByContent, ByContent]:
+        return ByContent(self.task.truth.interactions), ByContent(self.task.predictions)
+
+    def merits(self, pairs: Overlaps, sigma: Floats) -> list[Floats]:
+        """(c,) numbers by which ``best-first`` compares pairs: similarity, then what A2 says, then the rest."""
+        score = self.task.predictions.score[pairs.prediction]
+        match self.options.sigma_ties:
+            case "confidence":
+                return [sigma, score, pairs.iou]
+            case "iou":
+                return [sigma, pairs.iou, score]
+            case "index":
+                return [sigma, *(-rows.astype(np.float64) for rows in (pairs.prediction, pairs.truth))]
+
+    def order(self, pairs: Overlaps, sigma: Floats) -> Indices:
+        """(c,) the pairs as ``best-first`` takes them, were no prediction or ground truth taken."""
+        return in_order(self.merits(pairs, sigma), pairs.truth, pairs.prediction, *self._content)
+
     def preference(self, pairs: Overlaps) -> Floats:
-        """(c,) what decides between pairs of equal similarity (A2)."""
+        """(c,) what decides between pairs of equal similarity where ground truths choose (A2)."""
         match self.options.sigma_ties:
             case "confidence":
                 return self.task.predictions.score[pairs.prediction]

@@ -7,12 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoe.evidence.possible_matches import Outcomes, any_maximal, in_file_order
+from shoe.evidence.possible_matches import Outcomes, any_maximal, best_pairs_first
 from shoe.matching.assign import assign
+from shoe.matching.best_first import best_first, in_order
 from shoe.matching.overlaps import Overlaps
 from shoe.protocols.options import Assign
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+
+def by_row(rows: np.typing.NDArray[np.int64]) -> np.typing.NDArray[np.int64]:
+    return rows
 
 
 class Case:
@@ -46,28 +51,32 @@ class Case:
     def outcomes(self, method: Assign) -> Outcomes:
         kept = self.may(self.high)
         pairs, low, high = self.pairs.select(kept), self.low[kept], self.high[kept]
-        if method != "greedy-gt" or not len(low):
-            found = any_maximal(pairs, low, self.may(low), len(self.image), len(self.score))
+        sizes = len(self.image), len(self.score)
+        if method != "best-first":
+            found = any_maximal(pairs, low, self.may(low), *sizes)
         else:
-            found = in_file_order(
-                pairs,
-                low,
-                high,
-                self.may(low),
-                self.score[pairs.prediction],
-                self.word[pairs.prediction],
-                self.turn,
-                len(self.score),
-            )
+            rank = np.empty(len(low), np.int64)
+            rank[in_order(self.merits(pairs), pairs.truth, pairs.prediction, by_row, by_row)] = np.arange(len(low))[
+                ::-1
+            ]
+            kind = 3 * pairs.truth + self.word[pairs.prediction]
+            found = best_pairs_first(pairs, low, high, self.may(low), rank, kind, *sizes)
         possible = np.zeros(len(self.low), bool)
         possible[kept] = found.possible
         return Outcomes(possible, found.sure, found.least, found.maybe_unmatched, found.surely_unmatched)
+
+    def merits(self, pairs: Overlaps) -> list[np.typing.NDArray[np.float64]]:
+        """What decides between equal similarities."""
+        return [self.score[pairs.prediction]]
 
     def matched(self, sigma: np.typing.NDArray[np.float64], method: Assign) -> np.typing.NDArray[np.int64]:
         """Indices of the pairs that these similarities match."""
         kept = np.flatnonzero(self.may(sigma))
         pairs = self.pairs.select(kept)
         score = self.score[pairs.prediction]
+        if method == "best-first":
+            merits = [sigma[kept], *self.merits(pairs)]
+            return kept[best_first(pairs.truth, pairs.prediction, merits, by_row, by_row)]
         return kept[assign(pairs.truth, pairs.prediction, sigma[kept], score, self.image, self.turn, score, method)]
 
 
@@ -94,8 +103,8 @@ def test_nothing_happens_that_was_not_expected(seed: int, method: Assign) -> Non
 def test_what_is_known_is_expected_and_nothing_else(seed: int) -> None:
     case = Case(seed)
     case.high = case.low
-    expected = case.outcomes("greedy-gt")
-    chosen = case.matched(case.low, "greedy-gt")
+    expected = case.outcomes("best-first")
+    chosen = case.matched(case.low, "best-first")
     assert np.flatnonzero(expected.possible).tolist() == chosen.tolist()
     np.testing.assert_array_equal(expected.maybe_unmatched, expected.surely_unmatched)
     assert np.flatnonzero(expected.sure).tolist() == case.pairs.truth[chosen].tolist()
@@ -105,16 +114,9 @@ def test_what_is_known_is_expected_and_nothing_else(seed: int) -> None:
 def one_truth(low: list[float], high: list[float], words: list[int], scores: list[float]) -> Outcomes:
     count = len(low)
     pairs = Overlaps(np.zeros(count, np.int64), np.arange(count), *np.ones((2, count)))
-    return in_file_order(
-        pairs,
-        np.array(low),
-        np.array(high),
-        np.ones(count, bool),
-        np.array(scores),
-        np.array(words),
-        np.zeros(1, np.int64),
-        count,
-    )
+    rank = np.empty(count, np.int64)
+    rank[np.lexsort((-np.arange(count), np.array(scores)))] = np.arange(count)
+    return best_pairs_first(pairs, np.array(low), np.array(high), np.ones(count, bool), rank, np.array(words), 1, count)
 
 
 @pytest.mark.parametrize(

@@ -262,15 +262,15 @@ def test_a_run_that_was_broken_off_goes_on_and_ends_with_the_same_bytes(task: Ta
 
 
 def test_a_budget_ends_it_with_what_there_is(task: Task, tmp_path: Path) -> None:
-    stand_in = StandIn(most=700, price=0.01)
-    found = run(task, tmp_path, stand_in, budget=7.0)
+    stand_in = StandIn(most=500, price=0.01)
+    found = run(task, tmp_path, stand_in, budget=5.0)
     last = found.rounds[-1]
     assert found.why is Why.OVER
-    assert stand_in.asked.total() == last.rated == 700
-    assert last.spent == (700, 7.0, True)
+    assert stand_in.asked.total() == last.rated == 500
+    assert last.spent == (500, 5.0, True)
     assert last.width > 0.001
-    assert sum(len(table) for table in loaded(tmp_path).tables.values()) >= 700
-    assert found.rounds[1].asked <= 600
+    assert sum(len(table) for table in loaded(tmp_path).tables.values()) >= 500
+    assert found.rounds[1].asked <= 400
 
 
 def test_nothing_is_asked_where_nothing_is_open(task: Task, tmp_path: Path) -> None:

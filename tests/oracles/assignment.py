@@ -8,12 +8,13 @@ MOST_STATES = 100_000
 
 
 class Candidate(NamedTuple):
-    """A pair that may match: positions of truth and prediction, their similarity and pair IoU."""
+    """A pair that may match: positions of truth and prediction, their similarity and pair IoU, and what they are."""
 
     truth: int
     prediction: int
     sigma: float
     iou: float
+    content: tuple[object, ...] = ()
 
 
 def assigned(candidates: list[Candidate], scores: list[float], assign: str, sigma_ties: str) -> dict[int, int]:
@@ -32,7 +33,10 @@ def assigned(candidates: list[Candidate], scores: list[float], assign: str, sigm
         return -candidate.sigma, second, candidate.prediction
 
     if assign == "best-first":
-        return _first_come(sorted(candidates, key=lambda c: (*rank(c), c.truth)))
+        rest = {"confidence": lambda c: -c.iou, "iou": lambda c: -scores[c.prediction]}.get(sigma_ties)
+        if rest is None:
+            return _first_come(sorted(candidates, key=lambda c: (*rank(c), c.truth)))
+        return _first_come(sorted(candidates, key=lambda c: (*rank(c)[:2], rest(c), c.content, c.prediction, c.truth)))
     return _first_come(sorted(candidates, key=lambda c: (c.truth, *rank(c))))
 
 

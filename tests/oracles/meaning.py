@@ -16,7 +16,7 @@ class Options:
 
     combine: str = "arithmetic"
     weight: float = 0.5
-    assign: str = "greedy-gt"
+    assign: str = "best-first"
     sigma_ties: str = "confidence"
     threshold: float = 0.5
     threshold_at: str = ">="
@@ -40,7 +40,12 @@ class Options:
     repeats: str = "charged"
 
 
-LITERAL: dict[str, object] = {"fp_scope": "image", "ties": "input", "repeats": "matched"}
+LITERAL: dict[str, object] = {
+    "assign": "greedy-gt",
+    "fp_scope": "image",
+    "ties": "input",
+    "repeats": "matched",
+}
 """What ``--protocol shoe-literal`` changes."""
 
 

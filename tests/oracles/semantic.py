@@ -4,10 +4,12 @@ Choices that the text leaves open:
 
 - Images that the ground truth does not list are left out first; then no_interaction (a predicted verb equal to that
   word); then the cap; then tau. A share of tau (``image``, ``dataset``) is taken of what the cap left.
-- Equal scores keep the order of the ground truth's images, then of an image's rows, in the cap, in tau, in
-  ``assign=confidence`` and in ``ties=input``.
+- Equal scores keep the order of the ground truth's images, then of an image's rows, in the cap, in
+  ``assign=confidence`` and in ``ties=input``. A share of tau keeps what ties with the last that it keeps.
+- Of equally similar classes the first in class order has the false positive.
 - A repeat is told by the numbers and words of the file (one image has one kind), among what the cap and tau left.
-- ``assign=best-first`` walks (sigma, then the key of sigma-ties, then prediction row, then truth row).
+- ``assign=best-first`` walks (sigma, confidence, pair IoU, or the last two the other way round, then words and boxes
+  of the two); with ``sigma-ties=index`` (sigma, then prediction row, then truth row).
 - A missed truth's (0, 0) ties with predictions that have score 0.
 - Under ``fp-scope=dataset`` a class without ground truth can have false positives; with ``classes=truth`` they cost
   nothing.
@@ -57,6 +59,8 @@ class SemanticFigures(TypedDict):
 class _Truth:
     row: int
     hoi: int
+    verb: str
+    noun: str
     human: Box
     object: Box
 
@@ -148,7 +152,7 @@ def _image(scene: ImageScene, numbers: dict[tuple[str, str], int], options: Opti
     for row, t in enumerate(scene.truth):
         if (t.verb, t.object) in numbers:
             human, thing = (moved(box, scene.truth_coordinates, coordinates) for box in (t.human_box, t.object_box))
-            truth.append(_Truth(row, numbers[t.verb, t.object], human, thing))
+            truth.append(_Truth(row, numbers[t.verb, t.object], t.verb, t.object, human, thing))
     predictions = []
     for row, p in enumerate(scene.predictions):
         if options.no_interaction == "keep" or p.verb != "no_interaction":
@@ -176,7 +180,7 @@ def _confident(images: list[_Image], options: Options) -> list[_Image]:
     keep: set[tuple[int, int]] = set()
     for group in groups:
         best = sorted(group, key=lambda each: -each[1].score)[: ceil(options.tau * len(group) - 1e-9)]
-        keep.update((i, p.row) for i, p in best)
+        keep.update((i, p.row) for i, p in group if best and p.score >= best[-1][1].score)
     return [
         replace(image, predictions=[p for p in image.predictions if (i, p.row) in keep])
         for i, image in enumerate(images)
@@ -212,7 +216,7 @@ def _matched(image: _Image, meaning: Meaning) -> _Outcome:
         if j in partner.values():
             continue
         if options.fp_scope == "image":
-            hoi, sigma = meaning.best_of([t.hoi for t in image.truth], p.verb, p.noun)
+            hoi, sigma = meaning.best_of(sorted({t.hoi for t in image.truth}), p.verb, p.noun)
         else:
             hoi, sigma = meaning.best_of_dataset(p.verb, p.noun)
         unmatched.append((p, hoi if hoi is not None and meaning.reaches_delta(sigma) else None))
@@ -238,7 +242,8 @@ def _candidates(image: _Image, meaning: Meaning) -> list[Candidate]:
                 continue
             if options.min_sigma == "delta" and not meaning.reaches_delta(sigma):
                 continue
-            found.append(Candidate(g, j, sigma, pair))
+            content = (t.verb, t.noun, t.object, t.human, p.verb, p.noun, p.object, p.human)
+            found.append(Candidate(g, j, sigma, pair, content))
     return found
 
 

@@ -15,7 +15,7 @@ CLASSES = small_classes()
 OPTIONS: dict[str, list[str]] = {
     "combine": ["arithmetic", "geometric", "minimum"],
     "weight": ["0.5", "0.3"],
-    "assign": ["greedy-gt", "best-first", "confidence"],
+    "assign": ["best-first", "greedy-gt", "confidence"],
     "sigma-ties": ["confidence", "index", "iou"],
     "threshold": ["0.5", "0.4"],
     "threshold-at": [">=", ">"],

@@ -1,0 +1,128 @@
+"""The most similar pair of all first, then the next of what is left: what is matched depends on content alone.
+
+Pairs are compared by what is given of them, similarity first, and where all of that is equal by the content of the two
+triplets: words, then numbers of boxes. Pairs that are still equal are of equal triplets, which may be exchanged. So no
+order of lines, of ground truths or of images decides anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.interactions import Interactions
+from shoe.core.ragged import distinct, expand, first_of_each, runs
+
+Order = Callable[[Indices], Indices]
+
+
+@dataclass(frozen=True, eq=False)
+class ByContent:
+    """An order of a table's triplets, of one image, that depends on their words and boxes alone."""
+
+    table: Interactions
+
+    def __call__(self, rows: Indices) -> Indices:
+        """(r,) rank of each row among those given; lower comes first, and equal triplets by row."""
+        among = distinct(rows)
+        table = self.table
+        verbs, objects = self._word_ranks
+        boxes = (*table.object_boxes[among].T, *table.human_boxes[among].T)
+        order = np.lexsort((*boxes, objects[table.object[among]], verbs[table.verb[among]]))
+        rank = np.empty(len(among), np.int64)
+        rank[order] = np.arange(len(among))
+        return rank[np.searchsorted(among, rows)]
+
+    @cached_property
+    def _word_ranks(self) -> tuple[Indices, Indices]:
+        """Rank of each word in the alphabet: its place in the vocabulary is an accident of the file."""
+        return _ranks(self.table.verbs), _ranks(self.table.objects)
+
+
+def _ranks(words: Sequence[str]) -> Indices:
+    rank = np.empty(len(words), np.int64)
+    rank[sorted(range(len(words)), key=words.__getitem__)] = np.arange(len(words))
+    return rank
+
+
+def best_first(
+    truth: Indices, prediction: Indices, merits: Sequence[Floats], truth_order: Order, prediction_order: Order
+) -> Indices:
+    """Choose pairs so that each ground truth and each prediction is in at most one.
+
+    Each ground truth asks for its best prediction; one that several ask for keeps its best, and the others ask for
+    their next: as both sides judge a pair alike, that ends where taking the best pair of all again and again would.
+
+    Args:
+        truth: (c,) ground truth of each candidate pair, ascending.
+        prediction: (c,) its prediction.
+        merits: (c,) numbers that say which pair is better, the higher; the first that differs decides.
+        truth_order: rank of ground truths of one image, by which pairs of one prediction differ that have equal merits.
+        prediction_order: the same for predictions.
+
+    Returns:
+        Ascending indices of the chosen pairs.
+    """
+    held = np.full(int(prediction.max(initial=-1)) + 1, -1)
+    first, count = runs(truth)
+    group = np.repeat(np.arange(len(first)), count)
+    refused = np.zeros(len(truth), bool)
+    left = np.arange(len(truth))
+    while len(left):
+        ask = _best(left, truth, prediction, merits, prediction_order)
+        before = distinct(held[prediction[ask]])
+        rivals = np.concatenate([ask, before[before >= 0]])
+        rivals = rivals[np.argsort(prediction[rivals], kind="stable")]
+        won = _best(rivals, prediction, truth, merits, truth_order)
+        held[prediction[won]] = won
+        refused[rivals], refused[won] = True, False
+        lost = rivals[refused[rivals]]
+        again = np.sort(group[lost])
+        left = expand(first[again], count[again])[1]
+        left = left[~refused[left]]
+        left = left[~_worse(merits, left, held[prediction[left]])]
+    return np.sort(held[held >= 0])
+
+
+def in_order(
+    merits: Sequence[Floats], truth: Indices, prediction: Indices, truth_order: Order, prediction_order: Order
+) -> Indices:
+    """(c,) pairs, the best first; arguments as in :func:`best_first`."""
+    order = np.lexsort([-merit for merit in reversed(merits)])
+    new = np.logical_or.reduce([first_of_each(merit[order]) for merit in merits])
+    tied = order[~new | ~np.append(new[1:], True)]
+    of_truth, of_prediction = np.zeros((2, len(truth)), np.int64)
+    of_truth[tied], of_prediction[tied] = truth_order(truth[tied]), prediction_order(prediction[tied])
+    run = np.cumsum(new)
+    return order[np.lexsort((of_prediction[order], of_truth[order], run))]
+
+
+def _best(pairs: Indices, judge: Indices, judged: Indices, merits: Sequence[Floats], order: Order) -> Indices:
+    """The best pair of each judge, of some that stand by judge."""
+    start, size = runs(judge[pairs])
+    for merit in merits:
+        if len(pairs) == len(start):
+            return pairs
+        value = merit[pairs]
+        pairs = pairs[value == np.repeat(np.maximum.reduceat(value, start), size)]
+        start, size = runs(judge[pairs])
+    tied = np.flatnonzero(np.repeat(size, size) > 1)
+    if len(tied):
+        last = np.zeros(len(pairs), np.int64)
+        last[tied] = order(judged[pairs[tied]])
+        pairs = pairs[np.lexsort((last, judge[pairs]))[start]]
+    return pairs
+
+
+def _worse(merits: Sequence[Floats], pairs: Indices, holders: Indices) -> Mask:
+    """(p,) whether a pair is worse than the one that holds its prediction; by merits alone, False if none does."""
+    worse, equal = np.zeros(len(pairs), bool), holders >= 0
+    for merit in merits:
+        mine, theirs = merit[pairs], merit[holders]
+        worse |= equal & (mine < theirs)
+        equal &= mine == theirs
+    return worse
