@@ -48,13 +48,11 @@ class _Reader(NounReader):
 
     def _subordinate(self) -> None:
         clause, self.at = self.open, self.at + 1
-        instead = self.words[self.at - 1] == "but" and self._tag() in NOMINAL
-        if instead and clause is not None and clause.object is not None and clause.object.none:
+        but = self.words[self.at - 1] == "but"
+        if but and self._tag() in NOMINAL and clause is not None and clause.object is not None and clause.object.none:
             clause.object = None
             return
-        self.mode, self.open, self.linked = "subordinate", None, ""
-        if self.words[self.at - 1] == "but":
-            self.mode, self.linked = None, "but"
+        self.mode, self.open, self.linked = None if but else "subordinate", None, "but" if but else ""
 
     def _link(self) -> None:
         clause = self.open
@@ -98,8 +96,9 @@ class _Reader(NounReader):
 
     def _goes_on(self, start: int) -> bool:
         """Whether a noun that begins here has one for a thing just before it: "the bike (that) he rides"."""
-        before = self.tags[max(0, start - 2) : start]
-        return self.subject is not None and not self.subject.person and (before[-1:] in "NW" and before != "")
+        if self.subject is None or start == 0 or self.tags[start - 1] not in "NW":
+            return False
+        return not self.subject.person or (self.words[start - 1] == "whom" and not self.brought)
 
     def _preposition(self) -> None:
         start, clause = self.at, self.open
@@ -123,6 +122,7 @@ class _Reader(NounReader):
                 self.loose.append(Attached(preposition, noun))
             return
         by_hand = noun is not None and noun.owner is None and noun.of is None and is_of_body(noun)
+        by_hand = by_hand and (clause.passive or clause.subject is None or clause.subject.person)
         by_hand = by_hand and preposition.split()[-1] in table("by_hand")
         adjacent = clause.object is None and not clause.attached and not by_hand and preposition != "without"
         if noun is None:
@@ -287,7 +287,7 @@ class _Reader(NounReader):
             return after in "TG"
         if tag in "VGE" and base_of(word) in table("copula") and self.tags[at + 1 : at + 3] == "EI":
             return True
-        if tag in "VGE" and base_of(word) in table("filler"):
+        if tag in "VGE" and base_of(word) in table("filler") and not (be and word == "used"):
             seen = follower < len(self.words) and self.words[follower] in table("seen")
             passive = base_of(word) == "get" and after == "E"
             return after in "TG" or passive or (seen and self._leads_on(follower, True))

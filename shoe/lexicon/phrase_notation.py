@@ -194,9 +194,11 @@ def _like_thing(part: str) -> bool:
 
 def _like_clause(part: str) -> bool:
     words = text.tokens(part)
-    verb = "b" in word_of(words[0]).forms and not word_of(words[0]).rather_noun and len(words) > 1 if words else True
+    if not words:
+        return True
+    first = word_of(words[0])
     return (
-        verb
+        (first.forms.strip("ge") != "" and not first.rather_noun and len(words) > 1)
         or words[0] in text.AUXILIARIES | text.PREPOSITIONS
-        or ("g" in word_of(words[0]).forms and not find(words, "object"))
+        or ("g" in first.forms and not find(words, "object"))
     )

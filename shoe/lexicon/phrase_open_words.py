@@ -12,6 +12,9 @@ from shoe.lexicon.phrase_words import Word, base_of, is_expression, table, word_
 
 # Another adjective may follow: "a dirty, cracked window".
 _ADJECTIVES = re.compile(r"[DO][RJC]*JKR*$")
+# The verb must follow: "the woman whom the dog licks".
+_WHOM = re.compile(r"W[DJRNP]+$")
+_DESCRIBED = frozenset("NJEG")
 _ANAPHORS = frozenset(["it", "them", "him"])
 # A verb may follow: "the girl, wearing a hat, waits", "a man, with a dog, waits".
 _PARENTHESIS = re.compile(r"[^VBGEK]*K[RGEIW][^K]*K")
@@ -41,6 +44,12 @@ class Place(NamedTuple):
     def is_compound(self, start: int) -> bool:
         """Whether two words from an index on are one noun in the lexicon ("dining table")."""
         return is_expression(tuple(self.words[start : start + 2]), "object")
+
+    @property
+    def describes(self) -> bool:
+        """Whether a noun or another adjective follows, in a list of adjectives after a comma."""
+        listed = self.after == "K" and self.before in ("D", "J", "O") and coming(self.words, self.i + 2) in _DESCRIBED
+        return listed or self.after in ("N", "P", "J")
 
     def of_anaphor(self) -> bool:
         """Whether "it" follows, by a preposition or not."""
@@ -73,7 +82,7 @@ def _describes(place: Place) -> bool:
     words, i, _, known, before, after, _ = place
     if not known.adjective:
         verb_next = before not in ("D", "J", "O") and "s" in word_of((words[i + 1 :] or [""])[0]).forms
-        return not known.noun and not known.person and after in ("N", "P", "J") and not verb_next
+        return not known.noun and not known.person and place.describes and not verb_next
     if after in ("G", "E"):
         return not known.person and (before != "I" or after == "E")
     return after in ("N", "P", "J", "C") or (after == "K" and before in ("D", "J"))
@@ -95,7 +104,7 @@ def _ing(place: Place) -> str:
 def _participle(place: Place) -> str:
     words, i, tags, known, before, after, noun = place
     if before in ("D", "J", "O"):
-        return "J" if after in ("N", "P", "J", "G") else noun if known.noun else "E"
+        return "J" if after == "G" or place.describes else noun if known.noun else "E"
     if after not in ("N", "P", "J"):
         return "E"
     first = not tags and ("-" in words[i] or known.adjective or place.is_compound(0))
@@ -184,9 +193,10 @@ def _coordinate(place: Place) -> str:
         return "V"
     if known.adjective and other == "J":
         return "J"
-    inserted = _PARENTHESIS.fullmatch("".join(tags)) or not set("VBGE").intersection(tags)
-    if "s" in known.forms and other in ("P", "N") and after and inserted:
-        return "V"
+    if "s" in known.forms and other in ("P", "N") and after:
+        before = "".join(tags)
+        if not set("VBGE").intersection(before) or _PARENTHESIS.fullmatch(before):
+            return "V"
     alike = any(
         tag == "V" and set(word_of(word).forms) & set(known.forms) for word, tag in zip(words, tags, strict=False)
     )
@@ -212,7 +222,8 @@ def _after_noun(place: Place) -> str:
     if "s" in known.forms:
         if after == "N" and "G" in tags and known.rather_noun and not before.person:
             return noun
-        return "V" if before.person or after in ("D", "P", "J", "I", "R", "N", "E", "G", "T") else noun
+        verb = before.person or after in ("D", "P", "J", "I", "R", "N", "E", "G", "T")
+        return "V" if verb or _WHOM.search("".join(tags)) else noun
     if before.person or before.plural:
         return "V" if after or (before.person and not known.person) else noun
     return noun

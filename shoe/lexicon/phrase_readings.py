@@ -182,6 +182,8 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
         return inner
     beside = [attached for attached in clause.attached if may_be_object(attached)]
     place = not clause.direct and is_scenery(clause.object)
+    if place and clause.kind == "participle" and (nominal := _nominal(clause)):
+        return nominal
     if beside and (place or clause.object.head in table("pronoun")):
         also = names(clause.object) if place else []
         return Candidate(verbs_with(clause, beside[0]), [*names(beside[0].noun), *also])
@@ -211,6 +213,7 @@ def _turned(clause: Clause, given: Given) -> Candidate | None:
 def _of_passive(clause: Clause, given: Given) -> Candidate | None:
     verb = [f"{clause.verb[0]} {clause.dangling}".strip()]
     objects = names(clause.subject) if clause.subject is not None else [given.object] if given.object else []
+    verb += [f"{clause.use.verb[0]} with"] if clause.use is not None else []
     return Candidate(verb, objects) if objects else None
 
 
@@ -257,13 +260,13 @@ def _is_act(noun: Noun) -> bool:
 
 
 def _nominal(clause: Clause) -> Candidate | None:
-    """Read "horse riding"."""
-    subject = clause.subject
-    if subject is None or subject.person or len(clause.verb) > 1 or clause.attached:
+    """Read "horse riding", "dog walking in the park"."""
+    subject, base = clause.subject, base_of(clause.verb[0])
+    if subject is None or subject.person or (clause.object is None and len(clause.verb) > 1) or clause.attached:
         return None
-    if not clause.verb[0].endswith("ing") or base_of(clause.verb[0]) in table("posture"):
+    if not clause.verb[0].endswith("ing") or base in table("posture").keys() - table("led"):
         return None
-    return Candidate(clause.verb, names(subject), doubtful=True)
+    return Candidate(clause.verb[:1], names(subject), doubtful=True)
 
 
 def _without_verb(sentence: Sentence, given: Given) -> list[Candidate]:

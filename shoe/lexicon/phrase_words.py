@@ -55,7 +55,7 @@ def word_of(word: str) -> Word:
     store = lexicon()
     nouns = bases(word, "object") or bases(word.rpartition("-")[2], "object")
     verbs = list(_verb_bases(word))
-    adjective = store.adjective_first(word) or word in text.WORD_CLASSES["descriptive"]
+    adjective = store.adjective_first(word.rpartition("-")[2]) or word in text.WORD_CLASSES["descriptive"]
     person = word in text.WORD_CLASSES["persons"] or word in table("person")
     if nouns and not person:
         files = [store.lexname(sense) for sense in store.senses(nouns[0], "n").tolist()]

@@ -202,7 +202,8 @@ def _object_only(phrase: str) -> list[str]:
 
 
 def _says_nothing(part: str) -> bool:
-    return part.strip() in table("nothing") or bool(_DENIES_ALL.search(part.replace("_", " ")))
+    may_deny = any(word in part for word in table("denying"))
+    return part.strip() in table("nothing") or (may_deny and bool(_DENIES_ALL.search(part.replace("_", " "))))
 
 
 def _of_sentence(part: str, given: Given) -> tuple[list[list[Candidate]], bool]:
