@@ -13,24 +13,33 @@ from shoe.core.interactions import Interactions
 from shoe.core.ragged import best_of_each
 from shoe.predictions.box_fit import Annotated, Boxes
 from shoe.predictions.boxes import LAYOUTS, Convention, corners_of
+from shoe.predictions.resizing import resized
 
 _RELATIVE = ("pixels", "thousand", "unit", "hundred")
 _SQUARES = tuple(f"resized:{n}x{n}" for n in (448, 336, 224, 384, 512, 640, 672, 768, 1024, 1120))
+# min_pixels and max_pixels of Qwen's processors, in tokens: the checkpoints' own first, then what model cards and
+# scripts set. Of those that resize all images of a file alike, the first stands for all.
+_FEWEST_TOKENS = {28: (4, 256, 512, 1024, 1280), 32: (64, 4, 256, 512, 1024, 1280)}
+_MOST_TOKENS = (16384, 1280, 256, 512, 768, 1024, 2048, 4096)
+_BUDGETS = tuple(
+    f"resized:smart={factor}:{low * factor**2}:{high * factor**2}"
+    for factor, lows in _FEWEST_TOKENS.items()
+    for low in lows
+    for high in _MOST_TOKENS
+    if low < high
+)
 _RULES = (
     *(f"resized:max={n}" for n in (1024, 1333, 448, 336, 512, 640, 768, 1568)),
-    # Qwen2-VL's own budget, those of its model card and of common scripts, each in tokens of 28 x 28; then Qwen3-VL's.
-    "resized:smart=28",
-    *(f"resized:smart=28:{low * 784}:{high * 784}" for low, high in ((256, 1280), (4, 256), (512, 16384), (4, 512))),
-    *(f"resized:smart=32{budget}" for budget in ("", ":262144:1310720", ":4096:262144")),
+    *("resized:smart=28", "resized:smart=32"),
+    *_BUDGETS,
 )
 _SCALES = tuple(
     (scale, picture)
     for scales, picture in (((*_RELATIVE, *_RULES, *_SQUARES), ""), ((*_RELATIVE, *_SQUARES), "padded"))
     for scale in scales
 )
-CANDIDATES = tuple(Convention(layout, *scale) for scale in _SCALES for layout in LAYOUTS)
-"""The conventions that boxes are tried in, each in both orders; the commoner ones first."""
 ORDERS = ("", "swapped")
+_LAYOUTS = tuple(LAYOUTS)
 _SCREENED_EVERY = 8
 _FINALISTS = 6
 _BEST_OF_IMAGE = 6
@@ -124,6 +133,7 @@ class Group:
         human, target = (plain.undone(b[rows], sizes[image]) for b in (sample.human_boxes, sample.object_boxes))
         self._numbers = Boxes.of(image, *((target, human) if applied.order else (human, target)))
         self._coordinates = coordinates[self._numbers.rows]
+        self._scales = _scales(self._sizes) if self._all_known else _SCALES[:1]
 
     def fits(self) -> GroupFits:
         """How well the boxes fit; where no other convention is far better for all, whether one is for some images."""
@@ -170,16 +180,18 @@ class Group:
         near = np.flatnonzero(means.ravel() >= means.max() - _SCREENED_TIE)
         best = np.argsort(-means.ravel(), kind="stable")[:_FINALISTS]
         order, candidate = np.divmod(np.union1d(near[:_FINALISTS], best), boxes.shape[1])
+        scale, layout = np.divmod(candidate, len(_LAYOUTS))
         return [
-            replace(CANDIDATES[c], order=ORDERS[o]) for o, c in zip(order.tolist(), candidate.tolist(), strict=True)
+            replace(Convention(_LAYOUTS[in_layout], *self._scales[in_scale]), order=ORDERS[in_order])
+            for in_order, in_scale, in_layout in zip(order.tolist(), scale.tolist(), layout.tolist(), strict=True)
         ]
 
     def _screened(self, part: Boxes) -> Floats:
         """(4, c, n) corners in pixels of boxes under all candidates that can be tried."""
         corners = np.stack([corners_of(part.numbers, layout).T for layout in LAYOUTS], axis=1)
-        read = np.empty((4, len(_SCALES) if self._all_known else 1, *corners.shape[1:]))
-        for i in range(read.shape[1]):
-            factor, margin = Convention("xyxy", *_SCALES[i]).fitting(self._sizes)
+        read = np.empty((4, len(self._scales), *corners.shape[1:]))
+        for i, scale in enumerate(self._scales):
+            factor, margin = Convention("xyxy", *scale).fitting(self._sizes)
             read[:, i] = corners * _by_corner(factor, part.image) - _by_corner(margin, part.image)
         return read.reshape(4, -1, len(part.image))
 
@@ -204,6 +216,15 @@ class Group:
         if self._all_known:
             boxes = boxes * _by_corner(self._sizes[elsewhere] / self._sizes[image], slice(None))
         return _fit(self._applied, self._overlaps(self._numbers, elsewhere, boxes, order)).hits
+
+
+def _scales(sizes: Floats) -> list[tuple[str, str]]:
+    """Scales and pictures to try, in which images of these sizes are not resized as in one before."""
+    known: dict[tuple[bytes, str], tuple[str, str]] = {}
+    for scale, picture in _SCALES:
+        rule = resized(scale, sizes).tobytes() if scale in _RULES else scale.encode()
+        known.setdefault((rule, picture), (scale, picture))
+    return list(known.values())
 
 
 def _fit(convention: Convention, overlap: Floats) -> Fit:

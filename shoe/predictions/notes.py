@@ -40,6 +40,8 @@ class ReadNotes:
         drafts: replies of which only the last of several lists or drafts was read.
         denied: pairs of which a reply says that nothing happens, or not this.
         turned: relations whose subject is a thing, turned round: "bench, used by, person".
+        exchanged: relations of a thing to a person, read the other way round since nearly all of the file are such.
+        corners_reversed: whether all boxes had their lower right corner first.
         doubtful: phrases whose split into verb and object is not sure, with it, and how often each came.
         scores_read: how confidences were read that are no plain numbers, and how often.
         scores_unread: confidences that could not be read, and how often each came; those triplets got 1.
@@ -78,6 +80,8 @@ class ReadNotes:
     drafts: int = 0
     denied: int = 0
     turned: int = 0
+    exchanged: int = 0
+    corners_reversed: bool = False
     doubtful: dict[str, int] = field(default_factory=dict)
     scores_read: dict[str, int] = field(default_factory=dict)
     scores_unread: dict[str, int] = field(default_factory=dict)
@@ -174,6 +178,11 @@ class ReadNotes:
             lines.append(f"{self.replies_stopped:,} of {self.replies:,} replies were cut off at their length limit")
         if self.drafts:
             lines.append(f"{self.drafts:,} of {self.replies:,} replies hold several lists or drafts: the last was read")
+        if self.corners_reversed:
+            lines.append("all boxes have their lower right corner first: read as x1, y1, x2, y2")
+        if self.exchanged:
+            counts = f"{self.exchanged:,} of {self.triplets:,} relations have a thing first and a person second"
+            lines.append(f"{counts}: they were read the other way round, as the person's")
         if self.turned:
             lines.append(
                 f"{many(self.turned, 'relation')} turned round, as their subject is a thing and their object a person"

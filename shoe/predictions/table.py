@@ -22,6 +22,8 @@ from shoe.predictions.source import Sizes, Source
 
 _LONGEST_WORD = 200
 _LONGEST_NAME = 1000
+_OPPOSITE = [2, 3, 0, 1]
+_SURE = 40  # boxes: as many are not all of such a kind by chance
 _FEW = 0.25  # below this share, boxes without area are mistakes of the file, and not another convention
 
 
@@ -46,6 +48,9 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     conventions = Conventions.of_rows(rows, usual, named)
     per_row = _row_sizes(rows, sizes, source, conventions)
     human, target = conventions.converted(rows.human_boxes, rows.object_boxes, per_row)
+    if _are_reversed(np.concatenate([human, target])):
+        notes.corners_reversed = True
+        human, target = human[:, _OPPOSITE], target[:, _OPPOSITE]
     rows = replace(rows, human_boxes=human, object_boxes=target)
     if rows.loose is not None:
         rows, conventions = _without_flat_boxes(rows, source, conventions)
@@ -109,6 +114,11 @@ def _row_sizes(rows: Rows, sizes: Floats, source: Source, conventions: Conventio
             hint="give the ground truth, or width and height in the file",
         )
     return per_row
+
+
+def _are_reversed(boxes: Floats) -> bool:
+    """Whether all of many boxes (n, 4) have their lower right corner first."""
+    return len(boxes) >= _SURE and bool((boxes[:, 2:] < boxes[:, :2]).all())
 
 
 def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:

@@ -33,7 +33,7 @@ TRUE = [
         *("xyxy", "xywh", "cxcywh", "yxyx", "xxyy", "unit", "hundred", "thousand", "swapped", "padded"),
         *("thousand,yxyx", "unit,cxcywh", "hundred,xywh", "unit,padded", "thousand,swapped", "yxyx,swapped"),
         *("resized:336x336", "resized:max=336", "resized:max=1024,xywh", "resized:448x448,padded", "xxyy,swapped"),
-        *("thousand,yxyx,padded", "resized:smart=28:3136:200704", "resized:smart=28:401408:12845056,xywh"),
+        *("thousand,yxyx,padded", "resized:smart=28:3136:200704", "resized:smart=28:1003520:12845056,xywh"),
     )
 ]
 

@@ -301,3 +301,31 @@ def test_replies_whose_boxes_are_mostly_without_area_are_refused(tmp_path: Path)
     items = [{"human_box": [100, 80, 50, 90], "object_box": [100, 80, 50, 90], **WORDS}] * 3
     with pytest.raises(InputError, match="all have an area as xywh or as cxcywh"):
         read(tmp_path, [{"image": "a.jpg", "response": orjson.dumps(items).decode()}])
+
+
+def test_a_file_that_writes_its_relations_or_corners_the_other_way_round_is_read_so(tmp_path: Path) -> None:
+    boxes = {"thing": [*TARGET[2:], *TARGET[:2]], "person": [*HUMAN[2:], *HUMAN[:2]]}
+    item = {"subject": {"label": "horse", "bbox": boxes["thing"]}, "predicate": "riding"}
+    item["object"] = {"label": "person", "bbox": boxes["person"]}
+    table, notes = read(tmp_path, [{"image": f"{i}.jpg", "response": [item]} for i in range(20)])
+    assert {row[1:3] for row in told(table)} == {("riding", "horse")}
+    assert (table.human_boxes[0].tolist(), table.object_boxes[0].tolist()) == (HUMAN, TARGET)
+    assert "all boxes have their lower right corner first: read as x1, y1, x2, y2" in notes.lines()
+    assert any("20 of 20 relations have a thing first and a person second" in line for line in notes.lines())
+    forward = {"subject": item["object"], "predicate": "leading", "object": item["subject"]}
+    table, notes = read(tmp_path, [{"image": f"{i}.jpg", "response": [item, forward]} for i in range(20)])
+    assert {row[1:3] for row in told(table)} == {("leading", "horse")}
+    assert notes.items_cut == {"subject": 20}
+
+
+def test_numbers_of_box_tokens_tell_their_unit(tmp_path: Path) -> None:
+    def read_as(numbers: list[list[float]]) -> str:
+        text = "<ref>man</ref><box>[%s]</box> riding <ref>horse</ref><box>[%s]</box>"
+        replies = [{"image": f"{i}.jpg", "width": 640, "height": 480, "response": text % (n, n)} for i, n in
+                   enumerate(numbers)]  # fmt: skip
+        return read(tmp_path, replies)[1].boxes
+
+    assert read_as([[0.1, 0.2, 0.3, 0.4]] * 3) == "unit"
+    assert read_as([[10, 20, 600, 470]] * 5) == "thousand"  # too few to tell
+    assert read_as([[10, 20, 600 + i, 470] for i in range(30)]) == "xyxy"
+    assert read_as([[10, 20, 600 + 10 * i, 470] for i in range(30)]) == "thousand"

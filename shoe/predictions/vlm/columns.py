@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -16,6 +17,7 @@ from shoe.predictions.vlm import scores
 from shoe.predictions.vlm.errors import UnreadableError
 from shoe.predictions.vlm.found import Pair
 from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.persons import is_person
 from shoe.predictions.vlm.wordings import Hit, Said
 from shoe.predictions.vlm.words import Interaction, Words, words_of
 
@@ -24,7 +26,8 @@ _USUAL = "xyxy"
 _BINS = "unit"
 _UNIT, _THOUSAND, _LAST, _Y_FIRST = "unit", "thousand", 1000, "yxyx"
 _MANY = 0.02
-_SMALL, _ENOUGH = 800, 20  # sides of images in pixels, and pairs of boxes, that tell pixels from thousandths
+_SMALL = 800  # sides of images whose pixels tell from thousandths
+_ENOUGH = 20  # pairs that tell something of all pairs of a file
 _NO_ITEM = -1
 _EXAMPLES = 3
 _NO_WORDS = (Interaction("", "", None),)
@@ -44,10 +47,11 @@ class Columns:
         # image, verb, object, score, loose, record, item, convention
         self._rows: list[tuple[int, int, int, float, bool, int, int, int]] = []
         self._boxes: list[tuple[float, ...]] = []
+        self._backward: list[tuple[UnreadableError, int, Pair, int, int | None]] = []
 
     def __len__(self) -> int:
-        """How many interactions there are."""
-        return len(self._rows)
+        """How many interactions there are, those included of which :meth:`settle` decides."""
+        return len(self._rows) + len(self._backward)
 
     def image(self, place: str, image: Any, record: dict[Any, Any]) -> int:
         """The index of an image, whose size the record may say.
@@ -114,7 +118,11 @@ class Columns:
             found, expected = "no such key" if pair.wrong is None else shown(value), "a phrase, or a verb and an object"
             raise UnreadableError(place, part, found, "text" if value is not None else expected)
         if words.no_person:
-            raise UnreadableError(place, "subject", quote(words.no_person), "a person")
+            error = UnreadableError(place, "subject", quote(words.no_person), "a person")
+            if not is_person(pair.target):
+                raise error
+            self._backward.append((error, image, pair, record, item))
+            return
         said = list(words.interactions)
         if words.unparsed:
             said = [Interaction("", "", pair.score)]
@@ -131,6 +139,20 @@ class Columns:
             self._append(image, verb, object_, score, loose, record, number, convention)
             self._boxes.append(boxes)
         self._note(words)
+
+    def settle(self) -> list[UnreadableError]:
+        """Decide which way round the relations of things to persons are; return the errors of those left out.
+
+        Where nearly all relations of a file have a thing first and a person second, that is how it writes them.
+        """
+        backward, self._backward = self._backward, []
+        if len(backward) < _ENOUGH or len(backward) * _MANY < len(self._rows):
+            return [error for error, *_ in backward]
+        self._notes.exchanged = len(backward)
+        for error, image, pair, record, item in backward:
+            turned = replace(pair, human=pair.object, object=pair.human, subject=pair.target, target=pair.subject)
+            self.add_pair(error.place, image, turned, record, item, loose=True)
+        return []
 
     def rows(self) -> Rows:
         """Put together what was gathered.

@@ -84,6 +84,8 @@ class Reader:
         Raises:
             InputError: if most of the replies or all phrases are of no use.
         """
+        for error in self._columns.settle():
+            self._tally.cut_item(error)
         self._tally.check(self._source, len(self._columns))
         return self._columns.rows()
 

@@ -96,6 +96,6 @@ class Tally:
         if not triplets:
             useless += notes.replies_refused
         error = self._first_cut or self._first_unread or self._first_failed or self._first_refused
-        if error is None or not useless or (triplets and 2 * useless <= notes.replies):
+        if error is None or (triplets and 2 * useless <= notes.replies):
             return
         raise error.for_user(source, "; ".join([*notes.refused(), *notes.unread(first="")]))
