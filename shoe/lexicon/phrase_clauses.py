@@ -98,7 +98,8 @@ class _Reader(NounReader):
         """Whether a noun that begins here has one for a thing just before it: "the bike (that) he rides"."""
         if self.subject is None or start == 0 or self.tags[start - 1] not in "NW":
             return False
-        return not self.subject.person or (self.words[start - 1] == "whom" and not self.brought)
+        relative = self.tags[start - 1] == "W" and self.words[start - 1] != "whose" and not self.brought
+        return relative or not self.subject.person
 
     def _preposition(self) -> None:
         start, clause = self.at, self.open
@@ -120,6 +121,7 @@ class _Reader(NounReader):
         if clause is None:
             if noun is not None:
                 self.loose.append(Attached(preposition, noun))
+                self.subject = noun if noun.person and self._tag() in "GE" else self.subject
             return
         by_hand = noun is not None and noun.owner is None and noun.of is None and is_of_body(noun)
         by_hand = by_hand and (clause.passive or clause.subject is None or clause.subject.person)
@@ -180,8 +182,7 @@ class _Reader(NounReader):
             elif tag != "R":
                 if not self._leads_on(at, be):
                     break
-                denies = table("unreal").get(base_of(word))
-                negated = negated or (denies is not None and self.tags[at + 1] in (denies or "TG"))
+                negated = negated or self.tags[at + 1] in table("unreal").get(base_of(word), "-")
                 finite = finite or (tag == "V" and not infinitive)
                 be = be or (base_of(word) == "get" and self.tags[at + 1 : at + 2] == "E")
             at += 1
@@ -270,8 +271,7 @@ class _Reader(NounReader):
         return self.mode or kind
 
     def _add(self, clause: Clause) -> None:
-        none = clause.subject is not None and clause.subject.none
-        clause.negated = clause.negated or none or self.without
+        clause.negated |= self.without or (clause.subject is not None and clause.subject.none)
         clause.linked = self.linked if self.clauses else ""
         self.clauses.append(clause)
         self.open, self.mode, self.linked, self.without = clause, None, "", False

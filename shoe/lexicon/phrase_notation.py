@@ -32,7 +32,7 @@ _LIST_MARK = re.compile(
 )
 _MARKDOWN = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)")
 _CELLS = re.compile(r"<([^<>]+)>\s*")
-_CALL = re.compile(r"\s*([\w -]+?)\s*\(([^()]*)\)\W*")
+_CALL = re.compile(r"\s*(?:\w+\.)?([\w -]+?)\s*\(([^()]*)\)\W*")
 _ASIDE = re.compile(r"(?<=\w)\s*\([^()]*\)\s*$")
 _SURENESS = r"(?:\w+ )?(?:confidence|conf|score|probability|prob|certainty|likelihood)"
 _SCORE = re.compile(

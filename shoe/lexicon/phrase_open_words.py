@@ -161,7 +161,9 @@ def _first(place: Place) -> str:
         return noun
     following = word_of(words[1])
     verb_later = third and (third not in NOMINAL or any("g" in word_of(word).forms for word in words[3:]))
-    if verb_later and known.noun and (following.person or (known.rather_noun and place.is_compound(0))):
+    common = following.plural or words[1] in text.WORD_CLASSES["persons"] | table("pronoun").keys()
+    doer = following.person and not common and third in ("B", "E", "G", "H", "W")
+    if verb_later and known.noun and (doer or (known.rather_noun and place.is_compound(0))):
         return noun
     if "s" in following.forms and "s" not in known.forms and third in ("D", "N", "P", "J", "I"):
         return noun

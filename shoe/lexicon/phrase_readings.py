@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from shoe.lexicon import text
 from shoe.lexicon.phrase_beside import may_be_object, verbs_with, with_inner
 from shoe.lexicon.phrase_given import Given, is_given, is_named, names_known
 from shoe.lexicon.phrase_nouns import (
@@ -21,6 +22,7 @@ from shoe.lexicon.phrase_parts import Attached, Candidate, Clause, Noun, Sentenc
 from shoe.lexicon.phrase_words import base_of, gerund, is_known_verb, table, word_of
 
 MOST_ALTERNATIVES = 3
+_AWAY = text.PARTICLES - {"on"}
 
 
 def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
@@ -112,7 +114,8 @@ def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
 
 def _bare(clause: Clause) -> bool:
     """Whether a clause only says how the person stands or moves."""
-    return clause.object is None and len(clause.verb) == 1 and base_of(clause.verb[0]) in table("posture")
+    alone = clause.object is None and _AWAY.issuperset(clause.verb[1:])
+    return alone and base_of(clause.verb[0]) in table("posture")
 
 
 def _rank(clause: Clause, given: Given) -> float:

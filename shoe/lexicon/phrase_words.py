@@ -61,12 +61,15 @@ def word_of(word: str) -> Word:
         files = [store.lexname(sense) for sense in store.senses(nouns[0], "n").tolist()]
         common = bool(store.tag_count(nouns[0], "n")[0])
         person = files[0] == "noun.person" and (common or not (verbs or "noun.artifact" in files))
+    person = person or (not nouns and _does(word))
     as_noun = sum(int(store.tag_count(base, "n").sum()) for base in nouns)
     as_verb = sum(int(store.tag_count(base, "v").sum()) for base in verbs)
     plural = (word.endswith("s") and bool(nouns) and nouns != (word,)) or word in ("people", "men", "women", "children")
     rather_noun = as_noun > as_verb or (bool(nouns) and not as_verb)
     rather_noun = rather_noun and (bool(bases(word, "verb")) or not verbs)
-    return Word(bool(nouns) or word in table("implied"), person, adjective, _forms(word, verbs), rather_noun, plural)
+    return Word(
+        bool(nouns) or person or word in table("implied"), person, adjective, _forms(word, verbs), rather_noun, plural
+    )
 
 
 @lru_cache(maxsize=20_000)
@@ -89,6 +92,13 @@ def is_known_verb(word: str) -> bool:
 def gerund(base: str) -> str:
     """Return the -ing form of a verb."""
     return next(form for form in reversed(verb_forms(base)) if form.endswith("ing") and form != base)
+
+
+def _does(word: str) -> bool:
+    """Whether a word that the lexicon lacks names who does something ("biker"), and is no comparative ("slower")."""
+    stem = word.removesuffix("s").removesuffix("r").removesuffix("e")
+    doer = word.removesuffix("s") == stem + "er" and not lexicon().adjective_first(stem)
+    return doer and bool(_verb_bases(stem) or _verb_bases(stem + "e"))
 
 
 def _verb_bases(word: str) -> tuple[str, ...]:

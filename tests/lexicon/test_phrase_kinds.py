@@ -25,6 +25,12 @@ I don't think the man is riding the horse = -
 The man is unable to open the door = -
 There are no people riding the bike = -
 the kid refuses to eat the broccoli = -
+he stopped riding the horse = -
+failing to catch the ball = -
+an empty bench with no one sitting on it = -
+he hasn't opened the umbrella yet = -
+not using or touching the chair = -
+there is nothing going on between the man and the horse = no_interaction + horse
 """
 
 DENIED_IN_PART = """
@@ -40,6 +46,7 @@ He can't see the ball but kicks it = kicks + ball
 The person is doing nothing but holding a cup = holding + cup
 wearing a shirt and no tie = wearing + shirt
 The truck isn't being loaded by anybody; a man is washing it = washing + truck
+he stopped to pet the dog = pet + dog
 not only riding but also steering the bike = riding + bike & steering + bike
 """
 
@@ -58,6 +65,8 @@ The answer is \textbf{riding a horse} = riding + horse
 [man 1] pulls [cart 2] = pulls + cart
 <ref>man</ref><box>(1,2),(3,4)</box> rides <ref>horse</ref> = rides + horse
 LeanOn Table = lean on + table
+No interaction (cat) = no_interaction + cat
+person.sit_on(bench) = sit on + bench
 N/A = -
 Action: unknown = -
 """
@@ -75,6 +84,10 @@ carrying a bag, an umbrella, and a book = carrying + bag / umbrella / book
 cutting carrots & broccoli = cutting + carrots / broccoli
 holding an old but sharp knife = holding + old but sharp knife
 Girl, 6, rides 2,000-pound elephant = rides + 2000-pound elephant
+She lifts the cup and drinks from it = lifts + cup & drinks from + cup
+He has a banana and he is peeling it = peeling + banana
+jumps up and catches the frisbee = catches + frisbee
+washing a parked, dusty, dark blue car = washing + parked dusty dark blue car
 a large yet gentle elephant is ridden by a man = ridden + large yet gentle elephant
 sitting at a small wooden dining table = sitting at + small wooden dining table
 """
@@ -89,6 +102,12 @@ He can't see the dog that she is walking = walking + dog
 the man to whom she hands the cup = hands + cup
 It's the bicycle he is riding = riding + bicycle
 The thing she is holding is an umbrella = holding + umbrella
+What she is holding is an umbrella = holding + umbrella
+An orange is what she is peeling = peeling + orange
+the woman whom the dog licks = licks + dog
+The girl, wearing a backpack, waits for the bus = waits for + bus
+the woman next to the refrigerator opens it = opens + refrigerator
+There is a horse, and the man is riding it = riding + horse
 Under the umbrella stands a woman = stands under + umbrella
 Having opened the oven, she takes out a pizza = takes out + pizza
 """
@@ -98,6 +117,11 @@ a ride on an elephant = riding on + elephant
 involved in the inspection of a train = inspecting + train
 busy with the repair of a car = repairing + car
 going for a walk with his dog = walking with / going for a walk with + dog
+bird watching in the forest = watching + bird
+dog walking = walking + dog
+the phone is being used to take a picture = used / take with + phone
+A wine glass rests in her right hand = rests in right hand + wine glass
+reading a page of a thick book = reading / reading page of + thick book
 makes use of a laptop = using / makes a use of + laptop
 the cup is being drunk from by the boy = drunk from + cup
 hands a frisbee to a boy = hands + frisbee / boy
