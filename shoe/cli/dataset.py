@@ -34,10 +34,12 @@ def info(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: _
     """
     from shoe.benchmarks import read_ground_truth
     from shoe.benchmarks.summary import summary
+    from shoe.predictions.swapped import told_as_what_it_is
     from shoe.report.dataset import print_summary
     from shoe.report.terminal import console
 
-    facts = summary(read_ground_truth(file, dataset, split=split))
+    with told_as_what_it_is(file, dataset):
+        facts = summary(read_ground_truth(file, dataset, split=split))
     if not put_json({"file": str(file), **facts}, json):
         print_summary(str(file), facts, console())
 
@@ -51,9 +53,11 @@ def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: 
     """
     from shoe.benchmarks import read_ground_truth
     from shoe.benchmarks.summary import statistics
+    from shoe.predictions.swapped import told_as_what_it_is
     from shoe.report.dataset import print_statistics
     from shoe.report.terminal import console
 
-    counts = statistics(read_ground_truth(file, dataset, split=split))
+    with told_as_what_it_is(file, dataset):
+        counts = statistics(read_ground_truth(file, dataset, split=split))
     if not put_json({"file": str(file), **counts}, json):
         print_statistics(counts, console())

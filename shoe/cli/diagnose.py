@@ -82,6 +82,7 @@ def diagnose(
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.pair_predictions import Pairs, holds_pairs, read_pairs
     from shoe.predictions.qpic import read_action_scores
+    from shoe.predictions.swapped import told_as_what_it_is
     from shoe.report.diagnosis_json import as_json
     from shoe.report.diagnosis_terminal import print_diagnoses
     from shoe.report.terminal import console
@@ -101,7 +102,8 @@ def diagnose(
         raise OptionError(f"--pairs: found {len(of_pairs)} files, expected {expected}")
 
     table = read_classes(classes, benchmark(dataset).classes) if classes else None
-    truth = read_ground_truth(ground_truth, dataset, classes=table, split=split)
+    with told_as_what_it_is(ground_truth, dataset):
+        truth = read_ground_truth(ground_truth, dataset, classes=table, split=split)
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
     files = [
         read_pairs(path, boxes=boxes, dataset=dataset, sizes=sizes)

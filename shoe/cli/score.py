@@ -65,6 +65,7 @@ def score(
     from shoe.cli.output import spare, write_json
     from shoe.evidence.wordings import wordings
     from shoe.predictions import read_predictions_with_notes
+    from shoe.predictions.swapped import told_as_what_it_is
     from shoe.report.json import as_json
     from shoe.report.notes import Evidence
     from shoe.report.terminal import console, print_report
@@ -73,7 +74,8 @@ def score(
 
     spare((predictions, ground_truth, classes, image_labels), words, json)
     table = read_classes(classes, benchmark(dataset).classes) if classes else None
-    truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
+    with told_as_what_it_is(ground_truth, dataset):
+        truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
     read, notes = read_predictions_with_notes(
         predictions, format=format, boxes=boxes, scores=scores, dataset=dataset, truth=truth.interactions
     )

@@ -8,6 +8,7 @@ ShoeError
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Self
 
 _LONGEST_QUOTE = 80
 _MOST_NAMES_LISTED = 20
@@ -21,7 +22,13 @@ class ShoeError(Exception):
 
 
 class InputError(ShoeError):
-    """A file holds something else than it should: ``file: record: field: found X, expected Y (hint)``."""
+    """A file holds something else than it should: ``file: record: field: found X, expected Y (hint)``.
+
+    Attributes:
+        source: the file.
+    """
+
+    source: str
 
     def __init__(
         self,
@@ -33,13 +40,19 @@ class InputError(ShoeError):
         field: str | None = None,
         hint: str | None = None,
     ) -> None:
-        where = [str(source)]
+        self.source = str(source)
+        where = [self.source]
         if record is not None:
             where.append(f"record {record}" if isinstance(record, int) else record)
         if field is not None:
             where.append(field)
         message = f"{': '.join(where)}: found {found}, expected {expected}"
         super().__init__(f"{message} ({hint})" if hint else message)
+
+    def hinting(self, hint: str) -> Self:
+        """The same error, with one hint more."""
+        self.args = (printable(f"{self} ({hint})", longest=2000),)
+        return self
 
 
 class OptionError(ShoeError):

@@ -96,7 +96,8 @@ def explained(
         field, found, expected = missing[1], f"only {', '.join(map(quote, list(value)[:8])) or 'no keys'}", "this key"
     else:
         found, expected = shown(value), words.get("expected") or _expected(node)
-    return InputError(path, record=": ".join(where) or None, field=field, found=found, expected=expected)
+    hint = "one record for each" if expected == "text" and isinstance(value, list) else None
+    return InputError(path, record=": ".join(where) or None, field=field, found=found, expected=expected, hint=hint)
 
 
 def shown(value: Any) -> str:

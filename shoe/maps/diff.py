@@ -119,8 +119,10 @@ def scored(predictions: Path, ground_truth: Path, map_name: str, dataset: str) -
     """
     from shoe.benchmarks import read_ground_truth
     from shoe.predictions import read_predictions_with_notes
+    from shoe.predictions.swapped import told_as_what_it_is
 
-    truth = read_ground_truth(ground_truth, dataset)
+    with told_as_what_it_is(ground_truth, dataset):
+        truth = read_ground_truth(ground_truth, dataset)
     table, notes = read_predictions_with_notes(predictions, dataset=dataset, truth=truth.interactions)
     report = score(table, truth, similarity=map_name, protocols=["shoe"], notes=notes)
     if report.semantic is None:

@@ -12,14 +12,19 @@ from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
 from shoe.io.native import read_native, write_native
 from shoe.predictions.boxes import parse_convention
-from shoe.predictions.formats import FORMATS, NATIVE, format_named, recognised, writable, zero_based
+from shoe.predictions.flat import SCORE_NAMES
+from shoe.predictions.formats import FORMATS, NATIVE, format_named, misspelt, recognised, writable, zero_based
 from shoe.predictions.notes import ReadNotes
+from shoe.predictions.others import refuse_others
 from shoe.predictions.scores import check_scores_name, rescaled
 from shoe.predictions.source import Sizes, collection_paused, open_source
 from shoe.predictions.table import to_table
+from shoe.predictions.vlm.keys import USUAL
 
 __all__ = ["ReadNotes", "read_predictions", "read_predictions_with_notes", "write_predictions"]
 
+_FREE_KEYS = ("jsonl", "csv", "parquet", "vlm")
+"""Formats whose records may have keys of their own."""
 _KINDS = {"document": "JSON or a pickle", "matlab": "Matlab data", "npz": "a native table"}
 
 
@@ -96,6 +101,7 @@ def read_predictions_with_notes(
         if source.kind == "npz" and wanted is None:
             if boxes is not None:
                 raise OptionError(f"{path}: a native table says itself what its boxes are; leave out --boxes")
+            refuse_others(source, "predictions")
             table = read_native(path, source.data)
             notes = ReadNotes(NATIVE, "the table says", images=len(table.images), triplets=len(table))
             if scores is not None:
@@ -107,7 +113,13 @@ def read_predictions_with_notes(
         if source.kind not in wanted.kinds:
             raise InputError(path, found=f"{found}, not a file of this kind", expected=f"the format {wanted.name}")
         source.notes.format = wanted.name
-        table = to_table(wanted.read(source), source, parse_convention(wanted.boxes), boxes)
+        try:
+            table = to_table(wanted.read(source), source, parse_convention(wanted.boxes), boxes)
+        except InputError as error:
+            meant = misspelt(source, [*USUAL, *SCORE_NAMES]) if wanted.name in _FREE_KEYS else None
+            raise error if meant is None else error.hinting(meant) from None
+        if wanted.name in _FREE_KEYS and source.notes.scores_defaulted:
+            source.notes.meant = misspelt(source, SCORE_NAMES) or ""
         return table, source.notes
 
 

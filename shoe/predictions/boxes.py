@@ -150,6 +150,9 @@ def _kind(word: str) -> str:
     for kind, names in (("layout", LAYOUTS), ("picture", PICTURES), ("order", ORDERS)):
         if word in names:
             return kind
+    if word.startswith(("normali", "relative")):
+        known = "unit (0 to 1), hundred (0 to 100) or thousand (0 to 1000)"
+        raise OptionError(f"box convention {quote(word)}: found no scale, expected {known}")
     if not resizing.is_resizing(word) and (word not in SCALES or word in resizing.SCALES):
         raise unknown_name("box convention", word, [*LAYOUTS, *SCALES, *PICTURES, *ORDERS])
     return "scale"

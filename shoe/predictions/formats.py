@@ -15,6 +15,7 @@ from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
 from shoe.predictions import cells, flat, hoidet, mllms, qpic, thid, vlm
 from shoe.predictions.flat import COLUMNS
+from shoe.predictions.others import SWAPPED, refuse_others
 from shoe.predictions.source import Kind, Source
 from shoe.predictions.vlm.keys import USUAL, role
 from shoe.predictions.vlm.wrapper_keys import ANSWERS, is_truth
@@ -82,6 +83,7 @@ _SEPARATORS = {";": "';'", "\t": "tabs", "|": "'|'"}
 _VLM = ("image", "human_box", "object_box")
 _NEAR = 0.75
 _MOST_SHOWN = 8
+_LOOKED_AT = 100
 
 
 def format_named(name: str) -> Format:
@@ -135,9 +137,12 @@ def recognised(source: Source) -> Format:
     Raises:
         InputError: for a file of no known format, saying what it looks like, and what it lacks where it comes near one.
     """
+    refuse_others(source, "predictions")
     for known in FORMATS.values():
         if source.kind in known.kinds and known.fits(source):
             return known
+    if any(is_truth(key, value) for key, value in source.first.items()):
+        raise InputError(source.path, found="ground truth, not predictions", expected="predictions", hint=SWAPPED)
     expected = f"one of: {', '.join([*FORMATS, NATIVE])}"
     if source.kind == "document":
         hint = _near_keys(list(source.first)) or _nameless(source.first)
@@ -152,8 +157,6 @@ def _document(source: Source) -> str:
     keys = source.first
     if {"boxes", "labels", "scores"} <= set(keys) and "pairing" not in keys:  # the files in which UPT keeps boxes
         return "object detections (boxes, labels, scores) without interactions"
-    if any(is_truth(key, value) for key, value in keys.items()):
-        return "ground truth, not predictions"
     if keys:
         return f"objects with the keys {', '.join(map(quote, list(keys)[:_MOST_SHOWN]))}"
     return f"a document that is {type(source.document).__name__}"
@@ -164,6 +167,13 @@ def _nameless(keys: Mapping[str, object]) -> str | None:
     if not any(key in ANSWERS or key == "interactions" for key in keys) or any(role(key) == "image" for key in keys):
         return None
     return "an answer needs the file name of its image beside it, under the key 'image'"
+
+
+def misspelt(source: Source, known: Sequence[str]) -> str | None:
+    """Say which known keys those not read, of records or columns, may have been meant to be; None for none."""
+    records = (record for record in source.head[:_LOOKED_AT] if isinstance(record, dict))
+    names = dict.fromkeys(name for record in records for name in record if isinstance(name, str) and role(name) is None)
+    return _meant(source.notes.columns_unread or list(names), known)
 
 
 def _near_keys(keys: Sequence[object]) -> str | None:

@@ -51,6 +51,7 @@ class ReadNotes:
         first_box_cut: the first of them: its record and image.
         boxes_unused: boxes in the text of replies that stand in nothing that was read there.
         columns_unread: columns of a flat file that were not read.
+        meant: what keys that were not read may have been meant to be; "" where nothing is missing.
         words_clipped: words longer than 200 characters, cut to that length.
         phrases: up to three phrases that were read as a (verb, object), in order of first appearance.
         columns_by_truth: columns of a Matlab file, other than the test set's, taken for the ground truth's images.
@@ -91,6 +92,7 @@ class ReadNotes:
     first_box_cut: str = ""
     boxes_unused: int = 0
     columns_unread: list[str] = field(default_factory=list)
+    meant: str = ""
     words_clipped: int = 0
     columns_by_truth: int = 0
     phrases: dict[tuple[str, str], list[str]] = field(default_factory=dict)
@@ -154,7 +156,8 @@ class ReadNotes:
         if self.scores_defaulted:
             part = f"{self.scores_defaulted:,} of " if self.scores_defaulted < self.triplets else ""
             share = part or ("any of " if self.triplets > 1 else "")
-            lines.append(f"no score given for {share}{many(self.triplets, 'triplet')}: 1 assumed")
+            meant = f" ({self.meant})" if self.meant else ""
+            lines.append(f"no score given for {share}{many(self.triplets, 'triplet')}: 1 assumed{meant}")
         if self.unparsed:
             shown = ", ".join(quote(phrase) for phrase in list(self.unparsed)[:_EXAMPLES])
             count, more = many(sum(self.unparsed.values()), "phrase"), ", ..." if len(self.unparsed) > _EXAMPLES else ""

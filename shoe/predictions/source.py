@@ -107,6 +107,14 @@ class Source:
                     records.append(record)
         return records or self.records
 
+    @cached_property
+    def members(self) -> list[str]:
+        """The names of a zip file's members; none of any other file."""
+        file = io.BytesIO(self.data) if self.data else self.path
+        with suppress(OSError, zipfile.BadZipFile, ValueError, NotImplementedError), zipfile.ZipFile(file) as archive:
+            return archive.namelist()
+        return []
+
     @property
     def first(self) -> dict[str, Any]:
         """The first record, if it is an object; an empty one otherwise."""
@@ -270,11 +278,9 @@ def _is_zip(path: Path) -> bool:
 
 def _refuse_torch(source: Source) -> None:
     """Refuse what torch.save wrote: a zip file with a pickle inside, and tensors beside it."""
-    file = io.BytesIO(source.data) if source.data else source.path
-    with suppress(OSError, zipfile.BadZipFile, ValueError, NotImplementedError), zipfile.ZipFile(file) as archive:
-        if any(name.endswith("/data.pkl") for name in archive.namelist()):
-            expected = "JSON, a pickle of plain values, or text"
-            raise InputError(source.path, found="a file of torch.save", expected=expected, hint=TORCH_TO_JSON)
+    if any(name.endswith("/data.pkl") for name in source.members):
+        expected = "JSON, a pickle of plain values, or text"
+        raise InputError(source.path, found="a file of torch.save", expected=expected, hint=TORCH_TO_JSON)
 
 
 @contextmanager

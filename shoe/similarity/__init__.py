@@ -8,10 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from shoe.core.arrays import Floats, Ints
-from shoe.core.errors import unknown_name
 from shoe.lexicon.expressions import Part
 from shoe.similarity.ensemble import check_ensemble, combine
-from shoe.similarity.maps import Rater, SimilarityMap, is_map, shipped_maps
+from shoe.similarity.maps import Rater, SimilarityMap, is_map, no_map, shipped_maps
 from shoe.similarity.pairs import RatedPairs
 from shoe.similarity.table import Basis, Similarity, SimilarityTable, similarity_table
 from shoe.similarity.wordnet import MEASURES, wordnet_values
@@ -67,7 +66,7 @@ def load_similarity(name_or_folder: str | Path, ensemble: str = "mean") -> Simil
         check_ensemble(ensemble)
         return WordNetSimilarity(name_or_folder)
     if not is_map(name_or_folder):
-        raise unknown_name("similarity", str(name_or_folder), [*MEASURES, *shipped_maps()])
+        raise no_map(name_or_folder, "similarity", [*MEASURES, *shipped_maps()])
     return (_load_once if name_or_folder in shipped_maps() else SimilarityMap.load)(name_or_folder, ensemble)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -19,8 +19,9 @@ import numpy as np
 from msgspec import Meta
 
 from shoe.core.arrays import Floats, Ints
-from shoe.core.errors import InputError, quote, unknown_name
+from shoe.core.errors import InputError, ShoeError, quote, unknown_name
 from shoe.core.shipped import shipped
+from shoe.io.json import parse_json
 from shoe.io.typed import explained
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import ids_of
@@ -91,7 +92,7 @@ class SimilarityMap(Similarity):
             InputError: naming file, line and field of a map that is broken.
         """
         if not is_map(name_or_folder):
-            raise unknown_name("similarity map", str(name_or_folder), shipped_maps())
+            raise no_map(name_or_folder, "similarity map", shipped_maps())
         is_shipped = name_or_folder in shipped_maps()
         folder = shipped("similarity_maps") / name_or_folder if is_shipped else Path(name_or_folder)
         header, about = _read_about(folder / ABOUT)
@@ -183,6 +184,15 @@ def is_map(name_or_folder: str | Path) -> bool:
     return name_or_folder in shipped_maps() or os.path.isfile(Path(name_or_folder) / ABOUT)
 
 
+def no_map(name_or_folder: str | Path, what: str, known: Iterable[str]) -> ShoeError:
+    """Build the error for what is given as a map and is none: a folder or file, or a name of which ``known`` are."""
+    if not os.path.exists(name_or_folder):
+        return unknown_name(what, str(name_or_folder), known)
+    found = "a folder without map.json" if os.path.isdir(name_or_folder) else "a file"
+    hint = "shoe map build makes a map, shoe map import makes one of tables of ratings"
+    return InputError(name_or_folder, found=found, expected="a similarity map's name or folder", hint=hint)
+
+
 def _meant(expected: str, least: int | None = None, **more: str) -> Meta:
     return Meta(min_length=least, extra={"expected": expected, **more})
 
@@ -219,12 +229,12 @@ class _Header(msgspec.Struct, frozen=True):
 
 def _read_about(path: Path) -> tuple[_Header, dict[str, Any]]:
     try:
-        about = msgspec.json.decode(path.read_bytes())
+        about = parse_json(path, path.read_bytes())
         msgspec.json.encode([[[[about]]]])  # as deep as it stands in anything that is made of it
     except RecursionError:
         raise InputError(path, found="values nested hundreds deep", expected="prose, numbers and lists") from None
-    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
-        raise InputError(path, found=type(error).__name__, expected="a JSON object") from None
+    except OSError as error:
+        raise InputError(path, found=str(error.strerror), expected="a JSON object") from None
     if not isinstance(about, dict):
         raise InputError(path, found=quote(about), expected="a JSON object")
     try:

@@ -396,7 +396,7 @@ def test_a_broken_map_and_class_table_are_refused_with_their_line(tmp_path: Path
         (folder / file.name).write_text("".join(lines))
     refused(run(VLM, "--similarity", folder), "verbs.tsv", "line 5", "9")
     (folder / "map.json").write_text("{")
-    refused(run(VLM, "--similarity", folder), "map.json", "expected a JSON object")
+    refused(run(VLM, "--similarity", folder), "map.json: line 1, column 2: found the end of the file, expected JSON")
     (tmp_path / "classes.tsv").write_text("verb\tobject\tgerund\tverb_synset\tobject_synset\trare\nride\thorse\n")
     refused(run(VLM, "--classes", tmp_path / "classes.tsv"), "classes.tsv", "line 2")
 

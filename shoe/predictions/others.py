@@ -1,0 +1,33 @@
+"""Files that are no predictions though they are given as such: those that shoe knows are told as what they are."""
+
+from __future__ import annotations
+
+from shoe.benchmarks import benchmark_names
+from shoe.core.errors import InputError
+from shoe.predictions.source import Source
+
+SWAPPED = "are PREDICTIONS and --ground-truth swapped?"
+
+
+def refuse_others(source: Source, expected: str) -> None:
+    """Refuse a file that is something else.
+
+    Args:
+        source: the file, opened.
+        expected: what it should be.
+
+    Raises:
+        InputError: naming what it is, and what is done with that.
+    """
+    is_map = {
+        "folder": (source.path / "map.json").is_file(),
+        "text": b"class_synset" in source.data[:4096].split(b"\n", 1)[0],
+        "npz": source.kind == "npz" and "verb_classes.npy" in source.members,
+    }
+    found = hint = None
+    if is_map.get(source.kind):
+        found, hint = "a similarity map", "a map is given with --similarity; shoe map import makes one of ratings"
+    elif not {"action_to_object", "role_object_id"}.isdisjoint(source.first):
+        found, hint = "annotations of V-COCO", f"shoe scores {', '.join(benchmark_names())}"
+    if found:
+        raise InputError(source.path, found=found, expected=expected, hint=hint)
