@@ -54,7 +54,7 @@ def convert(
     table, notes = read_predictions_with_notes(
         source, format=format, boxes=boxes, scores=scores, dataset=dataset, truth=truth
     )
-    write_predictions(table, target, written, dataset)
+    write_predictions(table, target, written, dataset, notes)
     print(f"{source}: {notes.summary()}", *notes.lines(), sep="\n", file=sys.stderr)
     if truth is not None and notes.format != NATIVE:
         for line in examine_boxes(table, truth, notes.applied(len(table))).lines():

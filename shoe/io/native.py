@@ -24,6 +24,7 @@ from shoe.io.files import replacing
 _ARRAYS = ("sizes", "coordinates", "offsets", "human_boxes", "object_boxes", "verb", "object", "score")
 _WORDS = ("images", "verbs", "objects")
 _VERSION = 3
+_NOTES = "notes.json"
 _ALIGNMENT = 64
 _LOCAL_HEADER = 30
 """Bytes of a zip member's header before its name and its extra field."""
@@ -31,8 +32,8 @@ _PADDING = b"\x35\xd9"
 """Name of an extra field that only fills space (the one that Android's zipalign uses)."""
 
 
-def write_native(table: Interactions, path: str | Path) -> None:
-    """Write a table; the file appears whole or not at all."""
+def write_native(table: Interactions, path: str | Path, notes: bytes = b"") -> None:
+    """Write a table, and what is to be known of it; the file appears whole or not at all."""
     arrays: dict[str, NDArray[Any]] = {name: np.ascontiguousarray(getattr(table, name)) for name in _ARRAYS}
     header = {
         "shoe": _VERSION,
@@ -49,6 +50,14 @@ def write_native(table: Interactions, path: str | Path) -> None:
             member.file_size = array.nbytes
             with archive.open(member, "w") as target:
                 np.lib.format.write_array(target, array, allow_pickle=False)
+        if notes:
+            archive.writestr(_NOTES, notes)
+
+
+def notes_of_native(path: str | Path, data: bytes = b"") -> bytes:
+    """What :func:`write_native` was given beside the table of a whole file; nothing where that was nothing."""
+    with zipfile.ZipFile(BytesIO(data) if data else path) as archive:
+        return archive.read(_NOTES) if _NOTES in archive.namelist() else b""
 
 
 def read_native(path: str | Path, data: bytes = b"") -> Interactions:

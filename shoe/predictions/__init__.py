@@ -10,7 +10,7 @@ from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
-from shoe.io.native import read_native, write_native
+from shoe.io.native import notes_of_native, read_native, write_native
 from shoe.predictions.boxes import parse_convention
 from shoe.predictions.flat import SCORE_NAMES
 from shoe.predictions.formats import FORMATS, NATIVE, format_named, misspelt, recognised, writable, zero_based
@@ -103,7 +103,7 @@ def read_predictions_with_notes(
                 raise OptionError(f"{path}: a native table says itself what its boxes are; leave out --boxes")
             refuse_others(source, "predictions")
             table = read_native(path, source.data)
-            notes = ReadNotes(NATIVE, "the table says", images=len(table.images), triplets=len(table))
+            notes = ReadNotes.of_native(table, notes_of_native(path, source.data))
             if scores is not None:
                 table, notes.scores_as = rescaled(table, scores, np.ones(len(table), bool)), scores
             return table, notes
@@ -128,6 +128,7 @@ def write_predictions(
     path: str | Path,
     format: str,  # noqa: A002
     dataset: str | Benchmark = DEFAULT,
+    notes: ReadNotes | None = None,
 ) -> None:
     """Write predictions; the file appears whole or not at all.
 
@@ -139,6 +140,7 @@ def write_predictions(
         path: the file.
         format: a name in :data:`shoe.predictions.formats.FORMATS`, or "native".
         dataset: the benchmark, or its name, whose class numbers to write where the format has numbers.
+        notes: how the table was read, which the native format keeps, so that signatures and reports stay the same.
 
     Raises:
         InputError: naming what the format cannot hold.
@@ -146,6 +148,6 @@ def write_predictions(
     """
     known = FORMATS.get(writable(format))
     if known is None or known.write is None:
-        write_native(table, path)
+        write_native(table, path, b"" if notes is None else notes.to_keep())
     else:
         known.write(zero_based(table), path, benchmark(dataset))

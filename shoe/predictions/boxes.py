@@ -36,6 +36,16 @@ SCALES = {
 }
 PICTURES = {"padded": "numbers are of the image in the middle of a square, as long as its longer side"}
 ORDERS = {"swapped": "the box named as the person's is the object's, and the other way round"}
+_MEANT = {
+    **dict.fromkeys(("1000", "0-1000", "0..1000", "999", "norm1000", "permille"), "thousand"),
+    **dict.fromkeys(("100", "0-100", "0..100", "percent", "%"), "hundred"),
+    **dict.fromkeys(("1", "0-1", "0..1", "normalized", "normalised", "relative", "norm", "float"), "unit"),
+    **dict.fromkeys(("px", "pixel", "absolute", "abs"), "pixels"),
+    **dict.fromkeys(("coco", "ltwh", "tlwh"), "xywh"),
+    **dict.fromkeys(("ltrb", "tlbr", "x1y1x2y2", "voc", "pascal"), "xyxy"),
+    **dict.fromkeys(("yolo", "cxcywhn"), "unit,cxcywh"),
+    **dict.fromkeys(("gemini", "box_2d"), "thousand,yxyx"),
+}
 _COORDINATES = {"pixels-0": Coordinates.PIXELS_0, "pixels-1": Coordinates.PIXELS_1}
 _RELATIVE = {"unit": 1.0, "hundred": 100.0, "thousand": 1000.0}
 
@@ -154,6 +164,8 @@ def _kind(word: str) -> str:
         known = "unit (0 to 1), hundred (0 to 100) or thousand (0 to 1000)"
         raise OptionError(f"box convention {quote(word)}: found no scale, expected {known}")
     if not resizing.is_resizing(word) and (word not in SCALES or word in resizing.SCALES):
+        if word in _MEANT:
+            raise OptionError(f"unknown box convention {quote(word)} (did you mean {_MEANT[word]}?)")
         raise unknown_name("box convention", word, [*LAYOUTS, *SCALES, *PICTURES, *ORDERS])
     return "scale"
 

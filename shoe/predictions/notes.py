@@ -2,13 +2,25 @@
 
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from shoe.core.errors import many, quote
+from shoe.core.interactions import Interactions
 from shoe.predictions.boxes import Convention
 from shoe.predictions.conventions import Conventions
 
 _EXAMPLES = 3
+_BY_ITSELF = "the table says"
+
+
+class _Kept(msgspec.Struct):
+    """What a native table keeps of how its file was read."""
+
+    boxes: str
+    scores_defaulted: int
+    scores_as: str
+    said: list[str]
 
 
 @dataclass(slots=True)
@@ -43,6 +55,7 @@ class ReadNotes:
         exchanged: relations of a thing to a person, read the other way round since nearly all of the file are such.
         corners_reversed: whether all boxes had their lower right corner first.
         doubtful: phrases whose split into verb and object is not sure, with it, and how often each came.
+        kept: what was to be said of the file that a native table was made from.
         scores_read: how confidences were read that are no plain numbers, and how often.
         scores_unread: confidences that could not be read, and how often each came; those triplets got 1.
         items_cut: items of replies that were left out, by cause: the field that could not be read, or "incomplete".
@@ -65,6 +78,7 @@ class ReadNotes:
     triplets: int = 0
     scores_defaulted: int = 0
     scores_as: str = ""
+    kept: list[str] = field(default_factory=list)
     unparsed: dict[str, int] = field(default_factory=dict)
     replies: int = 0
     replies_fixed: int = 0
@@ -96,6 +110,27 @@ class ReadNotes:
     words_clipped: int = 0
     columns_by_truth: int = 0
     phrases: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of_native(cls, table: Interactions, kept: bytes) -> "ReadNotes":
+        """Those of a native table, with what it keeps of the file that it was made from."""
+        try:
+            read = msgspec.json.decode(kept, type=_Kept)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            read = _Kept(_BY_ITSELF, 0, "", [])
+        return cls(
+            "native",
+            read.boxes,
+            images=len(table.images),
+            triplets=len(table),
+            scores_defaulted=read.scores_defaulted,
+            scores_as=read.scores_as,
+            kept=read.said,
+        )
+
+    def to_keep(self) -> bytes:
+        """What a native table keeps of them."""
+        return msgspec.json.encode(_Kept(self.boxes, self.scores_defaulted, self.scores_as, self.lines()))
 
     @property
     def scores(self) -> str:
@@ -147,6 +182,8 @@ class ReadNotes:
 
     def lines(self) -> list[str]:
         """Say what a reader of the figures has to know, one line each, the most urgent first; none if nothing."""
+        if self.kept:
+            return list(self.kept)
         lines = self.refused()
         if self.images_again:
             has = "has more than one reply: its" if self.images_again == 1 else "have more than one reply: their"

@@ -42,6 +42,8 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
     evidence = evidence or Evidence.of(report)
     if coverage := coverage_line(evidence.profile, len(truth.interactions.images)):
         to.print(Text(coverage, style="bold"), soft_wrap=True)
+    if report.notes:
+        to.print(Text(f"read as {report.notes.format}, boxes as {printable(report.notes.boxes)}"), soft_wrap=True)
     if report.strict_results:
         to.print(_strict_table(report))
     if report.semantic:

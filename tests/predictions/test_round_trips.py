@@ -131,3 +131,14 @@ def test_qpic_boxes_are_written_once(tmp_path: Path) -> None:
     for record in orjson.loads((tmp_path / "q.json").read_bytes()):
         boxes = [(tuple(box["bbox"]), box["category_id"]) for box in record["predictions"]]
         assert len(set(boxes)) == len(boxes)
+
+
+def test_a_native_table_keeps_what_was_to_be_said_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    item = '{"image": "a.jpg", "human_box": [1, 2, 30, 40], "object_box": [5, 6, 70, 80], "phrase": "riding a horse"}'
+    path.write_text(item)
+    table, notes = read_predictions_with_notes(path, boxes="thousand", sizes={"a.jpg": (640, 480)})
+    write_predictions(table, tmp_path / "t.npz", NATIVE, notes=notes)
+    again, kept = read_predictions_with_notes(tmp_path / "t.npz")
+    assert again.equals(table)
+    assert (kept.boxes, kept.scores, kept.lines()) == ("thousand", "assumed", notes.lines())
