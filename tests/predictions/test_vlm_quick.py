@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from shoe.core.errors import InputError
 from shoe.predictions import read_predictions_with_notes
-from shoe.predictions.vlm import answers
+from shoe.predictions.vlm import answers, reader
 from shoe.predictions.vlm.quick import Quick
+from shoe.predictions.vlm.records import record_of
 from tests.examples import examples
 
 SAMPLES = sorted((Path(__file__).resolve().parent.parent / "data" / "vlm").glob("*.jsonl"))
@@ -97,8 +98,47 @@ def outcome(path: Path) -> Any:
 def both_ways(path: Path) -> tuple[Any, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Quick, "hits", lambda *_: None)
+        patch.setattr(Quick, "record_hits", lambda *_: None)
         general = outcome(path)
     return outcome(path), general
+
+
+def batch_line(name: str, reply: str, i: int) -> Any:
+    choice = {"index": 0, "message": {"role": "assistant", "content": reply}, "finish_reason": "stop"}
+    body = {"id": f"chatcmpl-{i}", "created": 1_700_000_000 + i, "choices": [choice], "usage": {"total_tokens": 90 + i}}
+    return {"id": f"b_{i}", "custom_id": name, "response": {"status_code": 200, "body": body}, "error": None}
+
+
+def result_line(name: str, reply: str, i: int) -> Any:
+    message = {"id": f"msg_{i}", "content": [{"type": "text", "text": reply}], "stop_reason": "end_turn"}
+    return {"custom_id": name, "result": {"type": "succeeded", "message": message}}
+
+
+def candidates(name: str, reply: str, i: int) -> Any:
+    content = {"parts": [{"text": reply}], "role": "model"}
+    return {"image": name, "response": {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]}}
+
+
+def chat(name: str, reply: str, i: int) -> Any:
+    asked = {"role": "user", "content": "What do people do?"}
+    return {"messages": [asked, {"role": "assistant", "content": reply}], "image": name}
+
+
+def alone(name: str, reply: str, i: int) -> Any:
+    return {
+        "image": name,
+        "human_box": box(i),
+        "object_box": box(i + 50),
+        "phrase": f"{VERBS[i % 8]} a {OBJECTS[i % 7]}",
+    }
+
+
+def by_sides(name: str, reply: str, i: int) -> Any:
+    things = {"subject": {"bbox": box(i), "name": "person"}, "object": {"bbox": box(i + 50), "name": OBJECTS[i % 7]}}
+    return {"file_name": name, **things, "predicate": VERBS[i % 8], "confidence": 0.5 + i / 1000}
+
+
+WRAPPED: list[Callable[[str, str, int], Any]] = [batch_line, result_line, candidates, chat, alone, by_sides]
 
 
 def clean(count: int) -> list[list[Item]]:
@@ -190,6 +230,45 @@ def disturbed(draw: Callable[..., Any]) -> list[str]:
 def test_disturbed_items_say_the_same(tmp_path_factory: pytest.TempPathFactory, replies: list[str]) -> None:
     quick, general = both_ways(written(tmp_path_factory.mktemp("a"), replies))
     assert quick == general
+
+
+@st.composite
+def disturbed_records(draw: Callable[..., Any]) -> list[Any]:
+    """Records of one form, between others that are not."""
+    wrap = draw(st.sampled_from(WRAPPED))
+    replies = [fenced(as_asked(items)) for items in clean(24)]
+    records = [wrap(f"{i}.jpg", reply, i) for i, reply in enumerate(replies)]
+    odd = [disturb(draw, draw(st.sampled_from(records))) for _ in range(6)]
+    first = odd[0] if draw(st.booleans()) else records[0]
+    return [*([first] * 4), *records, *odd, *records[:6], *odd]
+
+
+@examples(1)
+@given(disturbed_records())
+def test_disturbed_records_say_the_same(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
+    path = tmp_path_factory.mktemp("a") / "records.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    quick, general = both_ways(path)
+    assert quick == general
+
+
+@pytest.mark.parametrize("wrap", WRAPPED)
+def test_most_records_take_the_short_way(wrap: Callable[[str, str, int], Any], tmp_path: Path) -> None:
+    seen = []
+
+    def general(record: Any) -> Any:
+        seen.append(record)
+        return record_of(record)
+
+    replies = [fenced(as_asked(items)) for items in clean(100)]
+    path = tmp_path / "records.jsonl"
+    records = [wrap(f"{i % len(SIZES)}.jpg", reply, i) for i, reply in enumerate(replies)]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "record_of", general)
+        quick = outcome(path)
+    assert quick == both_ways(path)[1]
+    assert len(seen) < 0.6 * len(replies)
 
 
 PIECES = [

@@ -86,8 +86,8 @@ class Columns:
         self._append(image, verb, object_, np.nan if score is None else score, False, record, _NO_ITEM, 0)
         self._boxes.append(boxes)
 
-    def add_hits(self, image: int, hits: list[Hit], record: int) -> None:
-        """Add what stood at known places of a reply."""
+    def add_hits(self, image: int, hits: list[Hit], record: int, *, loose: bool = True) -> None:
+        """Add what stood at known places of a reply, or of a record that is one item."""
         for item, (said, human, thing, score) in enumerate(hits):
             if said.convention_index < 0:
                 self._number(said)
@@ -95,7 +95,8 @@ class Columns:
                 self._note(said.words)
                 human, thing = (thing, human) if said.words.turned else (human, thing)
             for verb, object_ in said.rows:
-                self._rows.append((image, verb, object_, score, True, record, item, said.convention_index))
+                number = item if loose else _NO_ITEM
+                self._rows.append((image, verb, object_, score, loose, record, number, said.convention_index))
                 self._boxes.append(human + thing)
 
     def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> None:

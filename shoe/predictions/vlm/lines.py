@@ -49,7 +49,8 @@ class _Form:
         read = "\n".join(strings(pair))
         if not texts or any(read.count(text) != 1 for text in texts):
             raise UnfitError
-        self._line = re.compile("".join(_PATTERNS.get(piece) or re.escape(piece) for piece in pieces))
+        pattern = "".join(_PATTERNS.get(piece) or re.escape(piece) for piece in pieces)
+        self._line = re.compile(f"^{pattern}$", re.MULTILINE | re.ASCII)
         kinds = [piece for piece in pieces if piece in _PATTERNS]
         self._texts = itemgetter(*(i for i, kind in enumerate(kinds) if kind == _A_WORD))
         self._numbers = itemgetter(*(i for i, kind in enumerate(kinds) if kind == _A_NUMBER))
@@ -57,15 +58,17 @@ class _Form:
         self._boxes = [itemgetter(*range(start, start + 4)) for start in starts]
         self.wording = Wording(pair, texts, [_kind] * len(texts), joined=True)
 
-    def read(self, line: str) -> tuple[tuple[str, ...], Numbers, Numbers] | None:
-        """The words, the human's box and the object's; None if a line is not of this form."""
-        match = self._line.fullmatch(line)
-        if match is None:
+    def read(self, text: str) -> list[tuple[tuple[str, ...], Numbers, Numbers]] | None:
+        """The words, the human's box and the object's of each line; None if a line is not of this form."""
+        found = self._line.findall(text)
+        if len(found) != text.count("\n") + 1:
             return None
-        groups = match.groups()
-        texts, numbers = self._texts(groups), tuple(map(float, self._numbers(groups)))
+        read = []
         human, thing = self._boxes
-        return (texts,) if self._is_single else texts, human(numbers), thing(numbers)
+        for groups in found:
+            texts, numbers = self._texts(groups), tuple(map(float, self._numbers(groups)))
+            read.append(((texts,) if self._is_single else texts, human(numbers), thing(numbers)))
+        return read
 
 
 class Lines:
@@ -80,19 +83,21 @@ class Lines:
         """What a text holds; None if the general reader has to tell."""
         if text in self._empty:
             return []
-        if not self._forms or len(text) > _LONGEST or _OTHER.search(text):
+        if not self._forms or len(text) > _LONGEST:
             return None
-        lines = text.split("\n")
         form = self._last
-        if form is None or form.read(lines[0]) is None:
-            form = self._last = self._forms.get(_pieces(lines[0]))
+        read = form and form.read(text)
+        if not form or not read:
+            form = self._last = self._forms.get(_pieces(text.partition("\n")[0]))
+            read = form and form.read(text)
+        if not form or not read:
+            return None
         found: list[Hit] = []
-        for line in lines:
-            read = form and form.read(line)
-            said = form and read and form.wording.said(read[0])
-            if not said or not read:
+        for texts, human, thing in read:
+            said = form.wording.said(texts)
+            if said is None:
                 return None
-            found.append((said, read[1], read[2], nan))
+            found.append((said, human, thing, nan))
         return found if holds_any(found) else None
 
     def learn(self, text: str, reading: Reading, reply: Reply) -> None:
@@ -113,7 +118,7 @@ class Lines:
                     continue
             form = self._forms.get(frame)
             read = form and form.read(line)
-            if form and not (is_whole and read and form.wording.confirm(*read, None, pairs[i])):
+            if form and not (is_whole and read and form.wording.confirm(*read[0], None, pairs[i])):
                 self._forms[frame] = self._last = None
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from shoe.predictions.vlm.answers import said_outside
 from shoe.predictions.vlm.entities import Pool
-from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.found import Pair, Reading
-from shoe.predictions.vlm.images import image_of
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.lines import Lines
+from shoe.predictions.vlm.openings import Openings, names_first
 from shoe.predictions.vlm.replies import Reply, answer_of, parsed, reply_of
 from shoe.predictions.vlm.shapes import Shape
 from shoe.predictions.vlm.wordings import Hit, UnfitError, holds_any
+from shoe.predictions.vlm.wrapper_keys import is_end
 
 _CHECKS = 3
 _MOST_SHAPES = 8
@@ -23,8 +21,6 @@ _MOST_FAMILIES = 256
 _MOST_MISSES = 20
 _MOST_FRAMES = 4096
 _FENCE = "```"
-_NOT_A_NAME = re.compile(r"\Adata:|://|\A\s*\Z")
-_SCALARS = (str, int, float, bool, type(None))
 
 
 class _Watched(list[Any]):
@@ -56,49 +52,16 @@ class _Family:
 
 
 class Quick:
-    """What was learned from the replies of a file so far."""
+    """What was learned from the replies of a file so far; its ``openings`` tell where their records have them."""
 
     def __init__(self) -> None:
-        self._openings: dict[tuple[Any, ...], tuple[str, str, list[str]] | None] = {}
-        self._names: set[str] = set()
+        self.openings = Openings()
         self._frames: dict[tuple[str, str], bool] = {}
         self._lists: dict[str | None, int] = {}
         self._empty: dict[str | None, int] = {}
         self._families: dict[tuple[str, ...], _Family] = {}
+        self._records: dict[tuple[Any, ...], tuple[str, tuple[str, ...]] | None] = {}
         self._lines = Lines()
-
-    def open(self, record: Any) -> tuple[tuple[Any, ...], str] | None:
-        """The image with its size, and the answer, of a record of known keys; None for any other."""
-        if type(record) is not dict:
-            return None
-        keys = self._openings.get(tuple(record))
-        if keys is None:
-            return None
-        image, answer = record[keys[0]], record[keys[1]]
-        if type(image) is not str or type(answer) is not str:
-            return None
-        if image not in self._names:
-            if _NOT_A_NAME.search(image):
-                return None
-            self._names.add(image)
-        if len(record) > 2 and not all(type(value) in _SCALARS for value in record.values()):
-            return None
-        return (image, *(record[side] for side in keys[2])), answer
-
-    def learn_opening(self, record: dict[Any, Any], image_name: Any, said: Any) -> None:
-        """Learn under which keys the image and the answer stand, where no other key of the record matters."""
-        keys = tuple(record)
-        if keys in self._openings:
-            return
-        image, answer = (
-            [key for key in keys if isinstance(key, str) and record[key] is value] for value in (image_name, said)
-        )
-        named = [key for key in keys if meaning(key).part == "image"]
-        sides = [key for key in keys if meaning(key).part in ("width", "height")]
-        rest = {key: "x" for key in keys if [key] not in (image, answer)}
-        is_plain = len(image) == len(answer) == 1 and named == image and said_outside(rest) == Fields()
-        is_plain = is_plain and _names_first(image[0])
-        self._openings[keys] = (image[0], answer[0], sides) if is_plain else None
 
     def hits(self, text: str) -> list[Hit] | None:
         """What a reply holds; None if the general reader has to tell."""
@@ -121,6 +84,30 @@ class Quick:
             asks |= family.asks
             answers |= family.answers
         return None if (asks and answers) or not holds_any(found) else found
+
+    def record_hits(self, record: Any) -> tuple[str, list[Hit]] | None:
+        """The image of a record that is an item itself, and what it holds; None if the general reader has to tell."""
+        known = self._records.get(tuple(record)) if type(record) is dict else None
+        if known is None:
+            return None
+        image, keys = record[known[0]], known[1]
+        family = self._families.get(keys)
+        if family is None or (family.asks and family.answers) or type(image) is not str:
+            return None
+        item = {key: record[key] for key in keys}
+        hits = None if holds_items(item) else _hits(family.shapes, item)
+        return (image, hits) if hits and holds_any(hits) and self.openings.is_name(image) else None
+
+    def learn_record(self, record: dict[Any, Any], image: Any, item: dict[Any, Any], pair: Pair) -> None:
+        """Learn from what the general reader says of a record that is an item itself."""
+        frame = tuple(record)
+        if frame not in self._records and len(self._records) < _MOST_FAMILIES:
+            keys = [key for key in record if key not in item]
+            matter = any(is_end(key) or meaning(key).part in ("width", "height") for key in record)
+            is_plain = len(keys) == 1 and record[keys[0]] is image and names_first(keys[0]) and not matter
+            self._records[frame] = (keys[0], tuple(item)) if is_plain else None
+        if self._records.get(frame):
+            self._learn_item(item, None, [pair])
 
     def learn(self, text: str, reading: Reading, reply: Reply) -> None:
         """Learn from what the general reader says of a reply."""
@@ -200,11 +187,6 @@ class Quick:
         return value if is_plain else None
 
 
-def _names_first(key: str) -> bool:
-    """Whether what stands under a key is the image, whatever file names stand elsewhere in a record."""
-    return bool(image_of({"prompt": "another.jpg", key: "image"}) == "image")
-
-
 def _is_frame(text: str, value: Any) -> bool:
     """Whether what is around a fence leaves nothing but the value in it."""
     try:
@@ -230,6 +212,11 @@ def _items(value: Any) -> tuple[str | None, list[Any] | None]:
                 return key, inner
         return "", [value]
     return None, None
+
+
+def holds_items(item: dict[Any, Any]) -> bool:
+    """Whether a list of items stands in an item."""
+    return any(isinstance(value, list) and value and isinstance(value[0], dict) for value in item.values())
 
 
 def _inside(item: dict[str, Any]) -> tuple[str | None, int]:

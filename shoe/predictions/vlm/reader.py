@@ -17,13 +17,13 @@ from shoe.predictions.vlm.fields import Fields
 from shoe.predictions.vlm.found import Problem
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
-from shoe.predictions.vlm.quick import Quick
+from shoe.predictions.vlm.quick import Quick, holds_items
 from shoe.predictions.vlm.records import record_of
 from shoe.predictions.vlm.replies import Reply, refuses
 from shoe.predictions.vlm.tally import ITEMS, Tally
 from shoe.predictions.vlm.wordings import Hit
 from shoe.predictions.vlm.words import words_of
-from shoe.predictions.vlm.wrapper_keys import is_end, is_truth
+from shoe.predictions.vlm.wrapper_keys import is_truth
 from shoe.predictions.vlm.wrappers import Opened, holds_box, opened_beside
 
 _MOST_KEYS = 6
@@ -61,20 +61,17 @@ class Reader:
         Raises:
             UnreadableError: where a tool's record, and not what a model said, breaks the format.
         """
-        if self._add_known(record, number):
+        if self._add_known(record, number) or self._add_plain(record, number) or self._add_item(record, number):
             return
         place = self._source.record_name(number)
-        if self._add_plain(place, record, number):
-            return
         if not isinstance(record, dict):
             raise UnreadableError(place, None, shown(record), "an object")
         opened = record_of(record)
         image = self._columns.image(place, opened.image, record)
-        if opened.answer and opened.answer.answers and not any(map(is_end, record)):
-            self._quick.learn_opening(record, opened.image, opened.answer.answers[0])
+        self._quick.openings.learn(record, opened)
         outer = {key: value for key, value in opened.outer.items() if meaning(key).part != "image"}
         if opened.answer is None:
-            self._add_structured(place, image, outer, number)
+            self._add_structured(place, image, outer, number, record, opened.image)
         else:
             self._add_reply(place, image, opened.answer, said_outside(outer), number, record)
 
@@ -91,16 +88,11 @@ class Reader:
 
     def _add_known(self, record: Any, number: int) -> bool:
         """Take a record with the keys of one before it; tell whether it was one that leaves nothing to decide."""
-        opened = self._quick.open(record)
+        opened = self._quick.openings.open(record)
         hits = None if opened is None else self._quick.hits(opened[1])
         if opened is None or hits is None:
             return False
-        named = opened[0]
-        if named not in self._known_images:
-            self._known_images[named] = self._columns.image(
-                self._source.record_name(number), named[0], record if named[1:] else {}
-            )
-        self._add_hits(self._known_images[named], hits, number, opened[1], record)
+        self._add_hits(self._image(opened[0], record, number), hits, number, opened[1], record)
         return True
 
     def _note_answered(self, image: int) -> None:
@@ -110,6 +102,15 @@ class Reader:
             self._notes.images_again = len(self._answered_again)
         self._answered.add(image)
 
+    def _image(self, named: tuple[Any, ...], record: dict[Any, Any], number: int) -> int:
+        """The index of an image by its name and what the record says of its size."""
+        index = self._known_images.get(named)
+        if index is None:
+            sized = record if named[1:] else {}
+            index = self._columns.image(self._source.record_name(number), named[0], sized)
+            self._known_images[named] = index
+        return index
+
     def _add_hits(self, image: int, hits: list[Hit], number: int, said: Any, record: dict[Any, Any]) -> None:
         self._note_answered(image)
         self._notes.replies += 1
@@ -117,7 +118,15 @@ class Reader:
         if not hits:
             self._tally.none(said, _truth_key(record))
 
-    def _add_plain(self, place: str, record: Any, number: int) -> bool:
+    def _add_item(self, record: Any, number: int) -> bool:
+        """Take a record that is an item like one before it; tell whether it was one."""
+        said = self._quick.record_hits(record)
+        if said is None:
+            return False
+        self._columns.add_hits(self._image(said[:1], record, number), said[1], number, loose=False)
+        return True
+
+    def _add_plain(self, record: Any, number: int) -> bool:
         """Take a record as shoe writes it, whose words count as they are; tell whether it is one."""
         try:
             plain = msgspec.convert(record, _Plain)
@@ -125,18 +134,20 @@ class Reader:
             return False
         if " and " in plain.verb:
             return False
-        image = self._columns.image(place, plain.image, record)
+        image = self._image((plain.image, (plain.width, plain.height)), record, number)
         boxes = plain.human_box + plain.object_box
         self._columns.add_plain(image, plain.verb, plain.object, plain.score, boxes, number)
         return True
 
-    def _add_structured(self, place: str, image: int, record: dict[Any, Any], number: int) -> None:
+    def _add_structured(
+        self, place: str, image: int, item: dict[Any, Any], number: int, record: dict[Any, Any], name: Any
+    ) -> None:
         """Take what a tool wrote; a record that is one interaction and cannot be read is an error."""
-        reading = interactions_in([record])
-        if any(isinstance(v, list) and v and isinstance(v[0], dict) for v in record.values()):
+        reading = interactions_in([item])
+        if holds_items(item):
             self._note_answered(image)
             self._notes.replies += 1
-            self._take(place, image, Answer(record, reading, Reply([record], [record])), number, record)
+            self._take(place, image, Answer(item, reading, Reply([item], [item])), number, item)
             return
         if reading.problems:
             problem = reading.problems[0]
@@ -144,10 +155,12 @@ class Reader:
         if not reading.pairs and not reading.says_none:
             found = ", ".join(map(quote, list(reading.keys)[:_MOST_KEYS])) or "no known key"
             raise UnreadableError(place, None, found, "an interaction: two boxes and words for what is done")
+        is_one = len(reading.pairs) == 1
         for i, pair in enumerate(reading.pairs):
-            is_one = len(reading.pairs) == 1
             where = place if is_one else f"{place}: interaction {i}"
             self._columns.add_pair(where, image, pair, number, None if is_one else i, loose=False)
+        if is_one:
+            self._quick.learn_record(record, name, item, reading.pairs[0])
 
     def _add_reply(
         self, place: str, image: int, opened: Opened, around: Fields, number: int, record: dict[Any, Any]

@@ -55,14 +55,12 @@ class Shape:
         """
         places = _Places(item, nested, pair)
         self._type, self._nested = places.type, places.nested
-        self._boxes = attrgetter(*(places.of_box(entity.box) for entity in (pair.human, pair.object)))
-        self._score = attrgetter(places.score) if places.score else None
         texts = list(places.texts.values())
-        self._texts = attrgetter(*places.texts)
-        self._is_single = len(texts) == 1
+        boxes = (places.of_box(entity.box) for entity in (pair.human, pair.object))
+        self._read = attrgetter(*places.texts, *boxes, *([places.score] if places.score else []))
+        self._count, self._has_score = len(texts), bool(places.score)
         sentences = {pair.phrase, *(verb.text for verb in pair.verbs)}
         self._wording = Wording(pair, texts, [_sentence_kind if text in sentences else _word_kind for text in texts])
-        self._known = self._wording.known
 
     def hits(self, item: dict[str, Any]) -> list[Hit] | None:
         """What an item holds; None if the general reader has to tell.
@@ -71,13 +69,14 @@ class Shape:
             UnfitError: if it is not of this shape.
         """
         found: list[Hit] = []
+        count, said_by = self._count, self._wording.said
         for part in self._parts(item):
-            texts = self._texts(part)
-            said = self._known.get(texts) or self._wording.said((texts,) if self._is_single else texts)
-            score = nan if self._score is None else self._score(part)
+            read = self._read(part)
+            said = said_by(read[:count])
+            score = read[-1] if self._has_score else nan
             if said is None or abs(score) >= _TOO_MUCH:
                 return None
-            found.append((said, *self._boxes(part), score))
+            found.append((said, read[count], read[count + 1], score))
         return found
 
     def check(self, item: dict[str, Any], pairs: list[Pair]) -> bool:
@@ -87,7 +86,12 @@ class Shape:
             UnfitError: if the item is not of this shape.
         """
         parts = self._parts(item)
-        return all(self._wording.confirm(*self._read(part), pair) for part, pair in zip(parts, pairs, strict=True))
+        return all(self._is_right(part, pair) for part, pair in zip(parts, pairs, strict=True))
+
+    def _is_right(self, part: Any, pair: Pair) -> bool:
+        read, count = self._read(part), self._count
+        score = read[-1] if self._has_score else None
+        return self._wording.confirm(read[:count], read[count], read[count + 1], score, pair)
 
     def _parts(self, item: dict[str, Any]) -> list[Any]:
         try:
@@ -95,11 +99,6 @@ class Shape:
         except msgspec.ValidationError:
             raise UnfitError from None
         return [typed] if self._nested is None else [_Both(typed, inner) for inner in getattr(typed, self._nested)]
-
-    def _read(self, part: Any) -> tuple[tuple[str, ...], Numbers, Numbers, float | None]:
-        texts = self._texts(part)
-        human, thing = self._boxes(part)
-        return (texts,) if self._is_single else texts, human, thing, self._score and self._score(part)
 
 
 class _Places:
