@@ -31,7 +31,7 @@ def verbs_with(clause: Clause, attached: Attached) -> list[str]:
             return [whole, plain, *own]
         verb = base_of(clause.verb[0])
         together = verb in table("light_verb") or is_expression((verb, clause.object.head), "verb")
-        return [whole, *own] if together else [*own, whole]
+        return [whole, *own] if together else [" ".join(clause.verb), whole]
     return (
         [whole]
         if attached.preposition != "with" and is_expression((clause.verb[0], attached.preposition), "verb")

@@ -7,7 +7,7 @@ from shoe.lexicon.phrase_classes import NOMINAL
 from shoe.lexicon.phrase_noun_phrases import NounReader
 from shoe.lexicon.phrase_nouns import is_of_body
 from shoe.lexicon.phrase_parts import Attached, Clause, Kind, Noun, Sentence
-from shoe.lexicon.phrase_words import base_of, is_expression, table, word_of
+from shoe.lexicon.phrase_words import base_of, is_expression, table
 
 _TO_BE = "being"
 _FINITE_BE = frozenset(["is", "are", "was", "were", "am", "'s", "'re", "'m", *text.NEGATIONS])
@@ -263,7 +263,7 @@ class _Reader(NounReader):
             at += 1
         while at + 1 < len(self.words) and self.tags[at + 1] in "NP" and self.tags[at] == "N":
             at += 1
-        return at < len(self.words) and (self.tags[at] == "P" or word_of(self.words[at]).person)
+        return at < len(self.words) and (self.tags[at] == "P" or is_of_body(Noun([self.words[at]])))
 
     def _kind(self, kind: Kind) -> Kind:
         if self.linked and self.clauses and self.mode is None and kind != "finite":

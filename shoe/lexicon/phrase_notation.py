@@ -152,6 +152,9 @@ def _of_parts(parts: list[str], sure: bool) -> Fields | None:
         parts = [parts[2], parts[0], parts[1]] if first_is_verb else [parts[2], parts[1], parts[0]]
     if any(len(part.split()) > _LONGEST_FIELD for part in parts) or parts[-1].split()[:1] in _TO_BE:
         return None
+    pair = parts[0].split(" and ")
+    if len(parts) == len(pair) == 2 and _is_person(pair[0]) and _like_verb(parts[1]):
+        return Fields(parts[1], pair[1], sure)
     verb, noun = parts[-2], parts[-1]
     if not sure and _is_person(noun) and word_of(verb.split()[0] if verb else "").rather_noun:
         return None

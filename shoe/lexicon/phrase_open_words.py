@@ -16,8 +16,8 @@ _ADJECTIVES = re.compile(r"[DO][RJC]*JKR*$")
 _WHOM = re.compile(r"W[DJRNP]+$")
 _DESCRIBED = frozenset("NJEG")
 _ANAPHORS = frozenset(["it", "them", "him"])
-# A verb may follow: "the girl, wearing a hat, waits", "a man, with a dog, waits".
-_PARENTHESIS = re.compile(r"[^VBGEK]*K[RGEIW][^K]*K")
+# A verb may follow: "the girl, wearing a hat, waits", "a man, with a dog, waits", "the boy, his arms crossed, waits".
+_PARENTHESIS = re.compile(r"[^VBGEK]*K(?:[RGEIW]|D[JN]+[GEI])[^K]*K")
 
 
 class Place(NamedTuple):
@@ -195,9 +195,9 @@ def _coordinate(place: Place) -> str:
         return "V"
     if known.adjective and other == "J":
         return "J"
-    if "s" in known.forms and other in ("P", "N") and after:
-        before = "".join(tags)
-        if not set("VBGE").intersection(before) or _PARENTHESIS.fullmatch(before):
+    if "s" in known.forms and after:
+        first = other in ("P", "N") and not set("VBGE").intersection(tags)
+        if first or _PARENTHESIS.fullmatch("".join(tags)):
             return "V"
     alike = any(
         tag == "V" and set(word_of(word).forms) & set(known.forms) for word, tag in zip(words, tags, strict=False)

@@ -8,17 +8,16 @@ from shoe.lexicon import text
 from shoe.lexicon.phrase_beside import may_be_object, verbs_with, with_inner
 from shoe.lexicon.phrase_given import Given, is_given, is_named, names_known
 from shoe.lexicon.phrase_nouns import (
-    MATERIAL,
     all_of,
     is_inner,
     is_of_body,
     is_scenery,
     light_verb,
     names,
-    senses_of,
     verb_of_noun,
 )
 from shoe.lexicon.phrase_parts import Attached, Candidate, Clause, Noun, Sentence
+from shoe.lexicon.phrase_verbless import is_act, of_nominal, turned, without_verb
 from shoe.lexicon.phrase_words import base_of, gerund, is_known_verb, table, word_of
 
 MOST_ALTERNATIVES = 3
@@ -38,7 +37,7 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
     _share_objects(sentence.clauses, [*(attached.noun for attached in sentence.loose), *sentence.nouns])
     read = [(clause, candidate) for clause in clauses if (candidate := _candidate(clause, given))]
     if not read:
-        return [] if sentence.clauses and not clauses else [[c] for c in _without_verb(sentence, given)]
+        return [] if sentence.clauses and not clauses else [[c] for c in without_verb(sentence, given)]
     ranks = [_rank(clause, given) for clause, _ in read]
     for k, (first, second) in enumerate(pairwise(clause for clause, _ in read)):
         led = first.object is None and not first.passive and not _implied(first)
@@ -79,7 +78,9 @@ def _coordinated(read: list[tuple[Clause, Candidate]], a: int, b: int, given: Gi
     being = "being" in (first.verb[0], second.verb[0])
     if not second.linked or second.linked == "but" or _bare(first) or _bare(second) or being:
         return False
-    if second.linked == "," and _heads(first) != _heads(second):
+    last = read[max(a, b) + 1][0] if max(a, b) + 1 < len(read) else None
+    listed = last is not None and last.linked in ("and", "or") and first.kind == second.kind == last.kind
+    if second.linked == "," and _heads(first) != _heads(second) and not listed:
         return False
     if first.object is second.object and base_of(first.verb[0]) == "have":
         return False
@@ -113,7 +114,9 @@ def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
 
 
 def _bare(clause: Clause) -> bool:
-    """Whether a clause only says how the person stands or moves."""
+    """Whether a clause only says how the person stands, looks or moves."""
+    if clause.passive and clause.subject is not None:
+        return is_of_body(clause.subject)
     alone = clause.object is None and _AWAY.issuperset(clause.verb[1:])
     return alone and base_of(clause.verb[0]) in table("posture")
 
@@ -164,13 +167,13 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
     if clause.object is None:
         implied = _implied(clause)
         objects = [word for word in (given.object, implied, given.only) if word][:1]
-        return Candidate([verb], objects, not given.object and not implied) if objects else _nominal(clause)
+        return Candidate([verb], objects, not given.object and not implied) if objects else of_nominal(clause)
     light = _light(clause, given)
     if light:
         return light
-    if turned := _turned(clause, given):
-        return turned
-    if clause.verb[-1] in ("in", "with") and clause.object.of is not None and _is_act(clause.object):
+    if by_thing := turned(clause, given):
+        return by_thing
+    if clause.verb[-1] in ("in", "with") and clause.object.of is not None and is_act(clause.object):
         return Candidate([verb_of_noun(clause.object)], names(clause.object.of))
     implied = _implied(clause)
     if implied and not given.object and implied.split()[-1] in given.heads and not is_given(clause.object, given):
@@ -185,7 +188,7 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
         return inner
     beside = [attached for attached in clause.attached if may_be_object(attached)]
     place = not clause.direct and is_scenery(clause.object)
-    if place and clause.kind == "participle" and (nominal := _nominal(clause)):
+    if place and clause.kind == "participle" and (nominal := of_nominal(clause)):
         return nominal
     if beside and (place or clause.object.head in table("pronoun")):
         also = names(clause.object) if place else []
@@ -198,19 +201,6 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
     played = table("game").get(clause.object.head) if base_of(clause.verb[0]) == "play" else None
     found = [name for noun in all_of(clause.object, *others) for name in names(noun)]
     return Candidate([verb], [*found, played] if played else found)
-
-
-def _turned(clause: Clause, given: Given) -> Candidate | None:
-    """Read "a dog licks a man", "a kite is in his hand": the person is not the subject, so that this is the object."""
-    thing, person = clause.subject, clause.object
-    if thing is None or person is None or thing.person or is_of_body(thing) or is_given(person, given):
-        return None
-    if MATERIAL.isdisjoint(senses_of(thing.head)):
-        return None
-    part = is_of_body(person) and (person.owner is None or person.owner.person)
-    if not part and not person.person:
-        return None
-    return Candidate([" ".join([*clause.verb, *(person.words if part else [])])], names(thing), doubtful=True)
 
 
 def _of_passive(clause: Clause, given: Given) -> Candidate | None:
@@ -255,46 +245,3 @@ def _with_given(clause: Clause, object_: Noun, given: Given) -> Candidate:
     elsewhere = not direct and not clause.direct and is_scenery(object_)
     found = [name for noun in direct or [object_] for name in names_known(noun, given)]
     return Candidate([clause.verb[0] if elsewhere else " ".join(clause.verb)], found)
-
-
-def _is_act(noun: Noun) -> bool:
-    """Whether a noun says what is done before who or what it is done by: "repair"."""
-    return senses_of(noun.head)[:1] == ("noun.act",) and bool(verb_of_noun(noun))
-
-
-def _nominal(clause: Clause) -> Candidate | None:
-    """Read "horse riding", "dog walking in the park"."""
-    subject, base = clause.subject, base_of(clause.verb[0])
-    if subject is None or subject.person or (clause.object is None and len(clause.verb) > 1) or clause.attached:
-        return None
-    if not clause.verb[0].endswith("ing") or base in table("posture").keys() - table("led"):
-        return None
-    return Candidate(clause.verb[:1], names(subject), doubtful=True)
-
-
-def _without_verb(sentence: Sentence, given: Given) -> list[Candidate]:
-    """Read "bicycle rider", "use of laptop", "man on a horse", "book in hand"."""
-    found = []
-    for noun in sentence.nouns[:1]:
-        verb = verb_of_noun(noun) if not sentence.clauses else ""
-        if verb and noun.of is not None:
-            found.append(Candidate([verb], names(noun.of), doubtful=True))
-        elif verb and sentence.loose and _is_act(noun):
-            preposition, thing = sentence.loose[0]
-            found.append(Candidate([f"{verb} {preposition}"], names(thing), doubtful=True))
-        elif verb and len(noun.words) > 1:
-            found.append(Candidate([verb], [" ".join(noun.words[:-1])], doubtful=True))
-    subject = sentence.nouns[0] if sentence.nouns else None
-    if subject is not None and subject.none:
-        return []
-    for preposition, attached in sentence.loose:
-        noun = next((each for each in all_of(attached) if not each.person), attached)
-        verb = "having" if preposition == "with" else f"being {preposition}"
-        being = Clause(verb.split(), "finite", subject, noun)
-        if not noun.none and not is_scenery(noun) and not (subject is None and _may_not_be_meant(noun)):
-            found.append(_turned(being, given) or Candidate([verb], names(noun), doubtful=True))
-    return found
-
-
-def _may_not_be_meant(noun: Noun) -> bool:
-    return noun.person or is_of_body(noun)
