@@ -33,7 +33,7 @@ class ReadNotes:
         boxes_of: number of triplets by the name of their convention.
         conventions: those of the triplets in the table's order; None where no convention was applied.
         images, triplets: how many the table holds.
-        scores_defaulted: triplets without a score, which got 1.
+        scores_defaulted: triplets without a score: 1 if none has one, else below all that have one.
         scores_as: how given scores were brought to 0..1; "" where they are as given.
         unparsed: phrases, in order of first appearance, in which no verb and object were found, and how often each
             came; in the table verb and object of these are "".
@@ -57,7 +57,7 @@ class ReadNotes:
         doubtful: phrases whose split into verb and object is not sure, with it, and how often each came.
         kept: what was to be said of the file that a native table was made from.
         scores_read: how confidences were read that are no plain numbers, and how often.
-        scores_unread: confidences that could not be read, and how often each came; those triplets got 1.
+        scores_unread: confidences that could not be read, and how often each came; those triplets have none.
         items_cut: items of replies that were left out, by cause: the field that could not be read, or "incomplete".
         first_cut: the first of them: its record, the field, what was found and what was expected.
         boxes_cut: items of replies left out because a box has no area.
@@ -134,7 +134,7 @@ class ReadNotes:
 
     @property
     def scores(self) -> str:
-        """Say where the scores came from, for a signature: "given", "assumed" (none was), or "partly assumed".
+        """Say where the scores came from, for a signature: "given", "assumed" (none was), or "partly given".
 
         In place of "given" the name of the way by which they were brought to 0..1.
         """
@@ -142,7 +142,7 @@ class ReadNotes:
             return self.scores_as or "given"
         if self.scores_defaulted == self.triplets:
             return "assumed"
-        return f"partly assumed, {self.scores_as}" if self.scores_as else "partly assumed"
+        return f"partly given, {self.scores_as}" if self.scores_as else "partly given"
 
     def applied(self, triplets: int) -> Conventions:
         """Return the conventions of a table's triplets; of one that was cut since it was read, the commonest."""
@@ -191,10 +191,11 @@ class ReadNotes:
         if len(self.boxes_of) > 1:
             lines.append(f"boxes were read as {', '.join(f'{name} ({n:,})' for name, n in self.boxes_of.items())}")
         if self.scores_defaulted:
-            part = f"{self.scores_defaulted:,} of " if self.scores_defaulted < self.triplets else ""
-            share = part or ("any of " if self.triplets > 1 else "")
+            mixed = self.scores_defaulted < self.triplets
+            share = f"{self.scores_defaulted:,} of " if mixed else "any of " if self.triplets > 1 else ""
+            what = "they rank below all that have one" if mixed else "1 assumed"
             meant = f" ({self.meant})" if self.meant else ""
-            lines.append(f"no score given for {share}{many(self.triplets, 'triplet')}: 1 assumed{meant}")
+            lines.append(f"no score given for {share}{many(self.triplets, 'triplet')}: {what}{meant}")
         if self.unparsed:
             shown = ", ".join(quote(phrase) for phrase in list(self.unparsed)[:_EXAMPLES])
             count, more = many(sum(self.unparsed.values()), "phrase"), ", ..." if len(self.unparsed) > _EXAMPLES else ""
@@ -236,7 +237,7 @@ class ReadNotes:
             how = ", ".join(f"{name} ({count:,})" for name, count in self.scores_read.items())
             lines.append(f"confidences were converted: {how}")
         if self.scores_unread:
-            lines.append(f"{_listed(self.scores_unread)} can be read as no confidence: 1 assumed")
+            lines.append(f"{_listed(self.scores_unread)} can be read as no confidence")
         if self.columns_unread:
             shown = ", ".join(quote(name) for name in self.columns_unread[:_EXAMPLES])
             more = ", ..." if len(self.columns_unread) > _EXAMPLES else ""

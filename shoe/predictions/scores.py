@@ -1,8 +1,7 @@
 """Scores that are no confidences in 0..1, as logits and log-probabilities: the ways to bring them there.
 
 Each keeps the order of the scores (a sigmoid up to the precision of floats), so strict figures stay as they are;
-SHOE-mF1 and the miss rates, which take a threshold of scores, depend on the way. Scores that a file does not give stay
-1.
+SHOE-mF1 and the miss rates, where they take a threshold of scores, depend on the way.
 """
 
 from __future__ import annotations

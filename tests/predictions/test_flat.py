@@ -46,14 +46,14 @@ def read(folder: Path, form: str, rows: list[dict[str, Any]]) -> tuple[Interacti
 @pytest.mark.parametrize("form", FORMS)
 def test_a_score_counts_in_whichever_row_it_stands(tmp_path: Path, form: str) -> None:
     table, notes = read(tmp_path, form, [ROW, ROW | {"score": 0.25}, ROW, ROW | {"score": 0}])
-    assert table.score.tolist() == [1, 0.25, 1, 0]
+    assert table.score.tolist() == [0, 0.25, 0, 0]
     assert notes.scores_defaulted == 2
-    assert notes.lines() == ["no score given for 2 of 4 triplets: 1 assumed"]
+    assert notes.lines() == ["no score given for 2 of 4 triplets: they rank below all that have one"]
 
 
 def test_a_null_is_no_score(tmp_path: Path) -> None:
     table, notes = read(tmp_path, "jsonl", [ROW | {"score": None}, ROW | {"score": 0.5}])
-    assert table.score.tolist() == [1, 0.5]
+    assert table.score.tolist() == [0, 0.5]
     assert notes.scores_defaulted == 1
 
 

@@ -17,9 +17,9 @@ from shoe.predictions.scores import SCORES
 RECORD = {"image": "a.jpg", "human_box": [0, 0, 9, 9], "object_box": [0, 0, 9, 9], "verb": "ride", "object": "horse"}
 LOGITS = [3.0, None, -1.0, 0.0, 3.0]
 EXPECTED = {
-    "sigmoid": [1 / (1 + np.exp(-3)), 1, 1 / (1 + np.exp(1)), 0.5, 1 / (1 + np.exp(-3))],
-    "minmax": [1, 1, 0, 0.25, 1],
-    "rank": [1, 1, 0.25, 0.5, 1],
+    "sigmoid": [1 / (1 + np.exp(-3)), 0, 1 / (1 + np.exp(1)), 0.5, 1 / (1 + np.exp(-3))],
+    "minmax": [1, 0, 0, 0.25, 1],
+    "rank": [1, 0, 0.25, 0.5, 1],
 }
 
 
@@ -32,8 +32,9 @@ def write(path: Path) -> Path:
 def test_given_scores_are_brought_to_0_1_and_signed(way: str, tmp_path: Path) -> None:
     table, notes = read_predictions_with_notes(write(tmp_path / "p.jsonl"), scores=way)
     assert table.score.tolist() == pytest.approx(EXPECTED[way])
-    assert notes.scores == f"partly assumed, {way}"
+    assert notes.scores == f"partly given, {way}"
     raw = shoe.read_predictions(tmp_path / "p.jsonl")
+    assert raw.score.tolist() == [3, -1, -1, 0, 3]  # without a score: never above one that has it
     write_native(raw.select(np.array([0, 2, 3, 4])), tmp_path / "p.npz")
     table, notes = read_predictions_with_notes(tmp_path / "p.npz", scores=way)
     assert table.score.tolist() == pytest.approx([EXPECTED[way][i] for i in (0, 2, 3, 4)])

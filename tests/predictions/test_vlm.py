@@ -133,9 +133,9 @@ def test_repeated_items_and_images_without_any_are_kept(tmp_path: Path) -> None:
     ]
     table, notes = read(tmp_path, b"\n\n".join(orjson.dumps(line) for line in lines))
     assert table.images == ("a.jpg", "b.jpg")
-    assert told(table) == [("a.jpg", "ride", "horse", score) for score in (1.0, 0.5, 1.0)]
+    assert told(table) == [("a.jpg", "ride", "horse", score) for score in (0.0, 0.5, 0.0)]
     assert notes.scores_defaulted == 2
-    assert notes.lines() == ["no score given for 2 of 3 triplets: 1 assumed"]
+    assert notes.lines() == ["no score given for 2 of 3 triplets: they rank below all that have one"]
 
 
 def test_numbers_are_names_of_test_images(tmp_path: Path) -> None:
