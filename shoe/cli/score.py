@@ -36,8 +36,9 @@ def score(
         Path | None, Option("Official anno.mat: known-object setting by image-level labels.")
     ] = None,
     words: Annotated[
-        Path | None, Option("Write every wording, and what it was taken to say, to this CSV file.")
+        Path | None, Option("Write every wording, what it was taken to say, and what was not read to this CSV file.")
     ] = None,
+    per_class: Annotated[Path | None, Option("Write the figures of each class to this CSV file.")] = None,
     bounds: Annotated[bool, Option("Also say what the map leaves open; takes several times as long.")] = False,
     json: Annotated[str | None, Option("Write JSON to this file; '-': standard output.")] = None,
 ) -> None:
@@ -66,13 +67,14 @@ def score(
     from shoe.evidence.wordings import wordings
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.swapped import told_as_what_it_is
+    from shoe.report.classes import write_classes
     from shoe.report.json import as_json
     from shoe.report.notes import Evidence
     from shoe.report.terminal import console, print_report
     from shoe.report.wordings import write_wordings
     from shoe.scoring.score import score as score_predictions
 
-    spare((predictions, ground_truth, classes, image_labels), words, json)
+    spare((predictions, ground_truth, classes, image_labels), words, per_class, json)
     table = read_classes(classes, benchmark(dataset).classes) if classes else None
     with told_as_what_it_is(ground_truth, dataset):
         truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
@@ -93,7 +95,9 @@ def score(
     )
     evidence = Evidence.of(report, bounds=bounds)
     if words is not None:
-        write_wordings(wordings(report), words)
+        write_wordings(wordings(report), notes.unparsed, words)
+    if per_class is not None:
+        write_classes(report, per_class)
     if json is not None:
         write_json(as_json(report, evidence), json)
     if json != "-":

@@ -13,6 +13,9 @@ from shoe.protocols.options import SemanticOptions
 from shoe.scoring.score import Report
 from shoe.similarity import Basis, SimilarityTable
 
+_LEAST = 0.05
+"""Ground truths that a wording has to lose to be worth a line: less is shown as 0.0."""
+
 
 @dataclass(frozen=True, slots=True)
 class PartReading:
@@ -64,7 +67,7 @@ class Wording:
 def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
     """List the distinct (verb, object) words of predictions, those that lost or earned most first; none without SHOE.
 
-    All are listed; at most so many, and only wordings that are not the labels of a class, where ``most`` says it.
+    All are listed; where ``most`` is given, at most so many of those that lost anything, labels of classes left out.
 
     Example:
         >>> import shoe, shoe.demo
@@ -96,13 +99,10 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
 
     order = np.argsort(-np.maximum(earned, lost), kind="stable")
     if most is not None:
-        labelled = np.zeros(size, bool)
-        labelled[group_of] = task.hoi >= 0
-        costs, earns = (np.where(labelled, 0, stake) for stake in (lost, earned))
-        dearest = np.argsort(-costs, kind="stable")[: most // 2]
-        best = [i for i in np.argsort(-earns, kind="stable").tolist() if i not in dearest]
-        best = [i for i in best if earns[i] > 0][: most - most // 2]
-        order = np.append(dearest[costs[dearest] > 0], np.array(best, np.int64))
+        costs = lost.copy()
+        costs[group_of[task.hoi >= 0]] = 0
+        order = np.argsort(-costs, kind="stable")[:most]
+        order = order[costs[order] >= _LEAST]
     phrases = report.notes.phrases if report.notes else {}
     listed = []
     for i in order.tolist():

@@ -17,7 +17,7 @@ from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.diagnosis.sweeps import Sweep
 from shoe.report.diagnosis_json import Models
 from shoe.report.diagnosis_semantics import print_semantics, semantic_table
-from shoe.report.notes import percent
+from shoe.report.notes import NOTHING, percent
 from shoe.report.text import points, say, table, table_of_models, words
 from shoe.scoring.entries import Means
 
@@ -51,6 +51,9 @@ def print_diagnoses(models: Models, truth: GroundTruth, to: Console, *, sweeps: 
     first = next(iter(models.values()))
     counted = f"{many(first.pairs.images, 'image')} and {many(len(first.scope.truth), 'triplet')} that count"
     say(to, f"{truth.classes.name} · {printable(truth.split)} · {counted}", "bold")
+    for name, found in models.items():
+        if not len(found.table):
+            say(to, f"{name}: {NOTHING}", "bold")
     several = len(models) > 1
     (_print_several if several else _print_one)(models, to)
     if several and (semantics := {name: each.semantic for name, each in models.items() if each.semantic}):

@@ -20,6 +20,7 @@ _WORDS_SHOWN = 8
 _NAMES_SHOWN = 3
 _WORDINGS_SHOWN = 20
 _BOUNDS_WORTH_NAMING = 5e-5
+NOTHING = "the file holds no prediction: all figures are those of a model that says nothing"
 
 
 def percent(value: float | None) -> str:
@@ -35,7 +36,7 @@ class Evidence:
         profile: facts about the predictions.
         resolution: how predicted words fared; None without the semantic part.
         boxes: lines about another box convention that would fit far better.
-        wordings: of those that are no labels of the dataset, the 10 that lost most and the 10 that earned most.
+        wordings: of those that are no labels of the dataset, the 20 that lost most.
         interval, spread: bounds, and the spread of single raters; None where not asked for, or nothing is open.
     """
 
@@ -60,6 +61,8 @@ class Evidence:
 
 def coverage_line(facts: Profile, images: int) -> str | None:
     """Say how many images of the ground truth have predictions; None if all have."""
+    if not facts.images:
+        return NOTHING
     if facts.covered == images:
         return None
     line = f"{facts.covered:,} of {many(images, 'image')} {'has' if facts.covered == 1 else 'have'} predictions"
@@ -73,7 +76,8 @@ def coverage_line(facts: Profile, images: int) -> str | None:
 
 def notes(report: Report, evidence: Evidence) -> list[str]:
     """Collect the notes on a report, one line each, the most urgent first."""
-    lines = list(evidence.boxes)
+    lines = [] if evidence.profile.images else [NOTHING]
+    lines += evidence.boxes
     lines += [f"{part}: not measured: {why}" for part, why in report.absent.items()]
     for result in report.strict_results:
         lines += _strict_lines(result)
@@ -81,7 +85,7 @@ def notes(report: Report, evidence: Evidence) -> list[str]:
         lines += _semantic_lines(report.semantic, evidence.profile)
     elif report.strict and report.strict.tied_share is not None:
         lines.append(_tie_line(report.strict.tied_share))
-    lines += _word_lines(evidence.resolution)
+    lines += _word_lines(evidence.resolution) if evidence.profile.images else []
     lines += _map_lines(evidence)
     facts = evidence.profile
     if facts.unknown_images:

@@ -51,6 +51,8 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
     if evidence.wordings:
         to.print(wordings_table(evidence.wordings))
     for line in notes(report, evidence):
+        if line == coverage:
+            continue
         to.print(Text(line), soft_wrap=True)
     to.print(Text(f"signature  {report.signature.short()}"), soft_wrap=True)
     to.print(Text("           in full, and of each protocol: --json -", style="dim"), soft_wrap=True)

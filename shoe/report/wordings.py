@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from shoe.evidence.wordings import Wording
+from shoe.evidence.wordings import PartReading, Wording
 from shoe.io.files import replacing
 from shoe.report.text import count, fixed, table, words
 
@@ -46,19 +46,32 @@ def _said(wording: Wording) -> str:
     return spoken or "phrases without a verb and an object"
 
 
-def write_wordings(wordings: Sequence[Wording], path: str | Path) -> None:
+def write_wordings(wordings: Sequence[Wording], unread: Mapping[str, int], path: str | Path) -> None:
     """Write wordings as CSV, one a line; the file appears whole or not at all.
 
     Columns are the fields of :class:`~shoe.evidence.wordings.Wording`, those of verb and object under ``verb_`` and
-    ``object_``; several phrases have " | " between them.
+    ``object_``; several phrases have " | " between them. A phrase that was not read stands alone in its line, with how
+    often it came.
+
+    Args:
+        wordings: all of a report.
+        unread: phrases in which no verb and object were found, and how often each came.
+        path: the file.
     """
-    rows = [_flat(asdict(wording)) for wording in wordings]
+    read = (wording for wording in wordings if not unread or wording.verb.word or wording.object.word)
+    rows = [_flat(asdict(wording)) for wording in read]
+    rows += [{"phrases": phrase, "count": count, "matched": 0} for phrase, count in unread.items()]
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
+    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     with replacing(path) as stream:
         stream.write(text.getvalue().encode())
+
+
+_PARTS = tuple(field.name for field in fields(PartReading) if field.name != "word")
+_OWN = tuple(field.name for field in fields(Wording) if field.name not in ("verb", "object"))
+_COLUMNS = ("verb", "object", *_OWN, *(f"{part}_{name}" for part in ("verb", "object") for name in _PARTS))
 
 
 def _flat(wording: dict[str, Any]) -> dict[str, Any]:

@@ -98,8 +98,8 @@ def test_what_it_is_and_what_to_do(
 
 
 def test_other_commands_tell_it_too(folder: Path) -> None:
-    for arguments in (["diagnose", VLM, "-g", VLM], ["dataset", "info", VLM], ["dataset", "stats", VLM]):
-        refused(run(*arguments), "found predictions (format vlm)")
+    for command in (("diagnose", VLM, "-g"), ("dataset", "info"), ("dataset", "stats")):
+        refused(run(*command, VLM), "found predictions (format vlm)")
     refused(run("convert", VLM, folder / "out.csv", "-g", VLM), "found predictions (format vlm)")
     refused(run("map", "info", folder / "bare"), "found a folder without map.json")
 

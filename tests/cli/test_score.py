@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import pickle
 import re
@@ -424,9 +425,42 @@ def test_what_cannot_be_used_is_counted_and_named(tmp_path: Path) -> None:
     found = as_json(write(tmp_path / "p.jsonl", odd))
     assert found["profile"]["unknown_images"] == 1
     assert "xqzt" in found["resolution"]["verbs"]["unresolved"]
-    shown = run(tmp_path / "p.jsonl").stdout
+    shown = run(tmp_path / "p.jsonl", "--words", tmp_path / "w.csv").stdout
+    with (tmp_path / "w.csv").open(newline="") as stream:
+        unread = {row["phrases"]: row["count"] for row in csv.DictReader(stream) if not row["verb"]}
+    assert unread == {"the white ship": "1"}
     for part in ("'the white ship'", '"xqzt"', "HICO_test2015_99999999.jpg"):
         assert part in shown
+
+
+def test_no_prediction_is_said_first(tmp_path: Path) -> None:
+    path = write(tmp_path / "none.jsonl", [{"image": IMAGE, "interactions": []}])
+    says = "the file holds no prediction: all figures are those of a model that says nothing"
+    lines = run(path).stdout.splitlines()
+    assert lines[1] == says
+    assert says not in lines[2:]
+    assert as_json(path)["notes"][0] == says
+    diagnosed = cli.run("diagnose", path, "-g", TRUTH, "--similarity", "none").stdout.splitlines()
+    assert diagnosed[1] == f"none: {says}"
+
+
+def test_figures_of_each_class_have_the_means_that_are_printed(tmp_path: Path) -> None:
+    found = as_json(VLM, "--protocol", "qpic", "--protocol", "shoe", "--per-class", tmp_path / "classes.csv")
+    with (tmp_path / "classes.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 600
+    assert sum(int(row["ground_truths"]) for row in rows) == found["ground_truths"]
+    assert sum(row["rare"] == "rare" for row in rows) == 138
+
+    def mean(column: str, rare: str | None = None) -> Any:
+        values = [float(row[column]) for row in rows if row[column] and rare in (None, row["rare"])]
+        return pytest.approx(sum(values) / len(values), abs=1e-6)
+
+    strict, semantic = found["strict"], found["semantic"]
+    assert [strict[key] for key in ("map", "map_rare", "max_recall")] == [
+        mean("qpic_ap"), mean("qpic_ap", "rare"), mean("qpic_recall"),
+    ]  # fmt: skip
+    assert [semantic["map"], semantic["mf1"]] == [mean("shoe_ap"), mean("shoe_f1")]
 
 
 def test_an_old_report_survives_a_run_that_fails(tmp_path: Path) -> None:
@@ -460,7 +494,7 @@ main()
     assert [path.name for path in tmp_path.iterdir()] == ["many.csv"]
 
 
-@pytest.mark.parametrize("option", ["--words", "--json"])
+@pytest.mark.parametrize("option", ["--words", "--per-class", "--json"])
 def test_what_was_read_is_not_written_over(tmp_path: Path, option: str) -> None:
     path, link = tmp_path / "a.jsonl", tmp_path / "link"
     path.write_bytes(VLM.read_bytes())

@@ -1,0 +1,48 @@
+"""The figures of each class, as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import numpy as np
+
+from shoe.core.arrays import Floats
+from shoe.io.files import replacing
+from shoe.scoring.score import Report
+
+
+def write_classes(report: Report, path: str | Path) -> None:
+    """Write one class a line; the file appears whole or not at all.
+
+    Columns: class, verb, object, rare ("rare" or nothing), ground_truths, predictions (whose words are exactly those of
+    the class); average precision and largest recall by each strict protocol as ``PROTOCOL_ap`` and ``PROTOCOL_recall``,
+    of SHOE ``PROTOCOL_ap`` and ``PROTOCOL_f1``. Fractions 0..1, nothing for a class that is not in the mean: the mean
+    of a column is the report's figure.
+    """
+    task, classes = report.task, report.truth.classes
+    columns: dict[str, list[str] | list[int]] = {
+        "class": classes.labels,
+        "verb": [classes.verbs[verb] for verb in classes.verb],
+        "object": [classes.objects[object_] for object_ in classes.object],
+        "rare": ["rare" if rare else "" for rare in classes.rare],
+        "ground_truths": report.truth.triplets_per_class.tolist(),
+        "predictions": np.bincount(task.hoi[task.hoi >= 0], minlength=len(classes)).tolist(),
+    }
+    for result in report.strict_results:
+        columns[f"{result.options.protocol}_ap"] = _cells(result.ap)
+        columns[f"{result.options.protocol}_recall"] = _cells(result.recall)
+    if semantic := report.semantic:
+        columns[f"{semantic.options.protocol}_ap"] = _cells(semantic.ap)
+        columns[f"{semantic.options.protocol}_f1"] = _cells(semantic.f1)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    with replacing(path) as stream:
+        stream.write(text.getvalue().encode())
+
+
+def _cells(values: Floats) -> list[str]:
+    return ["" if np.isnan(value) else f"{value:.6f}" for value in values.tolist()]
