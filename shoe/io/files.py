@@ -18,6 +18,7 @@ _PADDING = re.compile(rb"\0*")
 _STEP = 1 << 12
 LARGEST_UNPACKED = 4_000_000_000
 """Bytes that packed data may unpack to; the largest files of the field have a tenth of it."""
+_UNPACKED_OF_ANY, _LARGEST_RATIO = 200_000_000, 300  # predictions shrink to a tenth, at best to a hundredth
 _INPUT = "-"
 _kept: dict[str, bytes] | None = None
 
@@ -65,15 +66,20 @@ def read_bytes(path: str | Path) -> bytes:
     if not data.startswith(_GZIP_MAGIC):
         return data
     parts: list[bytes] = []
-    view, start, left = memoryview(data), 0, LARGEST_UNPACKED
+    most = min(LARGEST_UNPACKED, max(_UNPACKED_OF_ANY, _LARGEST_RATIO * len(data)))
+    view, start, left = memoryview(data), 0, most
     try:
         while start < len(data):
             part, size = _unpacked(view[start:], _GZIP, left, _STEP if parts else len(data))
             parts.append(part)
             left -= len(part)
             start = _PADDING.match(data, start + size).end()  # type: ignore[union-attr]  # it may be empty
-    except OverflowError as error:
-        raise InputError(path, found=str(error), expected=f"at most {LARGEST_UNPACKED / 1e9:g} GB") from None
+    except OverflowError:
+        limit = f"{most / 1e9:.2g} GB"
+        expected = f"at most {limit}" + (
+            "" if most == LARGEST_UNPACKED else f", {_LARGEST_RATIO} times the packed size"
+        )
+        raise InputError(path, found=f"packed data of more than {limit}", expected=expected) from None
     except (ValueError, zlib.error) as error:
         raise InputError(path, found=f"damaged gzip data ({error})", expected="a whole .gz file") from None
     return b"".join(parts)

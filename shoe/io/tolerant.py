@@ -36,6 +36,7 @@ _CONSTANTS = {
 _CLOSERS = {"{": "}", "[": "]", "(": ")"}
 _NOTHING = object()
 _DEEPEST = 24
+_TOO_DEEP = 100  # brackets inside each other, which no answer has: those without content are passed over
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def values_in(text: str, start: int = 0) -> list[Found]:
     stack: list[_Frame] = []
     position, end = start, len(text)
     unclosed = {'"': 0, "'": 0}  # up to where a quote is known to open no string
-    while position < end:
+    while position < end and len(stack) < _TOO_DEEP:
         if not stack:
             opener = _OPENER.search(text, position)
             if opener is None:
@@ -155,6 +156,11 @@ def values_in(text: str, start: int = 0) -> list[Found]:
             stack[-1].next()
         else:
             _close(stack, word, found, position)
+    if len(stack) == _TOO_DEEP:
+        while stack and not stack[-1].items:
+            stack.pop()
+        for frame in stack[-1:]:
+            frame.lost += 1
     while stack:
         _cut(stack, found, end)
     return found

@@ -25,7 +25,8 @@ from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
 from shoe.io.files import replacing
 from shoe.io.typed import ImageName, Number, NumberOrText, explained
-from shoe.predictions.source import Source, image_names
+from shoe.predictions.record_fields import image_names
+from shoe.predictions.source import Source
 
 SCORE_NAMES = ("score", "confidence", "conf", "probability", "prob")
 _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]

@@ -12,7 +12,8 @@ from shoe.benchmarks.checks import check_boxes, check_range
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
 from shoe.io.typed import Box, Number, Whole
-from shoe.predictions.source import Source, image_names
+from shoe.predictions.record_fields import image_names
+from shoe.predictions.source import Source
 
 _TRIPLET = Meta(extra={"item": "triplet"})
 

@@ -44,7 +44,8 @@ from shoe.io.typed import Box, Finite, ImageName, Whole
 from shoe.lexicon.labels import match_labels
 from shoe.predictions.boxes import Convention, parse_convention
 from shoe.predictions.notes import ReadNotes
-from shoe.predictions.source import Sizes, Source, collection_paused, image_names, in_all_or_none, is_given, open_source
+from shoe.predictions.record_fields import image_names, in_all_or_none, is_given
+from shoe.predictions.source import Sizes, Source, collection_paused, open_source
 from shoe.predictions.table import to_table
 
 NO_VERB = ""

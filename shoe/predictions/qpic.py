@@ -28,7 +28,8 @@ from shoe.core.rows import Rows
 from shoe.io.files import read_bytes, replacing
 from shoe.io.typed import Box, BoxOrText, Finite, ImageName, Number, Whole, WholeOrText
 from shoe.predictions.labels import labels_of
-from shoe.predictions.source import Source, collection_paused, image_names, in_all_or_none, open_source
+from shoe.predictions.record_fields import image_names, in_all_or_none
+from shoe.predictions.source import Source, collection_paused, open_source
 
 _HOIS = "hoi_prediction"
 _LIST = "preds"

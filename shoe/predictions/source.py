@@ -7,7 +7,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,11 +15,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
-import numpy as np
-from msgspec import UNSET, UnsetType
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.arrays import Floats
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.io.files import is_stream, read_bytes
@@ -175,7 +172,7 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     data = b"" if zipped else read_bytes(path)
     source.data = data.removeprefix(_BOM)
     if zipped or data.startswith(_ZIP):
-        _refuse_torch(source)
+        _refuse_other_zip(source)
         source.kind = "npz"
         return source
     start = source.data[:64].lstrip()
@@ -189,6 +186,8 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
         from shoe.io.pickles import load_plain
 
         source.document = load_plain(path, data)
+    elif not data[:64].strip(b"\0"):
+        raise InputError(path, found="nothing but zero bytes at its start", expected="predictions")
     elif data.startswith(_BOM_16) or b"\0\0" in (data[:4:2], data[1:4:2]):
         hint = "save the file as UTF-8"
         raise InputError(path, found="text in UTF-16", expected="text in UTF-8", hint=hint)
@@ -206,64 +205,6 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     return source
 
 
-def image_names(
-    source: Source, values: Iterable[object], field: str, place: Callable[[int], str | None] | None = None
-) -> list[str]:
-    """Name images from what a field of a file calls them.
-
-    Args:
-        source: the file.
-        values: what it calls them.
-        field: the field's name.
-        place: names the record of a value, if it is not that of the same number.
-
-    Raises:
-        InputError: naming the first record whose value is none.
-    """
-    names: list[str] = []
-    for number, value in enumerate(values):
-        try:
-            names.append(source.benchmark.image_name(value))
-        except ValueError:
-            record, found = (place or source.record_name)(number), shown(value)
-            raise InputError(source.path, record=record, field=field, found=found, expected="a file name") from None
-    return names
-
-
-def is_given(source: Source, field: str, values: Sequence[Any], place: Callable[[int], str]) -> bool:
-    """Tell whether rows have a field; arguments and errors as :func:`in_all_or_none`."""
-    absent = np.array([value is UNSET for value in values])
-    if (absent == absent[0]).all():
-        return not absent[0]
-    row = int(np.argmax(absent != absent[0]))
-    found = "none" if absent[row] else "the first one"
-    raise InputError(source.path, record=place(row), field=field, found=found, expected="this key in all or in none")
-
-
-def in_all_or_none(
-    source: Source, field: str, values: Sequence[float | UnsetType], place: Callable[[int], str]
-) -> Floats | None:
-    """Make a column of a field that all rows have or none.
-
-    Args:
-        source: the file.
-        field: its name.
-        values: (n,) numbers.
-        place: names a row.
-
-    Returns:
-        (n,); None if no row has it.
-
-    Raises:
-        InputError: naming the first row that differs from the first one.
-    """
-    try:
-        return np.fromiter(values, np.float64, len(values))
-    except TypeError:
-        is_given(source, field, values, place)
-        return None
-
-
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 
@@ -276,11 +217,14 @@ def _is_zip(path: Path) -> bool:
     return False
 
 
-def _refuse_torch(source: Source) -> None:
-    """Refuse what torch.save wrote: a zip file with a pickle inside, and tensors beside it."""
+def _refuse_other_zip(source: Source) -> None:
+    """Refuse zip files that hold no arrays: what torch.save wrote, and archives."""
+    expected = "JSON, a pickle of plain values, or text"
     if any(name.endswith("/data.pkl") for name in source.members):
-        expected = "JSON, a pickle of plain values, or text"
         raise InputError(source.path, found="a file of torch.save", expected=expected, hint=TORCH_TO_JSON)
+    if source.members and not any(name.endswith(".npy") for name in source.members):
+        names = ", ".join(map(quote, source.members[:3]))
+        raise InputError(source.path, found=f"a zip archive of {names}", expected=expected, hint="unpack it")
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from msgspec import Meta, Struct
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
 from shoe.io.typed import Number, explained, shown
-from shoe.predictions.source import Source, image_names
+from shoe.predictions.record_fields import image_names
+from shoe.predictions.source import Source
 
 _PARTS = ("keys", "scores", "boxes")
 _ROW = Meta(extra={"item": "row"})

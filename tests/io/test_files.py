@@ -182,3 +182,12 @@ def test_no_more_is_unpacked_than_a_limit(tmp_path: Path, monkeypatch: pytest.Mo
             read_bytes(tmp_path / "a.gz")
     with pytest.raises(OverflowError, match="packed data of more than"):
         inflated(zlib.compress(b"x" * 1_000_001))
+
+
+def test_what_unpacks_to_many_times_its_size_is_no_file_of_predictions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoe.io.files._UNPACKED_OF_ANY", 100_000)
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b" " * 10_000_000))
+    with pytest.raises(InputError, match=r"found packed data of more than .* expected at most .*, 300 times"):
+        read_bytes(tmp_path / "a.gz")

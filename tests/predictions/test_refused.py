@@ -112,6 +112,7 @@ BROKEN: list[tuple[Any, str]] = [
     (",".join([*FLAT, "x"]).replace("hx1", "h_x1").encode(), "not found: hx1 (did you mean hx1 for 'h_x1'?)"),
     (";".join(FLAT).encode(), "line 1: found fields separated by ';', expected CSV with commas"),
     ("\t".join(FLAT).encode(), "line 1: found fields separated by tabs, expected CSV with commas"),
+    (b"\0" * 1000, "found nothing but zero bytes at its start"),
     ("image,hx1".encode("utf-16"), "found text in UTF-16, expected text in UTF-8 (save the file as UTF-8)"),
     ('[{"image": 1}]'.encode("utf-16-le"), "found text in UTF-16"),
     ('[{"image": 1}]'.encode("utf-16-be"), "found text in UTF-16"),
