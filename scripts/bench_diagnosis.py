@@ -25,7 +25,7 @@ from shoe.scoring.score import score
 _MOST, _LEAST = 6, 60
 RUNS: dict[str, dict[str, Any]] = {
     "paper, seeded": {"variant": "paper"},
-    "paper, best": {"variant": "paper", "choice": "best"},
+    "paper, greedy": {"variant": "paper", "choice": "greedy"},
     "released": {"variant": "released"},
 }
 

@@ -18,7 +18,7 @@ from shoe.io.native import read_native
 from shoe.scoring.entries import Means
 from tests.diagnosis.test_against_oracle import by_numbers
 from tests.oracles.diagnosis import diagnosed
-from tests.oracles.diagnosis_fixes import ORACLES, best_case
+from tests.oracles.diagnosis_fixes import ORACLES, greedy
 from tests.oracles.diagnosis_map import MapFigures, counts, oracle_map, progressive_maps
 from tests.oracles.model import from_tables
 
@@ -29,7 +29,7 @@ def verify(folder: Path) -> Iterator[Check]:
     scenes = from_tables(truth, detector)
     for run, options in RUNS.items():
         images = diagnosed(scenes, truth.classes, options["variant"])
-        choose = best_case if options.get("choice") == "best" else by_numbers(detector, 0)
+        choose = greedy if options.get("choice") == "greedy" else by_numbers(detector, 0)
         fast = diagnose(detector, truth, **options)
         for name, number in counts(images, choose).items():
             yield run, f"count: {name}", fast.counts[name], number

@@ -16,9 +16,10 @@ def diagnose(
     dataset: Annotated[str, typer.Option(help="Whose classes the ground truth has.")] = DEFAULT,
     variant: Annotated[str, typer.Option(help="paper, or released: as the papers' toolbox decides.")] = "paper",
     choice: Annotated[
-        str, typer.Option(help="Which of several possible fixes an error gets: seeded (a random one) or best.")
+        str, typer.Option(help="Which of several possible fixes an error gets: seeded (a random one) or greedy.")
     ] = "seeded",
-    seed: Annotated[int, typer.Option(help="Seed of what is random.")] = 0,
+    seed: Annotated[int, typer.Option(help="First seed of what is random.")] = 0,
+    seeds: Annotated[int, typer.Option(help="How many seeds; figures are means over them, with their spread.")] = 20,
     similarity: Annotated[
         str, typer.Option(help="Similarity map: a shipped name or a folder; 'none': leave meaning out.")
     ] = "hico-det",
@@ -61,8 +62,8 @@ def diagnose(
     JSON keys: dataset, split; and, under models where there are several: name, signature, images, ground_truths,
     predictions, map, map_rare, map_non_rare, true_positives; errors {human_box, object_box, both_boxes, association,
     duplicate, interaction, missed_gt, false_positive, false_negative {count, delta_map, delta_map_rare,
-    delta_map_non_rare}}; progression [{error, map, map_rare, map_non_rare, delta_map, delta_map_rare,
-    delta_map_non_rare}]; pairs {recall, precision, per_image, human_recall, object_recall, truths, predictions, images,
+    delta_map_non_rare, sd_map, sd_map_rare, sd_map_non_rare}}; progression [{error, map, map_rare, map_non_rare,
+    delta_map, delta_map_rare, delta_map_non_rare}]; pairs {recall, precision, per_image, human_recall, object_recall, truths, predictions, images,
     rare, non_rare {...}}; negative_ap, negative_ap_diag; interaction_map, interaction_map_rare,
     interaction_map_non_rare; semantic {signature, map, map_rare, map_non_rare; errors {...}; interaction, object_class
     {count, types; relation {same, more_general, more_specific, opposite, sibling, similar, unrelated, unresolved
@@ -129,6 +130,7 @@ def diagnose(
             variant=variant,
             choice=choice,
             seed=seed,
+            seeds=seeds,
             no_interaction=no_interaction,
             similarity=None if similarity == "none" else similarity,
             pairs=read_pairs(pairs_path, dataset=dataset, sizes=sizes) if pairs_path else None,

@@ -22,6 +22,12 @@ def random_numbers(stream: int, shape: tuple[int, ...]) -> Numbers:
     return mixed(start + np.arange(size, dtype=np.uint64) * _STEP).reshape(shape)
 
 
+def numbers_at(stream: NDArray[np.int64], index: NDArray[np.int64]) -> Numbers:
+    """Look up what ``random_numbers`` draws, at any index of any stream; both are broadcast."""
+    start = np.uint64(_SEED) + (stream.astype(np.uint64) << np.uint64(32))
+    return mixed(start + index.astype(np.uint64) * _STEP)
+
+
 def mixed(values: Numbers) -> Numbers:
     """Mix the bits of each number, so that every bit depends on every bit; different numbers stay different."""
     values = (values ^ (values >> np.uint64(30))) * _FACTORS[0]

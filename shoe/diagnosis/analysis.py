@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Mask
-from shoe.diagnosis.fix_targets import shared_map, targets_by_map, targets_of_each
-from shoe.diagnosis.oracles import ERRORS, FIXABLE, GROUPS, MISSED_GT, NAMES, TYPES, Errors, State, before_fixes
+from shoe.diagnosis.fix_targets import TruePairs, possible, shared_map, targets_by_map, targets_of_each
+from shoe.diagnosis.oracles import ERRORS, FIXABLE, GROUPS, MISSED_GT, NAMES, TYPES, Errors, Fixes, State, before_fixes
+from shoe.diagnosis.over_seeds import OverSeeds, means_over_seeds
 from shoe.diagnosis.scope import Overlaps, Scope, overlaps
 from shoe.diagnosis.types import FLOW, NO_PART, Assigned, ErrorType, TruthStatus, assign_types
 from shoe.diagnosis.variants import Variant
@@ -54,7 +55,10 @@ class ErrorAnalysis:
     Attributes:
         task: what was diagnosed, and against what.
         variant: the reading that was applied, with its options.
-        choice, seed: how one of several possible fix targets is chosen (``paper`` alone).
+        choice: how one of several possible fix targets is chosen (``paper`` alone).
+        seed, seeds: the first of the seeds by which ``seeded`` draws, and how many. Deltas, steps and the count of
+            missed ground truth are means over all of them; single rows (``states``, ``target``, ``truth_status``,
+            ``fixed_by``) are the first one's.
         facts: what else is in the signature: how predictions were read.
     """
 
@@ -62,6 +66,7 @@ class ErrorAnalysis:
     variant: Variant
     choice: str = "seeded"
     seed: int = 0
+    seeds: int = 20
     facts: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -69,8 +74,8 @@ class ErrorAnalysis:
         """The choices of the analysis that are no options of a protocol, for signatures."""
         if self.variant.shared_map:
             return {"diagnosis": self.variant.name}
-        chosen = {"choice": self.choice} | ({"seed": str(self.seed)} if self.choice == "seeded" else {})
-        return {"diagnosis": self.variant.name} | chosen
+        drawn = {"seed": str(self.seed), "seeds": str(self.seeds)} if self.choice == "seeded" else {}
+        return {"diagnosis": self.variant.name, "choice": self.choice} | drawn
 
     @property
     def signature(self) -> Signature:
@@ -102,13 +107,21 @@ class ErrorAnalysis:
         return shared_map(self.scope, self.overlaps, self.assigned.types, self.assigned.found_by)
 
     @cached_property
+    def _possible(self) -> dict[ErrorType, Fixes]:
+        return possible(self.scope, self.overlaps, self.assigned.types)
+
+    @cached_property
+    def _true_pairs(self) -> TruePairs:
+        return TruePairs.of(self.scope, self.variant.strict)
+
+    @cached_property
     def _fixed(self) -> _Fixed:
         scope, (types, found_by) = self.scope, (self.assigned.types, self.assigned.found_by)
         if self._best is not None:
             targets = targets_by_map(self._best, types)
         else:
-            seed = None if self.choice == "best" else self.seed
-            targets = targets_of_each(scope, self.overlaps, types, seed)
+            seed = None if self.choice == "greedy" else self.seed
+            targets = targets_of_each(scope, self._possible, self._true_pairs, seed)
         errors = Errors(scope, types, targets)
         before = before_fixes(found_by, len(types))
         alone = {error.name: error.fix(before, errors) for error in (*TYPES, *GROUPS)}
@@ -175,10 +188,30 @@ class ErrorAnalysis:
         return {
             ErrorType.TRUE_POSITIVE.label: right,
             **{error.name: of_type[ErrorType[error.name.upper()]] for error in TYPES},
-            MISSED_GT.name: int(self._fixed.missed.sum()),
+            MISSED_GT.name: self._missed,
             "false_positive": sum(of_type) - right,
             "false_negative": int((self.assigned.found_by < 0).sum()),
         }
+
+    @property
+    def drawn(self) -> bool:
+        """Whether figures are means over several seeds."""
+        return self._by_seed is not None and self.seeds > 1
+
+    @property
+    def _missed(self) -> int:
+        if self._by_seed is None:
+            return int(self._fixed.missed.sum())
+        return round(float(self._by_seed.missed.sum(axis=1).mean()))
+
+    @cached_property
+    def _by_seed(self) -> OverSeeds | None:
+        """The oracles under each seed; None where nothing is drawn."""
+        if self.variant.shared_map or self.choice != "seeded":
+            return None
+        seeds = range(self.seed, self.seed + self.seeds)
+        types, found_by = self.assigned.types, self.assigned.found_by
+        return OverSeeds(self.scope, self._possible, self._true_pairs, types, found_by, self._ranking, seeds)
 
     @cached_property
     def _ranking(self) -> FixedRanking:
@@ -200,23 +233,35 @@ class ErrorAnalysis:
         return self.means_after(before_fixes(self.assigned.found_by, len(self.assigned.types)))
 
     @cached_property
-    def _after(self) -> dict[str, Means]:
-        return {name: self.means_after(state) for name, state in self.states.items()}
+    def _after(self) -> dict[str, tuple[Means, Means]]:
+        """After each oracle alone: mean AP, and its spread over seeds."""
+        drawn = {} if self._by_seed is None else self._by_seed.alone
+        return {
+            name: means_over_seeds(drawn[name] if name in drawn else np.array([self.means_after(state)], np.float64))
+            for name, state in self.states.items()
+        }
 
     @cached_property
     def deltas(self) -> dict[str, Means]:
         """What each oracle alone gains, by its error's name (IJCV paper, Eq. 2)."""
-        return {name: after.minus(self.means) for name, after in self._after.items()}
+        return {name: after.minus(self.means) for name, (after, _) in self._after.items()}
+
+    @property
+    def spreads(self) -> dict[str, Means]:
+        """Standard deviation of each delta over seeds; 0 where nothing is drawn, or a single seed."""
+        return {name: spread for name, (_, spread) in self._after.items()}
 
     @cached_property
     def progression(self) -> tuple[Step, ...]:
         """Errors fixed one after the other, to the end at 1 (IJCV paper, Eq. 4 and 5)."""
-        # The first step is the first oracle alone.
-        first = self._after[TYPES[0].name]
-        means = [self.means, first, *(self.means_after(state) for state in self._fixed.sequence[1:])]
+        if self._by_seed is None:
+            # The first step is the first oracle alone.
+            after = [self._after[TYPES[0].name][0], *map(self.means_after, self._fixed.sequence[1:])]
+        else:
+            after = [means_over_seeds(figures)[0] for figures in self._by_seed.progression]
         return tuple(
-            Step(error.name, after, after.minus(earlier))
-            for error, (earlier, after) in zip(ERRORS, pairwise(means), strict=True)
+            Step(error.name, later, later.minus(earlier))
+            for error, (earlier, later) in zip(ERRORS, pairwise([self.means, *after]), strict=True)
         )
 
     @property

@@ -37,9 +37,10 @@ from shoe.protocols.signature import Signature, sign
 from shoe.scoring.score import coordinate_names
 from shoe.similarity import Similarity, load_similarity
 
-CHOICES = ("seeded", "best")
+CHOICES = ("seeded", "greedy")
 NO_INTERACTION_CHOICES = ("exclude", "keep")
 _SEEDS = 1 << 32
+_MOST_SEEDS = 1000
 
 _CUT = (
     "pairs are those of the triplets: pairs that lost all their triplets to a limit per image count neither against "
@@ -198,6 +199,7 @@ def diagnose(
     variant: str = "paper",
     choice: str = "seeded",
     seed: int = 0,
+    seeds: int = 20,
     no_interaction: str = "exclude",
     similarity: str | Path | None = None,
     protocol: str = "shoe",
@@ -212,8 +214,10 @@ def diagnose(
         predictions: n triplets of a model; words may be any.
         truth: the ground truth.
         variant: ``paper``, or ``released`` for what the papers' toolbox does (see ``shoe.diagnosis.variants``).
-        choice: which of several possible fixes an error gets, in ``paper``: a random one (``seeded``) or the ``best``.
-        seed: 0 to 2**32 - 1, for ``seeded``.
+        choice: which of several possible fixes an error gets, in ``paper``: a random one (``seeded``), or a
+            ground truth that nothing finds yet, else the one whose true positive scores least (``greedy``).
+        seed: the first seed for ``seeded``, 0 to 2**32 - 1.
+        seeds: how many seeds figures are the means of, 1 to 1000.
         no_interaction: whether the classes that say a person does nothing take part: ``exclude`` or ``keep`` (IJCV
             paper 2.4 and 6.6).
         similarity: name of a shipped map or baseline, or a map's folder, for the semantic part; without it there is
@@ -256,6 +260,8 @@ def diagnose(
             raise unknown_name(name, value, values)
     if not 0 <= seed < _SEEDS:
         raise OptionError(f"seed: found {seed}, expected 0 to {_SEEDS - 1}")
+    if not 1 <= seeds <= _MOST_SEEDS:
+        raise OptionError(f"seeds: found {seeds}, expected 1 to {_MOST_SEEDS}")
     task = Task(predictions, truth)
     task.check_images()
     read = {} if notes is None else {"boxes": notes.boxes, "scores": notes.scores}
@@ -266,6 +272,7 @@ def diagnose(
         variant=replace(VARIANTS[variant], strict=strict),
         choice=choice,
         seed=seed,
+        seeds=seeds,
         facts={"coordinates": coordinate_names(predictions)} | read,
         similarity=None if similarity is None else load_similarity(similarity, options.ensemble),
         options=options,

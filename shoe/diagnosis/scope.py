@@ -67,12 +67,21 @@ class Scope:
         """(p,) the predictions by descending score; of equals the first comes first."""
         return falling_order(self.score)
 
-    @cached_property
+    @property
     def rank(self) -> Indices:
         """(p,) index of each prediction in that order."""
-        rank = np.empty(len(self.by_rank), np.int64)
-        rank[self.by_rank] = np.arange(len(rank))
+        return self.rank_or_last[:-1]
+
+    @cached_property
+    def rank_or_last(self) -> Indices:
+        """(p + 1,) the same, and for no prediction, -1, the rank behind all."""
+        rank = np.empty(len(self.by_rank) + 1, np.int64)
+        rank[self.by_rank], rank[-1] = np.arange(len(self.by_rank)), len(self.by_rank)
         return rank
+
+    @cached_property
+    def _at_rank(self) -> Indices:
+        return np.append(self.by_rank, -1)
 
     def best_of(self, prediction: Indices, truth: Indices, present: Indices | None = None) -> Indices:
         """Find the best-scored prediction of each truth.
@@ -85,11 +94,9 @@ class Scope:
         Returns:
             (t,) the best of all; -1 where there is none.
         """
-        nobody = len(self.rank)
-        rank = np.full(len(self.truth), nobody) if present is None else np.append(self.rank, nobody)[present]
+        rank = self.rank_or_last[np.full(len(self.truth), -1) if present is None else present]
         np.minimum.at(rank, truth, self.rank[prediction])
-        best: Indices = np.append(self.by_rank, -1)[rank]
-        return best
+        return self._at_rank[rank]
 
     @classmethod
     def of(cls, task: Task, no_interaction: str) -> Scope:

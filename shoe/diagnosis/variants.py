@@ -5,11 +5,12 @@ from the code are listed in protocols.md 8.6; item by item, what the variants do
 
 1. IoU: ``paper`` more than 0.5 everywhere (S1 2.3), ``released`` at least 0.5.
 2. One true positive a ground-truth *triplet* (S1 2.3, code) in both; S0's "pair" is not followed.
-3. Target of a fix: ``paper`` one of the possible ground truths, at random with a seed (S1 3.2.1) or the best case;
-   ``released`` what the toolbox's one map says, whatever the choice.
+3. Target of a fix: ``paper`` one of the possible ground truths, at random with a seed (S1 3.2.1) or greedily, and where
+   one has the prediction's verb, of those ("the correct action category"); ``released`` what the toolbox's one map
+   says, whatever the choice.
 4. Possible targets: ``paper`` the ground truths that share what was right; for an association error those of them with
-   the fewest changes, each only once (S1 3.2.1). ``released``: any that shares the human box, or, where that is correct
-   nowhere, the object box.
+   the fewest changes, each pair only once (S1 3.2.1). ``released``: any that shares the human box, or, where that is
+   correct nowhere, the object box.
 5. In both every error of the fixed type is gone afterwards: it has become a true positive or is removed. In ``paper``
    it is removed as the lower-scored duplicate of the true positive of its target, or because it has no target.
 6. ``paper``: an oracle looks at the errors of its type alone. ``released``: the map gives each ground truth at most one

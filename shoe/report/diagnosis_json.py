@@ -66,7 +66,12 @@ def _errors(found: Diagnosis) -> dict[str, Any]:
         **_means(found.means),
         "true_positives": found.counts["true_positive"],
         "errors": {
-            name: {"count": found.counts[name], **_means(delta, "delta_")} for name, delta in found.deltas.items()
+            name: {
+                "count": found.counts[name],
+                **_means(delta, "delta_"),
+                **(_means(found.spreads[name], "sd_") if found.drawn else {}),
+            }
+            for name, delta in found.deltas.items()
         },
         "progression": [
             {"error": step.name, **_means(step.means), **_means(step.delta, "delta_")} for step in found.progression

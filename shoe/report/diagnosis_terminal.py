@@ -21,11 +21,11 @@ from shoe.report.notes import NOTHING, percent
 from shoe.report.text import points, say, table, table_of_models, words
 from shoe.scoring.entries import Means
 
-_WIDE = 125
+_WIDE = 126
 """Columns from which on there is room to say what each error is,"""
 _ROOMY = 100
 """and to give the deltas of several models with two digits."""
-_BAR = 20
+_BAR = 14
 _PARTS = {"negative_ap": "negative AP", "interaction_map": "interaction mAP", "map": "SHOE-mAP"}
 _NARROW = (
     *("human\nbox", "object\nbox", "both\nboxes", "assoc-\niation", "dupli-\ncate", "inter-\naction", "missed\nGT"),
@@ -126,13 +126,20 @@ def _how(found: ErrorAnalysis) -> str:
     """The choices that the short signature does not show."""
     if found.variant.name == "released":
         return "as Diag-HOI's toolbox"
-    return f"as Diag-HOI's paper, {'best fixes' if found.choice == 'best' else f'seed {found.seed}'}"
+    if found.choice == "greedy":
+        return "as Diag-HOI's paper, greedy fixes"
+    if not found.drawn:
+        return f"as Diag-HOI's paper, seed {found.seed}"
+    # What meaning makes of the fixes is scored anew for each state, so for one seed alone.
+    semantic = f"; Δ SHOE: seed {found.seed}" if isinstance(found, Diagnosis) and found.semantic is not None else ""
+    return f"as Diag-HOI's paper, mean ± sd over seeds {found.seed} to {found.seed + found.seeds - 1}{semantic}"
 
 
 def _error_table(found: Diagnosis, *, wide: bool) -> Table:
     """Error types by what they cost, and the same errors in two groups."""
     by_meaning = found.semantic.deltas if found.semantic is not None else {}
-    made = table("error", "cases", "Δ mAP", "rare", "non-rare", *(["Δ SHOE"] if by_meaning else []))
+    spread = ["±"] if found.drawn else []
+    made = table("error", "cases", "Δ mAP", *spread, "rare", "non-rare", *(["Δ SHOE"] if by_meaning else []))
     made.add_column("")
     if wide:
         made.add_column("what is wrong", no_wrap=True)
@@ -141,7 +148,9 @@ def _error_table(found: Diagnosis, *, wide: bool) -> Table:
         ranked = sorted(group, key=lambda error: -(found.deltas[error.name].map or 0.0))
         for error in ranked:
             delta = found.deltas[error.name]
-            cells = [error.label, f"{found.counts[error.name]:,}", *map(points, delta)]
+            cells = [error.label, f"{found.counts[error.name]:,}", points(delta.map)]
+            cells += [percent(found.spreads[error.name].map)] if spread else []
+            cells += map(points, delta[1:])
             cells += [points(by_meaning[error.name].map)] if by_meaning else []
             cells += [_bar(delta.map, most) if group is ERRORS else "", *([error.meaning] if wide else [])]
             made.add_row(*cells, end_section=group is ERRORS and error is ranked[-1])

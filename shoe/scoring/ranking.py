@@ -137,6 +137,16 @@ class FixedRanking:
         own = category[ranked].astype(np.int64)
         return cls(rank, ranked, own * len(rank) + rank[ranked], np.searchsorted(own, np.arange(classes + 1)))
 
+    def false_before(self, false: Mask) -> NDArray[np.int32]:
+        """(r + 1,) number of false positives before each position in ``ranked``, from (p,) which entries are false."""
+        before = np.zeros(len(self.ranked) + 1, np.int32)
+        np.cumsum(false[self.ranked], out=before[1:])
+        return before
+
+    def position(self, category: NDArray[np.integer], rank: Indices) -> Indices:
+        """Position in ``ranked`` that entries of some ranks have, or would have, in some classes."""
+        return np.searchsorted(self.keys, category * np.int64(len(self.rank)) + rank)
+
     def lists(
         self, false: Mask, true: Indices, category: NDArray[np.integer], truths: Indices, ap: Interpolation
     ) -> RankedLists:
@@ -150,8 +160,7 @@ class FixedRanking:
             ap: how a curve becomes a number.
         """
         classes = len(truths)
-        false_before = np.zeros(len(self.ranked) + 1, np.int32)
-        np.cumsum(false[self.ranked], out=false_before[1:])
+        false_before = self.false_before(false)
         false_per_class = np.diff(false_before[self.starts])
         keys = np.sort(category * np.int64(len(self.rank)) + self.rank[true])
         own = keys // max(len(self.rank), 1)

@@ -145,7 +145,7 @@ def test_options_change_their_figures_and_the_signature(usual: dict[str, Any], t
     assert released["map"] != usual["map"]
     assert signed(released)["diagnosis"] == "released"
     assert "semantic" not in released
-    assert signed(as_json(VLM, "--choice", "best", "--similarity", "none"))["choice"] == "best"
+    assert signed(as_json(VLM, "--choice", "greedy", "--similarity", "none"))["choice"] == "greedy"
     assert signed(as_json(VLM, "--seed", "7", "--similarity", "none"))["seed"] == "7"
     kept = as_json(VLM, "--no-interaction", "keep", "--similarity", "none")
     assert kept["images"] > usual["images"]

@@ -17,7 +17,7 @@ from shoe.matching.task import Task
 from shoe.scoring.entries import Means
 from tests.oracles.crowds import crowds
 from tests.oracles.diagnosis import Variant, diagnosed, error_types, matches
-from tests.oracles.diagnosis_fixes import ORACLES, Candidate, Choose, best_case, missed_truths
+from tests.oracles.diagnosis_fixes import ORACLES, Candidate, Choose, greedy, missed_truths
 from tests.oracles.diagnosis_map import MapFigures, counts, oracle_map, progressive_maps
 from tests.oracles.model import ImageScene
 from tests.oracles.scenes import random_scenes, small_classes
@@ -51,7 +51,7 @@ def agree(found: list[ImageScene], name: Variant, seed: int | None, keep: bool) 
     task = task_of([replace(scene, prediction_coordinates=Coordinates.PIXELS_1) for scene in found], CLASSES)
     fast = diagnosis_of(task, name, seed, keep)
     images = diagnosed(found, CLASSES, name, keep)
-    choose = best_case if seed is None else by_numbers(task.predictions, seed)
+    choose = greedy if seed is None else by_numbers(task.predictions, seed)
 
     assert types_by_place(fast) == error_types(images)
     assert matches_by_place(fast) == matches(images)
@@ -69,8 +69,8 @@ def diagnosis_of(task: Task, name: Variant, seed: int | None = None, keep: bool 
     """Diagnose a task as it is: ``diagnose`` would take words for labels that the oracle does not."""
     chosen = VARIANTS[name]
     strict = replace(chosen.strict, no_interaction="keep" if keep else "exclude")
-    chosen, choice = replace(chosen, strict=strict), "best" if seed is None else "seeded"
-    return Diagnosis(task=task, variant=chosen, choice=choice, seed=seed or 0)
+    chosen, choice = replace(chosen, strict=strict), "greedy" if seed is None else "seeded"
+    return Diagnosis(task=task, variant=chosen, choice=choice, seed=seed or 0, seeds=1)
 
 
 def by_numbers(table: Interactions, seed: int) -> Choose:

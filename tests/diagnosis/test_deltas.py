@@ -25,14 +25,14 @@ Figures = tuple[float | None, float | None, float | None]
 @both_variants
 @given(found=comparable(), keep=st.booleans())
 def test_small(variant: str, found: list[ImageScene], keep: bool) -> None:
-    check(diagnosed(*found, variant=variant, no_interaction="keep" if keep else "exclude"))
+    check(diagnosed(*found, variant=variant, seeds=1, no_interaction="keep" if keep else "exclude"))
 
 
 @both_variants
 @pytest.mark.parametrize("decimals", [None, 1])
 def test_many(variant: str, decimals: int | None) -> None:
     """Classes with up to dozens of true positives, with and without ties."""
-    check(diagnosed(*many_images(decimals), variant=variant))
+    check(diagnosed(*many_images(decimals), variant=variant, seeds=1))
 
 
 @cache

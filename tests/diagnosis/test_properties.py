@@ -17,7 +17,7 @@ from tests.oracles.model import ImageScene, Triplet, to_tables
 both_variants = pytest.mark.parametrize("variant", ["paper", "released"])
 options = st.fixed_dictionaries(
     {
-        "choice": st.sampled_from(["seeded", "best"]),
+        "choice": st.sampled_from(["seeded", "greedy"]),
         "seed": st.integers(0, 2**32 - 1),
         "no_interaction": st.sampled_from(["exclude", "keep"]),
     }
@@ -151,7 +151,7 @@ def test_predictions_on_images_out_of_the_data_change_nothing(
     ("wrong", "message"),
     [
         ({"variant": "papers"}, r"unknown variant 'papers' \(did you mean paper\?\); known: paper, released"),
-        ({"choice": "worst"}, r"unknown choice 'worst'.*; known: best, seeded"),
+        ({"choice": "worst"}, r"unknown choice 'worst'.*; known: greedy, seeded"),
         ({"seed": -1}, "seed: found -1, expected 0 to 4294967295"),
         ({"seed": 2**32}, "seed: found 4294967296, expected 0 to 4294967295"),
         ({"no_interaction": "drop"}, "unknown choice for no_interaction 'drop'; known: exclude, keep"),
@@ -175,7 +175,7 @@ def signatures() -> dict[str, Diagnosis]:
         "default": diagnosed(scene),
         "released": diagnosed(scene, variant="released"),
         "seed": diagnosed(scene, seed=1),
-        "best": diagnosed(scene, choice="best"),
+        "greedy": diagnosed(scene, choice="greedy"),
         "keep": diagnosed(scene, no_interaction="keep"),
         "coordinates": diagnosed(replace(scene, prediction_coordinates=Coordinates.PIXELS_1)),
     }
@@ -185,7 +185,7 @@ def test_whatever_can_move_a_figure_is_signed() -> None:
     found = {name: str(result.signature) for name, result in signatures().items()}
     assert len(set(found.values())) == len(found)
     scene = image([Triplet(P1, O1, "ride", "horse")], [])
-    released = [diagnosed(scene, variant="released", choice=c, seed=s) for c, s in (("seeded", 1), ("best", 2))]
+    released = [diagnosed(scene, variant="released", choice=c, seed=s) for c, s in (("seeded", 1), ("greedy", 2))]
     assert str(released[0].signature) == str(released[1].signature)
-    best = [diagnosed(scene, choice="best", seed=seed) for seed in (1, 2)]
+    best = [diagnosed(scene, choice="greedy", seed=seed) for seed in (1, 2)]
     assert str(best[0].signature) == str(best[1].signature)

@@ -83,7 +83,7 @@ def test_a_duplicate_is_a_false_positive_by_meaning_too(rated: Path) -> None:
 def test_a_truth_that_only_meaning_finds_may_be_dropped_as_missed(rated: Path) -> None:
     """The object box oracle makes "ride bicycle" of the only answer, so "ride horse" is strictly missed."""
     truth = [Triplet(P1, O2, "ride", "bicycle"), RIDE]
-    found = costs(rated, image(truth, [replace(RIDE, object="pony", score=0.9)]), choice="best")
+    found = costs(rated, image(truth, [replace(RIDE, object="pony", score=0.9)]), choice="greedy")
     half = (7 / 8) ** 2 / 2
     assert found == {
         "map": half,
@@ -172,7 +172,7 @@ def test_the_signature_names_the_map_the_protocol_and_the_diagnosis(rated: Path)
     scene = image([RIDE], [RIDE])
     found = {
         str(read_for_meaning(rated, scene, **options).signature)
-        for options in ({}, {"protocol": "shoe-literal"}, {"variant": "released"}, {"seed": 1}, {"choice": "best"})
+        for options in ({}, {"protocol": "shoe-literal"}, {"variant": "released"}, {"seed": 1}, {"choice": "greedy"})
     }
     found |= {str(read_for_meaning("hico-det", scene, no_interaction=n).signature) for n in ("keep", "exclude")}
     assert len(found) == 7
@@ -190,7 +190,7 @@ def test_the_whole_test_set_in_other_words(shared_data: Path) -> None:
     verbs, objects = list(table.verbs), list(table.objects)
     verbs[hold], objects[motorcycle] = "gripping", "motorbike"
     reworded = replace(table, verbs=tuple(verbs), objects=tuple(objects))
-    found = diagnose(reworded, truth, choice="best", similarity="hico-det").semantic
+    found = diagnose(reworded, truth, choice="greedy", similarity="hico-det").semantic
     assert found is not None
 
     held, driven = table.verb == hold, table.object == motorcycle

@@ -26,14 +26,16 @@ Fixes of ``released`` (8.4) are deterministic: ``choose`` is not asked. Fixes of
  9. Truths that a prediction may end on: human box: its object box is on theirs; object box: its human box is on theirs;
     interaction: both are (S1 151, 153, 165). Truths that are taken stay possible: else no duplicates could be made.
 10. Association (S1 157): one of the two boxes is on the truth's; of those that need the fewest changes, counting human
-    box, object box (with its label) and verb; a truth at which a fix was aimed before, by this or an earlier oracle of
-    the same run, is out, whatever became of that fix. "Pair" is read as triplet: HICO-DET draws boxes anew (8.7).
-11. Several possible truths, whatever the type: ``choose``. S1 151 says so of the human box; own verb is not preferred.
+    box, object box (with its label) and verb; a pair at which a fix was aimed before, by this or an earlier oracle of
+    the same run, is out, whatever became of that fix. As HICO-DET draws boxes anew for each verb (8.7), truths are one
+    pair if both their boxes overlap as a prediction's must (5), and their objects have one label.
+11. A box oracle names "the correct action category" (S1 151): where some possible truth has the prediction's own verb,
+    that is correct, and the others are out. Several truths left, whatever the type: ``choose``.
 12. A fix makes a true positive with the score and place of the prediction and the class of the truth; of it and the
     true positive that the truth had, the one lower in rank is removed. Nothing is matched anew.
 13. An error with no possible truth is removed, as both-boxes errors are (S1 155), or Eq. 4 could not hold (S1 194);
     8.6.5 tells of such removals by the toolbox only.
-14. ``best_case``: a free truth, else the one whose true positive scores least, of ties the first. Greedy, prediction
+14. ``greedy``: a free truth, else the one whose true positive scores least, of ties the first. Greedy, prediction
     by prediction.
 15. Missed (S1 127, 169, S0 127, 8.2): a truth without a true positive after the four fixes, in the order of S1 3.2,
     with ``choose``; ``released``: neither a true positive nor a best-map entry, even where that entry is a duplicate.
@@ -184,7 +186,7 @@ def matches(images: Iterable[Diagnosed]) -> dict[tuple[str, int], int | None]:
     return found
 
 
-def _reaches(iou: float, variant: Variant) -> bool:
+def reaches(iou: float, variant: Variant) -> bool:
     """S1 56 and 8.6.1."""
     return iou > 0.5 if variant == "paper" else iou >= 0.5
 
@@ -207,17 +209,17 @@ def _typed(
         human_correct = object_correct = False
         for place, t in enumerate(truth):
             human = iou_pixels_strict(p.human_box, t.human)
-            if _reaches(human, variant):
+            if reaches(human, variant):
                 humans[place] = human
                 human_correct = True
             if p.object == t.noun:
                 thing = iou_pixels_strict(p.object_box, t.object)
-                if _reaches(thing, variant):
+                if reaches(thing, variant):
                     objects[place] = thing
                     object_correct = True
-            if t.noun == "person" and _reaches(iou_pixels_strict(p.human_box, t.object), variant):
+            if t.noun == "person" and reaches(iou_pixels_strict(p.human_box, t.object), variant):
                 human_correct = True
-            if p.object == "person" and _reaches(iou_pixels_strict(p.object_box, t.human), variant):
+            if p.object == "person" and reaches(iou_pixels_strict(p.object_box, t.human), variant):
                 object_correct = True
 
         on_both = [place for place in humans if place in objects]

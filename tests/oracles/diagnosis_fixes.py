@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tests.oracles.diagnosis import Diagnosed, ErrorType, Typed
+from tests.oracles.boxes import iou_pixels_strict
+from tests.oracles.diagnosis import Diagnosed, ErrorType, Typed, reaches
 
 
 class Candidate(NamedTuple):
@@ -26,7 +27,7 @@ Choose = Callable[[list[Candidate]], Candidate]
 """Picks one of several candidates, which come in the order of the truth's rows. It is not asked about one alone."""
 
 
-def best_case(candidates: Sequence[Candidate]) -> Candidate:
+def greedy(candidates: Sequence[Candidate]) -> Candidate:
     """A free truth, else the one whose true positive scores least; of ties the first (14)."""
     return min(candidates, key=lambda c: (c.holder is not None, c.holder or 0.0))
 
@@ -76,21 +77,23 @@ def unfixed(image: Diagnosed) -> State:
 
 def human_box(state: State, choose: Choose) -> None:
     """S1 151: put the human where the object's partner is, and name what they do."""
-    _fix(state, "human_box", choose, lambda p: list(p.objects))
+    _fix(state, "human_box", choose, lambda p: _of_its_verb(state, p, p.objects))
 
 
 def object_box(state: State, choose: Choose) -> None:
     """S1 153: put the object where the human's partner is, and name what they do."""
-    _fix(state, "object_box", choose, lambda p: list(p.humans))
+    _fix(state, "object_box", choose, lambda p: _of_its_verb(state, p, p.humans))
 
 
 def association(state: State, choose: Choose) -> None:
-    """S1 157: change what must be changed to reach a pair, each truth once (10)."""
+    """S1 157: change what must be changed to reach a pair, each pair once (10)."""
 
     def nearest(p: Typed) -> list[int]:
         changes = {}
         for place, truth in enumerate(state.image.truth):
-            if place in state.aimed or (place not in p.humans and place not in p.objects):
+            if place not in p.humans and place not in p.objects:
+                continue
+            if any(_one_pair(state.image, place, other) for other in state.aimed):
                 continue
             changes[place] = (place not in p.humans) + (place not in p.objects) + (truth.verb != p.verb)
         return [place for place, number in changes.items() if number == min(changes.values())]
@@ -148,6 +151,22 @@ PROGRESSIVE = tuple(name for name in ORACLES if not name.startswith("false"))
 """The order of progressive deltas: that of S1 3.2 (19)."""
 
 
+def _of_its_verb(state: State, p: Typed, places: Sequence[int]) -> list[int]:
+    """Those that leave its action as it is; all, if none does (11)."""
+    own = [place for place in places if state.image.truth[place].verb == p.verb]
+    return own or list(places)
+
+
+def _one_pair(image: Diagnosed, a: int, b: int) -> bool:
+    """Whether two truths are of one person and object, each drawn anew (10)."""
+    one, other = image.truth[a], image.truth[b]
+    return a == b or (
+        one.noun == other.noun
+        and reaches(iou_pixels_strict(one.human, other.human), image.variant)
+        and reaches(iou_pixels_strict(one.object, other.object), image.variant)
+    )
+
+
 def unmatched(state: State) -> set[int]:
     """Places of truths without a true positive."""
     return {place for place in range(len(state.image.truth)) if state.holder(place) is None}
@@ -166,7 +185,7 @@ def missed(state: State, choose: Choose) -> set[int]:
     return unmatched(rest)
 
 
-def missed_truths(images: Iterable[Diagnosed], choose: Choose = best_case) -> set[tuple[str, int]]:
+def missed_truths(images: Iterable[Diagnosed], choose: Choose = greedy) -> set[tuple[str, int]]:
     """Image name and row of each missed truth, those of images without predictions included."""
     found = set()
     for image in images:

@@ -12,8 +12,8 @@ from tests.oracles.diagnosis_fixes import (
     PROGRESSIVE,
     Choose,
     State,
-    best_case,
     false_negative,
+    greedy,
     missed_truths,
     unfixed,
 )
@@ -29,7 +29,7 @@ class MapFigures(TypedDict):
 
 
 def oracle_map(
-    images: Sequence[Diagnosed], classes: HoiClasses, oracle: str | None = None, choose: Choose = best_case
+    images: Sequence[Diagnosed], classes: HoiClasses, oracle: str | None = None, choose: Choose = greedy
 ) -> MapFigures:
     """MAP after one oracle alone (Eq. 2's mAP_o); before any for None.
 
@@ -49,7 +49,7 @@ def oracle_map(
 def progressive_maps(
     images: Sequence[Diagnosed],
     classes: HoiClasses,
-    choose: Choose = best_case,
+    choose: Choose = greedy,
     order: Sequence[str] = PROGRESSIVE,
 ) -> list[MapFigures]:
     """MAP after each of the oracles, each applied to what the ones before it left (Eq. 5); the last step of all is 1.
@@ -66,7 +66,7 @@ def progressive_maps(
     return found
 
 
-def counts(images: Iterable[Diagnosed], choose: Choose = best_case) -> dict[str, int]:
+def counts(images: Iterable[Diagnosed], choose: Choose = greedy) -> dict[str, int]:
     """Predictions of each type; missed truths; all false positives and negatives."""
     images = list(images)
     types = Counter(p.type for image in images for p in image.predictions)

@@ -222,9 +222,9 @@ def test_hostile_names_cannot_steer_the_terminal() -> None:
 def test_the_choices_that_were_made_are_told() -> None:
     scene = image([Triplet(P1, O1, "ride", "horse")], [])
     for options, words in (
-        ({}, "as Diag-HOI's paper, seed 0"),
-        ({"seed": 7}, "as Diag-HOI's paper, seed 7"),
-        ({"choice": "best"}, "as Diag-HOI's paper, best fixes"),
+        ({}, "as Diag-HOI's paper, mean ± sd over seeds 0 to 19"),
+        ({"seed": 7, "seeds": 1}, "as Diag-HOI's paper, seed 7"),
+        ({"choice": "greedy"}, "as Diag-HOI's paper, greedy fixes"),
         ({"variant": "released"}, "as Diag-HOI's toolbox"),
     ):
         result = diagnosed(scene, **options)
