@@ -242,13 +242,13 @@ def diagnose(
         >>> truth = shoe.read_ground_truth(TRUTH)
         >>> found = shoe.diagnose(shoe.read_predictions(PREDICTIONS["free text"]), truth, similarity="hico-det")
         >>> found.worst, found.counts["object_box"], f"{found.deltas['object_box'].map:.4f}"
-        ('object_box', 135, '0.2025')
+        ('object_box', 135, '0.2208')
         >>> found.pairs.truths, found.pairs.predictions
         (552, 372)
         >>> found.semantic.interaction.words[0]
         WrongWord(label='ride', predicted='racing', times=3)
         >>> found.examples("interaction", most=1)[0].predicted.verb
-        'getting off'
+        'scooping up'
     """
     for name, value, values in (
         ("variant", variant, VARIANTS),

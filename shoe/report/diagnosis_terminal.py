@@ -122,7 +122,7 @@ def _print_semantics_of_several(models: Mapping[str, SemanticDiagnosis], to: Con
     to.print(semantic_table(models))
 
 
-def _how(found: ErrorAnalysis) -> str:
+def _how(found: Diagnosis) -> str:
     """The choices that the short signature does not show."""
     if found.variant.name == "released":
         return "as Diag-HOI's toolbox"
@@ -131,7 +131,7 @@ def _how(found: ErrorAnalysis) -> str:
     if not found.drawn:
         return f"as Diag-HOI's paper, seed {found.seed}"
     # What meaning makes of the fixes is scored anew for each state, so for one seed alone.
-    semantic = f"; Δ SHOE: seed {found.seed}" if isinstance(found, Diagnosis) and found.semantic is not None else ""
+    semantic = f"; Δ SHOE: seed {found.seed}" if found.semantic and found.semantic.deltas else ""
     return f"as Diag-HOI's paper, mean ± sd over seeds {found.seed} to {found.seed + found.seeds - 1}{semantic}"
 
 

@@ -116,8 +116,9 @@ def test_the_error_that_costs_most_stands_first_and_is_named() -> None:
     delta, semantic = model.deltas[worst], model.semantic
     assert semantic is not None
     figures = (*delta, semantic.deltas[worst].map)
-    assert cells[:5] == [f"{model.counts[worst]:,}", *(f"{100 * (each or 0):+.2f}" for each in figures)]
-    assert cells[5] == 20 * "█"
+    others_gain = [f"{100 * (each or 0):+.2f}" for each in figures[1:]]
+    assert [cells[0], *cells[3:7]] == [f"{model.counts[worst]:,}", *others_gain, 14 * "█"]
+    assert cells[1:3] == [gain, f"{100 * (model.spreads[worst].map or 0):.2f}"]
 
 
 def test_the_progression_ends_at_all() -> None:
@@ -256,8 +257,20 @@ def test_json_of_errors_has_the_documented_keys() -> None:
         *("true_positives", "errors", "progression", "pairs", "absent", "notes"),
     ]
     assert list(record["errors"]) == list(NAMES)
-    assert record["errors"]["human_box"] == {"count": 1, "delta_map": 0.5, "delta_map_non_rare": 0.5}
-    assert record["errors"]["missed_gt"] == {"count": 1, "delta_map": 0.0, "delta_map_non_rare": 0.0}
+    assert record["errors"]["human_box"] == {
+        "count": 1,
+        "delta_map": 0.5,
+        "delta_map_non_rare": 0.5,
+        "sd_map": 0.0,
+        "sd_map_non_rare": 0.0,
+    }
+    assert record["errors"]["missed_gt"] == {
+        "count": 1,
+        "delta_map": 0.0,
+        "delta_map_non_rare": 0.0,
+        "sd_map": 0.0,
+        "sd_map_non_rare": 0.0,
+    }
     assert record["errors"]["false_negative"] == {"count": 2}
     assert record["progression"][0] == {
         "error": "human_box",
