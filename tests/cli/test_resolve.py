@@ -53,6 +53,33 @@ def test_no_word_is_refused() -> None:
     assert run().exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("phrase", "says", "senses"),
+    [
+        (
+            "a man wearing a helmet rides a brown horse",
+            ["read as   rides · brown horse", "could be  wearing · helmet"],
+            ["ride.v.01", "horse.n.01"],
+        ),
+        ("eating pizza with a fork", ["read as  eating · pizza / fork"], ["eat.v.01", "pizza.n.01", "fork.n.01"]),
+        ("man on a horse", ["read as   being on · horse", "doubtful  it could be split otherwise"], ["be.v.01"]),
+        ("riding and holding a horse", ["read as  riding · horse", "read as  holding · horse"], ["hold.v.02"]),
+        ("a man is not riding a horse", ["denied  it says that there is no interaction"], []),
+        ("the \x1b white ship", ["not read  no verb and object are found"], []),
+    ],
+)
+def test_a_phrase_is_shown_as_it_is_split(phrase: str, says: list[str], senses: list[str]) -> None:
+    done = run("--phrase", phrase)
+    assert done.exit_code == 0
+    head, *lines = done.stdout.split("\n\n")[0].strip().splitlines()
+    assert head == phrase.replace("\x1b", "\ufffd")
+    assert len(lines) == len(says)
+    for line, said in zip(lines, says, strict=True):
+        assert said in line
+    assert all(sense in done.stdout for sense in senses)
+    assert bool(senses) == ("as verb" in done.stdout)
+
+
 @pytest.mark.usefixtures("definitions")
 def test_glosses_are_wordnet_s_definitions() -> None:
     result = run("toothbrush", "--pos", "object", "--glosses")

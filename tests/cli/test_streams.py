@@ -45,7 +45,7 @@ def test_predictions_from_a_pipe_are_those_of_the_file(command: tuple[str, ...],
         by_pipe = run(command[0], stream, "--ground-truth", TRUTH, *command[1:])
     by_file = run(command[0], path, "--ground-truth", TRUTH, *command[1:])
     assert by_pipe.returncode == 0, by_pipe
-    shown = by_pipe.stdout.replace(Path(stream).stem, path.stem)
+    shown = by_pipe.stdout.replace(f"{Path(stream).stem} · ", f"{path.stem} · ")
     assert shown == by_file.stdout
 
 
