@@ -125,9 +125,9 @@ class SemanticOptions(_Overlapping):
     direction: Literal["class", "symmetric"] = option(
         "class", "similarity seen from the class, or the mean of both directions (A21)"
     )
-    tau: float = option(0.5, "confidence from which a prediction counts for mF1 (A22)", range=(0, 1))
-    tau_by: Literal["score", "image", "dataset"] = option(
-        "score", "tau is a score, or a share of the image's or of all predictions (A22)"
+    tau: float = option(0.5, "which predictions count for mF1, by their confidence (A22)", range=(0, 1))
+    tau_by: Literal["dataset", "image", "score"] = option(
+        "dataset", "tau is a rank among all or the image's predictions, from 0 for the last to 1, or a score (A22)"
     )
     map_tau: float | None = option(None, "the same for mAP, by score (A23)", range=(0, 1))
     recall: Literal["fn", "truth"] = option("fn", "denominator of mF1's recall: TP + FN, or all ground truths (A24)")

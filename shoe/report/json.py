@@ -87,6 +87,7 @@ def _semantic(result: SemanticResult, evidence: Evidence) -> dict[str, Any]:
             "mf1": result.mf1,
             "gt_miss_rate": result.gt_miss_rate,
             "prediction_miss_rate": result.prediction_miss_rate,
+            "tau_readings": {by: _present(figures._asdict()) for by, figures in evidence.tau.items()},
             "classes": result.classes,
             "tied_share": result.tied_share,
             "map_interval": list(interval.map) if interval and interval.map else None,

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from shoe.core.errors import many, printable
 from shoe.evidence.facts import Profile, Resolution, Words, box_check, profile, resolution
+from shoe.evidence.tau import tau_readings
 from shoe.evidence.wordings import Wording, wordings
 from shoe.scoring.score import Report
-from shoe.scoring.semantic import SemanticResult
+from shoe.scoring.semantic import F1Figures, SemanticResult
 from shoe.scoring.strict import StrictResult
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Evidence:
         resolution: how predicted words fared; None without the semantic part.
         boxes: lines about another box convention that would fit far better.
         wordings: of those that are no labels of the dataset, the 20 that lost most.
+        tau: SHOE-mF1 and the miss rates by each reading of tau; empty without the semantic part.
         interval, spread: bounds, and the spread of single raters; None where not asked for, or nothing is open.
     """
 
@@ -44,6 +46,7 @@ class Evidence:
     resolution: Resolution | None
     boxes: tuple[str, ...]
     wordings: tuple[Wording, ...]
+    tau: dict[str, F1Figures]
     interval: Interval | None
     spread: Spread | None
 
@@ -56,7 +59,7 @@ class Evidence:
 
             interval, spread = evidence.bounds(report), evidence.spread(report)
         boxes, most = tuple(box_check(report).lines()), wordings(report, _WORDINGS_SHOWN)
-        return cls(profile(report), resolution(report), boxes, most, interval, spread)
+        return cls(profile(report), resolution(report), boxes, most, tau_readings(report), interval, spread)
 
 
 def coverage_line(facts: Profile, images: int) -> str | None:
@@ -85,6 +88,7 @@ def notes(report: Report, evidence: Evidence) -> list[str]:
         lines += _semantic_lines(report.semantic, evidence.profile)
     elif report.strict and report.strict.tied_share is not None:
         lines.append(_tie_line(report.strict.tied_share))
+    lines += _tau_lines(report, evidence.tau)
     lines += _word_lines(evidence.resolution) if evidence.profile.images else []
     lines += _map_lines(evidence)
     facts = evidence.profile
@@ -138,6 +142,17 @@ def _semantic_lines(result: SemanticResult, facts: Profile) -> list[str]:
 
 def _tie_line(share: float) -> str:
     return f"ties       {percent(share)} % of ranked predictions share their score with another of their class"
+
+
+def _tau_lines(report: Report, readings: dict[str, F1Figures]) -> list[str]:
+    """What another reading of tau would give, where it would give anything else."""
+    if report.semantic is None or len(set(readings.values())) == 1:
+        return []
+    parts = [
+        f"{name} {' | '.join(percent(value) for value in values)}"
+        for name, values in zip(("SHOE-mF1", "missed", "unmatched"), zip(*readings.values(), strict=True), strict=True)
+    ]
+    return [f"tau        {report.semantic.options.tau:g} by {' | '.join(readings)} (A22): {', '.join(parts)}"]
 
 
 def _word_lines(found: Resolution | None) -> list[str]:

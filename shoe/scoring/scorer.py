@@ -27,7 +27,7 @@ from shoe.scoring.hoi_similarity import HoiSimilarity
 Amounts = Floats | Indices
 
 _ROUNDING = 1e-9
-"""0.07 of 100 predictions are 7, though their product is a little more."""
+"""0.07 of 100 predictions are 7, though the product is a little more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +97,7 @@ class Scorer:
             return rows[score >= tau]
         group = self.task.image[rows] if by == "image" else np.zeros(len(rows), np.int32)
         sizes = np.bincount(group, minlength=1)
-        kept = np.ceil(tau * sizes - _ROUNDING).astype(np.int64)
+        kept = np.ceil((1 - tau) * sizes - _ROUNDING).astype(np.int64)
         order = np.lexsort((-score, group))
         # What ties with the last that is kept is kept: no order of lines says which of equals are better.
         last = np.append(score[order], np.inf)[np.where(kept > 0, np.cumsum(sizes) - sizes + kept - 1, len(order))]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from shoe.core.arrays import Floats
+from shoe.core.arrays import Floats, Indices
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions, Ties
 from shoe.scoring.entries import mean_over
@@ -53,6 +54,26 @@ def semantic_score(task: Task, similarities: HoiSimilarity, options: SemanticOpt
     return result_of(Scorer(task, similarities, options))
 
 
+class F1Figures(NamedTuple):
+    """What Algorithm 2 yields, fractions 0..1; None where there is nothing to measure; see :class:`SemanticResult`."""
+
+    mf1: float | None
+    gt_miss_rate: float | None
+    prediction_miss_rate: float | None
+
+    @classmethod
+    def of(cls, scorer: Scorer, rows: Indices, matches: Matches) -> F1Figures:
+        """Measure the matching of the predictions that take part in SHOE-mF1."""
+        missed = int((matches.prediction[scorer.truth_rows] < 0).sum())
+        charged = scorer.options.prediction_misses == "charged"
+        unmatched = int((matches.false_positive_of >= 0).sum()) if charged else len(matches.unmatched)
+        return cls(
+            mean_over(*scorer.f1(matches)),
+            missed / len(scorer.truth_rows) if len(scorer.truth_rows) else None,
+            unmatched / len(rows) if len(rows) else None,
+        )
+
+
 def result_of(scorer: Scorer) -> SemanticResult:
     """Score by what a scorer has prepared."""
     task, options = scorer.task, scorer.options
@@ -63,7 +84,7 @@ def result_of(scorer: Scorer) -> SemanticResult:
     in_mean = scores.in_mean
     f1_matches = matches if len(for_f1) == len(for_map) and (for_f1 == for_map).all() else scorer.match(for_f1)
     f1, f1_mean = scorer.f1(f1_matches)
-
+    figures = F1Figures.of(scorer, for_f1, f1_matches)
     worst, best = mean_over(scores.worst, in_mean), mean_over(scores.best, in_mean)
     bounds = None if worst is None or best is None or options.ties is Ties.INPUT else (worst, best)
     # Entries may also be of missed ground truths, which are no predictions.
@@ -77,10 +98,6 @@ def result_of(scorer: Scorer) -> SemanticResult:
         score = task.predictions.score[rows]
         order = np.lexsort((score, category))
         tied = number_tied((np.diff(category[order]) == 0) & (np.diff(score[order]) == 0))
-    missed = scorer.truth_rows[f1_matches.prediction[scorer.truth_rows] < 0]
-    unmatched = len(f1_matches.unmatched)
-    if options.prediction_misses == "charged":
-        unmatched = int((f1_matches.false_positive_of >= 0).sum())
     return SemanticResult(
         options=options,
         matches=matches,
@@ -90,9 +107,7 @@ def result_of(scorer: Scorer) -> SemanticResult:
         map_bounds=bounds,
         map_error=float(np.sqrt((scores.error[in_mean] ** 2).sum()) / max(1, in_mean.sum())),
         map_interactions=mean_over(scores.ap, in_mean & ~task.truth.classes.no_interaction),
-        mf1=mean_over(f1, f1_mean),
-        gt_miss_rate=len(missed) / len(scorer.truth_rows) if len(scorer.truth_rows) else None,
-        prediction_miss_rate=unmatched / len(for_f1) if len(for_f1) else None,
+        **figures._asdict(),
         classes=int(in_mean.sum()),
         tied_share=tied / ranked if ranked else None,
     )

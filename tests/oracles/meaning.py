@@ -31,7 +31,7 @@ class Options:
     classes: str = "truth"
     no_interaction: str = "keep"
     tau: float = 0.5
-    tau_by: str = "score"
+    tau_by: str = "dataset"
     map_tau: float | None = None
     recall: str = "fn"
     f1_classes: str = "truth"
@@ -43,6 +43,7 @@ class Options:
 LITERAL: dict[str, object] = {
     "assign": "greedy-gt",
     "fp_scope": "image",
+    "ap": "trapezoid",
     "ties": "input",
     "repeats": "matched",
 }

@@ -5,7 +5,7 @@ Choices that the text leaves open:
 - Images that the ground truth does not list are left out first; then no_interaction (a predicted verb equal to that
   word); then the cap; then tau. A share of tau (``image``, ``dataset``) is taken of what the cap left.
 - Equal scores keep the order of the ground truth's images, then of an image's rows, in the cap, in
-  ``assign=confidence`` and in ``ties=input``. A share of tau keeps what ties with the last that it keeps.
+  ``assign=confidence`` and in ``ties=input``. A rank keeps what ties with the last that it keeps.
 - Of equally similar classes the first in class order has the false positive.
 - A repeat is told by the numbers and words of the file (one image has one kind), among what the cap and tau left.
 - ``assign=best-first`` walks (sigma, confidence, pair IoU, or the last two the other way round, then words and boxes
@@ -179,7 +179,7 @@ def _confident(images: list[_Image], options: Options) -> list[_Image]:
         groups = [[each for group in groups for each in group]]
     keep: set[tuple[int, int]] = set()
     for group in groups:
-        best = sorted(group, key=lambda each: -each[1].score)[: ceil(options.tau * len(group) - 1e-9)]
+        best = sorted(group, key=lambda each: -each[1].score)[: ceil((1 - options.tau) * len(group) - 1e-9)]
         keep.update((i, p.row) for i, p in group if best and p.score >= best[-1][1].score)
     return [
         replace(image, predictions=[p for p in image.predictions if (i, p.row) in keep])

@@ -94,12 +94,12 @@ GIRAFFE = one_image(
 
 
 def test_an_unmatched_prediction_is_a_false_positive_of_the_nearest_class_of_the_dataset() -> None:
-    figures = semantic([GIRAFFE], CLASSES, touching, exact(1))
+    figures = semantic([GIRAFFE], CLASSES, touching, exact(1), {"tau": 0.0})
     assert figures["matched"] == [("a.jpg", 0, 0)]
     assert figures["sigma_total"] == pytest.approx(0.775)
     assert figures["false_positives"] == [("a.jpg", 1, hoi("feed", "giraffe"))]
     assert figures["map"] == about(0.775 * 0.775)
-    counted = semantic([GIRAFFE], CLASSES, touching, exact(1), {"f1-classes": "counted"})
+    counted = semantic([GIRAFFE], CLASSES, touching, exact(1), {"f1-classes": "counted", "tau": 0.0})
     assert counted["mf1"] == about(figures["f1"][hoi("pet", "giraffe")] / 2)  # type: ignore[operator]
 
 
@@ -174,7 +174,7 @@ def test_repeats_are_false_positives() -> None:
     figures = score(scene)
     assert figures["matched"] == [("a.jpg", 0, 1)]
     assert figures["false_positives"] == [("a.jpg", 0, hoi("ride"))]
-    assert score(scene, repeats="matched")["gt_miss_rate"] == 0
+    assert score(scene, repeats="matched", tau=0.0)["gt_miss_rate"] == 0
 
 
 def test_no_interaction_can_be_left_out() -> None:
@@ -192,7 +192,7 @@ def test_tau_by_score_and_by_share() -> None:
     found = [scene, other]
     kept = {by: [m[0] for m in score(found, tau_by=by)["matched_f1"]] for by in ("score", "image", "dataset")}
     assert kept == {"score": ["b.jpg"], "image": ["a.jpg", "b.jpg"], "dataset": ["a.jpg", "b.jpg"]}
-    kept = {by: [m[0] for m in score(found, tau_by=by, tau=0.25)["matched_f1"]] for by in ("image", "dataset")}
+    kept = {by: [m[0] for m in score(found, tau_by=by, tau=0.75)["matched_f1"]] for by in ("image", "dataset")}
     assert kept == {"image": ["a.jpg", "b.jpg"], "dataset": ["b.jpg"]}
     assert score(found, map_tau=0.5)["matched"] == [("b.jpg", 0, 0)]
     assert score(found, cap=1)["false_positives"] == []

@@ -30,7 +30,7 @@ OPTIONS: dict[str, list[str]] = {
     "classes": ["truth", "all"],
     "no-interaction": ["keep", "exclude"],
     "tau": ["0.5", "0.25"],
-    "tau-by": ["score", "image", "dataset"],
+    "tau-by": ["dataset", "image", "score"],
     "map-tau": ["none", "0.5"],
     "recall": ["fn", "truth"],
     "f1-classes": ["truth", "counted"],
