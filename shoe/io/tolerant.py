@@ -76,7 +76,9 @@ class _Frame:
         if is_bare and self.is_bare and isinstance(self.value, str):
             self.value = f"{self.value} {value}"
             return
-        if self.value is not _NOTHING:
+        if self.is_keyed and self.key is _NOTHING and isinstance(self.value, str) and isinstance(value, list | dict):
+            self.name()  # a colon is missing
+        elif self.value is not _NOTHING:
             self.next()
         self.value, self.is_bare = value, is_bare
 

@@ -22,6 +22,7 @@ _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _BOX = re.compile(rf"(?<![\w.]){_NUMBER}" + rf",\s?{_NUMBER}" * 3 + r"(?![\w.]*\d)(?!\s?,\s?\d)")
 _LONGEST = 300
 _SHORT, _DEEPEST = 20, 8
+_KEYED = re.compile(r"[\"']\s*:\s*[\[{\"']")
 _TASK = re.compile(r"<[A-Z_]+>")
 _SENTENCE = re.compile(r"\n+|(?<=[.!?;])\s+")
 _PIECE = 12  # letters: texts that are no longer on average are tokens of one, and not its lines
@@ -114,7 +115,8 @@ def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
             return said, reply
         if reply.pool and (said := _beside_data(reply, around)).pairs:
             return said, reply
-    if whole.pairs or whole.says_none or whole.keys or not reply.text:
+    is_cut_data = reply.lost and _KEYED.search(reply.text) is not None
+    if whole.pairs or whole.says_none or whole.keys or is_cut_data or not reply.text:
         return whole, reply
     prose = interactions_of_text(reply.text, around)
     return (prose, Reply(text=reply.text)) if prose.found else (whole, reply)

@@ -207,7 +207,11 @@ class Reader:
             incomplete = UnreadableError(place, "response", "an incomplete item", ITEMS)
             self._tally.cut_item(incomplete, "incomplete", answer.reply.lost)
         if len(self._columns) > before[0]:
-            self._notes.boxes_unused += answer.unused
+            if answer.reply.values and answer.unused:
+                unused = UnreadableError(place, "response", f"{answer.unused} boxes that no item has", ITEMS)
+                self._tally.cut_item(unused, "incomplete", (answer.unused + 1) // 2)
+            else:
+                self._notes.boxes_unused += answer.unused
             return
         if answer.says_none or self._notes.denied > before[2]:
             self._tally.none(answer.said, _truth_key(record))

@@ -59,7 +59,7 @@ _REFUSES = re.compile(
 _BOXLIKE = re.compile(r"(?:\d[\s,.]+){3}\d|[{\[]")
 _LONGEST_REFUSAL = 1000
 _ESCAPED = re.compile(r"&(?:quot|#34|#x22);")
-_TYPOGRAPHIC = str.maketrans("“”„‟，：", '"""",:', "")
+_TYPOGRAPHIC = str.maketrans("“”„‟，：", '"""",:', "\u200b\u200c\u200d\u2060\ufeff")  # the last are of no width
 
 
 @dataclass(frozen=True, slots=True)
