@@ -61,7 +61,7 @@ def light_verb(noun: Noun) -> str:
     """Return the verb that a noun stands for after "take", "have" or "give": sip for "a sip"; "" for others."""
     lights = table("light_noun")
     names_ = ("_".join(noun.words[-2:]), noun.head, *bases(noun.head, "object"))
-    return next((lights[name] for name in names_ if name in lights), "")
+    return next((lights[name] or name for name in names_ if name in lights), "")
 
 
 def verb_of_noun(noun: Noun) -> str:

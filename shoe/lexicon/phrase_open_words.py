@@ -14,7 +14,8 @@ from shoe.lexicon.phrase_words import Word, base_of, is_expression, table, word_
 _ADJECTIVES = re.compile(r"[DO][RJC]*JKR*$")
 # The verb must follow: "the woman whom the dog licks".
 _WHOM = re.compile(r"W[DJRNP]+$")
-_DESCRIBED = frozenset("NJEG")
+# What may follow an adjective in a list, after a comma or "and".
+_DESCRIBED = {"K": ("N", "J", "E", "G"), "C": ("J",)}
 _ANAPHORS = frozenset(["it", "them", "him"])
 # A verb may follow: "the girl, wearing a hat, waits", "a man, with a dog, waits", "the boy, his arms crossed, waits".
 _PARENTHESIS = re.compile(r"[^VBGEK]*K(?:[RGEIW]|D[JN]+[GEI])[^K]*K")
@@ -47,8 +48,8 @@ class Place(NamedTuple):
 
     @property
     def describes(self) -> bool:
-        """Whether a noun or another adjective follows, in a list of adjectives after a comma."""
-        listed = self.after == "K" and self.before in ("D", "J", "O") and coming(self.words, self.i + 2) in _DESCRIBED
+        """Whether a noun follows, or another adjective, in a list of them."""
+        listed = self.before in ("D", "J", "O") and coming(self.words, self.i + 2) in _DESCRIBED.get(self.after, "")
         return listed or self.after in ("N", "P", "J")
 
     def of_anaphor(self) -> bool:
@@ -80,8 +81,11 @@ def open_letter(words: list[str], i: int, tags: list[str]) -> str:
 def _describes(place: Place) -> bool:
     """Whether a word that is no verb form is an adjective here; a word that is unknown is one before a noun."""
     words, i, _, known, before, after, _ = place
+    verb_next = "s" in word_of((words[i + 1 :] or [""])[0]).forms
+    if known.person and known.noun and verb_next and coming(words, i + 2) in NOMINAL:
+        return False
     if not known.adjective:
-        verb_next = before not in ("D", "J", "O") and "s" in word_of((words[i + 1 :] or [""])[0]).forms
+        verb_next = verb_next and before not in ("D", "J", "O")
         return not known.noun and not known.person and place.describes and not verb_next
     if after in ("G", "E"):
         return not known.person and (before != "I" or after == "E")
@@ -135,7 +139,7 @@ def _base_or_s(place: Place) -> str:
     if before in ("N", "P"):
         return _after_noun(place)
     if before in ("D", "J", "O", "V", "G", "E", "I"):
-        return "J" if known.adjective and after in ("N", "P", "J", "K") else noun
+        return "J" if known.adjective and (place.describes or after == "K") else noun
     return "V" if tags[-1] == "R" and not known.rather_noun else noun
 
 
@@ -202,7 +206,8 @@ def _coordinate(place: Place) -> str:
     alike = any(
         tag == "V" and set(word_of(word).forms) & set(known.forms) for word, tag in zip(words, tags, strict=False)
     )
-    if alike and other in ("P", "N") and (place.of_anaphor() or (after in NOMINAL and after and not known.rather_noun)):
+    leads = (after in NOMINAL or (after == "I" and known.forms == "s")) and not known.rather_noun
+    if alike and other in ("P", "N") and (leads or place.of_anaphor()):
         return "V"
     if tags[0] == "V" and after == "I" and not known.rather_noun and "b" in known.forms:
         return "V"

@@ -108,7 +108,8 @@ def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
             clause.second = None
     for before, clause in reversed(list(pairwise(clauses))):
         alike = clause.linked == "or" and not clause.direct and len(before.verb) == 1
-        if clause.linked and before.object is None and clause.object is not None and (alike or not _bare(before)):
+        joined = clause.linked and (clause.linked != "," or clause.kind == before.kind)
+        if joined and before.object is None and clause.object is not None and (alike or not _bare(before)):
             before.object, before.direct = clause.object, clause.direct and len(before.verb) == 1
             before.verb += clause.verb[1:] if alike else []
 

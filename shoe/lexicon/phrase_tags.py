@@ -59,6 +59,8 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         return "N"
     if tag == "R" and before in ("V", "G", "E") and is_expression((words[i - 1], word), "verb"):
         return "I"
+    if tag == "R" and before == "T" and "b" in word_of(word).forms:
+        return "V"
     after = coming(words, i + 1)
     if word == "'s":
         pronoun = i > 0 and (words[i - 1] in table("pronoun") or words[i - 1] in ("who", "there", "that"))

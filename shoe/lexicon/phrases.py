@@ -35,6 +35,8 @@ _REFUSES = re.compile(rf"(?:{patterns('refusal')}).*?(?:\b(?:but|however)\b,?|$)
 _FRAME = re.compile(rf"(?:{patterns('frame')})\s*")
 _ASIDE = re.compile(patterns("aside"))
 _TURN = re.compile(rf"\b(?:{'|'.join(table('turn'))})\b")
+# Letters of a verb after a form of be.
+_DOES = re.compile(r"B[RX]*[GE]")
 # Letters of words that want an object ("has", "next to", "with a").
 _LEFT_OPEN = ("H", "I", "D")
 
@@ -163,16 +165,20 @@ def _groups(phrase: str, given: Given) -> tuple[list[list[Candidate]], bool]:
         found = f"{found.verb}, {found.object}"
     if isinstance(found, Fields):
         return _of_fields(found)
-    denies = False
+    denies, before = False, ""
     for part in _SENTENCE_END.split(found):
         groups, denied = _of_sentence(part, given) if any(letter.isalpha() for letter in part) else ([], False)
+        if not groups and not denied and before and any(word in table("anaphor") for word in words_of(part)):
+            groups, denied = _of_sentence(f"{before}, {part}", given)
         if groups:
             return groups, denied
-        denies = denies or denied
+        denies, before = denies or denied, part
     return [], denies
 
 
 def _of_fields(fields: Fields) -> tuple[list[list[Candidate]], bool]:
+    if _says_nothing(fields.object):
+        fields = Fields(fields.object, fields.verb)
     noun = _object_only(fields.object)
     if not noun:
         return [], False
@@ -243,7 +249,9 @@ def _no_interaction(part: str, given: Given) -> list[list[Candidate]]:
 def _nouns(part: str) -> list[Noun]:
     """Every noun phrase of a part of a sentence that names something."""
     words = words_of(part)
-    sentence = sentence_of(words, tags_of(words).replace("G", "J").replace("E", "J"))
+    sentence = sentence_of(
+        words, _DOES.sub(lambda does: "I" * len(does[0]), tags_of(words)).replace("G", "J").replace("E", "J")
+    )
 
     def of(clause: Clause) -> list[Noun]:
         return [n for n in (clause.object, clause.second, *(a.noun for a in clause.attached)) if n is not None]
