@@ -94,6 +94,11 @@ def test_an_interaction_beside_an_object_word_is_a_verb(tmp_path: Path) -> None:
     assert [row[1:3] for row in told(table)] == [("sitting on", "bench"), ("rides", "horse")]
 
 
+def test_several_words_for_one_box_are_alternatives(tmp_path: Path) -> None:
+    table, _ = read(tmp_path, [{"image": "a.jpg", **BOXES, "verb": "ride", "object": ["horse", "pony"]}])
+    assert told(table) == [("a.jpg", "ride", "horse / pony", 1.0)]
+
+
 def test_odd_phrases_are_kept_counted_and_match_nothing(tmp_path: Path) -> None:
     phrases = ["riding a horse", "???", "hm", "???"]
     table, notes = read(tmp_path, [{"image": "a.jpg", **BOXES, "phrase": p} for p in phrases])

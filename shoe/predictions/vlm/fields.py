@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from shoe.io.tolerant import values_in
+from shoe.lexicon.text import ALTERNATIVES
 from shoe.predictions.vlm.boxes import box_of, corners_in, number_of
 from shoe.predictions.vlm.keys import Meaning, meaning
 from shoe.predictions.vlm.persons import can_be_verb, is_person
@@ -175,7 +176,7 @@ def _sort_words(fields: Fields, key: object, said: Meaning, value: list[str]) ->
     elif said.part in ("verb", "phrase"):
         fields.verbs += [Verb(text) for text in value]
     elif said.side:
-        fields.labels[said.side] = value[0]
+        fields.labels[said.side] = ALTERNATIVES.join(value) if said.side == "object" else value[0]
     elif len(value) == 1:
         _sort_text(fields, key, said, value[0])
     elif said.part == "label" and len(value) == 2:
