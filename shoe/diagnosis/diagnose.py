@@ -201,7 +201,7 @@ def diagnose(
     seed: int = 0,
     seeds: int = 20,
     no_interaction: str = "exclude",
-    similarity: str | Path | None = None,
+    similarity: str | Path | None = "hico-det",
     protocol: str = "shoe",
     pairs: Pairs | None = None,
     action_scores: Floats | None = None,
@@ -220,8 +220,8 @@ def diagnose(
         seeds: how many seeds figures are the means of, 1 to 1000.
         no_interaction: whether the classes that say a person does nothing take part: ``exclude`` or ``keep`` (IJCV
             paper 2.4 and 6.6).
-        similarity: name of a shipped map or baseline, or a map's folder, for the semantic part; without it there is
-            none.
+        similarity: name of a shipped map or baseline, or a map's folder, for the semantic part; None: leave meaning
+            out.
         protocol: the semantic protocol, ``shoe`` or ``shoe-literal``.
         pairs: the model's pairs before classification (``read_pairs``); those of the triplets if absent.
         action_scores: (n,) interaction scores of the triplets (``read_action_scores``); those of ``pairs`` if absent.
@@ -240,7 +240,7 @@ def diagnose(
         >>> import shoe
         >>> from shoe.demo import PREDICTIONS, TRUTH
         >>> truth = shoe.read_ground_truth(TRUTH)
-        >>> found = shoe.diagnose(shoe.read_predictions(PREDICTIONS["free text"]), truth, similarity="hico-det")
+        >>> found = shoe.diagnose(shoe.read_predictions(PREDICTIONS["free text"]), truth)
         >>> found.worst, found.counts["object_box"], f"{found.deltas['object_box'].map:.4f}"
         ('object_box', 135, '0.2208')
         >>> found.pairs.truths, found.pairs.predictions

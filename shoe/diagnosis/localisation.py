@@ -27,7 +27,6 @@ from shoe.protocols.named import DIAG
 
 CHOICES = {
     "pairs": ("index", "merged"),
-    "recall": ("any", "one-to-one"),
     "precision": ("first-match", "one-to-one", "gt-count"),
 }
 """The values of each rule, the toolbox's first."""
@@ -41,15 +40,12 @@ class PairRules:
         pairs: when two pairs of the ground truth are one. ``index``: same boxes and object. ``merged``: in the order of
             the file a pair joins the first one kept that it overlaps; HICO-DET draws boxes anew for each label, which
             makes 33,405 pairs of 22,012 visible ones.
-        recall: what is found. ``any``: a true pair on which some prediction is, be it on others too. ``one-to-one``:
-            as many true pairs as can have a prediction of their own (IJCV paper 4.1 counts one of several on one
-            prediction, and does not say which).
         precision: what is right. ``first-match``: predictions that are the first in the file on some true pair.
-            ``one-to-one``: as in recall. ``gt-count``: true pairs found (the toolbox on V-COCO), which may exceed 1.
+            ``one-to-one``: as many as can each have a true pair of their own. ``gt-count``: true pairs found (the
+            toolbox on V-COCO), which may exceed 1.
     """
 
     pairs: str = "index"
-    recall: str = "any"
     precision: str = "first-match"
 
     def __post_init__(self) -> None:
@@ -68,7 +64,10 @@ class PairFigures:
     """Shares in 0..1 (``precision`` may exceed 1, see ``PairRules``); None where there is nothing to measure.
 
     Attributes:
-        recall, precision: of pairs (IJCV paper 4.1).
+        recall: true pairs on which some predicted pair is, be it on others too (the toolbox).
+        recall_one_to_one: the same if of several true pairs on one predicted pair "only one" counts (IJCV paper 4.1,
+            which does not say which): as many as can each have a predicted pair of their own.
+        precision: of predicted pairs.
         per_image: predicted pairs per image.
         human_recall, object_recall: boxes of people, and of objects with their label, on which some predicted box is,
             whatever pair it is of (IJCV paper 6.7).
@@ -76,6 +75,7 @@ class PairFigures:
     """
 
     recall: float | None
+    recall_one_to_one: float | None
     precision: float | None
     per_image: float | None
     human_recall: float | None
@@ -175,13 +175,14 @@ def pair_figures(localised: Localised, index: Indices | None = None) -> PairFigu
     np.minimum.at(first, truth, index[prediction])
     found = first[first < nowhere]
     firsts = int(first_of_each(np.sort(found)).sum())
-    own = _largest_one_to_one(truth, prediction) if "one-to-one" in (rules.recall, rules.precision) else 0
+    own = _largest_one_to_one(truth, prediction)
     right = {"first-match": firsts, "one-to-one": own, "gt-count": len(found)}[rules.precision]
 
     images = int(first_of_each(scope.truth_image).sum())
     truths, predictions = int(localised.true_pairs.sum()), int(left.sum())
     return PairFigures(
-        recall=_share(own if rules.recall == "one-to-one" else len(found), truths),
+        recall=_share(len(found), truths),
+        recall_one_to_one=_share(own, truths),
         precision=_share(right, predictions),
         per_image=_share(predictions, images),
         human_recall=_share_found(hits.truth[there & hits.human], localised.true_humans),

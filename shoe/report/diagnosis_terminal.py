@@ -32,6 +32,17 @@ _NARROW = (
     *("false\npos.", "false\nneg."),
 )
 """Headings of ``NAMES`` for tables that have a column each."""
+_RULES = {
+    "paper": (
+        "this mAP: Diag-HOI's papers, IoU above 0.5, area under the curve, a mean over all classes with ground truth",
+        "other mAPs of one file: --variant released, as score --protocol diag (11 points); score (the benchmark's own)",
+    ),
+    "released": (
+        "this mAP: Diag-HOI's toolbox, as score --protocol diag: IoU of 0.5, 11 points, without classes never hit",
+        "other mAPs of one file: --variant paper (area under the curve); score (the benchmark's own protocol)",
+    ),
+}
+"""Which mAP it is, by variant: three commands say one of their own for the same file."""
 SWEEPS = {
     "nms": "without pairs that overlap a better one by more than a threshold (NMS)",
     "detection": "without pairs whose detection scores less than a threshold",
@@ -91,6 +102,8 @@ def _print_one(models: Models, to: Console) -> None:
         say(to, f"{name} · {part}{total} · {hits} · {_how(found)}")
         parts = zip(("mAP", "rare", "non-rare"), found.means, strict=True)
         say(to, "   ".join(f"{part} {percent(value)}" for part, value in parts), "bold")
+        for line in _RULES[found.variant.name]:
+            say(to, line, "dim")
         say(to, verdict(found), "bold")
         to.print(_error_table(found, wide=to.width >= _WIDE))
         to.print(_progression_table(found))
@@ -181,7 +194,7 @@ def _deltas_table(models: Mapping[str, Diagnosis] | Mapping[str, SemanticDiagnos
 
 def _sub_task_table(models: Models) -> Table:
     """Pairs and interactions, as in the papers' Table 2; of one model also by rare and other classes, as in Table 5."""
-    headings = ("pairs per\nimage", "pair\nrecall", "pair\nprecision", "human\nrecall", "object\nrecall")
+    headings = ("pairs per\nimage", "pair\nrecall", "one to\none", "pair\nprecision", "human\nrecall", "object\nrecall")
     several = len(models) > 1
     made = table_of_models("model" if several else "classes", *headings, "negative\nAP", "interaction\nmAP")
     for name, found in models.items():
@@ -198,15 +211,17 @@ def _sub_task_table(models: Models) -> Table:
 def _add_sub_tasks(
     to: Table, name: str, pairs: PairFigures, interaction: float | None, per_image: str = "", negative: str = ""
 ) -> None:
-    shares = (pairs.recall, pairs.precision, pairs.human_recall, pairs.object_recall)
+    shares = (pairs.recall, pairs.recall_one_to_one, pairs.precision, pairs.human_recall, pairs.object_recall)
     to.add_row(words(name), per_image, *map(percent, shares), negative, percent(interaction))
 
 
 def _sweep_table(curve: Sweep) -> Table:
-    made = table("threshold", "pairs per\nimage", "pair\nrecall", "pair\nprecision", "mAP", "rare", "non-rare")
+    made = table(
+        "threshold", "pairs per\nimage", "pair\nrecall", "one to\none", "pair\nprecision", "mAP", "rare", "non-rare"
+    )
     for point in curve.points:
         means = point.means or Means(None, None, None)
-        shares = (point.pairs.recall, point.pairs.precision, *means)
+        shares = (point.pairs.recall, point.pairs.recall_one_to_one, point.pairs.precision, *means)
         made.add_row(f"{point.threshold:g}", _number(point.pairs.per_image), *map(percent, shares))
     return made
 

@@ -128,7 +128,7 @@ def test_the_progression_ends_at_all() -> None:
 
 def test_nothing_costs_anything_where_all_is_right() -> None:
     truth = Triplet(P1, O1, "ride", "horse")
-    result = diagnosed(image([truth], [truth]))
+    result = diagnosed(image([truth], [truth]), similarity=None)
     assert verdict(result) == ""
     text = text_of({"a": result}, truth=result.task.truth)
     assert "costs most" not in text
@@ -229,7 +229,10 @@ def test_the_choices_that_were_made_are_told() -> None:
         ({"variant": "released"}, "as Diag-HOI's toolbox"),
     ):
         result = diagnosed(scene, **options)
-        assert words in text_of({"a": result}, truth=result.task.truth)
+        text = text_of({"a": result}, truth=result.task.truth)
+        assert words in text
+        other = "paper" if result.variant.name == "released" else "released"
+        assert all(name in text for name in ("this mAP: ", f"--variant {other}", "score --protocol diag"))
 
 
 def test_meaning_is_read_by_the_map_that_is_asked_for(tmp_path: Path) -> None:
@@ -250,7 +253,7 @@ def test_json_of_errors_has_the_documented_keys() -> None:
     scene = image(
         [Triplet(P1, O1, "ride", "horse"), Triplet(P2, O2, "hold", "horse")], [Triplet(AWAY, O1, "ride", "horse", 0.5)]
     )
-    found = diagnosed(scene)
+    found = diagnosed(scene, similarity=None)
     record = as_dict({"a": found}, found.task.truth)
     assert list(record) == [
         *("dataset", "split", "name", "signature", "images", "ground_truths", "predictions", "map", "map_non_rare"),
