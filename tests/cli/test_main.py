@@ -46,7 +46,7 @@ def test_a_command_line_that_is_none_gets_one_line(words: list[str], says: str) 
     refused(run(*words), says)
 
 
-@pytest.mark.parametrize("words", [(), ("score",), ("map",), ("map", "build"), ("dataset", "info")], ids=" ".join)
+@pytest.mark.parametrize("words", [(), ("score",), ("map",)], ids=" ".join)
 def test_help_has_a_short_name_and_is_what_a_group_says_alone(words: tuple[str, ...]) -> None:
     long, short = run(*words, "--help"), run(*words, "-h")
     assert long.stdout.startswith(" ".join(["Usage: shoe", *words, "[OPTIONS]"]))
