@@ -59,8 +59,10 @@ class Fields(NamedTuple):
 
 def fields_or_sentence(phrase: str) -> Fields | str:
     """Return the fields of a phrase that has a notation, else its words without marks, in lower case."""
-    phrase = (_CAMEL_AMONG_WORDS if " " in phrase.strip() else _CAMEL).sub(" ", phrase)
-    plain = text.plain(_LETTERED.sub(r"\1", phrase))
+    if not phrase[1:].islower():
+        phrase = (_CAMEL_AMONG_WORDS if " " in phrase.strip() else _CAMEL).sub(" ", phrase)
+        phrase = _LETTERED.sub(r"\1", phrase)
+    plain = text.plain(phrase)
     if _SENTENCE.fullmatch(plain):
         return plain
     plain = _THOUSANDS.sub("", plain)

@@ -9,7 +9,7 @@ from shoe.lexicon.phrase_classes import NOMINAL
 from shoe.lexicon.phrase_parts import Attached, Clause, Noun
 from shoe.lexicon.phrase_words import table
 
-_END = "."
+_END = "..."  # more than a reader looks ahead
 # Things after the first: ", a handbag and a suitcase".
 _LIST = re.compile(r"(?:K[DJ]*N+)*K?C[DJ]*N+(?=[.IKSC])")
 
@@ -22,7 +22,7 @@ class NounReader:
         self.open: Clause | None = None
 
     def _tag(self, offset: int = 0) -> str:
-        return self.tags[min(self.at + offset, len(self.words))]
+        return self.tags[self.at + offset]
 
     def noun_phrase(self) -> Noun | None:
         """Take a noun phrase, with what "of" and "and" join to it; None where there is no noun."""

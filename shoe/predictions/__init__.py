@@ -120,7 +120,9 @@ def read_predictions_with_notes(
             raise error if meant is None else error.hinting(meant) from None
         if wanted.name in _FREE_KEYS and source.notes.scores_defaulted:
             source.notes.meant = misspelt(source, SCORE_NAMES) or ""
-        return table, source.notes
+        notes = source.notes
+        del source
+        return table, notes
 
 
 def write_predictions(

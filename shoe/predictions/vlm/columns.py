@@ -88,16 +88,17 @@ class Columns:
 
     def add_hits(self, image: int, hits: list[Hit], record: int, *, loose: bool = True) -> None:
         """Add what stood at known places of a reply, or of a record that is one item."""
+        rows, boxes = self._rows, self._boxes
         for item, (said, human, thing, score) in enumerate(hits):
             if said.convention_index < 0:
                 self._number(said)
             if said.is_noted:
                 self._note(said.words)
                 human, thing = (thing, human) if said.words.turned else (human, thing)
+            number, convention = item if loose else _NO_ITEM, said.convention_index
             for verb, object_ in said.rows:
-                number = item if loose else _NO_ITEM
-                self._rows.append((image, verb, object_, score, loose, record, number, said.convention_index))
-                self._boxes.append(human + thing)
+                rows.append((image, verb, object_, score, loose, record, number, convention))
+                boxes += (human, thing)
 
     def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> None:
         """Add what is said of a pair.
@@ -134,7 +135,8 @@ class Columns:
         named = human.box.convention or target.box.convention
         convention = self._convention_index(None if named is None else str(named))
         for verb, object_, raw, phrase in said:
-            self._remember(verb, object_, phrase)
+            if phrase:
+                self._remember(verb, object_, phrase)
             score = self._score(place, raw, pair, loose=loose)
             number = _NO_ITEM if item is None else item
             self._append(image, verb, object_, score, loose, record, number, convention)
@@ -210,17 +212,17 @@ class Columns:
 
     def _remember(self, verb: str, object_: str, phrase: str) -> None:
         """Note a phrase that was read as these words; some examples are enough."""
-        if phrase:
-            examples = self._notes.phrases.setdefault((verb, object_), [])
-            if len(examples) < _EXAMPLES and phrase not in examples:
-                examples.append(phrase)
+        examples = self._notes.phrases.setdefault((verb, object_), [])
+        if len(examples) < _EXAMPLES and phrase not in examples:
+            examples.append(phrase)
 
     def _number(self, said: Said) -> None:
         """Give known words their numbers in the columns."""
         said.convention_index = self._convention_index(said.convention)
         verbs, objects = self._verbs, self._objects
         for verb, object_, _, phrase in _NO_WORDS if said.words.unparsed else said.words.interactions:
-            self._remember(verb, object_, phrase)
+            if phrase:
+                self._remember(verb, object_, phrase)
             said.rows.append((verbs.setdefault(verb, len(verbs)), objects.setdefault(object_, len(objects))))
 
     def _convention_index(self, name: str | None) -> int:

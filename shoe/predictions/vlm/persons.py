@@ -8,7 +8,7 @@ from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
 from shoe.lexicon.store import lexicon
 
-_NO_ONE = frozenset(("it", "one", "they", "group", "couple", "crowd"))
+_PERSONS = text.WORD_CLASSES["persons"] - {"it", "one", "they", "group", "couple", "crowd"}
 _ENDS = text.PREPOSITIONS | {"wearing", "who", "that", "holding", "sitting", "standing", ","}
 
 
@@ -21,10 +21,12 @@ def is_person(label: str) -> bool:
     """
     words = [word for word in text.tokens(text.plain(label[:200])) if not word.isdigit()]
     head = next((i for i, word in enumerate(words) if i and word in _ENDS), len(words))
-    if not words:
-        return False
-    word = words[head - 1]
-    if word in text.WORD_CLASSES["persons"] - _NO_ONE:
+    return bool(words) and _names_person(words[head - 1])
+
+
+@lru_cache(8192)
+def _names_person(word: str) -> bool:
+    if word in _PERSONS:
         return True
     store = lexicon()
     for base in store.base_forms(word, "n"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from math import nan
 from operator import attrgetter
@@ -61,6 +62,7 @@ class Shape:
         self._count, self._has_score = len(texts), bool(places.score)
         sentences = {pair.phrase, *(verb.text for verb in pair.verbs)}
         self._wording = Wording(pair, texts, [_sentence_kind if text in sentences else _word_kind for text in texts])
+        self._known = self._wording.known
 
     def hits(self, item: dict[str, Any]) -> list[Hit] | None:
         """What an item holds; None if the general reader has to tell.
@@ -69,11 +71,13 @@ class Shape:
             UnfitError: if it is not of this shape.
         """
         found: list[Hit] = []
-        count, said_by = self._count, self._wording.said
+        count, known, score = self._count, self._known, nan
         for part in self._parts(item):
             read = self._read(part)
-            said = said_by(read[:count])
-            score = read[-1] if self._has_score else nan
+            texts = read[:count]
+            said = known.get(texts) or self._wording.said(texts)
+            if self._has_score:
+                score = read[-1]
             if said is None or abs(score) >= _TOO_MUCH:
                 return None
             found.append((said, read[count], read[count + 1], score))
@@ -93,12 +97,12 @@ class Shape:
         score = read[-1] if self._has_score else None
         return self._wording.confirm(read[:count], read[count], read[count + 1], score, pair)
 
-    def _parts(self, item: dict[str, Any]) -> list[Any]:
+    def _parts(self, item: dict[str, Any]) -> Sequence[Any]:
         try:
             typed = msgspec.convert(item, self._type)
         except msgspec.ValidationError:
             raise UnfitError from None
-        return [typed] if self._nested is None else [_Both(typed, inner) for inner in getattr(typed, self._nested)]
+        return (typed,) if self._nested is None else [_Both(typed, inner) for inner in getattr(typed, self._nested)]
 
 
 class _Places:

@@ -16,6 +16,8 @@ Kind = Callable[[str], int | None]
 
 _CHECKS = 3
 _MOST = 1 << 16
+_FIELDS = tuple(field.name for field in fields(Pair))
+_OF_WORDS = ("subject", "target", "verbs", "phrase", "texts")  # what words are found by
 _NO_BOX = (0.0, 0.0, 0.0, 0.0)
 
 
@@ -77,6 +79,9 @@ class Wording:
         if pair.wrong or any(verb.score is not None for verb in pair.verbs) or isinstance(pair.score, list):
             raise UnfitError
         self._template = _blank(_written(pair, [(text, f"\0{i}\0") for i, text in enumerate(texts)], joined=joined))
+        self._open = tuple(
+            name for name in _OF_WORDS if any("\0" in text for text in strings(getattr(self._template, name)))
+        )
         named = pair.human.box.convention or pair.object.box.convention
         self._convention = None if named is None else str(named)
         self._everywhere = _known_words(self._template, tuple(kinds))
@@ -93,7 +98,7 @@ class Wording:
         kinds, _ = self._understood(texts)
         if None in kinds:
             return True
-        known = _filled(self._template, texts)
+        known = _filled(self._template, texts, _FIELDS)
         boxed = (e._replace(box=e.box._replace(numbers=n)) for e, n in ((known.human, human), (known.object, thing)))
         if replace(known, human=next(boxed), object=next(boxed), score=score) != pair:
             return False
@@ -107,7 +112,7 @@ class Wording:
         known = self._everywhere.get(texts)
         if known is None:
             kinds = tuple(kind(text) for kind, text in zip(self._kind_of, texts, strict=True))
-            words = None if None in kinds else words_of(_filled(self._template, texts))
+            words = None if None in kinds else words_of(_filled(self._template, texts, self._open))
             if len(self._everywhere) >= _MOST:
                 self._everywhere.clear()
             if words and (words.no_person or not (words.interactions or words.unparsed or words.denied)):
@@ -144,11 +149,12 @@ def _blank(pair: Pair) -> Pair:
 def _written(value: Any, words: list[tuple[str, str]], *, joined: bool = True) -> Any:
     """A pair, or a part of it, with other words: in place of whole texts, or also of parts of joined ones."""
     if isinstance(value, str):
-        whole = next((new for old, new in words if old == value), None)
-        if whole is not None or not joined:
-            return value if whole is None else whole
         for old, new in words:
-            value = value.replace(old, new)
+            if old == value:
+                return new
+        if joined:
+            for old, new in words:
+                value = value.replace(old, new)
         return value
     if isinstance(value, Pair):
         return replace(
@@ -160,16 +166,10 @@ def _written(value: Any, words: list[tuple[str, str]], *, joined: bool = True) -
     return value
 
 
-def _filled(template: Pair, texts: tuple[str, ...]) -> Pair:
+def _filled(template: Pair, texts: tuple[str, ...], names: tuple[str, ...]) -> Pair:
+    """A template with words in the places of some of its fields."""
     words = [(f"\0{i}\0", text) for i, text in enumerate(texts)]
-    return replace(template, **{name: _written(getattr(template, name), words) for name in _open_fields(template)})
-
-
-@lru_cache(256)
-def _open_fields(template: Pair) -> tuple[str, ...]:
-    """The fields of a template with places for words."""
-    names = (field.name for field in fields(template))
-    return tuple(name for name in names if any("\0" in text for text in strings(getattr(template, name))))
+    return replace(template, **{name: _written(getattr(template, name), words) for name in names})
 
 
 @lru_cache(256)

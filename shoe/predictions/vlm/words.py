@@ -122,6 +122,8 @@ def _is_verb_alone(verb: str, target: str) -> bool:
 
 def _verbs_of(verb: str, target: str) -> list[str]:
     """The verbs of a field that lists nothing but verbs: "jumping, riding and holding"; none for anything else."""
+    if not _JOINED.search(verb):
+        return []
     listed = [each for part in _JOINED.split(verb) if (each := part.strip())]
     gerunds = {each.split()[0].endswith("ing") for each in listed}
     alone = len(gerunds) == 1 and all(_is_verb_alone(each, target) and _begins_as_verb(each) for each in listed)
