@@ -44,6 +44,10 @@ def test_a_form_holds_the_interactions(name: str) -> None:
     ("record", "found"),
     [
         ('{"image": "a.jpg", "response": "<point x=\\"10\\" y=\\"20\\">person riding horse</point>"}', "found points"),
+        (
+            '{"image": "a.jpg", "response": "<points coords=\\"1 1 101 202 2 303 404\\">riding</points>"}',
+            "found points",
+        ),
         ('{"image": "a.jpg", "response": [{"point_2d": [1, 2], "label": "person riding horse"}]}', "found points"),
         ('{"image": "a.jpg", "response": [{"bbox_2d": [1, 2, 3, 4], "label": "person riding horse"}]}', "one box each"),
         (

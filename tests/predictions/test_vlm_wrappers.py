@@ -71,6 +71,13 @@ def test_the_answer_is_found_in_a_wrapper(tmp_path: Path, response: Any, key: st
         {"a.jpg": SAID, "b.jpg": chat(SAID)},
         {"model": "m", "predictions": {"a.jpg": [SAID], "b.jpg": {"response": SAID}}},
         {"image": {"0": "a.jpg", "1": "b.jpg"}, "response": {"0": SAID, "1": SAID}},
+        {
+            "status": "success",
+            "samples": [
+                {"id": i, "input": [{"image": f"data/{name}"}], "output": {"completion": SAID}}
+                for i, name in enumerate(("a.jpg", "b.jpg"))
+            ],
+        },
         {"columns": ["image", "response"], "index": [0, 1], "data": [["a.jpg", SAID], ["b.jpg", SAID]]},
     ],
 )

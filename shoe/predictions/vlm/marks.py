@@ -140,7 +140,7 @@ def marked(text: str) -> Marked:
     for sign, form, read in _FORMS:
         if sign in text:
             text = form.sub(mark(read), text)
-    if not boxes:
+    if not boxes and not has_points(text):
         text = _BARE.sub(mark(_plain(None)), text)
     return Marked(text if _HAS_PREDICATES.search(text) else _TAGS.sub(" ", text), boxes)
 

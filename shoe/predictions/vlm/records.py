@@ -91,13 +91,19 @@ def _records_of_object(document: dict[Any, Any], depth: int) -> Iterator[Any]:
             return
         for key, value in lists.items():
             first = next(iter(value)) if value else None
-            inside = isinstance(value, list) and isinstance(first, dict) and has_own_image(first)
+            inside = isinstance(value, list) and isinstance(first, dict) and (has_own_image(first) or _of_images(value))
             if (inside and key != "images") or (isinstance(value, dict) and all(is_image_key(k) for k in value)):
                 names = _names_by_id(document.get("images"))
                 for record in records_in(value, depth + 1):
                     yield _renamed(record, names)
                 return
     yield document
+
+
+def _of_images(items: list[Any]) -> bool:
+    """Whether items are records of several images, which they name anywhere."""
+    first, last = (image_of(item) if isinstance(item, dict) else None for item in (items[0], items[-1]))
+    return None not in (first, last) and first != last and not is_chat(items)
 
 
 def _columns(document: dict[Any, Any]) -> list[dict[Any, Any]]:
