@@ -20,7 +20,7 @@ from shoe.core.interactions import Interactions, image_index
 from shoe.core.rows import Rows
 from shoe.io.files import read_bytes
 from shoe.io.json import parse_json
-from shoe.io.native import read_native
+from shoe.io.native import notes_of_native, read_native
 from shoe.io.typed import shown
 
 _ZIP_MAGIC = b"PK"
@@ -168,7 +168,11 @@ def read_ground_truth(
 def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows]:
     data = read_bytes(path)
     if data.startswith(_ZIP_MAGIC):
-        return "native table", replace(Rows.of(read_native(path, data)), score=None)
+        table = read_native(path, data)
+        if notes_of_native(path, data):
+            hint = "are PREDICTIONS and --ground-truth swapped?"
+            raise InputError(path, found="a native table of predictions", expected="ground truth", hint=hint)
+        return "native table", replace(Rows.of(table), score=None)
     for known in of.formats:
         if known.fits(data):
             return known.name, known.read(path, data, of, split)

@@ -100,6 +100,10 @@ def test_what_it_is_and_what_to_do(
 def test_other_commands_tell_it_too(folder: Path) -> None:
     for command in (("diagnose", VLM, "-g"), ("dataset", "info"), ("dataset", "stats")):
         refused(run(*command, VLM), "found predictions (format vlm)")
+    assert run("convert", DETECTOR, folder / "native.npz").returncode == 0
+    refused(
+        run("score", VLM, "-g", folder / "native.npz"), "found a native table of predictions, expected ground truth"
+    )
     refused(run("convert", VLM, folder / "out.csv", "-g", VLM), "found predictions (format vlm)")
     refused(run("map", "info", folder / "bare"), "found a folder without map.json")
 
