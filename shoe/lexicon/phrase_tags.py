@@ -73,7 +73,7 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         return "T" if after in ("B", "R") or (verb and not last) else "I"
     if word in _MAIN_VERBS:
         participle = after in NOMINAL and i + 1 < len(words) and "e" in word_of(words[i + 1]).forms
-        return _MAIN_VERBS[word] if after in NOMINAL and not participle else tag
+        return _MAIN_VERBS[word] if after in ("I", *NOMINAL) and not participle else tag
     if word == "that" and before not in ("N", "P", "V", "G"):
         return "D"
     if word == "neither" and words[i + 1 : i + 2] == ["of"]:

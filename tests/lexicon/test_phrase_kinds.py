@@ -95,6 +95,7 @@ The red, white and blue kite is being flown by a child = flown + red white and b
 She opens the box and takes out a doll = opens + box & takes out + doll
 Dressed as a pirate, the boy swings a bat = swings + bat
 jumps up and catches the frisbee = catches + frisbee
+a woman has in her hand a cup = has + cup
 washing a parked, dusty, dark blue car = washing + parked dusty dark blue car
 a large yet gentle elephant is ridden by a man = ridden + large yet gentle elephant
 sitting at a small wooden dining table = sitting at + small wooden dining table
