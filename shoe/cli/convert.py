@@ -37,15 +37,14 @@ def convert(
     Example: shoe convert answers.jsonl predictions.npz --boxes thousand --ground-truth instances_test2015.json
     """
     from shoe.benchmarks import read_ground_truth
+    from shoe.cli.output import spare
     from shoe.core.coordinates import Coordinates
-    from shoe.core.errors import OptionError
     from shoe.predictions import read_predictions_with_notes, write_predictions
     from shoe.predictions.box_check import examine_boxes
     from shoe.predictions.formats import NATIVE, format_of_name, writable
     from shoe.predictions.swapped import told_as_what_it_is
 
-    if str(target) == "-":
-        raise OptionError("OUT: found '-', expected the name of a file")
+    spare((), target)
     written = writable(to) if to else format_of_name(target)
     truth = None
     if ground_truth is not None:

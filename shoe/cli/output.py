@@ -17,12 +17,14 @@ def spare(inputs: Iterable[Path | None], *targets: str | Path | None) -> None:
     """See that nothing is written over what was read, nor over another output.
 
     Raises:
-        InputError: naming a target that is an input, by whatever name, or that is given twice.
+        InputError: naming a target that is an input, by whatever name, that is given twice, or "-" as a path.
     """
     taken = {path.resolve() for path in inputs if path is not None}
     for target in targets:
         if target is None or target == "-":
             continue
+        if str(target) == "-":
+            raise InputError(target, found="standard output", expected="a file to write to")
         path = Path(target).resolve()
         if path in taken and (path.is_file() or not path.exists()):
             raise InputError(target, found="an input or another output of this command", expected="a file to write to")

@@ -502,5 +502,6 @@ def test_what_was_read_is_not_written_over(tmp_path: Path, option: str) -> None:
     for target in (path, link):
         refused(run(path, option, target), f"{target}: found an input", "expected a file to write to")
     assert path.read_bytes() == VLM.read_bytes()
+    refused(run(path, "--words", "-"), "-: found standard output, expected a file to write to")
     refused(run(path, "--words", tmp_path / "new", "--json", tmp_path / "new"), "another output")
     assert not (tmp_path / "new").exists()
