@@ -17,8 +17,11 @@ from shoe.llm.sdk import client, connection_error, policy
 
 _MARK = "shoe"
 _MOST_LISTED = 1000
-LISTS_LAG = 10.0
+LISTS_LAG = 60.0
 """Seconds within which a batch that was begun is listed."""
+_LOOKS = 30
+_MAYBE_BEGUN = (408, 409)
+"""Of the errors below 500, those after which a batch may have been begun all the same."""
 _T = TypeVar("_T")
 _ODD = "odd", "not what the Batch API answers (is base_url right?)"
 
@@ -111,29 +114,38 @@ class BatchApi:
 
         return self._call(send)
 
-    def start(self, file: str, digest: str, others: Collection[str]) -> str:
+    def start(self, file: str, digest: str, once: str, others: Collection[str]) -> str:
         """Begin a batch, marked with what it asks; one begun by an attempt whose response was lost is taken instead.
 
         Args:
             file: id of its requests.
             digest: of them.
+            once: the same for every attempt to begin this batch, in later runs, too.
             others: ids of batches with the same requests that are known to be another.
         """
-        lost: list[bool] = []
+        import openai
+
+        lost = False
 
         def create() -> str:
+            nonlocal lost
             if lost and (found := self._begun(others, [digest]).get(digest)):
                 return found
-            lost.append(True)
-            return _id(
-                self._place,
-                self._client.batches.create(
+            if lost and self._stopped():
+                raise Transient("unknown", "whether a batch was begun")
+            lost = True
+            try:
+                begun = self._client.batches.create(
                     input_file_id=file,
                     endpoint="/v1/chat/completions",
                     completion_window="24h",
                     metadata={_MARK: digest},
-                ),
-            )
+                    extra_headers={"Idempotency-Key": once},
+                )
+            except openai.APIStatusError as error:
+                lost = error.status_code >= 500 or error.status_code in _MAYBE_BEGUN
+                raise
+            return _id(self._place, begun)
 
         return self._call(create)
 
@@ -150,7 +162,7 @@ class BatchApi:
             found = self._listed(others)
             if found is None or found.keys() >= set(wanted) or monotonic() >= end or self._stopped():
                 return found or {}
-            self._sleep(LISTS_LAG / 10)
+            self._sleep(LISTS_LAG / _LOOKS)
 
     def _listed(self, others: Collection[str]) -> dict[str, str] | None:
         import openai

@@ -13,7 +13,7 @@ from typing import Any
 
 from shoe.core.errors import ShoeError
 from shoe.llm.endpoint import Endpoint
-from shoe.llm.errors import DENIED_IN_A_ROW, HopelessError, NoResponseFormatError, RejectedError, Transient, answer
+from shoe.llm.errors import DENIED_IN_A_ROW, HOLLOW, HopelessError, NoResponseFormatError, RejectedError, Transient, answer
 from shoe.llm.limits import Gate, Limits
 from shoe.llm.request import Chat, Recorder, Request
 from shoe.llm.sdk import async_client, connection_error, policy
@@ -148,7 +148,8 @@ class Pass:
         except Transient as failed:
             asked.hollow += failed.kind == "hollow"
             self._recorder.failure(asked.request, failed.kind, failed.detail, failed.usage)
-            self._gate.failed()
+            if failed.kind not in HOLLOW:  # it is there, and may charge: the recorder ends that soon
+                self._gate.failed()
             asked.tries = self._limits.tries if self._gate.is_out_for_long else asked.tries + (not self._gate.is_out)
             # Until the endpoint was reached for the first time, one request alone finds out whether it can be.
             if self._reached:

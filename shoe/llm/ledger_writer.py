@@ -185,10 +185,18 @@ def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[
 
 
 def _reserve(path: Path) -> int | None:
-    """Take room on a ledger's disk with a file that has no name any more; None if there is none, or no such thing."""
-    with suppress(OSError), TemporaryFile(dir=path.parent) as file:
-        os.posix_fallocate(file.fileno(), 0, _RESERVE)
-        return os.dup(file.fileno())
+    """Take room on a ledger's disk with a file that has no name any more; None where there is no such thing.
+
+    Raises:
+        InputError: if there is no room: what were asked could not be kept.
+    """
+    try:
+        with TemporaryFile(dir=path.parent) as file:
+            os.posix_fallocate(file.fileno(), 0, _RESERVE)
+            return os.dup(file.fileno())
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise _unwritable(path, error, f", and {_RESERVE / 1e6:g} MB of room") from None
     return None
 
 
@@ -226,5 +234,5 @@ def _end_of_lines(handle: int) -> int:
         return content.rfind(b"\n") + 1
 
 
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(path, found=error.strerror or str(error), expected="a ledger that can be written to")
+def _unwritable(path: Path, error: OSError, more: str = "") -> InputError:
+    return InputError(path, found=error.strerror or str(error), expected=f"a ledger that can be written to{more}")

@@ -17,24 +17,20 @@ from shoe.evidence.imputation import imputation_of
 from shoe.evidence.intervals import Bounds, OpenScore, hull, precision_bounds
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import names_of
-from shoe.maps.draft import Draft, Pair, questions_of
+from shoe.maps.draft import Draft, Pair, Rate, questions_of
 from shoe.maps.influence import by_credit, by_false_positives
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
 from shoe.protocols.named import SEMANTIC
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.scorer import Scorer
-from shoe.similarity import RatedPairs, Rater, SimilarityMap
+from shoe.similarity import Rater, SimilarityMap
 from shoe.similarity.unrated import Lookups
 
 OPTIONS = SEMANTIC["shoe"]
 _FIRST = 500
 """Pairs of the first round where money is limited: what they cost says how many more it buys."""
 _UNLIMITED = 1 << 62
-
-Rate = Callable[[Mapping[Part, Sequence[Pair]]], Mapping[Part, RatedPairs]]
-"""Rates (class synset, synset) pairs, a column for each of its raters. A pair that it returns without any rating has no
-valid answer, once and for all; one that it leaves out may be asked again by another run."""
 
 
 class Spent(NamedTuple):
@@ -103,7 +99,7 @@ def complete(
     purpose: Mapping[str, Any],
     budget: float | None = None,
     spent: Callable[[], Spent] = Spent,
-    again: bool = False,
+    known: Rate | None = None,
     show: Callable[[Round], None] = lambda _: None,
 ) -> Completion:
     """Have pairs rated until SHOE-mAP, by protocol ``shoe``, is known well enough.
@@ -118,7 +114,8 @@ def complete(
         purpose: what map.json says the map was completed for, as JSON has it.
         budget: money; what is left of it decides how many pairs a round may have. ``rate`` has to keep to it.
         spent: says what ``rate`` has spent in this run.
-        again: whether pairs that earlier runs found to have no valid answer may be asked for.
+        known: as ``rate``, but asks nobody: of the pairs that earlier runs found to have no valid answer, those that it
+            leaves out are asked again. Without it, none is.
         show: is told of every round.
 
     Returns:
@@ -128,7 +125,7 @@ def complete(
         InputError: if the score cannot be measured, or ``out`` cannot be written.
         OptionError: if a rater has the name of another one of the map.
     """
-    draft = Draft.of(similarity, raters, purpose, again=again)
+    draft = Draft.of(similarity, raters, purpose, known)
     rounds: list[Round] = []
     near: Overlaps | None = None
     asked = 0
@@ -158,14 +155,13 @@ def first_round(
     raters: Sequence[Rater],
     tolerance: float,
     purpose: Mapping[str, Any],
-    *,
-    again: bool = False,
+    known: Rate | None = None,
 ) -> tuple[Round, dict[Part, list[Pair]]]:
     """Say where :func:`complete` would begin, and which pairs its first round would have rated, money unlimited.
 
     Args and errors are those of :func:`complete`; nothing is asked, and nothing written.
     """
-    draft, look = Draft.of(similarity, raters, purpose, again=again), _look(similarity, task, None)
+    draft, look = Draft.of(similarity, raters, purpose, known), _look(similarity, task, None)
     rated = sum(draft.rated.values()), draft.without_answer
     state = Round(0, look.score, look.interval, look.matches, 0, *rated, Spent())
     if look.open_score is None or state.width <= tolerance:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,10 @@ WHY = "of the pairs without a rating, those that SHOE-mAP of these predictions d
 
 Pair = tuple[str, str]
 """(class synset, synset)."""
+
+Rate = Callable[[Mapping[Part, Sequence[Pair]]], Mapping[Part, RatedPairs]]
+"""Rates (class synset, synset) pairs, a column for each of its raters. A pair that it returns without any rating has no
+valid answer, once and for all; one that it leaves out may be asked again by another run."""
 
 
 def questions_of(class_sense: NDArray[np.integer], sense: NDArray[np.integer]) -> Indices:
@@ -65,7 +69,7 @@ class Draft:
 
     @classmethod
     def of(
-        cls, similarity: SimilarityMap, raters: Sequence[Rater], purpose: Mapping[str, Any], *, again: bool = False
+        cls, similarity: SimilarityMap, raters: Sequence[Rater], purpose: Mapping[str, Any], known: Rate | None = None
     ) -> Draft:
         """Begin with a map, or go on with one that the same raters completed for the same purpose.
 
@@ -73,7 +77,7 @@ class Draft:
             similarity: the map.
             raters: who is asked.
             purpose: what map.json is to say the map was completed for.
-            again: whether what has no valid answer may be asked for.
+            known: where pairs without a valid answer may be asked for again: says which of them are to stay so.
 
         Raises:
             OptionError: if a rater has the name of another one of the map.
@@ -83,9 +87,14 @@ class Draft:
         earlier = _account_of(similarity)
         same = [entry for entry in earlier if entry["raters"] == asked_by]
         last = earlier.pop() if earlier and earlier[-1]["for"] == dict(purpose) and earlier[-1] in same else None
-        unanswered = {
-            part: _named([pair for entry in same if not again for pair in entry["unanswered"][part]]) for part in POS
-        }
+        without = {part: [pair for entry in same for pair in entry["unanswered"][part]] for part in POS}
+        unanswered = {part: _named(pairs) for part, pairs in without.items()}
+        if known:
+            still = known(without)
+            unanswered = {
+                part: set(questions_of(still[part].class_sense, still[part].sense).tolist()) if part in still else set()
+                for part in POS
+            }
         origin = last["from"] if last else {"name": similarity.name, "digest": similarity.digest}
         return cls(
             start=similarity,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,31 @@ def test_a_budget_ends_it_and_refusals_stay_open(
     account = SimilarityMap.load(folder / "out").about["completed"][-1]
     assert sum(map(len, account["unanswered"].values())) == everything["pairs"]["unanswered"]
     assert account["for"]["predictions"] == "said.jsonl"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("definitions")
+def test_what_ended_without_a_rating_is_asked_again_on_request_and_nothing_else(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know_this_kind(monkeypatch.setitem)
+    (folder / "raters.toml").write_text(STAND_IN)
+    first = run(folder, yes=True, tolerance=0.0)
+    (ledger,) = (folder / "shoe-ledger").iterdir()
+    answers = [entry for line in ledger.read_bytes().splitlines() if "answer" in (entry := orjson.loads(line))]
+    refused = {entry["keys"][0] for entry in answers if "refusal" in entry["answer"]["choices"][0]["message"]}
+    silent = Counter(entry["keys"][0] for entry in answers if "no idea" in str(entry["answer"]))
+    unparsable = {key for key, times in silent.items() if times == 2}
+    assert len(refused) + len(unparsable) == first["pairs"]["unanswered"]
+    still = refused
+    for words, void in (("unparsable", unparsable), ("refused", refused)):
+        (folder / "log").write_text("")
+        again = run(folder, yes=True, tolerance=0.0, ask_again=words)
+        asked = {line.split()[1] for line in (folder / "log").read_text().splitlines()}
+        assert set() != asked <= void
+        still = (still - void) | asked
+        assert again["pairs"]["unanswered"] == len(still)
+        assert again["pairs"]["rated"] == first["pairs"]["rated"]
 
 
 def test_what_is_no_map_to_go_on_with_is_left_alone(folder: Path) -> None:

@@ -131,7 +131,7 @@ class Http:
                 await writer.drain()
                 if said.sent is not None:
                     break
-        except ConnectionError:
+        except (ConnectionError, EOFError):  # who asked was killed
             pass
         finally:
             writer.close()

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
+from time import monotonic
 from typing import Any, Protocol
 
 import orjson
@@ -38,6 +39,8 @@ class Batches:
         self._answers = answers
         self._files: dict[str, tuple[str, bytes]] = {}
         self._batches: dict[str, dict[str, Any]] = {}
+        self._born: dict[str, float] = {}
+        self._created: dict[str, dict[str, Any]] = {}
         self._tries: Counter[tuple[object, ...]] = Counter()
 
     def add_to(self, http: Http, checked: Callable[[Reply], Reply]) -> None:
@@ -67,6 +70,8 @@ class Batches:
             return self._failed(fault)
         asked = heard.json()
         assert (asked["endpoint"], asked["completion_window"]) == ("/v1/chat/completions", "24h")
+        if (once := heard.headers.get("idempotency-key", "")) in self._created and self.plan.honours_keys:
+            return says_json(self._created[once])
         self.counts["batches"] += 1
         batch = {
             "id": f"batch-{len(self._batches) + 1}",
@@ -80,6 +85,7 @@ class Batches:
             "request_counts": {"total": 0, "completed": 0, "failed": 0},
         }
         self._batches[batch["id"]] = batch
+        self._born[batch["id"]], self._created[once] = monotonic(), batch
         task = asyncio.create_task(self._run(batch))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -91,7 +97,10 @@ class Batches:
     async def listed(self, heard: Heard) -> Says:
         if not self.plan.lists_batches:
             return Says(status=404)
-        newest_first = [*reversed(self._batches.values())]
+        shown = (
+            batch for batch in self._batches.values() if monotonic() - self._born[batch["id"]] >= self.plan.lists_lag
+        )
+        newest_first = [*reversed(list(shown))]
         after = heard.query.get("after")
         if after:
             newest_first = newest_first[1 + [batch["id"] for batch in newest_first].index(after) :]

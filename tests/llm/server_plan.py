@@ -48,6 +48,7 @@ class Plan:
         first_waits_for: how many batches there must be before one comes to its end.
         most_batches: under way at once, beyond which one fails for want of room.
         lists_batches: whether batches can be listed.
+        lists_lag: seconds until a batch that was created is listed.
     """
 
     seed: int = 0
@@ -70,6 +71,7 @@ class Plan:
     first_waits_for: int = 0
     most_batches: int = 1000
     lists_batches: bool = True
+    lists_lag: float = 0.0
 
     def fault(self, kinds: Sequence[str], *what: object) -> str | None:
         """Draw one fault among several kinds, or none."""

@@ -1,3 +1,4 @@
+from itertools import count
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
@@ -8,9 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.llm.budget import Budget, Price, Usage, likely_usage, most_usage, usage_of
+from shoe.llm.client import Pass
+from shoe.llm.endpoint import address
 from shoe.llm.ledger import Ledger
+from shoe.llm.ledger_writer import writing
+from shoe.llm.limits import Limits
 from shoe.llm.recorder import LedgerRecorder, Tally
-from shoe.llm.request import Request
+from shoe.llm.request import Chat, Request
+from tests.llm.http import Heard, Http, Says, says_json
 
 BOUNDED = {"max_tokens": 20}
 
@@ -133,6 +139,51 @@ def test_no_endpoint_makes_a_run_pass_its_budget_by_more_than_what_is_in_flight_
         slack = 0.0 if liar == [1.0] else width * max(worst, 0.0)
         assert charged <= budget.spent * (1 + 1e-9) + 1e-12
         assert budget.spent <= (max_cost + slack) * (1 + 1e-9) + 1e-12
+
+
+WIDTH = 8
+
+
+@pytest.mark.parametrize(
+    ("tenfold_from", "tokens_out", "fails", "sampling"),
+    [
+        (40, 10, 0, BOUNDED),
+        pytest.param(10**9, 10, 2, BOUNDED, marks=pytest.mark.slow),
+        pytest.param(40, 2000, 3, {}, marks=pytest.mark.slow),
+    ],
+)
+def test_a_hostile_server_makes_a_run_pass_its_budget_by_what_was_in_flight_at_most_and_ends_it_no_sooner(
+    tenfold_from: int, tokens_out: int, fails: int, sampling: dict[str, int], tmp_path: Path
+) -> None:
+    """Usage that is tenfold from some request on, answers without a bound, every n-th request failing, at no charge."""
+    price, told, most_cost, asked = Price(10.0, 40.0), list[float](), 0.2, count(1)
+
+    async def reply(heard: Heard) -> Says:
+        number = next(asked)
+        if fails and number % fails == 0:
+            return says_json({"error": {"message": "not now"}}, 500)
+        factor = 10 if number > tenfold_from else 1
+        usage = Usage(100 * factor, tokens_out * factor)
+        told.append(usage.cost(price))
+        message = {"message": {"content": "yes"}, "finish_reason": "stop"}
+        return says_json(
+            {"choices": [message], "usage": {"prompt_tokens": usage.input, "completion_tokens": usage.output}}
+        )
+
+    server, budget = Http(), Budget(most_cost)
+    server.add("POST", "/v1/chat/completions", reply)
+    ledger = Ledger(tmp_path / "ledger.jsonl", {"model": "m"}, lambda entry: [1])
+    requests = [Request(number.to_bytes(16), {"messages": [{"content": "x" * 100}]}) for number in range(1000)]
+    with server, writing(ledger.path, ledger.identity, lambda: False, print) as writer:
+        assert writer is not None
+        recorder = LedgerRecorder(ledger, writer, budget, Tally("m"), price=price, sampling=sampling)
+        place = address("r", f"http://127.0.0.1:{server.port}/v1", "")
+        Pass(place, Chat("m", sampling, None), Limits(concurrency=WIDTH, tries=20), recorder).run(iter(requests))
+    bound = most_usage(sampling, requests[0].size(), 1).cost(price)
+    assert budget.reason == "cost"
+    assert budget.spent == pytest.approx(sum(told))
+    assert budget.spent <= most_cost + WIDTH * max(0.0, max(told) - bound)
+    assert budget.spent >= most_cost - max(bound, *told)
 
 
 def test_the_user_has_the_last_word() -> None:

@@ -21,6 +21,7 @@ from shoe.llm.request import Chat, Request
 from shoe.llm.sdk import async_client, client
 from shoe.llm.secrets import Secrets
 from tests.llm.http import Heard, Http, Says
+from tests.rating.asking import rater
 
 KEY = "sk-Hush/42+hush=="
 PROXY = "pr0xy-pass/word"
@@ -107,3 +108,17 @@ def test_an_address_with_credentials_is_refused_without_them(url: str) -> None:
     with pytest.raises(OptionError, match="a user name or password in it") as shown:
         address("r", url, "")
     assert "hushhush" not in str(shown.value)
+
+
+@pytest.mark.parametrize("variable", ["SHOE_TEST_KEY", "HTTPS_PROXY"])
+@pytest.mark.parametrize(
+    "setting",
+    [{"base_url": f"http://host/{KEY}"}, {"model": KEY}, {"revision": f"of {KEY}"}, {"sampling": {"user": [KEY]}}],
+)
+def test_a_secret_that_a_variable_holds_is_refused_wherever_raters_toml_has_it(
+    variable: str, setting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, KEY if variable == "SHOE_TEST_KEY" else f"http://u:{quote(KEY, safe='')}@host:1")
+    with pytest.raises(OptionError, match=f"{next(iter(setting))}: found a secret in it") as shown:
+        rater(**{"base_url": "http://host/v1", "api_key_env": "SHOE_TEST_KEY"} | setting)
+    assert "Hush" not in str(shown.value)

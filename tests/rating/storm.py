@@ -1,110 +1,274 @@
-"""A storm of kills over ``shoe map build``: whatever ends a run and whenever, the same command goes on to the same map.
+"""A storm of kills over ``shoe map``: whatever ends a run and whenever, the same command goes on to the same map.
 
-As a program: ``scripts/storm KILLS SEED`` prints what went wrong, which is to be 0 of everything.
+As a program: ``scripts/storm KILLS SEED`` prints how runs were ended, and what went wrong, which is to be 0 of all.
 """
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.predictions import read_predictions, write_predictions
 from tests.llm.server import Server
-from tests.rating.test_kills import FAULTS, THREE, Work, answered_other_than_once, answers
+from tests.rating.runs import Runs
+from tests.rating.test_kills import ARGUMENTS, FAULTS, ONE, Work, answered_other_than_once, answers
 
-WAYS = ("SIGKILL", "SIGTERM", "SIGINT twice", "full disk", "kill while writing")
-_LONGEST = 120.0
-_WRITING = """
-import os, random, sys
-draw = random.Random({seed})
-left = [draw.randrange(1, 60)]
-def let(name):
-    real = getattr(os, name)
-    def step(*arguments, **options):
-        left[0] -= name != "write" or draw.random() < 0.02
-        if left[0] == 0:
-            os.kill(os.getpid(), 9)
-        return real(*arguments, **options)
-    setattr(os, name, step)
-for name in ("rename", "replace", "mkdir", "unlink", "rmdir", "fsync", "write"):
-    let(name)
-from shoe.cli import main
-main()
+_OF_ONE_WORK = 10
+_RESERVED = 4_002_000
+"""Bytes that each ledger's writer takes for what is in flight, in whole pages."""
+_MOST_ROOM = 1 << 26
+_BUILT = """
+[[rater]]
+name = "one"
+kind = "openai"
+model = "m1"
+base_url = "{url}"
+limits = {{timeout = 1}}
+
+[[rater]]
+name = "several"
+kind = "openai"
+model = "m2"
+base_url = "{url}"
+pairs_per_request = 5
+limits = {{timeout = 1}}
 """
-_FULL = """
+_BATCHES = """
+[[rater]]
+name = "batch"
+kind = "openai-batch"
+model = "m3"
+base_url = "{url}"
+pairs_per_request = 2
+requests_per_batch = 30
+batches = 2
+limits = {{tries = 30, timeout = 2}}
+"""
+_BOUNDED = """
 import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))
-from shoe.cli import main
-main()
 """
+# Ends itself before, in or after the n-th call of some name by which anything gets onto the disk, whoever makes it.
+_KILLED_WHILE_WRITING = """
+import os, random
+draw, left = random.Random({seed}), [{nth}]
+real = os.{name}
+def call(*arguments, **options):
+    left[0] -= 1
+    moment = draw.choice(("before", "torn", "after"))
+    if left[0] == 0 and moment == "torn" and "{name}" == "write":
+        real(arguments[0], arguments[1][:draw.randrange(len(arguments[1]))])
+    if left[0] or moment == "after":
+        found = real(*arguments, **options)
+    if left[0] == 0:
+        os.kill(os.getpid(), 9)
+    return found
+os.{name} = call
+"""
+_CALLS = {"write": 30, "fsync": 8, "rename": 4, "replace": 5, "mkdir": 5, "unlink": 5, "rmdir": 3, "ftruncate": 3}
 
 
-def storm(folder: Path, kills: int, seed: int) -> Counter[str]:
-    """Kill so many runs, and count what went wrong."""
-    draw, wrong = random.Random(seed), Counter[str]()
-    with Server(FAULTS) as server:
-        clean = Work(folder / "clean", THREE.format(url=server.url)).built()
-        most = answers(server)
-        done = 0
-        while done < kills:
-            server.endpoint.forget()
-            work = Work(folder / f"storm-{done}", THREE.format(url=server.url))
-            for _ in range(min(kills - done, 12)):
-                way = draw.choice(WAYS)
-                wrong.update(_killed(work, server, draw, way, most))
-                wrong[f"{way}: so often"] += 1
-                done += 1
-            try:
-                wrong["maps that differ"] += work.built() != clean
-            except AssertionError:
-                wrong["commands stuck"] += 1
-            wrong["answers paid twice"] += answered_other_than_once(server.stats()).total()
-            wrong["leftovers"] += sum(path.name.startswith(".map.") for path in work.folder.iterdir())
-    return wrong
+class Job(NamedTuple):
+    """One command that is run again and again."""
+
+    raters: str
+    arguments: tuple[str, ...] = ARGUMENTS
 
 
-def _killed(work: Work, server: Server, draw: random.Random, way: str, most: int) -> Counter[str]:
-    """One run that is ended in some way."""
-    wrong: Counter[str] = Counter()
-    program = None
-    if way == "kill while writing":
-        program = _WRITING.format(seed=draw.randrange(10**6))
-    elif way == "full disk":
-        program = _FULL.format(room=draw.randrange(1_000, 150_000))
-    process = work.start(program=program)
-    if program is None:
-        begun, wanted = time.monotonic(), answers(server) + draw.randrange(max(most // 10, 1))
-        while process.poll() is None and answers(server) < wanted and time.monotonic() - begun < _LONGEST:
+JOBS = {
+    "build": Job(_BUILT),
+    "batch": Job(_BATCHES),
+    "complete": Job(
+        ONE.replace("{more}", "limits = {{timeout = 1}}"),
+        (
+            *("map", "complete", "hico-det", "--for", "said.jsonl", "-g", str(TRUTH), "--tolerance", "0"),
+            *("--raters", "raters.toml", "--yes", "--out"),
+        ),
+    ),
+}
+WAYS = ("SIGKILL", "SIGTERM", "SIGINT twice", "full disk", "kill while writing")
+_HOSTILE = replace(FAULTS, seconds=0.03, hold_create=0.2, lists_lag=1.0)
+
+
+@dataclass
+class Disk:
+    """A disk of one's own for a folder, where it may be mounted; else a bound on the size of each file."""
+
+    folder: Path
+    mounted: bool = False
+
+    def __enter__(self) -> Disk:
+        self.mounted = self._mount(f"size={_MOST_ROOM}")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.mounted:
+            subprocess.run(["umount", "--lazy", self.folder], check=True)
+
+    def _mount(self, options: str) -> bool:
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.folder)]
+        return os.geteuid() == 0 and subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+    def leave(self, room: int | None) -> None:
+        """Let so many bytes be free; as many as anybody may want if None."""
+        if self.mounted:
+            about = os.statvfs(self.folder)
+            size = _MOST_ROOM if room is None else (about.f_blocks - about.f_bfree) * about.f_frsize + room
+            self._mount(f"remount,size={size}")
+
+    def __str__(self) -> str:
+        return "a file system of its own" if self.mounted else "bounds on the size of files: mounting takes root"
+
+
+class Storm:
+    """One job, killed again and again, and what went wrong."""
+
+    def __init__(self, job: str, folder: Path, server: Server, draw: random.Random, runs: Runs) -> None:
+        self.job, self.draw, self.server, self.runs = job, draw, server, runs
+        self.ended: Counter[str] = Counter()
+        self.wrong: Counter[str] = Counter()
+        self.disk = "none was needed"
+        server.endpoint.forget()
+        begun = time.monotonic()
+        clean = self._work(folder / f"{job}-clean")
+        if self._started(clean).end()[0]:
+            raise RuntimeError(self.runs.text())
+        self.clean = clean.map()
+        self.seconds = time.monotonic() - begun
+        self.most = answers(server)
+
+    def _work(self, folder: Path) -> Work:
+        raters, arguments = JOBS[self.job]
+        work = Work(folder, raters.format(url=self.server.url), arguments)
+        if "complete" in arguments:
+            table = read_predictions(PREDICTIONS["free text"])
+            write_predictions(table.select(np.arange(0, len(table), 8)), folder / "said.jsonl", "vlm")
+        return work
+
+    def _started(self, work: Work, before: str = "") -> Runs:
+        return self.runs.start(work.folder, [*work.arguments, "map"], before)
+
+    def round(self, folder: Path, kills: int) -> int:
+        """Kill some runs of one work, then let it come to its end; how many were killed."""
+        self.server.endpoint.forget()
+        with Disk(folder) as disk:
+            self.disk = str(disk)
+            work, kept, done = self._work(folder), Counter[str](), 0
+            for _ in range(kills):
+                killed = self._kill(work, disk)
+                done += killed
+                found = _whole_lines(folder)
+                self._went_wrong("answers lost", (kept - found).total(), "between two runs")
+                kept = found
+                disk.leave(None)
+                if not killed and self.draw.random() < 0.5:
+                    break
+            self._finish(work)
+            self._went_wrong("answers lost", (kept - _whole_lines(folder)).total(), "in the last run")
+        return done
+
+    def _finish(self, work: Work) -> None:
+        code, _ = self._started(work).end()
+        self._went_wrong("commands stuck", code != 0, f"exit code {code}: {self.runs.text()}")
+        if code != 0:
+            return
+        found = work.map()
+        differ = [name for name in found.keys() | self.clean.keys() if found.get(name) != self.clean.get(name)]
+        self._went_wrong("maps that differ", bool(differ), f"{differ}, kept in {_copy(work, bool(differ))}")
+        twice = answered_other_than_once(self.server.stats())
+        self._went_wrong("answers paid twice", twice.total(), f"{dict(twice)}, kept in {_copy(work, bool(twice))}")
+        left = [path.name for path in work.folder.iterdir() if path.name.endswith(".tmp")]
+        self._went_wrong("leftovers", len(left), str(left))
+
+    def _went_wrong(self, what: str, count: int, details: str) -> None:
+        self.wrong[what] += count
+        if count:
+            sys.stderr.write(f"{self.job}: {count} {what}: {details[-3000:]}\n")
+
+    def _kill(self, work: Work, disk: Disk) -> bool:
+        """End one run in some way; whether it was not over before."""
+        way, draw, before = self.draw.choice(WAYS), self.draw, ""
+        if way == "kill while writing":
+            name = draw.choice(list(_CALLS))
+            nth = draw.randrange(1, _CALLS[name])
+            before = _KILLED_WHILE_WRITING.format(name=name, nth=nth, seed=draw.randrange(10**6))
+        elif way == "full disk" and disk.mounted:
+            disk.leave(draw.choice([0, 1, 2]) * _RESERVED + draw.randrange(60_000))
+        elif way == "full disk":
+            before = _BOUNDED.format(room=draw.randrange(1_000, 150_000))
+        run = self._started(work, before)
+        if "SIG" in way:
+            self._wait(run)
+            for name in way.replace(" twice", " SIGINT").split():
+                run.send(signal.Signals[name])
+                time.sleep(0.02)
+        code, stuck = run.end()
+        said = f"{way}: exit code {code}: {run.text()}"
+        self._went_wrong("commands stuck", stuck, said)
+        self._went_wrong("tracebacks", "Traceback" in said or "Fatal Python" in said, said)
+        expected = {"SIGKILL": (-9,), "SIGTERM": (130, -15), "SIGINT twice": (130, -2), "full disk": (2,)}
+        self._went_wrong("odd ends", code not in (0, *expected.get(way, (-9,))), said)
+        self.ended[f"{self.job}: {way if code else 'came to its end before'}"] += 1
+        return code != 0
+
+    def _wait(self, run: Runs) -> None:
+        """Let a run go on for a while, or until it has been given some answers, which takes it further each time."""
+        end, wanted = time.monotonic() + self.draw.uniform(0, 1.2 * self.seconds), None
+        if self.draw.random() < 0.7:
+            wanted = answers(self.server) + self.draw.randrange(max(self.most // 8, 1))
+        while not run.is_over() and time.monotonic() < end and (wanted is None or answers(self.server) < wanted):
             time.sleep(0.01)
-        time.sleep(draw.uniform(0, 0.15))
-        for name in way.replace(" twice", " SIGINT").split():
-            process.send_signal(signal.Signals[name])
-            time.sleep(0.02)
-    try:
-        _, errors = process.communicate(timeout=_LONGEST)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        wrong["commands stuck"] += 1
-        _, errors = process.communicate()
-    wrong["tracebacks"] += "Traceback" in errors
+        time.sleep(self.draw.uniform(0, 0.1))
+
+
+def _copy(work: Work, wanted: bool) -> str:
+    return str(shutil.copytree(work.folder, tempfile.mkdtemp(prefix="storm-"), dirs_exist_ok=True)) if wanted else ""
+
+
+def _whole_lines(folder: Path) -> Counter[str]:
+    """The lines of all ledgers, but for what is torn at their ends."""
+    texts = (path.read_bytes().decode("utf-8", "replace") for path in sorted(folder.glob("shoe-ledger/*.jsonl")))
+    return Counter(line for text in texts for line in text.splitlines(keepends=True) if line.endswith("\n"))
+
+
+def storm(folder: Path, kills: int, seed: int, *, jobs: Mapping[str, Job] = JOBS) -> Counter[str]:
+    """Kill so many runs in all; print how they ended, and return the counts of what went wrong."""
+    draw, wrong = random.Random(seed), Counter[str]()
+    with Server(_HOSTILE) as server, Runs(folder) as runs:
+        for number, job in enumerate(jobs):
+            one, left = Storm(job, folder, server, draw, runs), kills // len(jobs) + (number < kills % len(jobs))
+            while left > 0:
+                left -= one.round(Path(tempfile.mkdtemp(dir=folder)), min(left, _OF_ONE_WORK))
+            wrong += Counter(dict.fromkeys(one.wrong, 0))
+            wrong.update(one.wrong)
+            sys.stdout.write("".join(f"{count:5} {what}\n" for what, count in sorted(one.ended.items())))
+            sys.stdout.write(f"      disk: {one.disk}\n")
+            sys.stdout.flush()
     return wrong
 
 
 def main() -> None:
     """Print what a storm does."""
     given = dict(enumerate(map(int, sys.argv[1:])))
-    kills, seed = given.get(0, 60), given.get(1, 1)
     with tempfile.TemporaryDirectory() as folder:
-        wrong = storm(Path(folder), kills, seed)
-    for what in sorted(wrong):
-        sys.stdout.write(f"{wrong[what]:5} {what}\n")
-    sys.exit(any(count for what, count in wrong.items() if ": so often" not in what))
+        wrong = storm(Path(folder), given.get(0, 60), given.get(1, 1))
+    sys.stdout.write("wrong:\n" + "".join(f"{count:5} {what}\n" for what, count in sorted(wrong.items())))
+    sys.exit(any(wrong.values()))
 
 
 if __name__ == "__main__":

@@ -94,8 +94,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("definitions")]
 class Work:
     """A folder in which maps are built."""
 
-    def __init__(self, folder: Path, raters: str) -> None:
+    def __init__(self, folder: Path, raters: str, arguments: Sequence[str] = ARGUMENTS) -> None:
         self.folder = folder
+        self.arguments = arguments
         folder.mkdir(exist_ok=True)
         (folder / "raters.toml").write_text(raters)
         rows = [
@@ -105,11 +106,13 @@ class Work:
         (folder / "words.jsonl").write_text("".join(json.dumps(row | {"score": 1}) + "\n" for row in rows))
 
     def start(
-        self, *options: str, out: str = "map", env: Mapping[str, str] | None = None, program: str | None = None
+        self,
+        *options: str,
+        out: str = "map",
+        env: Mapping[str, str] | None = None,
     ) -> "subprocess.Popen[str]":
-        command = cli.COMMAND if program is None else [*cli.COMMAND[:-1], program]
         return subprocess.Popen(
-            [*command, *ARGUMENTS, out, *options],
+            [*cli.COMMAND, *self.arguments, out, *options],
             cwd=self.folder,
             env={**os.environ, **(env or {})},
             stdout=subprocess.PIPE,
@@ -119,7 +122,7 @@ class Work:
 
     def run(self, *options: str, env: Mapping[str, str] | None = None) -> tuple[int, str, str]:
         """Exit code, output, errors."""
-        done = cli.run(*ARGUMENTS, "map", *options, folder=self.folder, environment=env)
+        done = cli.run(*self.arguments, "map", *options, folder=self.folder, environment=env)
         return done.returncode, done.stdout, done.stderr
 
     def built(self, *options: str) -> dict[str, bytes]:
@@ -279,4 +282,4 @@ def test_a_wrong_key_stops_at_once_with_one_line(tmp_path: Path) -> None:
 def test_a_small_storm_of_kills_does_no_harm(tmp_path: Path) -> None:
     from tests.rating.storm import storm
 
-    assert not +Counter({what: count for what, count in storm(tmp_path, 10, 3).items() if ": so often" not in what})
+    assert not +storm(tmp_path, 12, 3)

@@ -239,13 +239,28 @@ def test_an_answer_to_the_creation_of_a_batch_that_never_comes(clean: dict[bytes
 
 def test_an_endpoint_that_lists_no_batches_is_no_reason_to_stop(clean: dict[bytes, int]) -> None:
     first = Dies(3, before=True)
-    with Server(Plan(lists_batches=False)) as server:
+    with Server(Plan(lists_batches=False, honours_keys=False)) as server:
         with pytest.raises(Killed):
             rated(server, first)
         second = Memory()
         second.events = list(first.events)
         assert rated(server, second)[0] == clean
         assert server.stats()["batches"] == 2
+
+
+@pytest.mark.parametrize(("lists_lag", "honours_keys"), [(0.5, False), (10**9, True)])
+def test_a_batch_is_begun_once_though_lists_lag_answers_are_lost_and_the_process_ends(
+    lists_lag: float, honours_keys: bool, clean: dict[bytes, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_api, "LISTS_LAG", 1.0)
+    first, second = Dies(3, before=True), Memory()
+    with Server(Plan(hold_create=0.5, lists_lag=lists_lag, honours_keys=honours_keys)) as server:
+        with pytest.raises(Killed):
+            rated(server, first, limits=Limits(timeout=0.2))
+        second.events = list(first.events)
+        assert rated(server, second)[0] == clean
+        assert times(server) == {1}
+        assert server.stats()["batches"] == 1
 
 
 def test_a_batch_is_joined_though_the_plan_has_changed_meanwhile(clean: dict[bytes, int]) -> None:

@@ -12,8 +12,12 @@ from shoe.cli.map.again import AskAgain, end_by_sigterm_as_by_ctrl_c, states_of
 from shoe.cli.output import Json, put_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from shoe.lexicon.expressions import Part
+    from shoe.maps.draft import Pair
     from shoe.rating.session import Raters
-    from shoe.similarity import Rater
+    from shoe.similarity import RatedPairs, Rater
 
 
 def complete(
@@ -92,7 +96,7 @@ def complete(
     purpose = _purpose(predictions, ground_truth)
     assert report is not None, "both files are given"  # noqa: S101 - for the type checker
     if dry_run:
-        state, wanted = first_round(begin, report.task, list(_raters(session)), tolerance, purpose, again=bool(again))
+        state, wanted = first_round(begin, report.task, list(_raters(session)), tolerance, purpose, (lambda _: {}) if again else None)
         first = {part: plan_pairs(part, pairs) for part, pairs in wanted.items()}
         measured = measured_progress(session, known(session, first, sample=0))
         expected = estimate(first, session.file, session.prompts, progress=measured)
@@ -102,18 +106,26 @@ def complete(
             console().print(estimate_table(expected))
         return
     limit = Budget(max_cost=max_cost)
+
+    def rated(wanted: Mapping[Part, Sequence[Pair]]) -> Mapping[Part, RatedPairs]:
+        found = rate_pairs(session, wanted, limit, progress)
+        if limit.reason == "interrupted":  # what is asked next depends on all answers of a round
+            progress.say("interrupted: all answers are kept; the same command goes on from here")
+            raise KeyboardInterrupt
+        return found
+
     with Progress(session.file.currency) as progress:
         if again:
             session.ask_again(again, progress.say)
         completion = complete_map(
             begin,
             report.task,
-            lambda wanted: rate_pairs(session, wanted, limit, progress),
+            rated,
             list(_raters(session)),
             folder,
             tolerance=tolerance,
             purpose=purpose,
-            again=bool(again),
+            known=(lambda pairs: rate_pairs(session, pairs, Budget(reason="requests"))) if again else None,
             budget=max_cost,
             spent=lambda: Spent(limit.requests, limit.spent, limit.stopping),
             show=lambda state: progress.say(round_line(state, session.file.currency)),
@@ -130,8 +142,6 @@ def complete(
             say(to, line)
         if about:
             say(to, f"the completed map: shoe score ... --similarity {folder}")
-    if limit.reason == "interrupted":
-        raise KeyboardInterrupt
 
 
 def _raters(raters: Raters) -> Iterator[Rater]:

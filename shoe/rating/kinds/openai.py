@@ -70,8 +70,8 @@ class _ChatEndpoint:
             if name in config.sampling:
                 raise OptionError(f"rater {quote(config.name)}: sampling: found {name}, expected to leave it to shoe")
         secrets = Secrets(os.environ.get(self._address.key_variable, "").strip())
-        for name, said in (("base_url", config.base_url), ("model", config.model), ("sampling", config.sampling)):
-            if secrets.cleaned(said) != said:
+        for name in config.__struct_fields__:
+            if secrets.cleaned(said := getattr(config, name)) != said:
                 raise OptionError(
                     f"rater {quote(config.name)}: {name}: found a secret in it, expected api_key_env to hold it"
                 )
