@@ -13,7 +13,15 @@ from typing import Any
 
 from shoe.core.errors import ShoeError
 from shoe.llm.endpoint import Endpoint
-from shoe.llm.errors import DENIED_IN_A_ROW, HOLLOW, HopelessError, NoResponseFormatError, RejectedError, Transient, answer
+from shoe.llm.errors import (
+    DENIED_IN_A_ROW,
+    HOLLOW,
+    HopelessError,
+    NoResponseFormatError,
+    RejectedError,
+    Transient,
+    answer,
+)
 from shoe.llm.limits import Gate, Limits
 from shoe.llm.request import Chat, Recorder, Request
 from shoe.llm.sdk import async_client, connection_error, policy

@@ -96,7 +96,9 @@ def complete(
     purpose = _purpose(predictions, ground_truth)
     assert report is not None, "both files are given"  # noqa: S101 - for the type checker
     if dry_run:
-        state, wanted = first_round(begin, report.task, list(_raters(session)), tolerance, purpose, (lambda _: {}) if again else None)
+        state, wanted = first_round(
+            begin, report.task, list(_raters(session)), tolerance, purpose, (lambda _: {}) if again else None
+        )
         first = {part: plan_pairs(part, pairs) for part, pairs in wanted.items()}
         measured = measured_progress(session, known(session, first, sample=0))
         expected = estimate(first, session.file, session.prompts, progress=measured)
