@@ -149,7 +149,7 @@ class SharedLists:
         new = [k for k, key in keys.items() if key not in self._known]
         fresh = np.zeros_like(entries.counted)
         fresh[new] = True
-        ap = replace(entries.select(fresh[entries.category]), counted=fresh).scores(extremes=False).ap
+        ap = replace(entries.select(fresh[entries.category]), counted=fresh).scores().ap
         self._known.update(zip((keys[k] for k in new), ap[new].tolist(), strict=True))
         ap[list(keys)] = [self._known[key] for key in keys.values()]
         counted = entries.rule.in_mean(truths, entries.counted)

@@ -1,7 +1,8 @@
 """What a figure rests on: functions of a report that are called when their answer is wanted, never while printing.
 
 ``profile(report)`` and ``resolution(report)`` say facts about predictions and words, ``bounds(report)`` between which
-values SHOE lies whatever a map leaves unrated, and ``spread(report)`` what single raters of the map would say.
+values SHOE lies whatever a map leaves unrated, ``spread(report)`` what single raters of the map would say, and
+``order_spans(report)`` what other orders of the same file would.
 """
 
 from importlib import import_module
@@ -10,11 +11,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from shoe.evidence.facts import Profile, Resolution, box_check, profile, resolution
     from shoe.evidence.intervals import Interval, bounds
+    from shoe.evidence.orders import order_spans
     from shoe.evidence.raters import Spread, spread
 
-__all__ = ["Interval", "Profile", "Resolution", "Spread", "bounds", "box_check", "profile", "resolution", "spread"]
+__all__ = [
+    "Interval",
+    "Profile",
+    "Resolution",
+    "Spread",
+    "bounds",
+    "box_check",
+    "order_spans",
+    "profile",
+    "resolution",
+    "spread",
+]
 
-_HOMES = {"Interval": "intervals", "bounds": "intervals", "Spread": "raters", "spread": "raters"}
+_HOMES = {
+    "Interval": "intervals",
+    "bounds": "intervals",
+    "order_spans": "orders",
+    "Spread": "raters",
+    "spread": "raters",
+}
 
 
 def __getattr__(name: str) -> object:

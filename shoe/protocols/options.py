@@ -142,6 +142,16 @@ class SemanticOptions(_Overlapping):
     )
 
     @property
+    def order_free(self) -> bool:
+        """Whether no order of lines, images or ground truths can move a figure; else the first of equals may win."""
+        return (
+            self.assign == "best-first"
+            and self.sigma_ties != "index"
+            and self.ties is Ties.EXPECTED
+            and self.cap is self.nms is None
+        )
+
+    @property
     def coordinates(self) -> CommonCoordinates:
         """The coordinates in which boxes are compared: those that ``overlap`` counts in."""
         return CommonCoordinates.INDICES if self.overlap is Overlap.PIXELS else CommonCoordinates.EDGES

@@ -49,6 +49,7 @@ def as_dict(report: Report, evidence: Evidence | None = None) -> dict[str, Any]:
                     "outside_share": profile.outside_share,
                 }
             ),
+            "order_spans": {name: list(span) for name, span in evidence.orders.items()} if evidence.orders else None,
             "absent": report.absent or None,
             "wordings": [asdict(wording) for wording in evidence.wordings] or None,
             "notes": notes(report, evidence) or None,
@@ -82,7 +83,6 @@ def _semantic(result: SemanticResult, evidence: Evidence) -> dict[str, Any]:
             "protocol": result.options.protocol,
             "map": result.map,
             "map_without_no_interaction": result.map_interactions,
-            "map_bounds": list(result.map_bounds) if result.map_bounds else None,
             "map_standard_error": result.map_error or None,
             "mf1": result.mf1,
             "gt_miss_rate": result.gt_miss_rate,

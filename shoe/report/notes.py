@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from shoe.core.errors import many, printable
 from shoe.evidence.facts import Profile, Resolution, Words, box_check, profile, resolution
 from shoe.evidence.tau import tau_readings
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 _WORDS_SHOWN = 8
 _NAMES_SHOWN = 3
 _WORDINGS_SHOWN = 20
-_BOUNDS_WORTH_NAMING = 5e-5
 NOTHING = "the file holds no prediction: all figures are those of a model that says nothing"
 
 
@@ -39,6 +40,7 @@ class Evidence:
         boxes: lines about another box convention that would fit far better.
         wordings: of those that are no labels of the dataset, the 20 that lost most.
         tau: SHOE-mF1 and the miss rates by each reading of tau; empty without the semantic part.
+        orders: lowest and highest mAP of the protocols that an order moves; None where not asked for.
         interval, spread: bounds, and the spread of single raters; None where not asked for, or nothing is open.
     """
 
@@ -47,19 +49,20 @@ class Evidence:
     boxes: tuple[str, ...]
     wordings: tuple[Wording, ...]
     tau: dict[str, F1Figures]
+    orders: dict[str, tuple[float, float]] | None
     interval: Interval | None
     spread: Spread | None
 
     @classmethod
     def of(cls, report: Report, *, bounds: bool = False) -> Evidence:
-        """Collect it; ``bounds`` asks for the interval and the spread, which cost several scorings."""
-        interval = spread = None
+        """Collect it; ``bounds`` asks for orders, interval and spread, which cost several scorings."""
+        orders = interval = spread = None
         if bounds:
             from shoe import evidence
 
-            interval, spread = evidence.bounds(report), evidence.spread(report)
+            interval, spread, orders = evidence.bounds(report), evidence.spread(report), evidence.order_spans(report)
         boxes, most = tuple(box_check(report).lines()), wordings(report, _WORDINGS_SHOWN)
-        return cls(profile(report), resolution(report), boxes, most, tau_readings(report), interval, spread)
+        return cls(profile(report), resolution(report), boxes, most, tau_readings(report), orders, interval, spread)
 
 
 def coverage_line(facts: Profile, images: int) -> str | None:
@@ -82,12 +85,16 @@ def notes(report: Report, evidence: Evidence) -> list[str]:
     lines = [] if evidence.profile.images else [NOTHING]
     lines += evidence.boxes
     lines += [f"{part}: not measured: {why}" for part, why in report.absent.items()]
+    lines += [_rule_line(report.strict)] if report.strict else []
     for result in report.strict_results:
-        lines += _strict_lines(result)
+        lines += _strict_lines(result, report)
     if report.semantic:
         lines += _semantic_lines(report.semantic, evidence.profile)
-    elif report.strict and report.strict.tied_share is not None:
-        lines.append(_tie_line(report.strict.tied_share))
+    if report.strict and (report.strict.tied_share or (not report.semantic and report.strict.tied_share is not None)):
+        lines.append(_tie_line(report.strict.options.protocol, report.strict.tied_share, order_free=False))
+    if evidence.orders:
+        spans = (f"{name} {percent(low)} to {percent(high)}" for name, (low, high) in evidence.orders.items())
+        lines.append(f"order      lines, images and ground truths in other orders: mAP by {', '.join(spans)}")
     lines += _tau_lines(report, evidence.tau)
     lines += _word_lines(evidence.resolution) if evidence.profile.images else []
     lines += _map_lines(evidence)
@@ -105,7 +112,7 @@ def notes(report: Report, evidence: Evidence) -> list[str]:
     return lines
 
 
-def _strict_lines(result: StrictResult) -> list[str]:
+def _strict_lines(result: StrictResult, report: Report) -> list[str]:
     options, name = result.options, result.options.protocol
     lines = []
     parts = (("mAP", result.map), ("rare", result.map_rare), ("non-rare", result.map_non_rare))
@@ -119,9 +126,21 @@ def _strict_lines(result: StrictResult) -> list[str]:
             f"{name}: classes with predictions and no true positive are skipped; those without predictions count "
             "0 in mAP and not in rare and non-rare"
         )
+    truthless = int((~np.isnan(result.ap) & (report.truth.triplets_per_class == 0)).sum())
+    if truthless:
+        lines.append(f"{name}: {truthless:,} of its {result.classes:,} classes have no ground truth here and count 0")
     if options.known_object == "boxes":
         lines.append(f"{name}: without image-level labels, images are known to show an object by their boxes")
     return lines
+
+
+def _rule_line(result: StrictResult) -> str:
+    """How this mAP comes about, and which others of the same file there are."""
+    options = result.options
+    classes = f"{options.ap} AP over {result.classes:,} class{'' if result.classes == 1 else 'es'}"
+    classes += ", without no_interaction" if options.no_interaction == "exclude" else ""
+    classes += " and those predicted but never hit" if options.zero_tp == "skip" else ""
+    return f"mAP        {options.protocol}: {classes}; `-p diag`, `shoe diagnose` and others go by rules of their own"
 
 
 def _semantic_lines(result: SemanticResult, facts: Profile) -> list[str]:
@@ -129,19 +148,21 @@ def _semantic_lines(result: SemanticResult, facts: Profile) -> list[str]:
     if result.prediction_miss_rate is None:
         lines.append(f"unmatched predictions: not measured: no prediction reaches tau = {result.options.tau:g}")
     if result.tied_share is not None:
-        line = _tie_line(result.tied_share)
-        if result.map_bounds and result.map_bounds[1] - result.map_bounds[0] > _BOUNDS_WORTH_NAMING:
-            low, high = result.map_bounds
-            error = f" (± {100 * result.map_error:.2f})" if 100 * result.map_error >= 0.005 else ""
-            line += f"; SHOE-mAP is the mean over their orders{error}, which span {percent(low)} to {percent(high)}"
-        lines.append(line)
+        line = _tie_line(result.options.protocol, result.tied_share, order_free=result.options.order_free)
+        error = f" ± {100 * result.map_error:.2f}" if 100 * result.map_error >= 0.005 else ""
+        lines.append(line + error)
     if facts.constant_scores:
         lines.append("scores     all predictions have the same score: average precision has no ranking to judge")
     return lines
 
 
-def _tie_line(share: float) -> str:
-    return f"ties       {percent(share)} % of ranked predictions share their score with another of their class"
+def _tie_line(protocol: str, share: float, *, order_free: bool) -> str:
+    line = f"ties       {percent(share)} % of what {protocol} ranks shares its score with another of its class"
+    if not share:
+        return line
+    if order_free:
+        return f"{line}: the figure is the mean over their orders"
+    return f"{line}: the order of lines and images decides, in small files by up to 20 points (--bounds: by how much)"
 
 
 def _tau_lines(report: Report, readings: dict[str, F1Figures]) -> list[str]:

@@ -149,15 +149,15 @@ class Entries:
         """(K,) ground truths of each class that takes part."""
         return np.where(self.counted, np.bincount(self.truth_category, minlength=len(self.counted)), 0)
 
-    def scores(self, *, extremes: bool = True) -> ClassScores:
-        """Average precision of every class; without ``extremes``, worst and best orders of ties are not looked for."""
+    def scores(self) -> ClassScores:
+        """Average precision of every class."""
         rule, truths = self.rule, self.truths
         columns, how = (self.category, self.score, self.credit), (rule.ap, rule.ties, rule.epsilon)
-        return ClassScores.of(ranked_lists(*columns, truths, *how, extremes=extremes), truths, self.counted, rule)
+        return ClassScores.of(ranked_lists(*columns, truths, *how), truths, self.counted, rule)
 
     def means(self) -> Means:
         """Mean average precision, over all, rare and non-rare classes."""
-        return self.scores(extremes=False).means(self.rare)
+        return self.scores().means(self.rare)
 
     def select(self, rows: Mask | Indices) -> Entries:
         """Some of the entries, in the order asked for, with all ground truths."""

@@ -28,7 +28,6 @@ class RankedLists:
 
     Attributes:
         ap: (K,) values in 0..1; 0 where a class has no truths.
-        worst, best: (K,) AP in the worst and the best order of tied entries (``Ties.EXPECTED``; else equal to ``ap``).
         error: (K,) standard error of ``ap`` from drawn orders; 0 where exact.
         recall: (K,) credit of the whole list by truths, 0..1.
         entries: (K,) number of entries.
@@ -36,8 +35,6 @@ class RankedLists:
     """
 
     ap: Floats
-    worst: Floats
-    best: Floats
     error: Floats
     recall: Floats
     entries: Indices
@@ -52,8 +49,6 @@ def ranked_lists(
     ap: Interpolation,
     ties: Ties,
     epsilon: float = 0.0,
-    *,
-    extremes: bool = True,
 ) -> RankedLists:
     """Rank the entries of every class.
 
@@ -65,14 +60,13 @@ def ranked_lists(
         ap: how a curve becomes a number.
         ties: the order of equal scores.
         epsilon: see :func:`average_precision`.
-        extremes: whether the worst and the best order of ties are looked for; if not, both are given as the mean.
     """
     classes = len(truths)
     by_class = stable_order(category)
     entries = np.bincount(category, minlength=classes)
     ends = np.cumsum(entries)
     score, credit = score[by_class], credit[by_class]
-    values, worst, best, error, recall = np.zeros((5, classes))
+    values, error, recall = np.zeros((3, classes))
     tied = 0
     certain: list[tuple[int, Floats, Floats]] = []
     for k in np.flatnonzero((entries > 0) & (truths > 0)).tolist():
@@ -94,13 +88,10 @@ def ranked_lists(
         else:
             order = np.lexsort((-gains, -gained))
             ranked = TiedList.of(len(ascending) - right[order], equal[order], gains[order])
-            values[k], worst[k], best[k], error[k] = _over_orders(
-                ranked, k, truths[k : k + 1], ap, epsilon, extremes=extremes
-            )
+            values[k], error[k] = _over_orders(ranked, k, truths[k : k + 1], ap, epsilon)
     which = [k for k, _, _ in certain]
     values[which] = average_precision(*_padded(certain), truths[which], ap, epsilon)
-    worst[which] = best[which] = values[which]
-    return RankedLists(values, worst, best, error, recall, entries, tied)
+    return RankedLists(values, error, recall, entries, tied)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,23 +163,20 @@ class FixedRanking:
         for k, lists in _of_like_length(ranks, first, true_per_class):
             values[k] = average_precision(lists, np.isfinite(lists).astype(np.float64), truths[k], ap, 0.0)
         recall = true_per_class / np.maximum(truths, 1)
-        return RankedLists(values, values, values, np.zeros(classes), recall, false_per_class + true_per_class, 0)
+        return RankedLists(values, np.zeros(classes), recall, false_per_class + true_per_class, 0)
 
 
 def _over_orders(
-    ranked: TiedList, number: int, truths: Indices, interpolation: Interpolation, epsilon: float, *, extremes: bool
-) -> tuple[float, float, float, float]:
-    """Mean of AP over the orders of a list, AP in the worst and the best order, and the mean's standard error."""
+    ranked: TiedList, number: int, truths: Indices, interpolation: Interpolation, epsilon: float
+) -> tuple[float, float]:
+    """Mean of AP over the orders of a list, and its standard error."""
     listable = ranked.orders <= _MOST_LISTED_ORDERS
     orders = ranked.listed() if listable else ranked.drawn(number)
     values = average_precision(*orders, truths, interpolation, epsilon)
-    worst = best = values.mean()
-    if extremes and ranked.groups:
-        worst, best = average_precision(*ranked.extremes(), truths, interpolation, epsilon)
     if listable:
-        return values.mean(), worst, best, 0.0
+        return values.mean(), 0.0
     mirrored = values.reshape(-1, 2).mean(axis=1)
-    return values.mean(), worst, best, mirrored.std(ddof=1) / math.sqrt(len(mirrored))
+    return values.mean(), mirrored.std(ddof=1) / math.sqrt(len(mirrored))
 
 
 def _padded(lists: list[tuple[int, Floats, Floats]]) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Indices
 from shoe.matching.task import Task
-from shoe.protocols.options import SemanticOptions, Ties
+from shoe.protocols.options import SemanticOptions
 from shoe.scoring.entries import mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.ranking import number_tied
@@ -25,7 +25,6 @@ class SemanticResult:
         matches: who was matched with whom for SHOE-mAP.
         ap, f1: (K,) per class, NaN for classes outside the mean.
         map: SHOE-mAP.
-        map_bounds: its value were all ties broken in the worst, and in the best, way; None where ties keep an order.
         map_error: standard error of ``map`` from orders of ties that were drawn, not listed; 0 where exact.
         map_interactions: mean over the classes that are not no_interaction.
         mf1: SHOE-mF1.
@@ -39,7 +38,6 @@ class SemanticResult:
     ap: Floats
     f1: Floats
     map: float | None
-    map_bounds: tuple[float, float] | None
     map_error: float
     map_interactions: float | None
     mf1: float | None
@@ -85,8 +83,6 @@ def result_of(scorer: Scorer) -> SemanticResult:
     f1_matches = matches if len(for_f1) == len(for_map) and (for_f1 == for_map).all() else scorer.match(for_f1)
     f1, f1_mean = scorer.f1(f1_matches)
     figures = F1Figures.of(scorer, for_f1, f1_matches)
-    worst, best = mean_over(scores.worst, in_mean), mean_over(scores.best, in_mean)
-    bounds = None if worst is None or best is None or options.ties is Ties.INPUT else (worst, best)
     # Entries may also be of missed ground truths, which are no predictions.
     false = np.append(scorer.truths > 0, False)[matches.false_positive_of]
     matched = np.flatnonzero(matches.prediction >= 0)
@@ -104,7 +100,6 @@ def result_of(scorer: Scorer) -> SemanticResult:
         ap=np.where(in_mean, scores.ap, np.nan),
         f1=np.where(f1_mean, f1, np.nan),
         map=mean_over(scores.ap, in_mean),
-        map_bounds=bounds,
         map_error=float(np.sqrt((scores.error[in_mean] ** 2).sum()) / max(1, in_mean.sum())),
         map_interactions=mean_over(scores.ap, in_mean & ~task.truth.classes.no_interaction),
         **figures._asdict(),

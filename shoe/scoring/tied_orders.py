@@ -84,14 +84,6 @@ class TiedList:
             positions.append(np.stack([drawn, group.size - 1 - drawn], axis=1).reshape(2 * _PAIRS, -1))
         return self._matrix(positions)
 
-    def extremes(self) -> tuple[Floats, Floats]:
-        """The worst order (credits ascending, at the end of their group) and the best (descending, at its start)."""
-        positions = []
-        for group in self.groups:
-            best = np.arange(len(group.credit))
-            positions.append(np.stack([group.size - 1 - best, best]))
-        return self._matrix(positions)
-
     def _matrix(self, positions: list[Indices]) -> tuple[Floats, Floats]:
         of_groups = [g.above + 1.0 + p for g, p in zip(self.groups, positions, strict=True)]
         rank = np.concatenate([np.tile(self.rank, (len(positions[0]), 1)), *of_groups], axis=1)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations, groupby, product
 from math import factorial
-from typing import Literal, NamedTuple
+from typing import Literal
 
 EPSILON = 1e-8
 """Algorithm 1, line 34. Part of all-points and trapezoid; the methods on a grid of recalls have none."""
@@ -95,14 +95,8 @@ class OutOfReachError(Exception):
     """There is too much to enumerate; a property rejects such a scene (``scenes.within_reach``)."""
 
 
-class TiedAP(NamedTuple):
-    expected: float
-    best: float
-    worst: float
-
-
-def expected_ap(entries: Sequence[Entry], truths: int, method: Method) -> TiedAP:
-    """Mean, largest and smallest AP over all orders of equally scored entries, by enumeration.
+def expected_ap(entries: Sequence[Entry], truths: int, method: Method) -> float:
+    """Mean AP over all orders of equally scored entries, by enumeration.
 
     Entries of one score and one label are interchangeable, so each distinct sequence of labels of a tie group comes
     from equally many orders: the mean over distinct sequences is the mean over orders.
@@ -121,7 +115,7 @@ def expected_ap(entries: Sequence[Entry], truths: int, method: Method) -> TiedAP
         average_precision([label for part in parts for label in part], truths, method)
         for parts in product(*[list(_sequences(group)) for group in groups])
     ]
-    return TiedAP(sum(values) / len(values), max(values), min(values))
+    return sum(values) / len(values)
 
 
 def _curve(labels: Sequence[float], truths: int, epsilon: float) -> list[tuple[float, float]]:

@@ -36,14 +36,13 @@ Pair = tuple[str, int, int]
 
 
 class SemanticFigures(TypedDict):
-    """None where there is nothing to measure; ``map_bounds`` (worst, best order) only where ties are expected over.
+    """None where there is nothing to measure.
 
     ``matched``, ``false_positives`` (image, prediction row, class) and ``sigma_total`` are of the mAP; ``matched_f1``
     and the rates of the mF1.
     """
 
     map: float | None
-    map_bounds: tuple[float, float] | None
     mf1: float | None
     ap: list[float | None]
     f1: list[float | None]
@@ -121,9 +120,8 @@ def semantic(
     for image in images:
         for truth in image.truth:
             counts[truth.hoi] += 1
-    ap, lowest, highest = _average_precisions(for_map, counts, kept, chosen)
+    ap = _average_precisions(for_map, counts, kept, chosen)
     f1 = _f1(for_f1, counts, chosen)
-    worst, best = _mean(lowest), _mean(highest)
     truths, missed, predictions, wrong = 0, 0, 0, 0
     for outcome in for_f1:
         truths += len(outcome.truth)
@@ -133,7 +131,6 @@ def semantic(
         wrong += sum(hoi is not None or chosen.prediction_misses == "all" for _, hoi in outcome.unmatched)
     return {
         "map": _mean(ap),
-        "map_bounds": None if chosen.ties == "input" or worst is None or best is None else (worst, best),
         "mf1": _mean(f1),
         "ap": ap,
         "f1": f1,
@@ -249,8 +246,8 @@ def _candidates(image: _Image, meaning: Meaning) -> list[Candidate]:
 
 def _average_precisions(
     outcomes: list[_Outcome], counts: list[int], kept: list[int], options: Options
-) -> tuple[list[float | None], list[float | None], list[float | None]]:
-    """Lines 32 to 40 of Algorithm 1: AP of each class, and its AP in the worst and the best order of ties."""
+) -> list[float | None]:
+    """Lines 32 to 40 of Algorithm 1: AP of each class."""
     lists: dict[int, list[Entry]] = {}
     for outcome in outcomes:
         for t, p, sigma in outcome.truth:
@@ -262,19 +259,18 @@ def _average_precisions(
             if hoi is not None:
                 lists.setdefault(hoi, []).append((p.score, 0.0))
     ap: list[float | None] = [None] * len(counts)
-    worst, best = list(ap), list(ap)
     for k in kept:
         if counts[k] == 0:
             if options.classes == "all":
-                ap[k] = worst[k] = best[k] = 0.0
+                ap[k] = 0.0
             continue
         entries = lists.get(k, [])
         if options.ties == "input":
             labels = [label for _, label in sorted(entries, key=lambda entry: -entry[0])]
             ap[k] = average_precision(labels, counts[k], options.ap)
         else:
-            ap[k], best[k], worst[k] = expected_ap(entries, counts[k], options.ap)
-    return ap, worst, best
+            ap[k] = expected_ap(entries, counts[k], options.ap)
+    return ap
 
 
 def _f1(outcomes: list[_Outcome], counts: list[int], options: Options) -> list[float | None]:

@@ -69,7 +69,7 @@ def test_one_truth_one_hit_is_one_and_nothing_is_nothing(method: Method) -> None
 def test_constant_scores_average_over_the_place_of_the_hit() -> None:
     # One truth, three predictions of one score, one right: it is first, second or third with precision 1, 1/2, 1/3.
     tied = expected_ap([(0.5, 0.0), (0.5, 1.0), (0.5, 0.0)], 1, "all-points")
-    assert tied == pytest.approx(((1 + 1 / 2 + 1 / 3) / 3, 1, 1 / 3), abs=1e-7)
+    assert tied == pytest.approx((1 + 1 / 2 + 1 / 3) / 3, abs=1e-7)
 
 
 @given(
@@ -83,12 +83,11 @@ def test_expectation_is_the_mean_over_all_orders_that_scores_allow(
     ranked = sorted((score for score, _ in entries), reverse=True)
     allowed = [order for order in permutations(entries) if [s for s, _ in order] == ranked]
     values = [average_precision([label for _, label in order], truths, method) for order in allowed]
-    expected = sum(values) / len(values), max(values), min(values)
-    assert expected_ap(entries, truths, method) == pytest.approx(expected, abs=1e-12)
+    assert expected_ap(entries, truths, method) == pytest.approx(sum(values) / len(values), abs=1e-12)
 
 
 def test_too_many_orders_are_refused_and_equal_labels_are_one_order() -> None:
-    assert expected_ap([(0.0, 0.0)] * 2000, 1, "all-points").expected == 0
+    assert expected_ap([(0.0, 0.0)] * 2000, 1, "all-points") == 0
     with pytest.raises(OutOfReachError, match="orders"):
         expected_ap([(0.5, i / 100) for i in range(10)], 1, "all-points")
 

@@ -80,7 +80,7 @@ entries = st.lists(st.tuples(st.sampled_from([0.1, 0.5]), st.integers(0, 20)), m
 
 
 @given(entries, st.sampled_from(["all-points", "11-point", "101-point", "trapezoid"]), st.integers(0, 3))
-def test_mean_and_bounds_agree_with_all_orders(entries: list[tuple[float, int]], method: Method, extra: int) -> None:
+def test_the_mean_agrees_with_all_orders(entries: list[tuple[float, int]], method: Method, extra: int) -> None:
     """Credits in twentieths, whose sums depend on their order in the last digits."""
     labels = [(score, steps / 20) for score, steps in entries]
     truths = sum(credit > 0 for _, credit in labels) + extra
@@ -94,8 +94,4 @@ def test_mean_and_bounds_agree_with_all_orders(entries: list[tuple[float, int]],
         ties=Ties.EXPECTED,
         epsilon=GRID_TOLERANCE if "point" in method and method != "all-points" else 1e-8,
     )
-    assert fast.ap[0] == pytest.approx(slow.expected, abs=1e-9)
-    assert fast.worst[0] == pytest.approx(slow.worst, abs=1e-9)
-    assert fast.best[0] == pytest.approx(slow.best, abs=1e-9)
-    assert fast.worst[0] <= fast.ap[0] + 1e-12
-    assert fast.ap[0] <= fast.best[0] + 1e-12
+    assert fast.ap[0] == pytest.approx(slow, abs=1e-9)
