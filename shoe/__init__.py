@@ -78,6 +78,10 @@ def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'shoe' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
+    if not isinstance(value, type):
+        from shoe.core.arguments import checked
+
+        value = checked(value)
     globals()[name] = value
     return value
 

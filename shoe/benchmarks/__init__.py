@@ -28,6 +28,10 @@ def benchmark(name: str | Benchmark) -> Benchmark:
         OptionError: for a name that does not exist.
     """
     if not isinstance(name, str):
+        from shoe.benchmarks.base import Benchmark
+        from shoe.core.errors import check_kind
+
+        check_kind("dataset", name, Benchmark, "shoe.benchmark(NAME)")
         return name
     if name not in benchmark_names():
         from shoe.core.errors import unknown_name

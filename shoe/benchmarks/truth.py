@@ -26,7 +26,7 @@ from shoe.io.typed import shown
 _ZIP_MAGIC = b"PK"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GroundTruth:
     """The annotations that predictions are scored against.
 
@@ -48,6 +48,12 @@ class GroundTruth:
     format: str = "table"
     left_out: tuple[str, ...] = ()
     benchmark: Benchmark = field(default_factory=lambda: benchmark(DEFAULT))
+
+    def __repr__(self) -> str:
+        table = self.interactions
+        return (
+            f"<GroundTruth: {self.classes.name} {self.split}, {len(table):,} triplets on {len(table.images):,} images>"
+        )
 
     @property
     def hoi(self) -> Ints:

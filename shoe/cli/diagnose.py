@@ -78,8 +78,9 @@ def diagnose(
     from shoe.benchmarks.classes import read_classes
     from shoe.cli.output import spare, write_json
     from shoe.core.errors import InputError, OptionError
-    from shoe.diagnosis.diagnose import Diagnosis, PairDiagnosis, diagnose_pairs
+    from shoe.diagnosis.diagnose import Diagnosis
     from shoe.diagnosis.diagnose import diagnose as diagnose_triplets
+    from shoe.diagnosis.pairs import PairDiagnosis, diagnose_pairs
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.pair_predictions import Pairs, holds_pairs, read_pairs
     from shoe.predictions.qpic import read_action_scores

@@ -21,7 +21,7 @@ from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Interactions:
     """Triplets of many images, grouped by image in the order of ``images``; n triplets, m images.
 
@@ -47,6 +47,10 @@ class Interactions:
     score: Floats
     verbs: tuple[str, ...]
     objects: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        words = f"{len(self.verbs):,} verbs, {len(self.objects):,} objects"
+        return f"<Interactions: {len(self):,} triplets on {len(self.images):,} images, {words}>"
 
     def __len__(self) -> int:
         return len(self.verb)

@@ -5,40 +5,38 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats
 from shoe.core.errors import OptionError, unknown_name
 from shoe.core.interactions import Interactions
+from shoe.core.shown import Rows, as_lines, as_table
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.examples import ErrorExample, examples
 from shoe.diagnosis.interactions import (
     NEEDS,
     PAIRS_NEED,
     InteractionMap,
-    NegativeAp,
     interaction_map,
-    negative_ap,
     why_absent,
 )
-from shoe.diagnosis.localisation import Localised, PairFigures, PairRules, localise, pair_figures, part_of
-from shoe.diagnosis.scope import Scope
+from shoe.diagnosis.localisation import Localised, PairRules, localise
+from shoe.diagnosis.oracles import ERRORS
+from shoe.diagnosis.pairs import NO_INTERACTION_CHOICES, OfPairs
+from shoe.diagnosis.record import record
 from shoe.diagnosis.semantics import SemanticDiagnosis
-from shoe.diagnosis.sweeps import Sweep, sweeps
 from shoe.diagnosis.variants import VARIANTS
 from shoe.matching.task import Task
 from shoe.predictions.box_check import examine_boxes
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.pair_predictions import Pairs, pairs_of, triplet_scores
-from shoe.protocols.named import DIAG, SEMANTIC
+from shoe.protocols.named import SEMANTIC
 from shoe.protocols.options import SemanticOptions, changed
-from shoe.protocols.signature import Signature, sign
 from shoe.scoring.score import coordinate_names
 from shoe.similarity import Similarity, load_similarity
 
 CHOICES = ("seeded", "greedy")
-NO_INTERACTION_CHOICES = ("exclude", "keep")
 _SEEDS = 1 << 32
 _MOST_SEEDS = 1000
 
@@ -52,81 +50,8 @@ _BEST_OF_TRIPLETS = (
 )
 
 
-class _OfPairs:
-    """What predicted pairs say, before interactions are classified (IJCV paper 4); each part computed when asked for.
-
-    Attributes:
-        localised: the pairs over the ground truth.
-    """
-
-    localised: Localised
-
-    @cached_property
-    def pairs(self) -> PairFigures:
-        """Pair localisation: which pairs are found, whatever their interaction (IJCV paper 4.1)."""
-        return pair_figures(self.localised)
-
-    @cached_property
-    def pairs_rare(self) -> PairFigures:
-        """The same for the pairs of rare classes; all predictions stay."""
-        return pair_figures(part_of(self.localised, self.localised.scope.task.truth.classes.rare))
-
-    @cached_property
-    def pairs_non_rare(self) -> PairFigures:
-        """The same for the pairs of the other classes."""
-        return pair_figures(part_of(self.localised, ~self.localised.scope.task.truth.classes.rare))
-
-    @cached_property
-    def negative_ap(self) -> NegativeAp | None:
-        """How well pairs that do nothing are known (IJCV paper 4.2.1); None without scores of interaction."""
-        return None if self.localised.pairs.interaction is None else negative_ap(self.localised)
-
-    @cached_property
-    def sweeps(self) -> tuple[Sweep, ...]:
-        """Curves: what is left of the figures when pairs are thinned out, by overlap or by score (IJCV paper 5.3)."""
-        return sweeps(self.localised, self if isinstance(self, ErrorAnalysis) else None)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PairDiagnosis(_OfPairs):
-    """What a file of pairs alone says: no triplets, no verbs.
-
-    Attributes:
-        localised: the pairs over the ground truth.
-        facts: what else is in the signature: how pairs were read.
-    """
-
-    localised: Localised
-    facts: dict[str, str]
-    interaction_map: ClassVar[None] = None
-    semantic: ClassVar[None] = None
-    notes: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def table(self) -> Interactions:
-        """What was diagnosed: a row per pair."""
-        return self.localised.pairs.table
-
-    @property
-    def scope(self) -> Scope:
-        """The pairs and ground truths that have a part."""
-        return self.localised.scope
-
-    @property
-    def signature(self) -> Signature:
-        """How the figures came about."""
-        truth = self.scope.task.truth
-        options = changed(DIAG, [f"strict.no-interaction={self.localised.no_interaction}"])
-        return sign(truth.facts() | self.facts | {"diagnosis": "pairs"}, options, protocols=truth.benchmark.protocols)
-
-    @property
-    def absent(self) -> dict[str, str]:
-        """For each part that cannot be measured, why."""
-        return {"errors": "the file holds pairs, not triplets"} | why_absent(self.negative_ap, None, PAIRS_NEED)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Diagnosis(ErrorAnalysis, _OfPairs):
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Diagnosis(ErrorAnalysis, OfPairs):
     """All that a diagnosis of triplets says; each part is computed when it is first asked for.
 
     The error analysis (``types``, ``counts``, ``means``, ``deltas``, ``progression``, ...) is ``ErrorAnalysis``.
@@ -187,8 +112,34 @@ class Diagnosis(ErrorAnalysis, _OfPairs):
         """Semantic relations of wrong words, deltas of SHOE-mAP and the vocabulary gap; None without a similarity."""
         return None if self.similarity is None else SemanticDiagnosis(self, self.similarity, self.options)
 
+    def __repr__(self) -> str:
+        return as_lines(self._title, self._rows)
+
+    def _repr_html_(self) -> str:
+        return as_table(self._title, self._rows)
+
+    @property
+    def _title(self) -> str:
+        return f"{self.task.truth!r}, {len(self.table):,} predictions, diagnosed: {self.signature.short()}"
+
+    @property
+    def _rows(self) -> Rows:
+        errors = {name.replace("_", " "): {"Δ mAP": delta.map} for name, delta in self.deltas.items()}
+        return {"before any fix": {"mAP": self.means.map}, **errors}
+
+    def to_dict(self, *, sweeps: bool = False) -> dict[str, Any]:
+        """All figures, in the keys of ``shoe diagnose --json``."""
+        return record(self, sweeps=sweeps)
+
     def examples(self, error: str, most: int = 6) -> list[ErrorExample]:
-        """Cases of an error type, as "human_box": the best-scored ones, of as many images and kinds as there are."""
+        """Cases of an error type, as "human_box": the best-scored ones, of as many images and kinds as there are.
+
+        Raises:
+            OptionError: for an error that has no cases, as "false_positive".
+        """
+        names = [each.name for each in ERRORS]
+        if error not in names:
+            raise unknown_name("error", error, names)
         return examples(self, error, most)
 
 
@@ -281,24 +232,3 @@ def diagnose(
         action_scores=action_scores,
         read=notes,
     )
-
-
-def diagnose_pairs(
-    pairs: Pairs, truth: GroundTruth, *, no_interaction: str = "exclude", rules: PairRules | None = None
-) -> PairDiagnosis:
-    """Diagnose what a file of pairs alone can say: pair localisation, and negative AP where pairs are scored.
-
-    Args:
-        pairs: from ``read_pairs``.
-        truth: the ground truth.
-        no_interaction: ``exclude`` or ``keep``.
-        rules: how pairs are counted; as the papers' toolbox does if absent.
-
-    Raises:
-        OptionError: for an unknown choice.
-        InputError: when pairs and ground truth have no image in common.
-    """
-    if no_interaction not in NO_INTERACTION_CHOICES:
-        raise unknown_name("choice for no_interaction", no_interaction, NO_INTERACTION_CHOICES)
-    facts = {"coordinates": coordinate_names(pairs.table), "boxes": pairs.notes.boxes if pairs.notes else ""}
-    return PairDiagnosis(localised=localise(pairs, truth, rules, no_interaction), facts=facts)

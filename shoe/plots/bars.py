@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shoe.diagnosis.analysis import ErrorAnalysis
-from shoe.diagnosis.diagnose import Diagnosis, PairDiagnosis
+from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.oracles import ERRORS, GROUPS
+from shoe.diagnosis.pairs import PairDiagnosis
 from shoe.plots.style import BLUE, GREY, INK, ORANGE, label, new_figure
 
 if TYPE_CHECKING:

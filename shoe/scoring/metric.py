@@ -71,6 +71,7 @@ class Metric:
 
     def merge(self, other: Metric) -> None:
         """Add what another worker collected."""
+        check_kind("other", other, Metric, "shoe.Metric(TRUTH)")
         self._batches += other._batches
 
     def compute(self) -> Report:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.coordinates import Coordinates
 from shoe.core.interactions import Interactions
+from shoe.core.shown import Rows, as_lines, as_table, present
 from shoe.lexicon.resolve import lexicon_digest
 from shoe.matching.task import Task
 from shoe.predictions.notes import ReadNotes
@@ -24,7 +26,7 @@ from shoe.similarity import load_similarity
 _SEMANTIC_FACTS = ("map", "map-sha", "lexicon-sha")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
     """Everything that one evaluation found; what else its figures rest on, ``shoe.evidence`` says when asked.
 
@@ -45,6 +47,48 @@ class Report:
     similarities: HoiSimilarity | None
     absent: dict[str, str]
     notes: ReadNotes | None = None
+
+    def __repr__(self) -> str:
+        return as_lines(self._title, self._rows)
+
+    def _repr_html_(self) -> str:
+        return as_table(self._title, self._rows)
+
+    @property
+    def _title(self) -> str:
+        return f"{self.truth!r}, {len(self.predictions):,} predictions, {self.signature.short()}"
+
+    @property
+    def _rows(self) -> Rows:
+        rows: dict[str, dict[str, float | None]] = {
+            each.options.protocol: {"mAP": each.map, "rare": each.map_rare, "non-rare": each.map_non_rare}
+            for each in self.strict_results
+        }
+        if self.semantic is not None:
+            rows[self.semantic.options.protocol] = {"SHOE-mAP": self.semantic.map, "SHOE-mF1": self.semantic.mf1}
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Figures in the keys of ``shoe score --json`` (docs/reference/json.md), without what they rest on."""
+        several = len(self.strict_results) > 1
+        return present(
+            {
+                "signature": str(self.signature),
+                "dataset": self.truth.classes.name,
+                "split": self.truth.split,
+                "images": len(self.truth.interactions.images),
+                "ground_truths": len(self.truth.interactions),
+                "predictions": len(self.predictions),
+                "strict": self.strict and self.strict.to_dict(),
+                "protocols": [
+                    {"signature": str(self.signature_of(each)), **each.to_dict()} for each in self.strict_results
+                ]
+                if several
+                else None,
+                "semantic": self.semantic and self.semantic.to_dict(),
+                "absent": self.absent or None,
+            }
+        )
 
     @property
     def truth(self) -> GroundTruth:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices
+from shoe.core.shown import present
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions
 from shoe.scoring.entries import mean_over
@@ -45,6 +46,22 @@ class SemanticResult:
     prediction_miss_rate: float | None
     classes: int
     tied_share: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The means, in the keys of ``shoe score --json``."""
+        return present(
+            {
+                "protocol": self.options.protocol,
+                "map": self.map,
+                "map_without_no_interaction": self.map_interactions,
+                "map_standard_error": self.map_error or None,
+                "mf1": self.mf1,
+                "gt_miss_rate": self.gt_miss_rate,
+                "prediction_miss_rate": self.prediction_miss_rate,
+                "classes": self.classes,
+                "tied_share": self.tied_share,
+            }
+        )
 
 
 def semantic_score(task: Task, similarities: HoiSimilarity, options: SemanticOptions) -> SemanticResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.ragged import best_of_each, expand, first_largest, first_of_each, index_in_group, runs
+from shoe.core.shown import present
 from shoe.matching.nms import pair_nms
 from shoe.matching.task import Task
 from shoe.protocols.options import StrictOptions, Ties
@@ -40,6 +42,21 @@ class StrictResult:
     classes: int
     ranked: int
     tied_share: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The means, in the keys of ``shoe score --json``."""
+        return present(
+            {
+                "protocol": self.options.protocol,
+                "map": self.map,
+                "map_rare": self.map_rare,
+                "map_non_rare": self.map_non_rare,
+                "max_recall": self.max_recall,
+                "classes": self.classes,
+                "ranked_predictions": self.ranked,
+                "tied_share": self.tied_share,
+            }
+        )
 
 
 def strict_score(task: Task, options: StrictOptions) -> StrictResult:

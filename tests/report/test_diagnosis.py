@@ -15,9 +15,9 @@ import pytest
 from rich.console import Console
 
 from shoe.benchmarks.truth import GroundTruth
-from shoe.diagnosis.diagnose import diagnose_pairs
 from shoe.diagnosis.interactions import InteractionMap, NegativeAp
 from shoe.diagnosis.oracles import ERRORS, NAMES
+from shoe.diagnosis.pairs import diagnose_pairs
 from shoe.diagnosis.relations import Relation
 from shoe.predictions.pair_predictions import pairs_of
 from shoe.report.diagnosis_json import Models, as_dict, as_json

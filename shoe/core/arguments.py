@@ -1,0 +1,88 @@
+"""Arguments of public functions, held to their annotations when a function is called, not deep inside it."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Collection, Mapping
+from functools import cache, wraps
+from inspect import signature
+from os import PathLike
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from shoe.core.errors import OptionError, quote
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_ACCEPTED: dict[Any, tuple[type, ...]] = {
+    bool: (bool, np.bool_),
+    int: (int, np.integer),
+    float: (float, int, np.floating, np.integer),
+    Path: (PathLike,),
+}
+"""What else passes for a plain type."""
+_WORDS = {bool: "True or False", int: "a whole number", float: "a number", str: "text", Path: "a path"} | {
+    np.ndarray: "an array",
+    types.NoneType: "None",
+}
+_SOURCES = {"Interactions": "shoe.read_predictions(FILE)", "GroundTruth": "shoe.read_ground_truth(FILE)"}
+"""The calls that give some types, for messages."""
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Wrap a function so that an argument of another kind than its annotation is refused in one line.
+
+    The wrapper raises an ``OptionError`` that names argument, what was found, and what was expected.
+    """
+    named = signature(function)
+
+    @cache
+    def hints() -> dict[str, Any]:
+        try:
+            return get_type_hints(function)
+        except NameError:  # a type that is imported for type checkers alone
+            return {}
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name, value in named.bind(*args, **kwargs).arguments.items():
+            hint = hints().get(name, Any)
+            if not _fits(value, hint):
+                expected = " or ".join(map(_words, _members(hint)))
+                plain = type(value).__module__ == "builtins" and not any(word in expected for word in _SOURCES)
+                found = quote(value) if plain else type(value).__name__
+                raise OptionError(f"{name}: found {found}, expected {expected}")
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _members(hint: Any) -> tuple[Any, ...]:
+    """The kinds of a union; one alone is its own."""
+    return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+
+
+def _fits(value: object, hint: Any) -> bool:
+    for kind in _members(hint):
+        origin = get_origin(kind) or kind
+        if kind is Any or not isinstance(origin, type):  # Any, a type variable, a literal: the function's own check
+            return True
+        if not isinstance(value, _ACCEPTED.get(origin, (origin,))) or (isinstance(value, bool) and origin is not bool):
+            continue
+        if issubclass(origin, Mapping | np.ndarray) or not get_args(kind) or not isinstance(value, Collection):
+            return True
+        if not isinstance(value, str) and all(_fits(each, get_args(kind)[0]) for each in value):
+            return True
+    return False
+
+
+def _words(kind: Any) -> str:
+    origin = get_origin(kind) or kind
+    if origin is not np.ndarray and get_args(kind) and not issubclass(origin, Mapping):
+        inner = get_args(kind)[0]
+        return "a list of names, as ['qpic']" if inner is str else f"a list of {_words(inner)}"
+    name: str = _WORDS.get(origin, origin.__name__)
+    return f"{name}, as {_SOURCES[name]} gives it" if name in _SOURCES else name
