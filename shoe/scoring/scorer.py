@@ -12,10 +12,9 @@ from functools import cached_property
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.ragged import best_of_each, distinct
+from shoe.core.ragged import distinct
 from shoe.matching.assign import assign
 from shoe.matching.best_first import ByContent, best_first, in_order
-from shoe.matching.nms import pair_nms
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.repeats import repeated
 from shoe.matching.task import Task
@@ -23,11 +22,9 @@ from shoe.protocols.options import SemanticOptions, Ties
 from shoe.scoring.average_precision import EPSILON
 from shoe.scoring.entries import Entries, Rule
 from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.participants import confident, participants
 
 Amounts = Floats | Indices
-
-_ROUNDING = 1e-9
-"""0.07 of 100 predictions are 7, though the product is a little more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +71,7 @@ class Scorer:
             self.counted &= ~classes.no_interaction
         self.truth_rows = np.flatnonzero(self.counted[self.hoi])
         self.truths = np.where(self.counted, truth.triplets_per_class, 0)
-        self.rows = _rows(task, similarities, options)
+        self.rows = participants(task, similarities, options)
         self.near = self._candidates() if near is None else near
         self.sigma = self.sigma_of(self.near, similarities)
         self.pairs = self.near
@@ -90,18 +87,8 @@ class Scorer:
 
     @property
     def f1_rows(self) -> Indices:
-        """Predictions that take part in SHOE-mF1, ascending: those that reach tau (Algorithm 2, line 2; A22)."""
-        rows, tau, by = self.rows, self.options.tau, self.options.tau_by
-        score = self.task.predictions.score[rows]
-        if by == "score":
-            return rows[score >= tau]
-        group = self.task.image[rows] if by == "image" else np.zeros(len(rows), np.int32)
-        sizes = np.bincount(group, minlength=1)
-        kept = np.ceil((1 - tau) * sizes - _ROUNDING).astype(np.int64)
-        order = np.lexsort((-score, group))
-        # What ties with the last that is kept is kept: no order of lines says which of equals are better.
-        last = np.append(score[order], np.inf)[np.where(kept > 0, np.cumsum(sizes) - sizes + kept - 1, len(order))]
-        return rows[score >= last[group]]
+        """Predictions that take part in SHOE-mF1, ascending (Algorithm 2, line 2; A22)."""
+        return confident(self.task, self.rows, self.options)
 
     @property
     def in_mean(self) -> Mask:
@@ -303,19 +290,3 @@ class Scorer:
         if self.options.f1_classes == "counted":
             return f1, self.counted & ((self.truths > 0) | (false > 0))
         return f1, self.truths > 0
-
-
-def _rows(task: Task, similarities: HoiSimilarity, options: SemanticOptions) -> Indices:
-    """Rows of the predictions that take part, ascending."""
-    predictions, classes = task.predictions, task.truth.classes
-    keep = task.image >= 0
-    if options.no_interaction == "exclude":
-        silent = {classes.verbs[v] for v in classes.verb[classes.no_interaction]}
-        silent_words = np.array([v >= 0 and classes.verbs[v] in silent for v in task.verb_label], bool)
-        keep &= ~silent_words[predictions.verb]
-    if options.unrated == "drop":
-        keep &= similarities.rated_verbs[predictions.verb] & similarities.rated_objects[predictions.object]
-    rows = np.flatnonzero(keep)
-    if options.cap is not None:
-        rows = rows[best_of_each(task.image[rows], predictions.score[rows], options.cap)]
-    return rows if options.nms is None else pair_nms(predictions, rows, options.nms)
