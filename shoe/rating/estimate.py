@@ -133,11 +133,6 @@ class Estimate(NamedTuple):
         """Of all raters."""
         return _total(rater.cost for rater in self.raters)
 
-    @property
-    def hours(self) -> Range:
-        """Of all raters whose hours are known, one after the other."""
-        return _total(rater.hours for rater in self.raters)
-
 
 def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
     """Say per rater what its kept answers tell about the rest of its work."""
@@ -292,7 +287,7 @@ def _about_requests(raters: RatersFile, known: Mapping[str, Progress]) -> Iterat
         if names:
             yield f"{', '.join(names)}: {sentence}"
     if prompted:
-        yield "attempts that fail and second questions are not counted; raters work one after the other"
+        yield "attempts that fail and second questions are not counted; raters work at the same time"
 
 
 def _span(value: Range) -> str:

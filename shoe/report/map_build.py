@@ -44,7 +44,7 @@ def estimate_table(estimate: Estimate) -> Group:
         )
     if len(estimate.raters) > 1:
         made.add_section()
-        made.add_row("all", *[""] * 5, _span(estimate.cost, _money), _span(estimate.hours, _time))
+        made.add_row("all", *[""] * 5, _span(estimate.cost, _money), "")
     planned = ", ".join(
         f"{estimate.rows[part]:,} {part} pairs ({count:,} to be asked)" for part, count in estimate.questions.items()
     )
@@ -60,7 +60,6 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
         "currency": estimate.currency,
         "raters": [_rater(rater) for rater in estimate.raters],
         "cost": _bounds(estimate.cost),
-        "hours": _bounds(estimate.hours),
         "assumptions": list(estimate.assumptions),
     }
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 _LONGEST = 300.0
 _FORKS = """
-import json, os, sys, tempfile
+import json, os, signal, sys, tempfile
 import nltk, openai, tenacity, httpx2, rich.progress, shoe.cli, shoe.maps.complete, shoe.report.map_build
 import shoe.cli.map.tools, shoe.rating.built, shoe.rating.kinds.openai, shoe.rating.job, shoe.llm.batch, shoe.llm.client
 shoe.llm.batch_api.LISTS_LAG = 2.0  # twice what lists lag here
@@ -26,6 +26,7 @@ for line in sys.stdin:
             os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), number)
         os.chdir(run["folder"])
         tempfile.tempdir = "tmp"
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has what it starts behind itself ignore it
         sys.argv = ["shoe", *run["arguments"]]
         exec(run["before"])
         sys.exit(shoe.cli.main())

@@ -1,6 +1,6 @@
 """A storm of kills over ``shoe map``: whatever ends a run and whenever, the same command goes on to the same map.
 
-As a program: ``scripts/storm KILLS SEED`` prints how runs were ended, and what went wrong, which is to be 0 of all.
+As a program: ``scripts/storm KILLS SEED JOB...`` prints how runs were ended, and what went wrong: to be 0 of all.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import cycle
 from pathlib import Path
 from typing import NamedTuple
 
@@ -101,6 +103,10 @@ JOBS = {
         ),
     ),
 }
+WRONG = (
+    *("answers lost", "answers paid twice", "maps that differ", "commands stuck", "tracebacks", "leftovers"),
+    "odd ends",
+)
 WAYS = ("SIGKILL", "SIGTERM", "SIGINT twice", "full disk", "kill while writing")
 _HOSTILE = replace(FAULTS, seconds=0.03, hold_create=0.2, lists_lag=1.0)
 
@@ -135,14 +141,25 @@ class Disk:
         return "a file system of its own" if self.mounted else "bounds on the size of files: mounting takes root"
 
 
+@dataclass
+class Found:
+    """How runs ended, what went wrong, and what was a full disk."""
+
+    ended: Counter[str] = field(default_factory=Counter)
+    wrong: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(WRONG, 0)))
+    disk: str = ""
+
+    def __str__(self) -> str:
+        lines = [f"{count:5} {what}" for what, count in sorted(self.ended.items())]
+        lines += [f"full disks: {self.disk}", "wrong:"]
+        return "\n".join([*lines, *(f"{count:5} {what}" for what, count in self.wrong.items())])
+
+
 class Storm:
     """One job, killed again and again, and what went wrong."""
 
-    def __init__(self, job: str, folder: Path, server: Server, draw: random.Random, runs: Runs) -> None:
-        self.job, self.draw, self.server, self.runs = job, draw, server, runs
-        self.ended: Counter[str] = Counter()
-        self.wrong: Counter[str] = Counter()
-        self.disk = "none was needed"
+    def __init__(self, job: str, folder: Path, server: Server, draw: random.Random, runs: Runs, found: Found) -> None:
+        self.job, self.draw, self.server, self.runs, self.found = job, draw, server, runs, found
         server.endpoint.forget()
         begun = time.monotonic()
         clean = self._work(folder / f"{job}-clean")
@@ -167,7 +184,7 @@ class Storm:
         """Kill some runs of one work, then let it come to its end; how many were killed."""
         self.server.endpoint.forget()
         with Disk(folder) as disk:
-            self.disk = str(disk)
+            self.found.disk = str(disk)
             work, kept, done = self._work(folder), Counter[str](), 0
             for _ in range(kills):
                 killed = self._kill(work, disk)
@@ -196,7 +213,7 @@ class Storm:
         self._went_wrong("leftovers", len(left), str(left))
 
     def _went_wrong(self, what: str, count: int, details: str) -> None:
-        self.wrong[what] += count
+        self.found.wrong[what] += count
         if count:
             sys.stderr.write(f"{self.job}: {count} {what}: {details[-3000:]}\n")
 
@@ -223,7 +240,7 @@ class Storm:
         self._went_wrong("tracebacks", "Traceback" in said or "Fatal Python" in said, said)
         expected = {"SIGKILL": (-9,), "SIGTERM": (130, -15), "SIGINT twice": (130, -2), "full disk": (2,)}
         self._went_wrong("odd ends", code not in (0, *expected.get(way, (-9,))), said)
-        self.ended[f"{self.job}: {way if code else 'came to its end before'}"] += 1
+        self.found.ended[f"{self.job}: {way if code else 'came to its end before'}"] += 1
         return code != 0
 
     def _wait(self, run: Runs) -> None:
@@ -246,29 +263,23 @@ def _whole_lines(folder: Path) -> Counter[str]:
     return Counter(line for text in texts for line in text.splitlines(keepends=True) if line.endswith("\n"))
 
 
-def storm(folder: Path, kills: int, seed: int, *, jobs: Mapping[str, Job] = JOBS) -> Counter[str]:
-    """Kill so many runs in all; print how they ended, and return the counts of what went wrong."""
-    draw, wrong = random.Random(seed), Counter[str]()
+def storm(folder: Path, kills: int, seed: int, found: Found, jobs: Collection[str] = tuple(JOBS)) -> None:
+    """Kill so many runs in all, of each job in turn, and count how they ended and what went wrong."""
+    draw = random.Random(seed)
     with Server(_HOSTILE) as server, Runs(folder) as runs:
-        for number, job in enumerate(jobs):
-            one, left = Storm(job, folder, server, draw, runs), kills // len(jobs) + (number < kills % len(jobs))
-            while left > 0:
-                left -= one.round(Path(tempfile.mkdtemp(dir=folder)), min(left, _OF_ONE_WORK))
-            wrong += Counter(dict.fromkeys(one.wrong, 0))
-            wrong.update(one.wrong)
-            sys.stdout.write("".join(f"{count:5} {what}\n" for what, count in sorted(one.ended.items())))
-            sys.stdout.write(f"      disk: {one.disk}\n")
-            sys.stdout.flush()
-    return wrong
+        storms = cycle([Storm(job, folder, server, draw, runs, found) for job in jobs])
+        while kills > 0:
+            kills -= next(storms).round(Path(tempfile.mkdtemp(dir=folder)), min(kills, _OF_ONE_WORK))
 
 
 def main() -> None:
-    """Print what a storm does."""
-    given = dict(enumerate(map(int, sys.argv[1:])))
-    with tempfile.TemporaryDirectory() as folder:
-        wrong = storm(Path(folder), given.get(0, 60), given.get(1, 1))
-    sys.stdout.write("wrong:\n" + "".join(f"{count:5} {what}\n" for what, count in sorted(wrong.items())))
-    sys.exit(any(wrong.values()))
+    """Print what a storm does, or did until it was interrupted."""
+    given = dict(enumerate(sys.argv[1:]))
+    found = Found()
+    with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as folder:
+        storm(Path(folder), int(given.get(0, 60)), int(given.get(1, 1)), found, sys.argv[3:] or JOBS)
+    sys.stdout.write(f"{found}\n")
+    sys.exit(any(found.wrong.values()))
 
 
 if __name__ == "__main__":

@@ -280,6 +280,7 @@ def test_a_wrong_key_stops_at_once_with_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_small_storm_of_kills_does_no_harm(tmp_path: Path) -> None:
-    from tests.rating.storm import storm
+    from tests.rating.storm import Found, storm
 
-    assert not +storm(tmp_path, 12, 3)
+    storm(tmp_path, 12, 3, found := Found())
+    assert not +found.wrong, found
