@@ -18,7 +18,7 @@ from shoe.diagnosis.sweeps import Sweep
 from shoe.report.diagnosis_json import Models
 from shoe.report.diagnosis_semantics import print_semantics, semantic_table
 from shoe.report.notes import NOTHING, percent
-from shoe.report.text import points, say, table, table_of_models, words
+from shoe.report.text import note, points, say, table, table_of_models, words
 from shoe.scoring.entries import Means
 
 _WIDE = 126
@@ -74,7 +74,7 @@ def print_diagnoses(models: Models, truth: GroundTruth, to: Console, *, sweeps: 
             say(to, f"{name}: {SWEEPS[curve.by]}" if several else SWEEPS[curve.by])
             to.print(_sweep_table(curve))
     for line in _notes(models):
-        say(to, line)
+        note(to, line)
     for name, found in models.items():
         whose = f"{name}: " if several else ""
         say(to, f"signature  {whose}{found.signature.short()}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import many, printable
 from shoe.report.notes import Evidence, coverage_line, notes, percent
+from shoe.report.text import note, table
 from shoe.report.wordings import wordings_table
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
@@ -53,14 +53,14 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
     for line in notes(report, evidence):
         if line == coverage:
             continue
-        to.print(Text(line), soft_wrap=True)
+        note(to, line)
     to.print(Text(f"signature  {report.signature.short()}"), soft_wrap=True)
     to.print(Text("           in full, and of each protocol: --json -", style="dim"), soft_wrap=True)
 
 
 def comparison_table(reports: Mapping[str, Report]) -> Table:
     """One row for each set of predictions, strict beside semantic."""
-    table = _table("predictions", "mAP", "rare", "non-rare", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched")
+    made = table("predictions", "mAP", "rare", "non-rare", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched")
     for name, report in reports.items():
         strict, semantic = report.strict, report.semantic
         figures = [strict.map, strict.map_rare, strict.map_non_rare] if strict else [None] * 3
@@ -69,29 +69,20 @@ def comparison_table(reports: Mapping[str, Report]) -> Table:
             if semantic
             else [None] * 4
         )
-        table.add_row(Text(printable(name)), *map(percent, figures))
-    return table
-
-
-def _table(first: str, *columns: str) -> Table:
-    # Columns that may not shrink: a figure or a heading that is cut off says nothing.
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column(first, no_wrap=True)
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
+        made.add_row(Text(printable(name)), *map(percent, figures))
+    return made
 
 
 def _strict_table(report: Report) -> Table:
-    table = _table("strict", "mAP", "rare", "non-rare", "max recall", "classes")
+    made = table("strict", "mAP", "rare", "non-rare", "max recall", "classes")
     for result in report.strict_results:
         figures = (result.map, result.map_rare, result.map_non_rare, result.max_recall)
-        table.add_row(result.options.protocol, *map(percent, figures), str(result.classes))
-    return table
+        made.add_row(result.options.protocol, *map(percent, figures), str(result.classes))
+    return made
 
 
 def _semantic_table(result: SemanticResult) -> Table:
-    table = _table("semantic", "SHOE-mAP", "w/o no_int.", "SHOE-mF1", "GT missed", "unmatched", "classes")
+    made = table("semantic", "SHOE-mAP", "w/o no_int.", "SHOE-mF1", "GT missed", "unmatched", "classes")
     figures = (result.map, result.map_interactions, result.mf1, result.gt_miss_rate, result.prediction_miss_rate)
-    table.add_row(result.options.protocol, *map(percent, figures), str(result.classes))
-    return table
+    made.add_row(result.options.protocol, *map(percent, figures), str(result.classes))
+    return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import Any
 
 from rich import box
@@ -11,13 +12,27 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import printable
+from shoe.report.stacked import StackedTable
 
 _LONGEST_LINE = 2000
+_READABLE = 100
+"""Columns that notes take at most, where there are more."""
+_KEY = 11
+"""Columns before the text of most notes: what they are about."""
 
 
 def say(to: Console, line: str, style: str = "") -> None:
     """Print one line."""
     to.print(Text(printable(line, _LONGEST_LINE), style=style), soft_wrap=True)
+
+
+def note(to: Console, line: str) -> None:
+    """Print a note; on a terminal over several lines, broken between words, those after the first set in."""
+    line = printable(line, _LONGEST_LINE)
+    width = min(to.width, _READABLE) if to.is_terminal else len(line) + 1
+    indent = " " * (_KEY if width > 2 * _KEY else 2)
+    for part in wrap(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False):
+        to.print(Text(part), soft_wrap=True)
 
 
 def words(text: str, longest: int = 80) -> Text:
@@ -33,7 +48,8 @@ def table(*columns: str, names: int = 1, rows: Iterable[Iterable[str | Text]] = 
         names: how many of them, the first ones, are names; figures stand at the right.
         rows: a cell a column.
     """
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    made = StackedTable(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    made.names = names
     for index, column in enumerate(columns):
         made.add_column(column, justify="left" if index < names else "right", no_wrap=True)
     for row in rows:

@@ -1,0 +1,49 @@
+"""Tables in narrow terminals: figures are never cut."""
+
+from io import StringIO
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from shoe.report.text import note, table
+from tests.examples import examples
+
+
+def printed(width: int, columns: int, name: str) -> str:
+    """A table of distinct figures, as a terminal of some width shows it."""
+    made = table("name", *(f"figure {k}" for k in range(columns)))
+    made.add_row(name, *(f"{100 + k}.25" for k in range(columns)))
+    to = Console(file=StringIO(), width=width, force_terminal=True, color_system=None)
+    to.print(made)
+    assert isinstance(to.file, StringIO)
+    return to.file.getvalue()
+
+
+@examples(0.5)
+@given(width=st.integers(24, 120), columns=st.integers(1, 12), name=st.text("ab ", min_size=1, max_size=40))
+def test_every_figure_and_heading_is_whole_and_fits(width: int, columns: int, name: str) -> None:
+    text = printed(width, columns, name)
+    assert "…" not in text
+    assert all(len(line.rstrip()) <= width for line in text.splitlines())
+    for k in range(columns):
+        assert f"{100 + k}.25" in text
+        assert f"figure {k}" in text
+
+
+def test_a_table_that_fits_stays_one() -> None:
+    assert printed(80, 4, "a").count("name") == 1
+    assert printed(30, 4, "a").count("name") > 1
+
+
+def test_notes_are_broken_between_words_on_a_terminal_alone() -> None:
+    line = "ties       " + "39.55 % of what shoe ranks shares its score with another of its class " * 2
+    for terminal, most in ((True, 60), (False, len(line))):
+        to = Console(file=StringIO(), width=60, force_terminal=terminal, color_system=None)
+        note(to, line)
+        assert isinstance(to.file, StringIO)
+        lines = to.file.getvalue().splitlines()
+        assert max(map(len, lines)) <= most
+        assert " ".join(to.file.getvalue().split()) == " ".join(line.split())
+        assert (len(lines) > 1) == terminal
+        assert all(part.startswith(" " * 11) for part in lines[1:])
