@@ -50,11 +50,10 @@ def spread(report: Report) -> Spread | None:
     columns = np.flatnonzero(np.any([(ratings != MISSING).any(axis=0) for ratings in together], axis=0))
     if len(columns) < 2:
         return None
-    near = Scorer(task, similarities, options).near
     found = {}
     for column in columns.tolist():
         alone = HoiSimilarity.of(task, rated_by(source, column), options)
-        found[source.raters[column].name] = Scorer(task, alone, options, near=near).map()
+        found[source.raters[column].name] = Scorer(task, alone, options).map()
     known = {name: value for name, value in found.items() if value is not None}
     return Spread(known) if known else None
 

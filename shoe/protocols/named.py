@@ -24,6 +24,13 @@ SEMANTIC = {
             partial="full",
             repeats="matched",
         ),
+        SemanticOptions(
+            protocol="shoe-robust",
+            combine="geometric",
+            min_sigma="delta",
+            sense="one",
+            tau_by="best",
+        ),
     )
 }
 """SHOE: the decided defaults of docs/protocols.md 10.5, and the pseudo-code to the letter."""
@@ -43,6 +50,7 @@ DIAG = StrictOptions(
 ABOUT = {
     "shoe": "SHOE with the decided defaults (10.5)",
     "shoe-literal": "SHOE's pseudo-code to the letter (10.2, 10.3)",
+    "shoe-robust": "SHOE with choices under which copies, vague words and stretched scores earn nothing (10)",
 }
 """One line a protocol, with its section in docs/protocols.md."""
 

@@ -126,8 +126,10 @@ class SemanticOptions(_Overlapping):
         "class", "similarity seen from the class, or the mean of both directions (A21)"
     )
     tau: float = option(0.5, "which predictions count for mF1, by their confidence (A22)", range=(0, 1))
-    tau_by: Literal["dataset", "image", "score"] = option(
-        "dataset", "tau is a rank among all or the image's predictions, from 0 for the last to 1, or a score (A22)"
+    tau_by: Literal["dataset", "image", "score", "best"] = option(
+        "dataset",
+        "tau is a rank among all or the image's predictions, from 0 for the last to 1, or a score; best: no tau, but the "
+        "highest mF1 (A22)",
     )
     map_tau: float | None = option(None, "the same for mAP, by score (A23)", range=(0, 1))
     recall: Literal["fn", "truth"] = option("fn", "denominator of mF1's recall: TP + FN, or all ground truths (A24)")

@@ -85,4 +85,6 @@ def _semantic_table(result: SemanticResult) -> Table:
     made = table("semantic", "SHOE-mAP", "w/o no_int.", "SHOE-mF1", "GT missed", "unmatched", "classes")
     figures = (result.map, result.map_interactions, result.mf1, result.gt_miss_rate, result.prediction_miss_rate)
     made.add_row(result.options.protocol, *map(percent, figures), str(result.classes))
+    if result.options.min_sigma != "delta":
+        made.add_row("  matches above delta", "", "", *map(percent, result.above_delta), "")
     return made

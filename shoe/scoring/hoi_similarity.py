@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ _CELLS = 1 << 20
 _LARGEST_BITMAP = 1 << 24
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class HoiSimilarity:
     """HOI similarity sigma of K classes to any pair of predicted words (docs/protocols.md 10.1).
 
@@ -85,6 +86,11 @@ class HoiSimilarity:
             verb_senses=verb_senses,
             object_senses=object_senses,
         )
+
+    @cached_property
+    def meanings(self) -> tuple[Ints, Ints]:
+        """Of (verb words,) and (object words,): a number that is equal for words as similar to every class."""
+        return _meanings(self.verbs.values), _meanings(self.objects.values)
 
     def sigma(self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]) -> Floats:
         """Similarity of classes to predicted words, element by element (arguments broadcast), 0..1."""
@@ -159,6 +165,11 @@ class HoiSimilarity:
             of_class = np.where(values == highest[owner], hoi[truth], len(self.verb_row))
             nearest[start:end], sigma[start:end] = np.minimum.reduceat(of_class, starts), highest
         return nearest, sigma
+
+
+def _meanings(values: Floats) -> Ints:
+    number: dict[bytes, int] = {}
+    return np.array([number.setdefault(column.tobytes(), len(number)) for column in values.T], np.int32)
 
 
 def _distinct(keys: Indices, size: int) -> tuple[Indices, Indices]:

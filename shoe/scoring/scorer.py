@@ -16,15 +16,18 @@ from shoe.core.ragged import distinct
 from shoe.matching.assign import assign
 from shoe.matching.best_first import ByContent, best_first, in_order
 from shoe.matching.overlaps import Overlaps
-from shoe.matching.repeats import repeated
+from shoe.matching.repeats import near_repeats, repeated
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions, Ties
 from shoe.scoring.average_precision import EPSILON
-from shoe.scoring.entries import Entries, Rule
+from shoe.scoring.entries import Entries, Rule, mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.participants import confident, participants
 
 Amounts = Floats | Indices
+
+_TRIED = 2.0 ** np.arange(-3, 3.25, 0.5)
+"""How many predictions ``tau-by=best`` may keep, in ground truths."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,10 +88,24 @@ class Scorer:
         tau = self.options.map_tau
         return self.rows if tau is None else self.rows[self.task.predictions.score[self.rows] >= tau]
 
-    @property
+    @cached_property
     def f1_rows(self) -> Indices:
         """Predictions that take part in SHOE-mF1, ascending (Algorithm 2, line 2; A22)."""
+        if self.options.tau_by == "best":
+            return self._most_telling()
         return confident(self.task, self.rows, self.options)
+
+    def _most_telling(self) -> Indices:
+        """The rows down to the confidence at which mF1 is highest: no way to stretch scores, or to add worse, gains.
+
+        Tried are the confidences that keep 1/8 to 8 times as many predictions as there are ground truths.
+        """
+        rows, score = self.rows, self.task.predictions.score[self.rows]
+        kept = np.ceil(len(self.truth_rows) * _TRIED).astype(np.int64)
+        falling = -np.sort(-score)
+        lowest = np.unique(falling[np.minimum(kept, len(falling)) - 1]) if len(falling) else falling
+        tried = [rows[score >= least] for least in lowest[::-1]]
+        return max(tried, key=lambda some: mean_over(*self.f1(self.match(some))) or 0.0, default=rows)
 
     @property
     def in_mean(self) -> Mask:
@@ -105,10 +122,14 @@ class Scorer:
         pairs = task.overlaps(options.coordinates, options.rule)
         playing = np.zeros(len(task.predictions), bool)
         playing[self.rows] = True
+        near = np.zeros(len(task.predictions), bool)
+        near[pairs.prediction] = True
         if options.repeats == "charged" and not self.prefers_originals:
-            near = np.zeros(len(task.predictions), bool)
-            near[pairs.prediction] = True
             playing[repeated(task.predictions, np.flatnonzero(near & playing))] = False
+        if options.repeats == "near":
+            meanings = self.similarities.meanings
+            copies = near_repeats(task.predictions, self.rows, near, *meanings, options.coordinates, options.rule)
+            playing[copies] = False
         keep = playing[pairs.prediction]
         if not self.counted.all():
             keep &= self.counted[self.hoi[pairs.truth]]
@@ -123,7 +144,7 @@ class Scorer:
         """Whether a pair of this similarity may be matched (A5)."""
         if self.options.min_sigma == "none":
             return np.ones(len(sigma), bool)
-        return sigma > 0 if self.options.min_sigma == "positive" else self.reaches_delta(sigma)
+        return sigma > (0 if self.options.min_sigma == "positive" else self.options.delta)
 
     def reaches_delta(self, sigma: Floats) -> Mask:
         """Whether an unmatched prediction of this similarity to a class is a false positive of it (A8)."""
@@ -152,7 +173,7 @@ class Scorer:
     def _chosen(self, pairs: Overlaps, sigma: Floats) -> tuple[Overlaps, Floats]:
         """The candidates that are matched, and their similarities."""
         chosen = self._assign(pairs, sigma)
-        if self.options.repeats == "matched" or not self.prefers_originals:
+        if self.options.repeats != "charged" or not self.prefers_originals:
             return pairs.select(chosen), sigma[chosen]
         # Where originals are preferred, a repeat is matched only if its original is: looking there is enough.
         table = self.task.predictions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,8 @@ class SemanticResult:
         map_interactions: mean over the classes that are not no_interaction.
         mf1: SHOE-mF1.
         gt_miss_rate, prediction_miss_rate: shares without a match, of the matching for mF1.
+        above_delta: these three where a match must be more similar than delta (``min-sigma=delta``): as published, the
+            right object with any verb is a match.
         classes: classes in the mean of ``map``.
         tied_share: share of ranked predictions whose score another of their class has.
     """
@@ -44,6 +46,7 @@ class SemanticResult:
     mf1: float | None
     gt_miss_rate: float | None
     prediction_miss_rate: float | None
+    above_delta: F1Figures
     classes: int
     tied_share: float | None
 
@@ -58,6 +61,7 @@ class SemanticResult:
                 "mf1": self.mf1,
                 "gt_miss_rate": self.gt_miss_rate,
                 "prediction_miss_rate": self.prediction_miss_rate,
+                "above_delta": present(self.above_delta._asdict()),
                 "classes": self.classes,
                 "tied_share": self.tied_share,
             }
@@ -100,6 +104,10 @@ def result_of(scorer: Scorer) -> SemanticResult:
     f1_matches = matches if len(for_f1) == len(for_map) and (for_f1 == for_map).all() else scorer.match(for_f1)
     f1, f1_mean = scorer.f1(f1_matches)
     figures = F1Figures.of(scorer, for_f1, f1_matches)
+    above_delta = figures
+    if options.min_sigma != "delta":
+        strict = Scorer(task, scorer.similarities, replace(options, min_sigma="delta"), scorer.near)
+        above_delta = F1Figures.of(strict, strict.f1_rows, strict.match(strict.f1_rows))
     # Entries may also be of missed ground truths, which are no predictions.
     false = np.append(scorer.truths > 0, False)[matches.false_positive_of]
     matched = np.flatnonzero(matches.prediction >= 0)
@@ -120,6 +128,7 @@ def result_of(scorer: Scorer) -> SemanticResult:
         map_error=float(np.sqrt((scores.error[in_mean] ** 2).sum()) / max(1, in_mean.sum())),
         map_interactions=mean_over(scores.ap, in_mean & ~task.truth.classes.no_interaction),
         **figures._asdict(),
+        above_delta=above_delta,
         classes=int(in_mean.sum()),
         tied_share=tied / ranked if ranked else None,
     )

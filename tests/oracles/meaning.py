@@ -37,7 +37,7 @@ class Options:
     f1_classes: str = "truth"
     prediction_misses: str = "all"
     cap: int | None = None
-    repeats: str = "charged"
+    repeats: str = "near"
 
 
 LITERAL: dict[str, object] = {
@@ -53,9 +53,16 @@ LITERAL: dict[str, object] = {
 class Meaning:
     """Sigma of a class and a pair of words, and the class that a pair of words is nearest to, remembered."""
 
-    def __init__(self, verb: Similarity, noun: Similarity, options: Options, scope: list[int]) -> None:
-        self.verb, self.noun, self.options, self.scope = verb, noun, options, scope
+    def __init__(self, verb: Similarity, noun: Similarity, options: Options, scope: list[int], classes: int) -> None:
+        self.verb, self.noun, self.options, self.scope, self.classes = verb, noun, options, scope, classes
         self.nearest = _known(verb, noun, options.combine, options.weight, tuple(scope))
+
+    def same(self, verb: str, other_verb: str, noun: str, other_noun: str) -> bool:
+        """Whether no class is more similar to one pair of words than to the other, part by part."""
+        return all(
+            self.verb(hoi, verb) == self.verb(hoi, other_verb) and self.noun(hoi, noun) == self.noun(hoi, other_noun)
+            for hoi in range(self.classes)
+        )
 
     def sigma(self, hoi: int, verb: str, noun: str) -> float:
         return _combined(self.verb(hoi, verb), self.noun(hoi, noun), self.options)

@@ -13,8 +13,11 @@ Choices that the text leaves open:
 - A missed truth's (0, 0) ties with predictions that have score 0.
 - Under ``fp-scope=dataset`` a class without ground truth can have false positives; with ``classes=truth`` they cost
   nothing.
-- ``min-sigma=delta`` compares as ``delta-at`` does. ``overlap=+1`` is the official script's IoU.
+- ``min-sigma=delta`` asks for more than delta, whatever ``delta-at`` is. ``overlap=+1`` is the official script's IoU.
 - geometric = verb ** weight * object ** (1 - weight); minimum has no weight.
+- ``repeats=near``: a copy of a better prediction of the image that is no copy itself; better by score, then verb,
+  object, human box and object box from their last number on, then row.
+- ``tau-by=best`` keeps the fewest of equally good.
 - Rates are fractions. The prediction miss rate is of the predictions after tau; repeats count as unmatched.
 - ``f1-classes=counted``: classes with ground truth, or with a false positive.
 """
@@ -110,16 +113,18 @@ def semantic(
     kept = [k for k, (verb, _) in enumerate(words) if chosen.no_interaction == "keep" or verb != "no_interaction"]
     numbers = {words[k]: k for k in kept}
     images = [_image(scene, numbers, chosen) for scene in scenes if scene.known]
-    meaning = Meaning(verb_similarity, object_similarity, chosen, kept)
+    meaning = Meaning(verb_similarity, object_similarity, chosen, kept, len(words))
 
     ranked = images if chosen.map_tau is None else [_at_least(image, chosen.map_tau) for image in images]
     for_map = [_matched(image, meaning) for image in ranked]
-    for_f1 = [_matched(image, meaning) for image in _confident(images, chosen)]
-
     counts = [0] * len(words)
     for image in images:
         for truth in image.truth:
             counts[truth.hoi] += 1
+    if chosen.tau_by == "best":
+        images = _best(images, counts, meaning)
+    for_f1 = [_matched(image, meaning) for image in _confident(images, chosen)]
+
     ap = _average_precisions(for_map, counts, kept, chosen)
     f1 = _f1(for_f1, counts, chosen)
     truths, missed, predictions, wrong = 0, 0, 0, 0
@@ -169,6 +174,8 @@ def _at_least(image: _Image, score: float) -> _Image:
 
 def _confident(images: list[_Image], options: Options) -> list[_Image]:
     """Algorithm 2, line 2: the predictions that tau keeps."""
+    if options.tau_by == "best":
+        return images
     if options.tau_by == "score":
         return [_at_least(image, options.tau) for image in images]
     groups = [[(i, p) for p in image.predictions] for i, image in enumerate(images)]
@@ -184,6 +191,21 @@ def _confident(images: list[_Image], options: Options) -> list[_Image]:
     ]
 
 
+def _best(images: list[_Image], counts: list[int], meaning: Meaning) -> list[_Image]:
+    """The most confident predictions, of 1/8 to 8 times as many as there are truths, for which mF1 is highest."""
+    scores = sorted((p.score for image in images for p in image.predictions), reverse=True)
+    best, highest = images, -1.0
+    for exponent in range(-6, 7):
+        kept = min(ceil(sum(counts) * 2 ** (exponent / 2)), len(scores))
+        if kept == 0:
+            continue
+        some = [_at_least(image, scores[kept - 1]) for image in images]
+        mf1 = _mean(_f1([_matched(image, meaning) for image in some], counts, meaning.options)) or 0.0
+        if mf1 > highest:
+            best, highest = some, mf1
+    return best
+
+
 def _repeats(predictions: list[_Prediction]) -> set[int]:
     """Positions of predictions that say again what another one says: all copies but the best-scored, first one."""
     copies: dict[Triplet, list[int]] = {}
@@ -194,6 +216,30 @@ def _repeats(predictions: list[_Prediction]) -> set[int]:
         counted = max(same, key=lambda j: (predictions[j].score, -j))
         repeats.update(j for j in same if j != counted)
     return repeats
+
+
+def _near_repeats(predictions: list[_Prediction], meaning: Meaning) -> set[int]:
+    """Positions of predictions that say what a better one says, which is no repeat itself."""
+    kept: list[_Prediction] = []
+    repeats: set[int] = set()
+    order = sorted(
+        enumerate(predictions), key=lambda e: (-e[1].score, e[1].verb, e[1].noun, e[1].human[::-1], e[1].object[::-1])
+    )
+    for j, p in order:
+        if any(_copies(p, better, meaning) for better in kept):
+            repeats.add(j)
+        else:
+            kept.append(p)
+    return repeats
+
+
+def _copies(p: _Prediction, better: _Prediction, meaning: Meaning) -> bool:
+    """Whether both boxes overlap, and no class tells the words of the two apart."""
+    options = meaning.options
+    iou = iou_pixels if options.overlap == "+1" else iou_continuous
+    pair = min(iou(p.human, better.human), iou(p.object, better.object))
+    close = pair > options.threshold if options.threshold_at == ">" else pair >= options.threshold
+    return close and meaning.same(p.verb, better.verb, p.noun, better.noun)
 
 
 def _matched(image: _Image, meaning: Meaning) -> _Outcome:
@@ -225,6 +271,8 @@ def _candidates(image: _Image, meaning: Meaning) -> list[Candidate]:
     options = meaning.options
     iou = iou_pixels if options.overlap == "+1" else iou_continuous
     barred = _repeats(image.predictions) if options.repeats == "charged" else set()
+    if options.repeats == "near":
+        barred = _near_repeats(image.predictions, meaning)
     found = []
     for g, t in enumerate(image.truth):
         for j, p in enumerate(image.predictions):
@@ -237,7 +285,7 @@ def _candidates(image: _Image, meaning: Meaning) -> list[Candidate]:
             sigma = meaning.sigma(t.hoi, p.verb, p.noun)
             if options.min_sigma == "positive" and not sigma > 0:
                 continue
-            if options.min_sigma == "delta" and not meaning.reaches_delta(sigma):
+            if options.min_sigma == "delta" and not sigma > options.delta:
                 continue
             content = (t.verb, t.noun, t.object, t.human, p.verb, p.noun, p.object, p.human)
             found.append(Candidate(g, j, sigma, pair, content))

@@ -30,13 +30,13 @@ OPTIONS: dict[str, list[str]] = {
     "classes": ["truth", "all"],
     "no-interaction": ["keep", "exclude"],
     "tau": ["0.5", "0.25"],
-    "tau-by": ["dataset", "image", "score"],
+    "tau-by": ["dataset", "image", "score", "best"],
     "map-tau": ["none", "0.5"],
     "recall": ["fn", "truth"],
     "f1-classes": ["truth", "counted"],
     "prediction-misses": ["all", "charged"],
     "cap": ["none", "3"],
-    "repeats": ["charged", "matched"],
+    "repeats": ["near", "charged", "matched"],
 }
 MANY_IMAGES = random_scenes(np.random.default_rng(5), 25, n_predictions=25, open_words=True)
 NUMBERS = ("weight", "threshold", "delta", "tau", "map-tau")

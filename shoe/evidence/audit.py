@@ -1,0 +1,165 @@
+"""What a model could earn without seeing more: attacks on a file's own predictions, scored under each protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.errors import OptionError
+from shoe.core.interactions import Interactions, concatenate
+from shoe.matching.task import Task
+from shoe.protocols.named import SEMANTIC, choose
+from shoe.protocols.options import SemanticOptions
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.score import unfit_scores
+from shoe.scoring.semantic import semantic_score
+from shoe.scoring.strict import strict_score
+from shoe.similarity import Similarity, load_similarity
+
+AUDITED = ("shoe", "shoe-literal", "shoe-robust")
+"""The semantic protocols that attacks are scored under, beside the benchmark's strict default."""
+
+_SURE = 0.6
+"""Above the published tau."""
+
+
+class Attack(NamedTuple):
+    """A change of predictions that tells nothing new about any image.
+
+    Attributes:
+        name: what reports call it.
+        about: what it does, in a few words.
+        change: the predictions, and the commonest verb of the ground truth, to what would be handed in.
+    """
+
+    name: str
+    about: str
+    change: Callable[[Interactions, str], Interactions]
+
+
+def _beside(table: Interactions, copy: Interactions, score: float | None = None) -> Interactions:
+    """The predictions and changed copies of them, at a fixed confidence or half of the original's."""
+    scores = table.score / 2 if score is None else np.full(len(table), score)
+    return concatenate([table, replace(copy, score=scores)])
+
+
+def _moved(table: Interactions) -> Interactions:
+    return replace(table, human_boxes=table.human_boxes + 0.3, object_boxes=table.object_boxes + 0.3)
+
+
+def _respelled(table: Interactions) -> Interactions:
+    return replace(table, verbs=tuple(verb.upper().replace(" ", "_") for verb in table.verbs))
+
+
+def _saying(table: Interactions, verb: str | None = None, object_: str | None = None) -> Interactions:
+    """The same boxes with one verb, or one object, everywhere."""
+    if verb is not None:
+        table = replace(table, verbs=(verb,), verb=np.zeros_like(table.verb))
+    if object_ is not None:
+        table = replace(table, objects=(object_,), object=np.zeros_like(table.object))
+    return table
+
+
+def _hedged(table: Interactions, verb: str) -> Interactions:
+    return replace(table, verbs=tuple(f"{said} / {verb}" if said else said for said in table.verbs))
+
+
+ATTACKS = (
+    Attack("moved copy", "each again, 0.3 pixels off, at half the score", lambda p, _: _beside(p, _moved(p))),
+    Attack("respelled copy", "each again in capitals, at half the score", lambda p, _: _beside(p, _respelled(p))),
+    Attack("nonsense verb", "each again with 'qwzx', at 0.6", lambda p, _: _beside(p, _saying(p, "qwzx"), _SURE)),
+    Attack("vague verb", "each again with 'take', at 0.6", lambda p, _: _beside(p, _saying(p, "take"), _SURE)),
+    Attack("nonsense", "each again as 'qwzx vbnm', at 0.6", lambda p, _: _beside(p, _saying(p, "qwzx", "vbnm"), _SURE)),
+    Attack(
+        "padding", "each again as 'qwzx vbnm', at 0.0001", lambda p, _: _beside(p, _saying(p, "qwzx", "vbnm"), 1e-4)
+    ),
+    Attack("all sure", "all scores 1", lambda p, _: replace(p, score=np.ones(len(p)))),
+    Attack("two words", "the commonest verb as an alternative to each", _hedged),
+    Attack(
+        "only a vague verb",
+        "'take' for each verb, at 0.6",
+        lambda p, _: replace(_saying(p, "take"), score=np.full(len(p), _SURE)),
+    ),
+    Attack(
+        "common guess",
+        "each again with the commonest verb, at half the score",
+        lambda p, verb: _beside(p, _saying(p, verb)),
+    ),
+)
+
+
+class Figures(NamedTuple):
+    """Fractions 0..1 under one protocol; None where there is none, or nothing to measure."""
+
+    map: float | None
+    mf1: float | None = None
+    gt_miss_rate: float | None = None
+    prediction_miss_rate: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What attacks would earn.
+
+    Attributes:
+        honest: figures of the predictions as they are, by protocol.
+        attacked: for each attack, by name: figures by protocol.
+    """
+
+    honest: dict[str, Figures]
+    attacked: dict[str, dict[str, Figures]]
+
+    def gains(self, attack: str, protocol: str) -> Figures:
+        """What an attack adds to each figure; a lower miss rate has a minus."""
+        pairs = zip(self.attacked[attack][protocol], self.honest[protocol], strict=True)
+        return Figures(*(None if a is None or b is None else a - b for a, b in pairs))
+
+
+def audit(
+    predictions: Interactions,
+    truth: GroundTruth,
+    *,
+    similarity: str | Path = "hico-det",
+    watch: Callable[[Sequence[Attack | None]], Iterable[Attack | None]] = lambda steps: steps,
+) -> Audit:
+    """Make each attack of :data:`ATTACKS` on predictions, and score the outcome.
+
+    Args:
+        predictions: what a model said.
+        truth: what is so.
+        similarity: name of a shipped map or baseline, or a map's folder.
+        watch: called with the steps, and iterated over in their place: a progress bar.
+
+    Returns:
+        Figures under the benchmark's default strict protocol and those of :data:`AUDITED`.
+
+    Raises:
+        OptionError: for scores outside 0..1, which have no semantic figures.
+        InputError: when predictions and ground truth have no image in common.
+    """
+    unfit = unfit_scores(predictions)
+    if unfit is not None:
+        raise OptionError(f"predictions: found {unfit}")
+    Task(predictions, truth).check_images()
+    benchmark, labels = truth.benchmark, truth.image_labels is not None
+    strict = choose(benchmark.default_protocols, (), benchmark.protocols, image_labels=labels).strict
+    source = load_similarity(similarity, "mean")
+    commonest = truth.classes.verbs[int(np.bincount(truth.interactions.verb).argmax())]
+    found: dict[str, dict[str, Figures]] = {}
+    for attack in watch([None, *ATTACKS]):
+        task = Task(attack.change(predictions, commonest) if attack else predictions, truth)
+        found[attack.name if attack else ""] = {
+            **{options.protocol: Figures(strict_score(task, options).map) for options in strict},
+            **{name: _semantic(task, source, SEMANTIC[name]) for name in AUDITED},
+        }
+    return Audit(found.pop(""), found)
+
+
+def _semantic(task: Task, source: Similarity, options: SemanticOptions) -> Figures:
+    scored = semantic_score(task, HoiSimilarity.of(task, source, options), options)
+    return Figures(scored.map, scored.mf1, scored.gt_miss_rate, scored.prediction_miss_rate)
