@@ -78,7 +78,7 @@ ATTACKS = (
     Attack(
         "padding", "each again as 'qwzx vbnm', at 0.0001", lambda p, _: _beside(p, _saying(p, "qwzx", "vbnm"), 1e-4)
     ),
-    Attack("all sure", "all scores 1", lambda p, _: replace(p, score=np.ones(len(p)))),
+    Attack("stretched scores", "all scores s to 0.6 + 0.4 s", lambda p, _: replace(p, score=_SURE + 0.4 * p.score)),
     Attack("two words", "the commonest verb as an alternative to each", _hedged),
     Attack(
         "only a vague verb",

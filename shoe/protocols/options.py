@@ -87,7 +87,9 @@ class SemanticOptions(_Overlapping):
     threshold: float = option(0.5, "IoU threshold of both boxes", range=(0, 1))
     threshold_at: At = option(">=", "comparison with it (A3)")
     overlap: Overlap = option(Overlap.CONTINUOUS, "how areas are counted (A4)", Overlap.CONTINUOUS, Overlap.PIXELS)
-    min_sigma: Literal["none", "positive", "delta"] = option("none", "similarity below which a pair cannot match (A5)")
+    min_sigma: Literal["none", "positive", "delta"] = option(
+        "none", "similarity that a match must exceed: none, 0, or delta (A5)"
+    )
     missed: Literal["keep", "drop"] = option("keep", "the (0, 0) entry of a missed ground truth (A6)")
     fp_scope: Literal["dataset", "image"] = option(
         "dataset", "classes that an unmatched prediction can be a false positive of (A7)"
@@ -128,8 +130,8 @@ class SemanticOptions(_Overlapping):
     tau: float = option(0.5, "which predictions count for mF1, by their confidence (A22)", range=(0, 1))
     tau_by: Literal["dataset", "image", "score", "best"] = option(
         "dataset",
-        "tau is a rank among all or the image's predictions, from 0 for the last to 1, or a score; best: no tau, but the "
-        "highest mF1 (A22)",
+        "tau is a rank among all or the image's predictions, from 0 for the last to 1, or a score; best: no tau, but "
+        "the highest mF1 (A22)",
     )
     map_tau: float | None = option(None, "the same for mAP, by score (A23)", range=(0, 1))
     recall: Literal["fn", "truth"] = option("fn", "denominator of mF1's recall: TP + FN, or all ground truths (A24)")
@@ -139,8 +141,10 @@ class SemanticOptions(_Overlapping):
     )
     cap: int | None = option(None, "predictions kept an image, best scores first (A27)", range=_COUNT)
     nms: float | None = option(None, "pair NMS at this overlap, after the cap, as CDN's (A27)", range=(0, 1))
-    repeats: Literal["charged", "matched"] = option(
-        "charged", "an exact repeat (same boxes, same spelling): only a false positive, or matched like any"
+    repeats: Literal["near", "charged", "matched"] = option(
+        "near",
+        "a near repeat (boxes that overlap, same meaning) of a better prediction, or an exact one (same boxes, same "
+        "spelling): only a false positive; or matched like any",
     )
 
     @property
