@@ -71,9 +71,9 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
     if notes.scores_as:
         table = rescaled(table, notes.scores_as, ~absent[order])
     if absent.any() and not absent.all():
-        # Nothing says that they are sure: a 1 would rank them above all that have a score.
-        last = min(0.0, table.score[~absent[order]].min())
-        table = replace(table, score=np.where(absent[order], last, table.score))
+        # Nothing says that they are sure: a 1 would rank them above all that have a score. A 0 would tie with misses.
+        lowest = table.score[~absent[order]].min()
+        table = replace(table, score=np.where(absent[order], lowest - abs(lowest) / 2, table.score))
     notes.conventions = conventions.select(order)
     notes.boxes_of = conventions.counts(len(table))
     notes.boxes, notes.images, notes.triplets = "; ".join(notes.boxes_of), len(table.images), len(table)

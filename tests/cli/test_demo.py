@@ -34,9 +34,9 @@ def test_strict_stands_beside_semantic_for_both_files(output: str) -> None:
 
 
 def test_raw_replies_say_what_the_free_text_says(output: str) -> None:
-    """Boxes in thousandths are not those in pixels to the last digit."""
+    """Boxes in thousandths are not those in pixels to the last digit, and replies have no confidences."""
     free, raw = figures(output, "free text (synthetic)"), figures(output, "raw replies (synthetic)")
-    assert raw == pytest.approx(free, abs=0.5)
+    assert raw == pytest.approx(free, abs=1)
     assert "<ref>person</ref><box>" in output
     assert '"box_2d"' in output
 

@@ -20,7 +20,8 @@ def test_attacks_earn_next_to_nothing_under_shoe_robust(name: str) -> None:
         robust = gains[attack]["shoe-robust"]
         assert max(robust["map"], robust["mf1"]) <= 0.002, attack
     assert gains["moved copy"]["shoe"]["map"] <= 0.002  # near copies are repeats there, too
-    assert gains["nonsense verb"]["shoe"]["mf1"] > 0.02  # or there would be nothing to close
+    # Or there would be nothing to close.
+    assert max(gains["vague verb"]["shoe"].values()) > 0.03
 
 
 @pytest.mark.slow

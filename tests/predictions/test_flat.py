@@ -53,7 +53,7 @@ def test_a_score_counts_in_whichever_row_it_stands(tmp_path: Path, form: str) ->
 
 def test_a_null_is_no_score(tmp_path: Path) -> None:
     table, notes = read(tmp_path, "jsonl", [ROW | {"score": None}, ROW | {"score": 0.5}])
-    assert table.score.tolist() == [0, 0.5]
+    assert table.score.tolist() == [0.25, 0.5]
     assert notes.scores_defaulted == 1
 
 

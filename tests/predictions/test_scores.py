@@ -34,7 +34,7 @@ def test_given_scores_are_brought_to_0_1_and_signed(way: str, tmp_path: Path) ->
     assert table.score.tolist() == pytest.approx(EXPECTED[way])
     assert notes.scores == f"partly given, {way}"
     raw = shoe.read_predictions(tmp_path / "p.jsonl")
-    assert raw.score.tolist() == [3, -1, -1, 0, 3]  # without a score: never above one that has it
+    assert raw.score.tolist() == [3, -1.5, -1, 0, 3]  # without a score: below all that have one
     write_native(raw.select(np.array([0, 2, 3, 4])), tmp_path / "p.npz")
     table, notes = read_predictions_with_notes(tmp_path / "p.npz", scores=way)
     assert table.score.tolist() == pytest.approx([EXPECTED[way][i] for i in (0, 2, 3, 4)])

@@ -138,7 +138,7 @@ def test_repeated_items_and_images_without_any_are_kept(tmp_path: Path) -> None:
     ]
     table, notes = read(tmp_path, b"\n\n".join(orjson.dumps(line) for line in lines))
     assert table.images == ("a.jpg", "b.jpg")
-    assert told(table) == [("a.jpg", "ride", "horse", score) for score in (0.0, 0.5, 0.0)]
+    assert told(table) == [("a.jpg", "ride", "horse", score) for score in (0.25, 0.5, 0.25)]
     assert notes.scores_defaulted == 2
     assert notes.lines() == ["no score given for 2 of 3 triplets: they rank below all that have one"]
 
