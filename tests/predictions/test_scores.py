@@ -17,9 +17,9 @@ from shoe.predictions.scores import SCORES
 RECORD = {"image": "a.jpg", "human_box": [0, 0, 9, 9], "object_box": [0, 0, 9, 9], "verb": "ride", "object": "horse"}
 LOGITS = [3.0, None, -1.0, 0.0, 3.0]
 EXPECTED = {
-    "sigmoid": [1 / (1 + np.exp(-3)), 0, 1 / (1 + np.exp(1)), 0.5, 1 / (1 + np.exp(-3))],
+    "sigmoid": [1 / (1 + np.exp(-3)), 0.5 / (1 + np.exp(1)), 1 / (1 + np.exp(1)), 0.5, 1 / (1 + np.exp(-3))],
     "minmax": [1, 0, 0, 0.25, 1],
-    "rank": [1, 0, 0.25, 0.5, 1],
+    "rank": [1, 0.125, 0.25, 0.5, 1],
 }
 
 
