@@ -14,6 +14,8 @@ def main() -> None:
     """Run the command line. Exit codes: 0; 2 for your input; 130 when interrupted; 1 for a fault of ours."""
     # One command a process: what reference counts do not free, its end does. Collecting costs a small run a tenth.
     gc.disable()
+    # OpenBLAS takes memory for each thread when it is loaded, and hangs or crashes where a limit leaves it none.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # A terminal that knows only ASCII gets \\u0394 for what it cannot show, not a traceback.
