@@ -219,10 +219,10 @@ class Storm:
 
     def _kill(self, work: Work, disk: Disk) -> bool:
         """End one run in some way; whether it was not over before."""
-        way, draw, before = self.draw.choice(WAYS), self.draw, ""
+        way, draw, before, where = self.draw.choice(WAYS), self.draw, "", ""
         if way == "kill while writing":
             name = draw.choice(list(_CALLS))
-            nth = draw.randrange(1, _CALLS[name])
+            nth, where = draw.randrange(1, _CALLS[name]), f" ({name})"
             before = _KILLED_WHILE_WRITING.format(name=name, nth=nth, seed=draw.randrange(10**6))
         elif way == "full disk" and disk.mounted:
             disk.leave(draw.choice([0, 1, 2]) * _RESERVED + draw.randrange(60_000))
@@ -240,7 +240,7 @@ class Storm:
         self._went_wrong("tracebacks", "Traceback" in said or "Fatal Python" in said, said)
         expected = {"SIGKILL": (-9,), "SIGTERM": (130, -15), "SIGINT twice": (130, -2), "full disk": (2,)}
         self._went_wrong("odd ends", code not in (0, *expected.get(way, (-9,))), said)
-        self.found.ended[f"{self.job}: {way if code else 'came to its end before'}"] += 1
+        self.found.ended[f"{self.job}: {way + where if code else 'came to its end before'}"] += 1
         return code != 0
 
     def _wait(self, run: Runs) -> None:
@@ -274,6 +274,8 @@ def storm(folder: Path, kills: int, seed: int, found: Found, jobs: Collection[st
 
 def main() -> None:
     """Print what a storm does, or did until it was interrupted."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     given = dict(enumerate(sys.argv[1:]))
     found = Found()
     with suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as folder:

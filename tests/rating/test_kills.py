@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import time
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,8 @@ from typing import Any
 import pytest
 
 from tests.cli import run as cli
-from tests.llm.server import Server
+from tests.llm.http import Heard, Reply, Says
+from tests.llm.server import Endpoint, Server, error
 from tests.llm.server_plan import Plan
 
 KILLS = 12
@@ -276,6 +278,46 @@ def test_a_wrong_key_stops_at_once_with_one_line(tmp_path: Path) -> None:
     everything = errors + "".join(ledger_lines(work))
     assert "wrong" not in everything
     assert not (tmp_path / "map").exists()
+
+
+PASSWORD = "hush-Hush-pw0rd"
+
+
+class Gossip(Endpoint):
+    """A proxy that answers by itself, and repeats what it was told."""
+
+    def authorized(self, reply: Reply) -> Reply:
+        return self.repeat
+
+    async def repeat(self, heard: Heard) -> Says | None:
+        told = heard.headers.get("proxy-authorization", "")
+        return error(407, f"not you: {told}, {b64decode(told.partition(' ')[2]).decode()}")
+
+
+@pytest.mark.parametrize(
+    "proxy",
+    [
+        "http://me:{}@127.0.0.1:9",
+        "http://me:{}@127.0.0.1:port",
+        "me:{}@127.0.0.1:9",
+        "socks5://me:{}@127.0.0.1:9",
+        "gopher://me:{}@127.0.0.1:9",
+        "http://me:{}@[::1",
+        "http://me:{}@gossip",
+    ],
+)
+@pytest.mark.parametrize("kind", ["openai", "openai-batch"])
+def test_no_setting_of_a_proxy_brings_its_password_anywhere(proxy: str, kind: str, tmp_path: Path) -> None:
+    with Server(endpoint=Gossip(Plan())) as server:
+        limits = "limits = {tries = 2, timeout = 5}"
+        raters = ONE.format(url="http://somewhere.example/v1", more=limits).replace('"openai"', f'"{kind}"')
+        address = proxy.format(PASSWORD).replace("gossip", f"127.0.0.1:{server.port}")
+        nothing = dict.fromkeys([name for name in os.environ if name.lower().endswith("_proxy")], "")
+        code, out, errors = Work(tmp_path, raters).run(env=nothing | {"HTTP_PROXY": address, "http_proxy": address})
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    kept = [path.read_text() for path in tmp_path.rglob("*") if path.is_file()]
+    for form in (PASSWORD, b64encode(f"me:{PASSWORD}".encode()).decode()):
+        assert form.casefold() not in "".join([errors, *kept]).casefold()
 
 
 @pytest.mark.slow
