@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from shoe.core.arrays import Indices
@@ -20,13 +22,16 @@ def confident(task: Task, rows: Indices, options: SemanticOptions) -> Indices:
     tau, score = options.tau, task.predictions.score[rows]
     if options.tau_by == "score":
         return rows[score >= tau]
-    group = task.image[rows] if options.tau_by == "image" else np.zeros(len(rows), np.int32)
-    sizes = np.bincount(group, minlength=1)
-    kept = np.ceil((1 - tau) * sizes - _ROUNDING).astype(np.int64)
-    order = np.lexsort((-score, group))
     # What ties with the last that is kept is kept: no order of lines says which of equals are better.
-    last = np.append(score[order], np.inf)[np.where(kept > 0, np.cumsum(sizes) - sizes + kept - 1, len(order))]
-    return rows[score >= last[group]]
+    if options.tau_by == "dataset":
+        kept = math.ceil((1 - tau) * len(rows) - _ROUNDING)
+        return rows[score >= np.partition(score, len(rows) - kept)[len(rows) - kept]] if kept else rows[:0]
+    image = task.image[rows]
+    sizes = np.bincount(image, minlength=1)
+    most = np.ceil((1 - tau) * sizes - _ROUNDING).astype(np.int64)
+    order = np.lexsort((-score, image))
+    last = np.append(score[order], np.inf)[np.where(most > 0, np.cumsum(sizes) - sizes + most - 1, len(order))]
+    return rows[score >= last[image]]
 
 
 def participants(task: Task, similarities: HoiSimilarity, options: SemanticOptions) -> Indices:
