@@ -27,8 +27,8 @@ def similarity(
     mount --similarity wup
 
     JSON keys: similarity {name, digest, ensemble}, parts [{part, class_word, class_synset, word, value, basis, sense,
-    candidates [{synset, lemma, reason, value, ratings}]}], interaction {combine, weight, value}. What was never rated
-    has no value.
+    candidates [{synset, lemma, reason, value, predicted, ratings}]}], interaction {combine, weight, value}. What was
+    never rated has no value, and a predicted one where the map predicts it.
     """
     import numpy as np
 

@@ -1,16 +1,16 @@
 """What a figure rests on: functions of a report that are called when their answer is wanted, never while printing.
 
-``profile(report)`` and ``resolution(report)`` say facts about predictions and words, ``bounds(report)`` between which
-values SHOE lies whatever a map leaves unrated, ``spread(report)`` what single raters of the map would say, and
-``order_spans(report)`` what other orders of the same file would.
+``profile(report)`` and ``resolution(report)`` say facts about predictions and words, ``interval(report)`` where SHOE
+would lie were all pairs rated, ``spread(report)`` what single raters of the map would say, and ``order_spans(report)``
+what other orders of the same file would.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from shoe.evidence.draws import Interval, interval
     from shoe.evidence.facts import Profile, Resolution, box_check, profile, resolution
-    from shoe.evidence.intervals import Interval, bounds
     from shoe.evidence.orders import order_spans
     from shoe.evidence.raters import Spread, spread
 
@@ -19,8 +19,8 @@ __all__ = [
     "Profile",
     "Resolution",
     "Spread",
-    "bounds",
     "box_check",
+    "interval",
     "order_spans",
     "profile",
     "resolution",
@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Interval": "intervals",
-    "bounds": "intervals",
+    "Interval": "draws",
+    "interval": "draws",
     "order_spans": "orders",
     "Spread": "raters",
     "spread": "raters",

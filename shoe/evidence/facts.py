@@ -67,6 +67,11 @@ class Resolution:
         return self._share("same_word", *(["unrated"] if self.lexical else []))
 
     @property
+    def learned_share(self) -> float | None:
+        """Share that rests on predicted ratings; what is predicted nearer to 0 than to 1 counts 0."""
+        return self._share("learned")
+
+    @property
     def unrated_share(self) -> float | None:
         """Share that counted 0 because nobody rated the pair, or the word has no sense."""
         return self._share("unresolved", *([] if self.lexical else ["unrated"]))

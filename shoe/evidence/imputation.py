@@ -16,10 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoe.core.arrays import Mask
-from shoe.core.interactions import Interactions
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions
 from shoe.scoring.hoi_similarity import HoiSimilarity
@@ -50,27 +48,6 @@ class Imputation:
         """Whether no unrated pair could change any value."""
         tables = ((self.low.verbs, self.high.verbs), (self.low.objects, self.high.objects))
         return all(np.array_equal(low.values, high.values) for low, high in tables)
-
-    def unrated_pairs(self, hoi: NDArray[np.integer], predictions: Interactions, rows: NDArray[np.integer]) -> int:
-        """Count the unrated pairs of senses that could change the similarity of classes to predictions.
-
-        Args:
-            hoi: (n,) classes.
-            predictions: what was predicted.
-            rows: (n,) which of them each class is compared with.
-        """
-        number = 0
-        for lookups, row, word, low, high in (
-            (self.verbs, self.low.verb_row, predictions.verb, self.low.verbs, self.high.verbs),
-            (self.objects, self.low.object_row, predictions.object, self.low.objects, self.high.objects),
-        ):
-            used = np.zeros(low.values.shape, bool)
-            used[row[hoi], word[rows]] = True
-            _, classes, senses = lookups.pairs(*np.nonzero(used & (low.values < high.values)))
-            looked_up = np.zeros(lookups.unrated.shape, bool)
-            looked_up[classes, senses] = True
-            number += int(looked_up.sum())
-        return number
 
 
 def imputation_of(task: Task, today: HoiSimilarity, options: SemanticOptions) -> Imputation | None:

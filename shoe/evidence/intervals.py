@@ -28,49 +28,14 @@ from typing import NamedTuple
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.evidence.imputation import Imputation, imputation_of
+from shoe.evidence.imputation import Imputation
 from shoe.evidence.possible_matches import PossibleMatches
-from shoe.matching.task import Task
 from shoe.protocols.options import Interpolation
 from shoe.scoring.entries import mean_over
 from shoe.scoring.hoi_similarity import HoiSimilarity
-from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
-from shoe.scoring.semantic import SemanticResult
 
 Bounds = tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Bounds of SHOE-mAP and SHOE-mF1 whatever a map's unrated pairs are, fractions 0..1.
-
-    Attributes:
-        map, mf1: lowest and highest, today's score between them; None for a figure that cannot be measured.
-        unrated_pairs: unrated pairs of senses between a class and a word whose boxes overlap: what credit and matching
-            depend on.
-    """
-
-    map: Bounds | None
-    mf1: Bounds | None
-    unrated_pairs: int
-
-    @property
-    def open(self) -> bool:
-        """Whether a rating could move either figure."""
-        return any(bounds is not None and bounds[0] < bounds[1] for bounds in (self.map, self.mf1))
-
-
-def bounds(report: Report) -> Interval | None:
-    """Bound the SHOE figures of a report, whatever the unrated pairs of the map are; None where nothing is open.
-
-    Takes two to three times as long as scoring.
-    """
-    if report.semantic is None or report.similarities is None:
-        return None
-    imputation = imputation_of(report.task, report.similarities, report.semantic.options)
-    found = imputation and interval_of(report.task, imputation, report.semantic)
-    return found if found and found.open else None
 
 
 class FalsePositives(NamedTuple):
@@ -148,25 +113,6 @@ class OpenScore:
         return [mean_over(values, self.scorer.in_mean) for values in ap]
 
 
-def interval_of(task: Task, imputation: Imputation, today: SemanticResult) -> Interval:
-    """Bound a score.
-
-    Args:
-        task: what is scored.
-        imputation: the similarities.
-        today: the score under the map as it is. It is a possible one, too, and widens bounds whose ties were drawn,
-            not listed.
-    """
-    scorer = Scorer(task, imputation.low, today.options)
-    for_map = OpenScore.of(scorer, imputation, scorer.map_rows)
-    same = np.array_equal(scorer.map_rows, scorer.f1_rows)
-    for_f1 = for_map if same else OpenScore.of(scorer, imputation, scorer.f1_rows)
-    maps = for_map.mean_bounds(precision_bounds(for_map, for_map.other))
-    pairs = for_map.matches.pairs
-    number = imputation.unrated_pairs(scorer.hoi[pairs.truth], task.predictions, pairs.prediction)
-    return Interval(hull([today.map, *maps]), hull([today.mf1, *f1_bounds(for_f1)]), number)
-
-
 def hull(figures: Sequence[float | None]) -> Bounds | None:
     """Lowest and highest of the figures that there are."""
     known = [figure for figure in figures if figure is not None]
@@ -200,30 +146,6 @@ def precision_bounds(score: OpenScore, other: FalsePositives) -> tuple[Floats, F
         *_false(score, *maybe),
     ).scores()
     return low.ap, high.ap
-
-
-def f1_bounds(score: OpenScore) -> tuple[float | None, float | None]:
-    """Lowest and highest SHOE-mF1; None where it cannot be measured.
-
-    F1 grows with the credit of each match, and falls with every match beyond its credit, false positive and missed
-    truth; each of these is bounded on its own.
-    """
-    scorer, matches = score.scorer, score.matches
-    classes, sure = len(scorer.truths), matches.outcomes.sure
-    surely_found = np.bincount(scorer.hoi[sure], minlength=classes)
-    maybe_found = np.bincount(scorer.hoi[matches.number > 0], minlength=classes)
-
-    def f1(credit: Floats, found: Indices, missed: Indices, *false_positive_of: Indices) -> float | None:
-        true = np.bincount(scorer.hoi, weights=credit, minlength=classes)
-        category = np.concatenate(false_positive_of)
-        false = found - true + np.bincount(category[category >= 0], minlength=classes)
-        return mean_over(*scorer.f1_of(true, np.maximum(false, 0), missed))
-
-    surely, maybe = _false_positive_of(score, score.other)
-    return (
-        f1(matches.outcomes.least, maybe_found, scorer.truths - surely_found, *maybe),
-        f1(matches.most, surely_found, scorer.truths - maybe_found, surely),
-    )
 
 
 def _false_positive_of(score: OpenScore, other: FalsePositives) -> tuple[Indices, tuple[Indices, Indices]]:

@@ -162,6 +162,7 @@ class Draft:
             pairs={part: pairs.by_name() for part, pairs in self.pairs.items()},
             ensemble=self.start.about["ensemble"],
             prose=prose,
+            learned=self.start.lesson,
         )
         return SimilarityMap.load(folder, ENSEMBLE)
 

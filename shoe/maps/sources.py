@@ -27,7 +27,7 @@ from shoe.similarity.writing import check_is_new
 
 _NAMES = ["class_synset", "synset"]
 _EXPORTED = ["part", *_NAMES, "value"]
-_NOT_OF_THE_ORIGIN = ("format", "version", "scale", "verbs", "objects")
+_NOT_OF_THE_ORIGIN = ("format", "version", "scale", "verbs", "objects", "learned")
 _MADE_BY_MERGING = {"name", "dataset", "ensemble", "raters", "digest"}
 """What the map.json of a merged map says beside the origins, unless somebody adds to it."""
 

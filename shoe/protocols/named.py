@@ -22,6 +22,7 @@ SEMANTIC = {
             ties=Ties.INPUT,
             object_words="pooled",
             partial="full",
+            unrated="zero",
             repeats="matched",
         ),
         SemanticOptions(

@@ -123,7 +123,10 @@ class SemanticOptions(_Overlapping):
     partial: Literal["weighed", "full"] = option(
         "weighed", "what a word counts that says a kind or part of its sense, or another place: less, or all (A32)"
     )
-    unrated: Literal["zero", "wup", "drop"] = option("zero", "a pair that no rater rated (A19)")
+    unrated: Literal["learned", "zero", "wup", "drop"] = option(
+        "learned",
+        "a pair that no rater rated: predicted from others' ratings, 0, WordNet's measure, or left out (A19)",
+    )
     direction: Literal["class", "symmetric"] = option(
         "class", "similarity seen from the class, or the mean of both directions (A21)"
     )

@@ -70,6 +70,7 @@ def _resolution(resolution: Resolution) -> dict[str, Any]:
             "objects": words(resolution.objects),
             "rated_share": resolution.rated_share,
             "fallback_share": resolution.fallback_share,
+            "learned_share": resolution.learned_share,
             "unrated_share": resolution.unrated_share,
             "basis": resolution.basis or None,
         }

@@ -16,7 +16,7 @@ from shoe.scoring.semantic import F1Figures, SemanticResult
 from shoe.scoring.strict import StrictResult
 
 if TYPE_CHECKING:
-    from shoe.evidence.intervals import Interval
+    from shoe.evidence.draws import Interval
     from shoe.evidence.raters import Spread
 
 _WORDS_SHOWN = 8
@@ -41,7 +41,8 @@ class Evidence:
         wordings: of those that are no labels of the dataset, the 20 that lost most.
         tau: SHOE-mF1 and the miss rates by each reading of tau; empty without the semantic part.
         orders: lowest and highest mAP of the protocols that an order moves; None where not asked for.
-        interval, spread: bounds, and the spread of single raters; None where not asked for, or nothing is open.
+        interval, spread: where figures would lie were all pairs rated, and figures by single raters; None where not
+            asked for, or nothing is open.
     """
 
     profile: Profile
@@ -60,7 +61,7 @@ class Evidence:
         if bounds:
             from shoe import evidence
 
-            interval, spread, orders = evidence.bounds(report), evidence.spread(report), evidence.order_spans(report)
+            interval, spread, orders = evidence.interval(report), evidence.spread(report), evidence.order_spans(report)
         boxes, most = tuple(box_check(report).lines()), wordings(report, _WORDINGS_SHOWN)
         return cls(profile(report), resolution(report), boxes, most, tau_readings(report), orders, interval, spread)
 
@@ -183,7 +184,8 @@ def _word_lines(found: Resolution | None) -> list[str]:
     if found.basis:
         lines.append(
             f"matches    {percent(found.rated_share)} % of compared words are rated or identical, "
-            f"{percent(found.fallback_share)} % equal by spelling, {percent(found.unrated_share)} % unrated"
+            f"{percent(found.fallback_share)} % equal by spelling, {percent(found.learned_share)} % predicted, "
+            f"{percent(found.unrated_share)} % unrated"
         )
     return [*lines, _part_line("verbs", found.verbs), _part_line("objects", found.objects)]
 
@@ -193,14 +195,13 @@ def _map_lines(evidence: Evidence) -> list[str]:
     lines = []
     if interval := evidence.interval:
         figures = [
-            f"{name} {percent(bounds[0])} to {percent(bounds[1])}"
-            for name, bounds in (("SHOE-mAP", interval.map), ("SHOE-mF1", interval.mf1))
-            if bounds
+            f"{name} {percent(ends[0])} to {percent(ends[1])}"
+            for name, ends in (("SHOE-mAP", interval.map), ("SHOE-mF1", interval.mf1))
+            if ends
         ]
         lines.append(
-            f"unrated    {many(interval.unrated_pairs, 'pair')} of senses that credit or matches depend on; were they "
-            "rated: "
-            f"{', '.join(figures)} (docs/protocols.md, 10.7)"
+            f"unrated    {many(interval.unrated_pairs, 'pair')} of senses behind matches; were all rated, "
+            f"90 % likely: {', '.join(figures)} (docs/protocols.md, 10.7)"
         )
     if spread := evidence.spread:
         lines.append(

@@ -59,6 +59,8 @@ def _candidate_lines(part: dict[str, Any]) -> list[str]:
     for candidate in candidates:
         mark = "*" if candidate["synset"] == part.get("sense") else ""
         value = f"{candidate['value']:.3f}" if "value" in candidate else "unrated"
+        if "predicted" in candidate:
+            value = f"{candidate['predicted']:.3f} predicted"
         ratings = [str(candidate.get("ratings", {}).get(rater, "-")) for rater in raters]
         rows.append([mark, candidate["synset"], value, *ratings, printable(candidate["reason"])])
     unrated = sum("value" not in candidate for candidate in candidates)

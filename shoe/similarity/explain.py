@@ -38,6 +38,7 @@ class CandidateSense:
     Attributes:
         synset, lemma, reason: the sense, the lemma that it was found by, and how.
         value: 0..1; None if the pair was never rated.
+        predicted: 0..1, for a pair that was never rated; None where the map predicts none.
         ratings: what each rater gave that gave something; None if nobody did.
     """
 
@@ -45,6 +46,7 @@ class CandidateSense:
     lemma: str
     reason: str
     value: float | None
+    predicted: float | None
     ratings: dict[str, int] | None
 
 
@@ -103,17 +105,20 @@ def _explain(similarity: Similarity, of: _ClassSense, word: str) -> Explanation:
     class_sense = ids_of([of.synset])
     table = similarity_table(similarity, of.part, class_sense, [of.word], [word], SemanticOptions())
     found = resolve(word, of.part).candidates
-    values = similarity.values(of.part, class_sense, np.array([c.synset for c in found], np.int32))[0].tolist()
+    senses = np.array([c.synset for c in found], np.int32)
+    values = similarity.values(of.part, class_sense, senses)[0]
+    expected = similarity.predicted(of.part, class_sense, senses)
+    expected = np.full_like(values, np.nan) if expected is None else np.where(np.isnan(values), expected[0], np.nan)
     place = float(preposition_weights([of.word], [word])[0, 0]) if of.part == "verb" else 1
     candidates = []
-    for of_word, value in zip(found, values, strict=True):
+    for of_word, *figures in zip(found, values.tolist(), expected.tolist(), strict=True):
         reason = of_word.reason
         if of_word.name == of.synset and place < 1:
             reason += f", in another place: counts {place:g}"
         given = similarity.ratings(of.part, of.synset, of_word.name) if isinstance(similarity, SimilarityMap) else None
         ratings = {rater: rating for rater, rating in (given or {}).items() if rating is not None}
-        known = None if np.isnan(value) else value
-        candidates.append(CandidateSense(of_word.name, of_word.lemma, reason, known, ratings or None))
+        value, predicted = (None if np.isnan(figure) else figure for figure in figures)
+        candidates.append(CandidateSense(of_word.name, of_word.lemma, reason, value, predicted, ratings or None))
     sense = int(table.sense[0, 0])
     return Explanation(
         part=of.part,

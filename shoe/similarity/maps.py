@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,6 +27,8 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import ids_of
 from shoe.lexicon.store import lexicon
 from shoe.similarity.ensemble import HIGHEST, MISSING, Voices, check_ensemble, ensemble_values
+from shoe.similarity.learned import FILE as LEARNED
+from shoe.similarity.learned import Learned, read_learned
 from shoe.similarity.pairs import RatedPairs, read_table
 from shoe.similarity.table import Similarity
 
@@ -69,6 +71,7 @@ class SimilarityMap(Similarity):
         digests: SHA-256 of each table.
         ensemble: how raters are combined: "mean", "median", "majority" or "majority-mean".
         about: all of map.json, with provenance and licence.
+        learned_file: predictions for pairs that nobody rated, and the SHA-256 of that file; None where there are none.
     """
 
     name: str
@@ -78,6 +81,7 @@ class SimilarityMap(Similarity):
     digests: dict[Part, str]
     ensemble: str
     about: dict[str, Any] = field(repr=False)
+    learned_file: tuple[Path, str] | None = None
 
     @classmethod
     def load(cls, name_or_folder: str | Path, ensemble: str | None = None) -> SimilarityMap:
@@ -114,14 +118,35 @@ class SimilarityMap(Similarity):
             digests={part: digest for part, (_, digest) in read.items()},
             ensemble=check_ensemble(ensemble or header.ensemble),
             about=about,
+            learned_file=(folder / LEARNED, header.learned.sha256) if header.learned else None,
         )
 
     @property
     def digest(self) -> str:
-        """8 hex digits of ratings, raters' names and how they count; prose and the ensemble do not change it."""
+        """8 hex digits of ratings, raters' names, how they count and what was learned; nothing else changes it."""
         voices = self.voices
         counts = "" if voices == Voices.equal(len(self.raters)) else str(voices)
-        return hashlib.sha256(("".join(self.digests[part] for part in FILES) + counts).encode()).hexdigest()[:8]
+        learned = self.learned_file[1] if self.learned_file else ""
+        content = "".join(self.digests[part] for part in FILES) + counts + learned
+        return hashlib.sha256(content.encode()).hexdigest()[:8]
+
+    @cached_property
+    def learned(self) -> Learned | None:
+        """Predicted ratings of pairs that nobody rated, read when first asked for; None where there are none.
+
+        Raises:
+            InputError: if the file is not what map.json describes.
+        """
+        return read_learned(*self.learned_file) if self.learned_file else None
+
+    @property
+    def lesson(self) -> tuple[bytes, dict[str, Any]] | None:
+        """The file of predictions and what map.json says of it, for a map that is made of this one."""
+        return (self.learned_file[0].read_bytes(), self.about["learned"]) if self.learned_file else None
+
+    def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
+        """Predict pairs of senses; see :class:`~shoe.similarity.Similarity`."""
+        return self.learned[part].expected(class_senses, senses) if self.learned else None
 
     @property
     def voices(self) -> Voices:
@@ -205,6 +230,10 @@ class _Table(msgspec.Struct, frozen=True):
     sha256: Annotated[str | None, _meant("the SHA-256 of the table")] = None
 
 
+class _Learned(msgspec.Struct, frozen=True):
+    sha256: Annotated[str, _meant("the SHA-256 of the table of predictions")]
+
+
 class _RaterEntry(msgspec.Struct, frozen=True):
     name: _Name
     model: Annotated[str, _meant("who or what is behind the rater", 1)]
@@ -224,6 +253,7 @@ class _Header(msgspec.Struct, frozen=True):
     raters: Annotated[list[_RaterEntry], _meant(_RATERS, 1, item="rater")]
     verbs: _Table
     objects: _Table
+    learned: _Learned | None = None
     format: Any = ""
 
 

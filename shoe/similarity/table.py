@@ -33,16 +33,18 @@ class Basis(IntEnum):
     """The word has no sense in WordNet: 0."""
     UNRATED = 1
     """None of the word's senses has a rating with the class (or a WordNet value was taken instead)."""
-    ZERO = 2
+    LEARNED = 2
+    """Predicted from the map's ratings: nobody rated the sense that is most similar by that."""
+    ZERO = 3
     """The best rating of the word's senses is 0; others of its senses may be unrated.
 
     Also no_interaction against anything else: they are different by rule.
     """
-    RATED = 3
+    RATED = 4
     """Rated above 0."""
-    IDENTICAL = 4
+    IDENTICAL = 5
     """The class's own sense is among the word's senses: 1."""
-    SAME_WORD = 5
+    SAME_WORD = 6
     """The word is the class's word, though it does not lead to the class's sense: 1."""
 
 
@@ -72,6 +74,19 @@ class Similarity(ABC):
         Returns:
             (C, S) values 0..1; NaN for a pair that nobody rated; 1 for a sense and itself.
         """
+
+    def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
+        """Predict C class senses against S senses, rated or not.
+
+        Args:
+            part: "verb" or "object".
+            class_senses: (C,) ids.
+            senses: (S,) ids.
+
+        Returns:
+            (C, S) values 0..1, NaN for a class without predictions; None where nothing is predicted at all.
+        """
+        return None
 
     def between(self, part: Part, class_synsets: Sequence[str], synsets: Sequence[str]) -> Floats:
         """Compare C senses of classes with S senses, by name.
@@ -199,6 +214,8 @@ def similarity_table(
     supported = rated[chosen[word, of], of]
     basis[word[supported], of[supported]] = Basis.RATED
     basis[(basis == Basis.RATED) & (best == 0)] = Basis.ZERO
+    if options.unrated == "learned":
+        basis[word[~supported], of[~supported]] = Basis.LEARNED
     basis[best == _IDENTICAL] = Basis.IDENTICAL
     basis[unresolved] = Basis.UNRESOLVED
     values = np.clip(best, 0, 1)
@@ -264,8 +281,13 @@ def _pair_values(
         back[:, known] = similarity.values(part, synsets, class_senses[known])
         value = np.where(np.isnan(value), back, np.where(np.isnan(back), value, (value + back) / 2))
     rated = ~np.isnan(value)
-    if options.unrated == "wup" and not rated.all():
-        value = np.where(rated, value, wordnet_values("wup", part, class_senses, synsets).T)
+    if not rated.all():
+        imputed = None
+        if options.unrated == "wup":
+            imputed = wordnet_values("wup", part, class_senses, synsets)
+        elif options.unrated == "learned":
+            imputed = similarity.predicted(part, class_senses, synsets)
+        value = value if imputed is None else np.where(rated, value, imputed.T)
     value = np.where(np.isnan(value), _UNRATED, value)
     value[synsets[:, None] == class_senses] = _IDENTICAL
     return value, rated

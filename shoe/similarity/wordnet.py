@@ -80,7 +80,7 @@ def _wup(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
             (classes[below] == ancestor)[:, None] & (meeting_depth[cells] == depth)
         )
         # Steps of the shortest way from senses to the ancestor; past it and back down, where that is shorter.
-        above = _distances(ancestor)
+        above = steps_up(ancestor)
         rows, back = [ancestors[synset] for synset in above], np.array(list(above.values()), np.int32)[:, None]
         around = (up[rows][:, below] + back).min(axis=0)[:, None] + (up_others[rows][:, below_others] + back).min(
             axis=0
@@ -92,7 +92,7 @@ def _wup(classes: Ints, synsets: Ints, *, rooted: bool) -> Floats:
 
 def _ancestors(synsets: Ints) -> dict[int, int]:
     """All senses above some senses, and themselves: {sense: row}."""
-    above = dict.fromkeys(ancestor for synset in synsets.tolist() for ancestor in _distances(synset))
+    above = dict.fromkeys(ancestor for synset in synsets.tolist() for ancestor in steps_up(synset))
     return {ancestor: row for row, ancestor in enumerate(above)}
 
 
@@ -100,7 +100,7 @@ def _steps(synsets: Ints, ancestors: dict[int, int]) -> Steps:
     """(A, S) steps from each sense up to each ancestor; _FAR where it is none."""
     steps = np.full((len(ancestors), len(synsets)), _FAR, np.int32)
     for column, synset in enumerate(synsets.tolist()):
-        above = _distances(synset)
+        above = steps_up(synset)
         for ancestor in above.keys() & ancestors.keys():
             steps[ancestors[ancestor], column] = above[ancestor]
     return steps
@@ -108,15 +108,15 @@ def _steps(synsets: Ints, ancestors: dict[int, int]) -> Steps:
 
 def _to_simulated_root(synsets: Ints) -> Steps:
     """(S,) steps to the root that all verbs are thought to share: one above the farthest hypernym (as nltk has it)."""
-    return np.array([max(_distances(synset).values()) + 1 for synset in synsets.tolist()], np.int32)
+    return np.array([max(steps_up(synset).values()) + 1 for synset in synsets.tolist()], np.int32)
 
 
 @cache
-def _distances(synset: int) -> dict[int, int]:
-    """Fewest steps up to each hypernym, and 0 to itself. WordNet 3.0 has no cycles."""
+def steps_up(synset: int) -> dict[int, int]:
+    """Fewest steps from a sense up to each hypernym, and 0 to itself. WordNet 3.0 has no cycles."""
     found = {synset: 0}
     for hypernym in lexicon().hypernyms(synset).tolist():
-        for ancestor, steps in _distances(hypernym).items():
+        for ancestor, steps in steps_up(hypernym).items():
             if steps + 1 < found.get(ancestor, _FAR):
                 found[ancestor] = steps + 1
     return found

@@ -26,6 +26,7 @@ from shoe.io.files import replacing
 from shoe.io.json import encode
 from shoe.lexicon.expressions import Part
 from shoe.similarity.ensemble import HIGHEST, check_ensemble
+from shoe.similarity.learned import FILE as LEARNED
 from shoe.similarity.maps import ABOUT, FILES, VERSION, Rater
 from shoe.similarity.pairs import RatedPairs, format_table
 
@@ -39,6 +40,7 @@ def write_map(
     ensemble: str = "mean",
     prose: Mapping[str, Any] | None = None,
     name: str | None = None,
+    learned: tuple[bytes, Mapping[str, Any]] | None = None,
 ) -> None:
     """Write a map: beside its place and then moved there, so that nobody ever finds half of it.
 
@@ -52,6 +54,8 @@ def write_map(
         ensemble: how :meth:`SimilarityMap.load` combines raters unless told otherwise.
         prose: what else map.json should say: provenance, sources, licence.
         name: the map's name; the folder's if absent.
+        learned: predictions for unrated pairs (:func:`shoe.similarity.learned.learned_bytes`), and what map.json is to
+            say of them.
 
     Raises:
         InputError: if the folder cannot be written.
@@ -76,6 +80,9 @@ def write_map(
             "non_zero": int((pairs[part].ratings > 0).any(axis=1).sum()),
             "sha256": hashlib.sha256(files[file]).hexdigest(),
         }
+    if learned:
+        files[LEARNED] = learned[0]
+        about["learned"] = {**learned[1], "sha256": hashlib.sha256(learned[0]).hexdigest()}
     files[ABOUT] = encode(about | dict(prose or {}), readable=True)
     folder = folder.resolve()
     try:
@@ -156,7 +163,7 @@ def _put_in_place(beside: Path, folder: Path) -> None:
         (beside / "map").rename(folder)
     if (beside / "old").is_dir() and folder.is_dir():
         for path in (beside / "old").iterdir():
-            if path.name not in (ABOUT, *FILES.values()) and not (folder / path.name).exists():
+            if path.name not in (ABOUT, LEARNED, *FILES.values()) and not (folder / path.name).exists():
                 path.rename(folder / path.name)
 
 

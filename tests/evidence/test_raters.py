@@ -9,7 +9,7 @@ import pytest
 import shoe
 from shoe.benchmarks import read_ground_truth
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.evidence import bounds, spread
+from shoe.evidence import interval, spread
 from shoe.evidence.raters import Spread, rated_by
 from shoe.predictions import read_predictions
 from shoe.report.json import as_dict
@@ -90,4 +90,4 @@ def test_range_and_deviation() -> None:
 def test_strict_figures_have_no_spread() -> None:
     report = shoe.score(read_predictions(PREDICTIONS["free text"]), read_ground_truth(TRUTH), protocols=["hico-det"])
     assert spread(report) is None
-    assert bounds(report) is None
+    assert interval(report) is None

@@ -217,7 +217,7 @@ def test_every_cell_follows_the_rules(part: Part, object_words: str, sense: str,
 
 @pytest.mark.parametrize("part", ["verb", "object"])
 def test_every_cell_follows_the_rules_where_what_is_partial_counts_in_full(part: Part) -> None:
-    found = table(part, WORDS[part], partial="full")
+    found = table(part, WORDS[part], partial="full", unrated="zero")
     rules = Rules(part, "max", "zero", "class", "phrase-first", "full")
     for c, (class_synset, class_word) in enumerate(CLASSES[part]):
         for w, word in enumerate(WORDS[part]):

@@ -7,6 +7,7 @@ import typer
 from shoe.cli.map import tools
 from shoe.cli.map.build import build
 from shoe.cli.map.complete import complete
+from shoe.cli.map.learn import learn
 
 app = typer.Typer(
     help="Look into similarity maps, and make new ones from them.",
@@ -16,6 +17,7 @@ app = typer.Typer(
 _COMMANDS: dict[str, Callable[..., None]] = {
     "build": build,
     "complete": complete,
+    "learn": learn,
     "import": tools.import_,
     "merge": tools.merge,
     "info": tools.info,

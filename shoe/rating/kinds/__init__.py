@@ -18,6 +18,7 @@ KINDS = {
     "transformers": "shoe.rating.kinds.transformers:Transformers",
     "embedding": "shoe.rating.kinds.embedding:Embedding",
     "lexical": "shoe.rating.kinds.lexical:Lexical",
+    "learned": "shoe.rating.kinds.learned:Learned",
     "table": "shoe.rating.kinds.table:Table",
 }
 """Kinds of raters by their names in raters.toml, and where they are."""

@@ -14,11 +14,11 @@ from shoe.rating.config import RaterConfig, setting
 from shoe.rating.kinds import local
 from shoe.rating.prompts import Prompts
 from shoe.rating.questions import Backend, Group
-from shoe.similarity import WordNetSimilarity
+from shoe.similarity import Similarity, WordNetSimilarity
 from shoe.similarity.ensemble import HIGHEST
 
 # A rating is 4 times the value, rounded half up.
-_ROUNDED = tuple((rating - 0.5) / HIGHEST for rating in range(1, HIGHEST + 1))
+ROUNDED = tuple((rating - 0.5) / HIGHEST for rating in range(1, HIGHEST + 1))
 
 
 class Lexical(RaterConfig, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
     model: str = "WordNet 3.0"
     measure: Annotated[Literal["path", "wup"], setting("path or wup: 1 / (1 + steps), or Wu and Palmer")]
     thresholds: Annotated[local.Thresholds, setting("the values, 0 to 1, from which a pair is rated 1, 2, 3 and 4")] = (
-        _ROUNDED  # type: ignore[assignment]  # four of them
+        ROUNDED  # type: ignore[assignment]  # four of them
     )
 
     def backend(self, prompts: Prompts) -> Backend:
@@ -40,15 +40,18 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
             OptionError: for thresholds that do not rise, or repeats of what is the same each time.
         """
         local.check(self, self.thresholds)
-        return _Measure(WordNetSimilarity(self.measure), self.thresholds)
+        return Measured(WordNetSimilarity(self.measure), self.thresholds)
 
 
 @dataclass(frozen=True, slots=True)
-class _Measure:
-    measure: WordNetSimilarity
+class Measured:
+    """Rates by a similarity's values."""
+
+    measure: Similarity
     thresholds: tuple[float, ...]
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
+        """Answer groups of questions."""
         for group in groups:
             if recorder.stopping or not recorder.may_ask(group):
                 return
@@ -62,4 +65,5 @@ class _Measure:
         return ratings
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
+        """Read an answer back."""
         return read_by_id(raw, ids)

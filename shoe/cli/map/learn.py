@@ -1,0 +1,35 @@
+"""``shoe map learn``: predict what a map does not rate."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from shoe.cli.output import Json, put_json
+
+
+def learn(
+    map: Annotated[str, typer.Argument(metavar="MAP", help="A shipped map's name, or a map's folder.")],
+    json: Json = None,
+) -> None:
+    """Predict all pairs that a map does not rate from those that it rates, and put the predictions beside it.
+
+    Example: shoe map learn my-map
+
+    Gradient-boosted trees learn a pair's rating from WordNet's graph, names, definitions and the ratings of other
+    pairs. How well they predict is measured on senses, then on classes, whose ratings they have not seen; that is
+    printed and written to map.json. Scoring takes the predictions for unrated pairs (unrated=learned) and needs no
+    trees for it; learning needs shoe-eval[llm] and WordNet's files.
+
+    JSON keys: verbs, objects {classes, senses, by_sense, by_class {pairs, rho, kappa, off_by, bias, calibration}};
+    off_by and bias are in ratings, and calibration lists predicted and found means of tenths of the pairs.
+    """
+    from shoe.maps.learn import teach
+    from shoe.report.map_learn import learned_table
+    from shoe.report.terminal import console
+
+    found = teach(map, lambda line: print(line, file=sys.stderr))
+    if not put_json(found, json):
+        console().print(learned_table(found))
