@@ -189,13 +189,13 @@ class SimilarityMap(Similarity):
         return dict(zip((rater.name for rater in self.raters), given, strict=True))
 
     def with_raters(self, columns: Sequence[int]) -> SimilarityMap:
-        """The map as if only some of its raters, in this order, had rated: the same pairs, fewer columns."""
+        """The map as if only some of its raters, in this order, had rated: the same pairs, fewer columns, no predictions."""
         raters, tables, digests = tuple(self.raters[column] for column in columns), {}, {}
         kept = "\n".join(rater.name for rater in raters)
         for part, table in self.tables.items():
             tables[part] = replace(table, ratings=np.ascontiguousarray(table.ratings[:, list(columns)]))
             digests[part] = hashlib.sha256(f"{self.digests[part]}\n{kept}".encode()).hexdigest()
-        return replace(self, raters=raters, tables=tables, digests=digests)
+        return replace(self, raters=raters, tables=tables, digests=digests, learned_file=None)
 
 
 @cache
