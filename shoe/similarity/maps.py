@@ -189,7 +189,7 @@ class SimilarityMap(Similarity):
         return dict(zip((rater.name for rater in self.raters), given, strict=True))
 
     def with_raters(self, columns: Sequence[int]) -> SimilarityMap:
-        """The map as if only some of its raters, in this order, had rated: the same pairs, fewer columns, no predictions."""
+        """The map as if only some of its raters, in this order, had rated: the same pairs, and no predictions."""
         raters, tables, digests = tuple(self.raters[column] for column in columns), {}, {}
         kept = "\n".join(rater.name for rater in raters)
         for part, table in self.tables.items():

@@ -6,6 +6,7 @@ import csv
 import os
 import pickle
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -389,12 +390,10 @@ def test_a_broken_ground_truth_is_refused(tmp_path: Path) -> None:
 
 def test_a_broken_map_and_class_table_are_refused_with_their_line(tmp_path: Path) -> None:
     source, folder = shipped("similarity_maps") / "hico-det", tmp_path / "mine"
-    folder.mkdir()
-    for file in source.iterdir():
-        lines = file.read_text().splitlines(keepends=True)
-        if file.name == "verbs.tsv":
-            lines[4] = lines[4].rsplit("\t", 3)[0] + "\t9\t9\t9\n"
-        (folder / file.name).write_text("".join(lines))
+    shutil.copytree(source, folder)
+    lines = (source / "verbs.tsv").read_text().splitlines(keepends=True)
+    lines[4] = lines[4].rsplit("\t", 3)[0] + "\t9\t9\t9\n"
+    (folder / "verbs.tsv").write_text("".join(lines))
     refused(run(VLM, "--similarity", folder), "verbs.tsv", "line 5", "9")
     (folder / "map.json").write_text("{")
     refused(run(VLM, "--similarity", folder), "map.json: line 1, column 2: found the end of the file, expected JSON")
