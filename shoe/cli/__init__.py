@@ -28,18 +28,27 @@ def main() -> None:
         print(f"shoe: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
-        sys.exit(130)
+        _leave_interrupted()
     except RuntimeError as error:
         # Python 3.11 wraps what interrupts the making of a class.
         if not isinstance(error.__cause__, KeyboardInterrupt):
             raise
-        sys.exit(130)
+        _leave_interrupted()
     except OSError as error:
         # The reader of a pipe that has gone away is no news; a full disk is. Nothing more can be written either way.
         if not isinstance(error, BrokenPipeError):
             print(f"shoe: the output cannot be written: {error.strerror}", file=sys.stderr)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(2 if not isinstance(error, BrokenPipeError) else 0)
+
+
+def _leave_interrupted() -> None:
+    """End with an interruption's exit code; a second one ends the process at once, not Python's shutdown in two."""
+    import signal
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    sys.exit(130)
 
 
 def _run(words: list[str]) -> None:

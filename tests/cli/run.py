@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import signal
 import subprocess
 import sys
 import traceback
@@ -30,12 +31,13 @@ def run(
 ) -> CompletedProcess[str]:
     """Call ``shoe ARGUMENT...`` in this process, in a folder, with variables added to the environment.
 
-    What a command changes (folder, environment, garbage collection) is as before afterwards; an exception that would
-    end the process with a traceback becomes that traceback and exit code 1.
+    What a command changes (folder, environment, garbage collection, signals) is as before afterwards; an exception that
+    would end the process with a traceback becomes that traceback and exit code 1.
     """
     command = ["shoe", *map(str, arguments)]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     variables = {"COLUMNS": "80", **(environment or {})}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with (
         chdir(folder or Path.cwd()),
         mock.patch.dict(os.environ, variables),
@@ -53,6 +55,8 @@ def run(
             code = 1
         finally:
             gc.enable()
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
     return CompletedProcess(command, code, _text(out), _text(err))
 
 
