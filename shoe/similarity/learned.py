@@ -57,20 +57,19 @@ class LearnedPart:
     ratings: NDArray[np.float32]
     shared: NDArray[np.float32]
 
-    def levels_of(self, class_senses: Ints, senses: Ints) -> Indices:
+    def levels_of(self, class_senses: Ints, senses: Ints) -> NDArray[np.int8]:
         """(C, S) level of each pair of some senses; -1 for a class that is not in the table."""
-        column = np.full(len(lexicon()), -1, np.int32)
+        column = np.full(len(lexicon()) + 1, -1, np.int32)  # the last is of the class without a sense, -1
         column[self.classes] = np.arange(len(self.classes))
-        of_class = np.where(class_senses >= 0, column[class_senses], -1)
+        of_class = column[class_senses]
         row = np.searchsorted(self.senses, senses)
         there = np.append(self.senses, -1)[row] == senses
-        found = np.full((len(class_senses), len(senses)), -1, np.int64)
-        known = np.flatnonzero(of_class >= 0)
-        if len(known):
-            found[known] = 0
-            pair = self.levels[row[there]][:, of_class[known] // 2]
-            found[np.ix_(known, np.flatnonzero(there))] = (pair >> (4 * (of_class[known] % 2)) & 15).T
-        return found
+        two = self.levels[np.where(there, row, 0)].T
+        # One row a class: those of the table, then one for classes that are not in it.
+        known = np.full((2 * len(two) + 1, len(senses)), -1, np.int8)
+        known[:-1:2], known[1::2] = two & 15, two >> 4
+        known[:-1, ~there] = 0
+        return known[of_class]
 
     def expected(self, class_senses: Ints, senses: Ints) -> Floats:
         """(C, S) mean of the predicted rating, 0..1; NaN for a class that is not in the table.
@@ -84,7 +83,7 @@ class LearnedPart:
         return found
 
 
-def drawn_ratings(ratings: NDArray[np.floating], levels: Indices, luck: Floats) -> Indices:
+def drawn_ratings(ratings: NDArray[np.floating], levels: NDArray[np.integer], luck: Floats) -> Indices:
     """(n,) ratings 0..4 of pairs at some levels: each distribution's quantile that a normal deviate stands for.
 
     Args:

@@ -109,8 +109,8 @@ def test_draws_share_the_luck_of_a_class(tmp_path: Path, shared: Sequence[float]
 
 
 def test_the_ends_are_those_of_another_draw() -> None:
-    # Eight draws 0.10 to 0.17: mean 0.135, standard deviation 0.024495, t 1.8946, and the mean's own error.
-    reach = 1.8946 * 0.024495 * 1.06066
+    # Eight draws 0.10 to 0.17: mean 0.135, standard deviation 0.024495, t 1.8946, the mean's own error; 1.3.
+    reach = 1.3 * 1.8946 * 0.024495 * 1.06066
     assert predictive([n / 100 + 0.1 for n in range(8)]) == pytest.approx((0.135 - reach, 0.135 + reach), abs=1e-5)
     assert predictive([0.5, None]) is None
 
