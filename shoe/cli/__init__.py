@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from io import TextIOWrapper
 
@@ -52,6 +53,8 @@ def _leave_interrupted() -> None:
 
 
 def _run(words: list[str]) -> None:
+    if len(words) > (words[:1] != ["demo"]) and not {"-h", "--help"} & set(words):
+        _load_numpy()
     match words:
         # What is plain need not wait for typer, which takes as long to import as the demo takes.
         case ["demo"]:
@@ -68,3 +71,12 @@ def _run(words: list[str]) -> None:
             from shoe.cli.app import run
 
             run(words)
+
+
+def _load_numpy() -> None:
+    """Import NumPy without being interrupted: an exception in its C code becomes a "bad install", or a crash."""
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        import numpy  # noqa: F401 - it is loaded for all that imports it later
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
