@@ -5,7 +5,7 @@ from __future__ import annotations
 from shoe.lexicon import text
 from shoe.lexicon.phrase_classes import NOMINAL
 from shoe.lexicon.phrase_noun_phrases import NounReader
-from shoe.lexicon.phrase_nouns import is_of_body
+from shoe.lexicon.phrase_nouns import is_of_body, is_scenery
 from shoe.lexicon.phrase_parts import Attached, Clause, Kind, Noun, Sentence
 from shoe.lexicon.phrase_words import base_of, is_expression, table
 
@@ -56,13 +56,8 @@ class _Reader(NounReader):
 
     def _link(self) -> None:
         clause = self.open
-        aside = (
-            clause is not None
-            and clause.object is None
-            and clause.linked
-            and (len(clause.verb) > 1 or base_of(clause.verb[0]) not in table("posture"))
-        )
-        if aside and self._tag() == "K" and self._tag(1) in NOMINAL:
+        lists = self._tag() == "K" and self._tag(1) in NOMINAL and clause and clause.object is None and clause.linked
+        if lists and clause and (len(clause.verb) > 1 or base_of(clause.verb[0]) not in table("posture")):
             self.at += 1
             return
         self.linked = self.linked or "," if self._tag() == "K" else "or" if self.words[self.at] == "or" else "and"
@@ -75,10 +70,8 @@ class _Reader(NounReader):
         if noun is None:
             self.at = max(self.at, start + 1)
             return
-        if clause is not None and clause.object is not None and noun.none:
-            return
-        if clause is not None and clause.object is not None and lone:
-            clause.verb += noun.words
+        if clause is not None and clause.object is not None and (noun.none or lone):
+            clause.verb += noun.words if lone and noun.of is None and not noun.none else []
         elif clause is None and lone and self.subject is not None:
             return
         elif clause is None:
@@ -91,6 +84,9 @@ class _Reader(NounReader):
             clause.object, clause.direct = noun, True
         elif clause.direct and clause.second is None and not clause.attached:
             clause.second = noun
+        elif not clause.direct and is_scenery(clause.object) and not noun.person and len(clause.verb) > 1:
+            clause.attached.insert(0, Attached(clause.verb.pop(), clause.object))
+            clause.object, clause.direct = noun, True
         else:
             self.open, self.subject = None, noun
 
@@ -219,6 +215,8 @@ class _Reader(NounReader):
             return
         subject = self.subject
         stranded = self._stranded() if tag == "E" else ""
+        if tag == "E" and self._caused():
+            subject, be = self.clauses.pop().object, True
         passive = tag == "E" and self._passive(be)
         past = tag == "E" and not be and subject is not None and subject.person and self._tag() in "DPN"
         kind: Kind = "finite" if finite or past or (tag == "V" and not infinitive) else "participle"
@@ -231,6 +229,13 @@ class _Reader(NounReader):
         self._add(clause)
         if subject is None and self.loose and len(self.clauses) == 1 and base_of(word) in table("posture"):
             self._inverted(clause)
+
+    def _caused(self) -> bool:
+        """Whether a participle ends a clause that has something done: "has its fur brushed", "gets a bath taken by"."""
+        if self.open is None or self.open.object is None or self.open.attached or self.open.second:
+            return False
+        ends = self._tag() == "." or self.words[self.at] == "by"
+        return ends and base_of(self.open.verb[0]) in ("get", "have")
 
     def _inverted(self, clause: Clause) -> None:
         """Take "on the bench sits a man": the place stands before the verb, who does it after."""
@@ -256,14 +261,6 @@ class _Reader(NounReader):
         if self.subject is None or (not be and self._tag() in NOMINAL):
             return False
         return not self.subject.person or "being" in self.words[max(0, self.at - 4) : self.at]
-
-    def _agent(self, at: int) -> bool:
-        """Whether a word for a person follows."""
-        while at < len(self.words) and self.tags[at] in "DJR":
-            at += 1
-        while at + 1 < len(self.words) and self.tags[at + 1] in "NP" and self.tags[at] == "N":
-            at += 1
-        return at < len(self.words) and (self.tags[at] == "P" or is_of_body(Noun([self.words[at]])))
 
     def _kind(self, kind: Kind) -> Kind:
         if self.linked and self.clauses and self.mode is None and kind != "finite":

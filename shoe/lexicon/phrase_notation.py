@@ -20,19 +20,20 @@ _BOX = re.compile(r"<(\w*box|quad)>[^<]*</\1>")
 _IN_BRACKETS = re.compile(r"[(\[{<]([\w ]+)[)\]}>] ([\w ]+) [(\[{<]([\w ]+)[)\]}>]")
 _ITEM = re.compile(r"\s+\d{1,2}[.)]\s+")
 _LETTERED = re.compile(r"\b([Pp]erson|[Mm]an|[Ww]oman|[Bb]oy|[Gg]irl|[Hh]uman|[Ss]ubject) [A-H]\b")
-_REFERENCE = re.compile(r"[\[(](?:id|no|#)?[ =:#]*\d+[\])]|#\d+\b(?=\s+[a-z])")
+_REFERENCE = re.compile(r"[\[({](?:id|no|#)?[ =:#]*\d+[\])}]|#\d+\b(?=\s+[a-z])")
 _IS_TRIPLET = re.compile(
     r"(?:the )?(?:\w+ )?(?:hoi|interaction|action|relation|triplet|answer) (?:\w+ )?is:? (?=[(<\[{\"])"
 )
 _NUMBER = re.compile(
-    r"(?<=[a-z])(?:\s(?:id|no\.|number)[ =:#]*\d+|\s?#\d+|[_.\- ]\d+|(?<=[a-z]{3})\d+)\b(?!\.\d|%|-\w)"
+    r"(?<=[a-z])(?:\s(?:id|no\.|number)[ =:#]*\d+|\s?#\d+|[_.\-: ]\d+|(?<=[a-z]{3})\d+)\b(?!\.\d|%|-\w)"
 )
+_APPOSED = re.compile(rf"\b(?:the |an? )?(?:{'|'.join(table('key_object'))})\s*(?:\(([^()]+)\)|, (?=(?:an?|the) ))")
 _LIST_MARK = re.compile(
     r"\s*(?:[-*>•–—]+\s+|\(?[a-h]\)\s+|\(?\d{1,3}[.):](?=\s|\D)\s*|#+\s*\d*[.:)]?\s+|#\d+[.:)]?\s*)"
 )
 _MARKDOWN = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)")
 _CELLS = re.compile(r"<([^<>]+)>\s*")
-_CALL = re.compile(r"\s*(?:\w+\.)?([\w -]+?)\s*\(([^()]*)\)\W*")
+_CALL = re.compile(r"\s*(?:\w+\.)?([\w -]+?)\s*(?:\(([^()]*)\)|[<\[]([^<>\[\]]*,[^<>\[\]]*)[>\]])\W*")
 _ASIDE = re.compile(r"(?<=\w)\s*\([^()]*\)\s*$")
 _SURENESS = r"(?:\w+ )?(?:confidence|conf|score|probability|prob|certainty|likelihood)"
 _SCORE = re.compile(
@@ -71,7 +72,7 @@ def fields_or_sentence(phrase: str) -> Fields | str:
     cells = [cell for cell in _CELLS.findall(plain) if not cell.startswith("/")]
     if len(cells) == 3 and "</" not in plain and not _CELLS.sub("", plain).strip():
         plain = "|".join(cells)
-    plain = _MARKDOWN.sub("", _NUMBER.sub("", plain))
+    plain = _APPOSED.sub(r"\1", _MARKDOWN.sub("", _NUMBER.sub("", plain)))
     while mark := _LIST_MARK.match(plain):
         plain = plain[mark.end() :]
     plain = _ITEM.sub(", ", plain)
@@ -117,7 +118,7 @@ def _call(plain: str) -> Fields | None:
     found = _CALL.fullmatch(plain)
     if not found:
         return None
-    name, arguments = found[1], [part.strip(_BRACKETS) for part in found[2].split(",")]
+    name, arguments = found[1], [part.strip(_BRACKETS) for part in (found[2] or found[3] or "").split(",")]
     if name in table("key_verb") or name in table("key_phrase"):
         return _of_parts(arguments, sure=True)
     things = [part for part in arguments if part and not _is_person(part)] or (arguments if _like_verb(name) else [])

@@ -6,8 +6,9 @@ import re
 
 from shoe.lexicon import text
 from shoe.lexicon.phrase_classes import NOMINAL
+from shoe.lexicon.phrase_nouns import is_of_body, senses_of
 from shoe.lexicon.phrase_parts import Attached, Clause, Noun
-from shoe.lexicon.phrase_words import table
+from shoe.lexicon.phrase_words import base_of, is_expression, table
 
 _END = "..."  # more than a reader looks ahead
 # Things after the first: ", a handbag and a suitcase".
@@ -33,6 +34,8 @@ class NounReader:
             word, tag, after = self.words[self.at], self._tag(), self._tag(1)
             if tag in "DX" and not headed:
                 none = none or tag == "X" or word in table("nobody")
+            elif headed and tag == "N" and self._gives(words):
+                break
             elif tag in "NP" and not (headed and word in table("pronoun")):
                 words.append(word)
                 headed, person = True, tag == "P"
@@ -60,6 +63,14 @@ class NounReader:
         noun = Noun(words, owner=owner, person=person, none=none or words[-1] in table("nobody"))
         return self._joined(noun)
 
+    def _gives(self, words: list[str]) -> bool:
+        """Whether an open clause gives an animal the thing whose name comes next: "feeds pigeons bread"."""
+        gives = (
+            self.open is not None and self.open.object is None and base_of(self.open.verb[0]) in table("ditransitive")
+        )
+        compound = gives and is_expression((words[-1], self.words[self.at]), "object")
+        return gives and not compound and senses_of(words[-1])[:1] == ("noun.animal",)
+
     def _joined(self, noun: Noun) -> Noun:
         if self._tag() == "I" and self.words[self.at] == "of" and self._tag(1) in NOMINAL:
             self.at += 1
@@ -76,6 +87,14 @@ class NounReader:
             else:
                 noun.also += [other, *other.also] if other is not None else []
         return noun
+
+    def _agent(self, at: int) -> bool:
+        """Whether a word for a person follows."""
+        while at < len(self.words) and self.tags[at] in "DJR":
+            at += 1
+        while at + 1 < len(self.words) and self.tags[at + 1] in "NP" and self.tags[at] == "N":
+            at += 1
+        return at < len(self.words) and (self.tags[at] == "P" or is_of_body(Noun([self.words[at]])))
 
     def _verb_after(self) -> bool:
         """Whether the noun after "and" has a verb of its own, where a clause is open: it begins another clause."""

@@ -82,6 +82,7 @@ def _describes(place: Place) -> bool:
     """Whether a word that is no verb form is an adjective here; a word that is unknown is one before a noun."""
     words, i, _, known, before, after, _ = place
     verb_next = "s" in word_of((words[i + 1 :] or [""])[0]).forms
+    verb_next = verb_next or words[i] in text.WORD_CLASSES["persons"]
     if known.person and known.noun and verb_next and coming(words, i + 2) in NOMINAL:
         return False
     if not known.adjective:
@@ -199,6 +200,8 @@ def _coordinate(place: Place) -> str:
         return "V"
     if known.adjective and other == "J":
         return "J"
+    if "s" in known.forms and place.of_anaphor():
+        return "V"
     if "s" in known.forms and after:
         first = other in ("P", "N") and not set("VBGE").intersection(tags)
         if first or _PARENTHESIS.fullmatch("".join(tags)):

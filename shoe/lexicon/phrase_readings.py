@@ -42,6 +42,7 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
     for k, (first, second) in enumerate(pairwise(clause for clause, _ in read)):
         led = first.object is None and not first.passive and not _implied(first)
         ranks[k] += 5 * (led and second.kind == "infinitive")
+        ranks[k] += 2 * _before(first, second)
     order = sorted(range(len(read)), key=lambda i: (ranks[i], i))
     best = order[0]
     if _unsure(read[best][0]) or (len(order) > 1 and not given.heads and _rivals(*(read[i][0] for i in order[:2]))):
@@ -80,11 +81,21 @@ def _coordinated(read: list[tuple[Clause, Candidate]], a: int, b: int, given: Gi
         return False
     last = read[max(a, b) + 1][0] if max(a, b) + 1 < len(read) else None
     listed = last is not None and last.linked in ("and", "or") and first.kind == second.kind == last.kind
-    if second.linked == "," and _heads(first) != _heads(second) and not listed:
+    beside = first.kind == second.kind and second.verb[0].endswith("ing") and first.subject is second.subject
+    beside = beside and base_of(second.verb[0]) not in table("attributive")
+    if second.linked == "," and _heads(first) != _heads(second) and not listed and not beside:
+        return False
+    if _before(first, second):
         return False
     if first.object is second.object and base_of(first.verb[0]) == "have":
         return False
     return not given.heads or _matches(first, given) == _matches(second, given)
+
+
+def _before(first: Clause, second: Clause) -> bool:
+    """Whether a clause tells what was done before that which is done now: "found a cat and is hugging it"."""
+    past = "e" in word_of(first.verb[0]).forms and not first.passive and (first.direct or first.kind == "participle")
+    return past and second.linked == "and" and second.kind == "finite" and second.verb[0].endswith(("ing", "s"))
 
 
 def _heads(clause: Clause) -> str:
@@ -102,7 +113,7 @@ def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
             clause.dangling = ""
     for number, clause in enumerate(clauses):
         if clause.object is not None and clause.object.words[0] in table("anaphor"):
-            told = [other.subject if other.passive else other.object for other in clauses[:number]]
+            told = [noun for other in clauses[:number] for noun in (other.object, _told_of(other))]
             things = [noun for noun in (*nouns, *told) if noun is not None and not noun.person]
             clause.object = clause.second or next(reversed(things or told), None)
             clause.second = None
@@ -112,6 +123,11 @@ def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
         if joined and before.object is None and clause.object is not None and (alike or not _bare(before)):
             before.object, before.direct = clause.object, clause.direct and len(before.verb) == 1
             before.verb += clause.verb[1:] if alike else []
+
+
+def _told_of(clause: Clause) -> Noun | None:
+    """The subject of a clause that says what it undergoes or where it is."""
+    return clause.subject if clause.passive or clause.verb[0] == "being" else None
 
 
 def _bare(clause: Clause) -> bool:

@@ -83,7 +83,8 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
     if word in CONTRAST and before == "J" and coming(words, i) == "C":
         return "C"
     if word == "her":
-        return "D" if after in NOMINAL or after in ("G", "E") else "P"
+        seen = after == "G" and (i == 0 or coming(words, i + 2) in ("D", "I"))
+        return "D" if (after in NOMINAL or after in ("G", "E")) and not seen else "P"
     if word == "one":
         return "D" if after in NOMINAL or words[i + 1 : i + 2] == ["of"] else "P"
     if word == "of" and before == "D":

@@ -28,6 +28,13 @@ LONGEST_PHRASE = 500
 
 NO_INTERACTION = "no_interaction"
 
+# A question, "yes" or "no", what else is answered.
+_EXCHANGE = re.compile(
+    rf"(?:.*[.!:] )?(?:{patterns('asks')})(.*)\?(?=.*\w)\W*(?:(?:{patterns('answers')})\W+)?"
+    rf"(?:({patterns('assent')})\b|({patterns('dissent')})(?=\W*$|[,.;:!]| -))?\W*(.*)",
+    re.DOTALL,
+)
+_OF_THING = re.compile(r"\b(?:it|them)\b")
 _SENTENCE_END = re.compile(r"[.!?]+(?:\s|$)|\n")
 _DENIES_ALL = re.compile(patterns("denial"))
 _REFUSES = re.compile(rf"(?:{patterns('refusal')}).*?(?:\b(?:but|however)\b,?|$)")
@@ -160,6 +167,8 @@ def _groups(phrase: str, given: Given) -> tuple[list[list[Candidate]], bool]:
     """Return the interactions of a phrase, those of one pair together, and whether it denies one."""
     if len(phrase) > LONGEST_PHRASE:
         return [], False
+    if "?" in phrase and (exchange := _EXCHANGE.fullmatch(text.plain(phrase))):
+        return _of_exchange(exchange, given)
     found = fields_or_sentence(phrase)
     if isinstance(found, Fields) and given.object and not find(words_of(found.object), "object"):
         found = f"{found.verb}, {found.object}"
@@ -174,6 +183,21 @@ def _groups(phrase: str, given: Given) -> tuple[list[list[Candidate]], bool]:
             return groups, denied
         denies, before = denies or denied, part
     return [], denies
+
+
+def _of_exchange(exchange: re.Match[str], given: Given) -> tuple[list[list[Candidate]], bool]:
+    """Read a question with its answer: the answer counts, and has its things and its verb from the question."""
+    asked, assent, denial, said = exchange.groups()
+    words = words_of(asked)
+    things = [" ".join(noun.words) for noun in _nouns(words, tags_of(words)) if not noun.person]
+    if things and not given.heads:
+        given = given._replace(only=things[-1])
+    groups, denied = _groups(f"the {things[-1]}, {said}" if things and _OF_THING.search(said) else said, given)
+    if denied or (groups and not groups[0][0].verbs[0].startswith("being")):
+        return groups, denied
+    if denial:
+        return (_no_interaction(asked, given) if _says_nothing(f"not{asked}") else []), True
+    return _of_sentence(asked if assent else f"{asked} {said}", given)
 
 
 def _of_fields(fields: Fields) -> tuple[list[list[Candidate]], bool]:
@@ -240,18 +264,20 @@ def _no_interaction(part: str, given: Given) -> list[list[Candidate]]:
         return [[Candidate([NO_INTERACTION], [given.object])]]
     if part.strip() in table("nothing"):
         return []
-    before, *after = [_nouns(side) for side in _DENIES_ALL.sub("| the ", part).split("|")]
+    sides = [words_of(side) for side in _DENIES_ALL.sub("| the ", part).split("|")]
+    before, *after = [_nouns(words, _without_verbs(tags_of(words))) for words in sides]
     things = [noun for noun in (*before, *(n for nouns in after for n in nouns)) if not noun.person]
     others = things or [noun for nouns in after for noun in nouns]
     return [[Candidate([NO_INTERACTION], names(others[-1]))]] if others else []
 
 
-def _nouns(part: str) -> list[Noun]:
-    """Every noun phrase of a part of a sentence that names something."""
-    words = words_of(part)
-    sentence = sentence_of(
-        words, _DOES.sub(lambda does: "I" * len(does[0]), tags_of(words)).replace("G", "J").replace("E", "J")
-    )
+def _without_verbs(tags: str) -> str:
+    return _DOES.sub(lambda does: "I" * len(does[0]), tags).replace("G", "J").replace("E", "J")
+
+
+def _nouns(words: list[str], tags: str) -> list[Noun]:
+    """Every noun phrase of tagged words that names something."""
+    sentence = sentence_of(words, tags)
 
     def of(clause: Clause) -> list[Noun]:
         return [n for n in (clause.object, clause.second, *(a.noun for a in clause.attached)) if n is not None]
