@@ -9,26 +9,22 @@ prediction is the distribution that the table gives to a level of predictions.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from importlib.util import find_spec
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Ints, Mask
-from shoe.core.errors import MissingExtraError, OptionError
-from shoe.core.shipped import shipped
+from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon
 from shoe.maps.agreement import quadratic_weighted_kappa, spearman
 from shoe.maps.pair_features import OF_CLASS, OF_SENSE, PairFeatures, pair_features
 from shoe.rating.neighbourhood import INVISIBLE, within
-from shoe.similarity import RatedPairs, SimilarityMap, write_map
+from shoe.similarity import RatedPairs, SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
-from shoe.similarity.learned import LearnedPart, drawn_ratings, learned_bytes, packed
-from shoe.similarity.maps import shipped_maps
+from shoe.similarity.learned import LearnedPart, drawn_ratings, packed
 
 FOLDS = 4
 LEVELS = 16
@@ -153,46 +149,6 @@ class Lesson:
             predict = self.trained(np.flatnonzero(~also(test)))
             found[test] = predict(self.row[test], self.column[test])
         return found
-
-
-def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> dict[str, Any]:  # noqa: A002 - as elsewhere
-    """Learn from a map's ratings and write the predictions beside it.
-
-    Args:
-        map: a shipped map's name, or a map's folder.
-        progress: is told what begins.
-
-    Returns:
-        For "verbs" and "objects" the size of the table and how well ratings were predicted, as map.json says it.
-
-    Raises:
-        MissingExtraError: without scikit-learn; or WordNet's definitions.
-        OptionError: for a map without ratings of verbs, or of objects.
-    """
-    if not find_spec("sklearn"):
-        raise MissingExtraError("learning from ratings", "llm")
-    similarity = SimilarityMap.load(map)
-    taught = learn(similarity, progress)
-    figures = {
-        f"{part}s": {
-            "classes": len(of_part.table.classes),
-            "senses": len(of_part.table.senses),
-            "by_sense": asdict(of_part.by_sense),
-            "by_class": asdict(of_part.by_class),
-        }
-        for part, of_part in taught.items()
-    }
-    write_map(
-        shipped("similarity_maps") / map if map in shipped_maps() else Path(map),
-        name=similarity.name,
-        dataset=similarity.dataset,
-        raters=similarity.raters,
-        pairs=similarity.tables,
-        ensemble=similarity.about["ensemble"],
-        prose=similarity.provenance,
-        learned=(learned_bytes({part: of_part.table for part, of_part in taught.items()}), figures),
-    )
-    return figures
 
 
 def learn(similarity: SimilarityMap, progress: Callable[[str], None] = lambda _: None) -> dict[Part, Taught]:

@@ -26,7 +26,7 @@ def learn(
     JSON keys: verbs, objects {classes, senses, by_sense, by_class {pairs, rho, kappa, off_by, bias, calibration}};
     off_by and bias are in ratings, and calibration lists predicted and found means of tenths of the pairs.
     """
-    from shoe.maps.learn import teach
+    from shoe.maps.teach import teach
     from shoe.report.map_learn import learned_table
     from shoe.report.terminal import console
 

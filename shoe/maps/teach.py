@@ -1,0 +1,56 @@
+"""Predictions for what a map does not rate, learned and written beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from shoe.core.errors import MissingExtraError
+from shoe.core.shipped import shipped
+from shoe.maps.learn import learn
+from shoe.similarity import SimilarityMap, write_map
+from shoe.similarity.learned import learned_bytes
+from shoe.similarity.maps import shipped_maps
+
+
+def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> dict[str, Any]:  # noqa: A002 - as elsewhere
+    """Learn from a map's ratings and write the predictions beside it.
+
+    Args:
+        map: a shipped map's name, or a map's folder.
+        progress: is told what begins.
+
+    Returns:
+        For "verbs" and "objects" the size of the table and how well ratings were predicted, as map.json says it.
+
+    Raises:
+        MissingExtraError: without scikit-learn; or WordNet's definitions.
+        OptionError: for a map without ratings of verbs, or of objects.
+    """
+    if not find_spec("sklearn"):
+        raise MissingExtraError("learning from ratings", "llm")
+    similarity = SimilarityMap.load(map)
+    taught = learn(similarity, progress)
+    figures = {
+        f"{part}s": {
+            "classes": len(of_part.table.classes),
+            "senses": len(of_part.table.senses),
+            "by_sense": asdict(of_part.by_sense),
+            "by_class": asdict(of_part.by_class),
+        }
+        for part, of_part in taught.items()
+    }
+    write_map(
+        shipped("similarity_maps") / map if map in shipped_maps() else Path(map),
+        name=similarity.name,
+        dataset=similarity.dataset,
+        raters=similarity.raters,
+        pairs=similarity.tables,
+        ensemble=similarity.about["ensemble"],
+        prose=similarity.provenance,
+        learned=(learned_bytes({part: of_part.table for part, of_part in taught.items()}), figures),
+    )
+    return figures
