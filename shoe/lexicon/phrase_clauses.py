@@ -92,7 +92,7 @@ class _Reader(NounReader):
 
     def _goes_on(self, start: int) -> bool:
         """Whether a noun that begins here has one for a thing just before it: "the bike (that) he rides"."""
-        if self.subject is None or start == 0 or self.tags[start - 1] not in "NW":
+        if self.subject is None or start == 0 or self.tags[start - 1] not in "NWK":
             return False
         relative = self.tags[start - 1] == "W" and self.words[start - 1] != "whose" and not self.brought
         return relative or not self.subject.person

@@ -47,7 +47,7 @@ class NounReader:
             elif tag == "O" and words:
                 owner = Noun(words, person=person)
                 words, headed = [], False
-            elif (tag == "R" and not headed and after in ("J", "N")) or (
+            elif (tag == "R" and not headed and after in ("J", "N", "P")) or (
                 tag == "K" and words and not headed and after in ("J", "N")
             ):
                 pass

@@ -220,12 +220,13 @@ def _coordinate(place: Place) -> str:
 def _after_noun(place: Place) -> str:
     """Settle a word after a noun: its verb ("man rides horse", "kids fly kites") or the head of a compound."""
     words, i, tags, known, _, after, noun = place
-    before = word_of(words[i - 1])
+    last = max(j for j in range(i) if tags[j] != "R")
+    before = word_of(words[last])
     if place.is_compound(i - 1):
         return noun
     if after in ("", "I", "S", "K", "C") and words[i] in table("resultative"):
         return "J"
-    if words[i - 1] in table("pronoun") or ("s" in known.forms and place.of_anaphor()):
+    if words[last] in table("pronoun") or ("s" in known.forms and place.of_anaphor()):
         return "V"
     if set("VBE").intersection(tags) or (after == "D" and "G" in tags):
         return "V" if after == "D" else noun
