@@ -30,7 +30,7 @@ NO_INTERACTION = "no_interaction"
 
 # A question, "yes" or "no", what else is answered.
 _EXCHANGE = re.compile(
-    rf"(?:.*[.!:] )?(?:{patterns('asks')})(.*)\?(?=.*\w)\W*(?:(?:{patterns('answers')})\W+)?"
+    rf"(?:.*[.!:,] )?(?:{patterns('asks')})(.*)\?(?=.*\w)\W*(?:(?:{patterns('answers')})\W+)?"
     rf"(?:({patterns('assent')})\b|({patterns('dissent')})(?=\W*$|[,.;:!]| -))?\W*(.*)",
     re.DOTALL,
 )
@@ -188,6 +188,7 @@ def _groups(phrase: str, given: Given) -> tuple[list[list[Candidate]], bool]:
 def _of_exchange(exchange: re.Match[str], given: Given) -> tuple[list[list[Candidate]], bool]:
     """Read a question with its answer: the answer counts, and has its things and its verb from the question."""
     asked, assent, denial, said = exchange.groups()
+    said = said[frame.end() :] if (frame := _FRAME.match(said)) else said
     words = words_of(asked)
     things = [" ".join(noun.words) for noun in _nouns(words, tags_of(words)) if not noun.person]
     if things and not given.heads:
