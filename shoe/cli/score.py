@@ -44,9 +44,9 @@ def score(
 ) -> None:
     """Score predictions: strict mAP beside SHOE-mAP, SHOE-mF1 and the miss rates, with a signature.
 
-    Protocols: hico-det, hico-det-known-object, ppdm, qpic, gen-vlkt, upt, thid, diag; shoe, shoe-literal. The choices
-    that --option changes, and the names of formats and box conventions, are listed in docs/reference and by
-    shoe convert --help.
+    Protocols: hico-det, hico-det-known-object, ppdm, qpic, gen-vlkt, upt, thid, diag; shoe, shoe-literal, shoe-robust.
+    The choices that --option changes, and the names of formats and box conventions, are listed in docs/reference and
+    by shoe convert --help.
 
     Example: shoe score predictions.json --ground-truth instances_test2015.json --protocol all
 

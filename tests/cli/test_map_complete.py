@@ -62,7 +62,7 @@ def test_it_shows_every_round_and_what_was_saved(folder: Path, capsys: pytest.Ca
     times = found["pairs"]["whole_build"] / found["pairs"]["rated"]
     assert f"(a whole build): {times:,.1f} times fewer" in shown
     raters = [rater.name for rater in SimilarityMap.load(folder / "out").raters]
-    assert raters == ["pass_a", "pass_b", "extension", "path"]
+    assert raters == [*(rater.name for rater in SimilarityMap.load("hico-det").raters), "path"]
     assert complete.__doc__ is not None
     listed = complete.__doc__.partition("JSON keys:")[2]
     keys = {*found, *found["pairs"], *found["spent"], *found["rounds"][0]}
@@ -70,9 +70,9 @@ def test_it_shows_every_round_and_what_was_saved(folder: Path, capsys: pytest.Ca
 
 
 def test_the_same_command_goes_on_and_has_nothing_left_to_do(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first = run(folder, tolerance=0.01)
+    first = run(folder, tolerance=0.03)
     files = {path: path.read_bytes() for path in (folder / "out").iterdir()}
-    again = run(folder, tolerance=0.01)
+    again = run(folder, tolerance=0.03)
     assert again["pairs"] == first["pairs"]
     assert len(again["rounds"]) == 1
     assert {path: path.read_bytes() for path in (folder / "out").iterdir()} == files

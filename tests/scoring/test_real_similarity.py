@@ -100,6 +100,14 @@ class Distinct(Similarity):
         once, where = np.unique(senses, return_inverse=True)
         return self.source.values(part, classes, once)[np.ix_(which, where)]
 
+    def predicted(
+        self, part: Part, class_senses: NDArray[np.int32], senses: NDArray[np.int32]
+    ) -> NDArray[np.float64] | None:
+        classes, which = np.unique(class_senses, return_inverse=True)
+        once, where = np.unique(senses, return_inverse=True)
+        found = self.source.predicted(part, classes, once)
+        return None if found is None else found[np.ix_(which, where)]
+
 
 def similarity_of(part: Part, words: Sequence[str], name: str, options: dict[str, str]) -> Callable[[int, str], float]:
     """Similarity to each of 600 classes, one row each: no class shares another's, and words stand in another order."""
