@@ -12,12 +12,12 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Indices
 from shoe.core.seeded import random_numbers
-from shoe.protocols.options import Ties
+from shoe.protocols.options import Interpolation, Ties
 from shoe.scoring.average_precision import EPSILON
 from shoe.scoring.scorer import Matches, Scorer
 
 _STEPS = 4
-"""Points of the way at which the gradient is taken: it is linear but for where the envelope changes hands."""
+"""Points of the way at which the gradient is taken: it is linear but for where an envelope changes hands."""
 _ORDERS = 32
 _NUMBERS = 1 << 19
 """Numbers in a work array at most, where orders of ties are drawn: 4 MB."""
@@ -27,7 +27,7 @@ def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
     """What each match adds to SHOE-mAP between two sets of similarities.
 
     Args:
-        scorer: of the predictions, with all points of a curve.
+        scorer: of the predictions; under rules with a grid of recalls, shares are those of all points of the curve.
         matches: who is matched with whom, and the similarities at the end; t ground truths.
         start: (t,) the similarities at the start, none above that at the end.
 
@@ -46,7 +46,7 @@ def shares_of(scorer: Scorer, matches: Matches, start: Floats) -> Floats:
         own = truth[of_truth[k] : of_truth[k + 1]]
         if (matches.sigma[own] > start[own]).any():
             rank = _ranks(scorer, own, matches, matches.unmatched[false[of_false[k] : of_false[k + 1]]], k)
-            slope = gradients(rank, start[own], matches.sigma[own], int(scorer.truths[k]))
+            slope = gradients(rank, start[own], matches.sigma[own], int(scorer.truths[k]), scorer.options.ap)
             gains[own] = (matches.sigma[own] - start[own]) * slope
     total: Floats = gains / max(1, scorer.in_mean.sum())
     return total
@@ -77,7 +77,7 @@ def _ranks(scorer: Scorer, truth: Indices, matches: Matches, false: Indices, num
     return ranks
 
 
-def gradients(rank: Floats, start: Floats, end: Floats, truths: int) -> Floats:
+def gradients(rank: Floats, start: Floats, end: Floats, truths: int, interpolation: Interpolation) -> Floats:
     """How the area under a curve answers to each credit, averaged over orders and over a straight way.
 
     Args:
@@ -85,29 +85,58 @@ def gradients(rank: Floats, start: Floats, end: Floats, truths: int) -> Floats:
         start: (m,) their credits where the way starts.
         end: (m,) where it ends.
         truths: ground truths of the class.
+        interpolation: ``TRAPEZOID``, the curve itself; by any other rule, its envelope.
 
     Returns:
-        (m,) mean derivatives of AP (``Interpolation.ALL_POINTS``).
+        (m,) mean derivatives of AP (``TRAPEZOID`` or ``ALL_POINTS``).
     """
     order = np.argsort(rank, axis=1)
-    ranks = np.take_along_axis(rank, order, axis=1) + EPSILON
+    ranks = np.take_along_axis(rank, order, axis=1)
     steps = (np.arange(_STEPS) + 0.5)[:, None] / _STEPS
     credit = (start + steps * (end - start))[:, order]
-    precision = np.cumsum(credit, axis=2) / ranks
-    m = rank.shape[1]
-    backwards = precision[:, :, ::-1]
+    slopes = (_of_curve if interpolation is Interpolation.TRAPEZOID else _of_envelope)(ranks, credit)
+    by_rank = slopes.mean(axis=0) / (truths + EPSILON)
+    found = np.empty_like(by_rank)
+    np.put_along_axis(found, order, by_rank, axis=1)
+    mean: Floats = found.mean(axis=0)
+    return mean
+
+
+def _of_envelope(ranks: Floats, credit: Floats) -> Floats:
+    """(steps, orders, m) derivatives of the area under the envelope, times the number of ground truths.
+
+    Args:
+        ranks: (orders, m) ascending.
+        credit: (steps, orders, m) of the entries at these ranks.
+    """
+    m = ranks.shape[1]
+    backwards = (np.cumsum(credit, axis=2) / (ranks + EPSILON))[:, :, ::-1]
     envelope = np.maximum.accumulate(backwards, axis=2)
     # The entry, at this rank or after it, whose precision is the envelope's.
     peak = np.maximum.accumulate(np.where(backwards == envelope, np.arange(m), 0), axis=2)
     peak, envelope = m - 1 - peak[:, :, ::-1], envelope[:, :, ::-1]
     # A credit counts in the recall that it adds, and in the precision of every entry whose peak it stands before.
-    ranks = np.broadcast_to(ranks, peak.shape)
-    weight = credit / np.take_along_axis(ranks, peak, axis=2)
+    weight = credit / np.take_along_axis(np.broadcast_to(ranks + EPSILON, peak.shape), peak, axis=2)
     row = np.arange(peak.shape[0] * peak.shape[1])[:, None] * m
     onto = np.bincount((peak.reshape(-1, m) + row).ravel(), weight.ravel(), minlength=peak.size).reshape(peak.shape)
-    before = np.cumsum(onto[:, :, ::-1], axis=2)[:, :, ::-1]
-    by_rank = (envelope + before).mean(axis=0) / (truths + EPSILON)
-    found = np.empty_like(by_rank)
-    np.put_along_axis(found, order, by_rank, axis=1)
-    mean: Floats = found.mean(axis=0)
-    return mean
+    slopes: Floats = envelope + _from_here_on(onto)
+    return slopes
+
+
+def _of_curve(ranks: Floats, credit: Floats) -> Floats:
+    """The same of the area under the straight lines between the points of the curve."""
+    # Precision at an entry and at the one before it, each half; the first entry's counts for both.
+    first = ranks == 1
+    here = np.where(first, 1, 0.5) / (ranks + EPSILON)
+    before = np.where(first, 0, 0.5) / (np.maximum(ranks - 1, 1) + EPSILON)
+    found = np.cumsum(credit, axis=2)
+    height = found * here + (found - credit) * before
+    # A credit counts in the recall that it adds, in its own precision, and in both of every entry after it.
+    slopes: Floats = height + _from_here_on(credit * (here + before)) - credit * before
+    return slopes
+
+
+def _from_here_on(values: Floats) -> Floats:
+    """Sums of each value and those after it."""
+    sums: Floats = np.cumsum(values[:, :, ::-1], axis=2)[:, :, ::-1]
+    return sums

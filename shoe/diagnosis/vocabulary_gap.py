@@ -134,7 +134,7 @@ def vocabulary_gap(
 
     Args:
         tables: the scorer's, which lead back to the rows and boxes of the files; some class has ground truth.
-        scorer: under the map, and a protocol of arithmetic means of verb and object and of all points of a curve.
+        scorer: under the map, and a protocol of arithmetic means of verb and object and of the area under a curve.
         matches: its matches for SHOE-mAP.
         lists: of the same scorer, ranked before.
         words: similarities and relations of verbs and of objects.

@@ -24,31 +24,35 @@ from tests.oracles.model import ImageScene, to_tables
 Floats = NDArray[np.float64]
 
 
-def area(rank: Floats, credit: Floats, truths: int) -> float:
+RULES = [Interpolation.ALL_POINTS, Interpolation.TRAPEZOID]
+
+
+def area(rank: Floats, credit: Floats, truths: int, rule: Interpolation) -> float:
     order = np.argsort(rank)
     lists = rank[None, order], credit[None, order]
-    return float(average_precision(*lists, np.array([truths]), Interpolation.ALL_POINTS, EPSILON)[0])
+    return float(average_precision(*lists, np.array([truths]), rule, EPSILON)[0])
 
 
 credits_ = st.lists(st.integers(0, 8), min_size=1, max_size=7)
 
 
+@pytest.mark.parametrize("rule", RULES)
 @given(low=credits_, data=st.data())
-def test_gradients_are_the_derivatives_along_the_way(low: list[int], data: st.DataObject) -> None:
+def test_gradients_are_the_derivatives_along_the_way(rule: Interpolation, low: list[int], data: st.DataObject) -> None:
     size = len(low)
     start = np.array(low) / 16
     end = start + np.array(data.draw(st.lists(st.integers(0, 8), min_size=size, max_size=size))) / 16
     ranks = np.cumsum(data.draw(st.lists(st.integers(1, 4), min_size=size, max_size=size))).astype(float)
     rank = ranks[np.array(data.draw(st.permutations(range(size))))]
     truths = size + data.draw(st.integers(0, 3))
-    found = gradients(rank[None], start, end, truths)
+    found = gradients(rank[None], start, end, truths, rule)
     # The same by small steps on either side, at the same four points; where the envelope has a corner, both are right.
     step, points = 1e-6, [start + t * (end - start) for t in (0.125, 0.375, 0.625, 0.875)]
     low_side, high_side = np.zeros((2, size))
     for point in points:
         for i, shift in enumerate(np.eye(size) * step):
-            here = area(rank, point, truths)
-            sides = (here - area(rank, point - shift, truths), area(rank, point + shift, truths) - here)
+            here = area(rank, point, truths, rule)
+            sides = (here - area(rank, point - shift, truths, rule), area(rank, point + shift, truths, rule) - here)
             slopes = sorted(side / step for side in sides)
             low_side[i] += slopes[0] / 4
             high_side[i] += slopes[1] / 4
@@ -56,17 +60,25 @@ def test_gradients_are_the_derivatives_along_the_way(low: list[int], data: st.Da
     assert (found <= high_side + 1e-4).all()
 
 
-def test_orders_are_averaged() -> None:
+@pytest.mark.parametrize("rule", RULES)
+def test_orders_are_averaged(rule: Interpolation) -> None:
     start, end = np.array([0.25, 0.5]), np.array([0.5, 1.0])
     one, other = np.array([[1.0, 2.0]]), np.array([[3.0, 1.0]])
-    both = gradients(np.concatenate([one, other]), start, end, 2)
-    assert both == pytest.approx((gradients(one, start, end, 2) + gradients(other, start, end, 2)) / 2)
+    both = gradients(np.concatenate([one, other]), start, end, 2, rule)
+    assert both == pytest.approx((gradients(one, start, end, 2, rule) + gradients(other, start, end, 2, rule)) / 2)
 
 
 def test_the_way_of_two_matches_by_hand() -> None:
     """The second is always the peak: AP = (a + b)^2 / 4 for two truths, so both slopes are (a + b) / 2 = 1.3125 / 2."""
-    found = gradients(np.array([[1.0, 2.0]]), np.array([0.5, 0.5]), np.array([0.75, 0.875]), 2)
+    found = gradients(np.array([[1.0, 2.0]]), np.array([0.5, 0.5]), np.array([0.75, 0.875]), 2, RULES[0])
     assert found == pytest.approx([0.65625, 0.65625], abs=1e-6)
+
+
+def test_the_same_way_under_the_curve_itself_by_hand() -> None:
+    """AP = (a * a + b * (a + (a + b) / 2) / 2) / 2; half way a is 0.625 and b is 0.6875."""
+    a, b = 0.625, 0.6875
+    found = gradients(np.array([[1.0, 2.0]]), np.array([0.5, 0.5]), np.array([0.75, 0.875]), 2, RULES[1])
+    assert found == pytest.approx([a + 0.375 * b, 0.375 * a + 0.25 * b], abs=1e-6)
 
 
 def ranked(found: list[ImageScene], protocol: str) -> tuple[Scorer, Matches, Floats]:
