@@ -84,7 +84,7 @@ class Said:
         interactions: one for each interaction said of the pair; none where none is found. A word may hold alternatives
             joined by " / ", the best one first.
         doubtful: whether the split into verb and object is not sure.
-        denied: whether the phrase says that there is no interaction, or not this one.
+        denied: whether the phrase says only what does not happen; "no interaction" with a thing is an interaction.
     """
 
     interactions: tuple[Reading, ...]
@@ -150,7 +150,8 @@ def interactions(
     groups, denied = _groups(phrase, given_of(object, known))
     best = groups[0] if groups else []
     said = [Reading(_joined(candidate.verbs), object or _joined(candidate.objects)) for candidate in best]
-    return Said(tuple(dict.fromkeys(said)), doubtful=any(candidate.doubtful for candidate in best), denied=denied)
+    doubtful = any(candidate.doubtful for candidate in best)
+    return Said(tuple(dict.fromkeys(said)), doubtful=doubtful, denied=denied and not said)
 
 
 def _joined(words: list[str]) -> str:

@@ -334,3 +334,15 @@ def test_numbers_of_box_tokens_tell_their_unit(tmp_path: Path) -> None:
     assert read_as([[10, 20, 600, 470]] * 5) == "thousand"  # too few to tell
     assert read_as([[10, 20, 600 + i, 470] for i in range(30)]) == "xyxy"
     assert read_as([[10, 20, 600 + 10 * i, 470] for i in range(30)]) == "thousand"
+
+
+def test_no_interaction_is_never_the_object_and_is_not_left_out(tmp_path: Path) -> None:
+    said = [
+        {"does": "no interaction", "what": "knife"},
+        {"what": "book", "does": "no_interaction"},
+        {"hoi": "no_interaction bus"},
+    ]
+    table, notes = read(tmp_path, [replied([{**BOXES, **each} for each in said])])
+    assert sorted(table.objects) == ["book", "bus", "knife"]
+    assert all(verb.replace("_", " ") == "no interaction" for verb in table.verbs)
+    assert notes.denied == 0

@@ -36,7 +36,7 @@ class Words(NamedTuple):
         unparsed: the phrase in which no verb and object were found, "" if they were.
         no_person: whether this is a relation between other things.
         doubtful: phrases whose split is not sure, with the split.
-        denied: whether the words say that nothing happens.
+        denied: whether words say only what does not happen, and are left out.
     """
 
     interactions: tuple[Interaction, ...] = ()
@@ -145,9 +145,17 @@ def _from_texts(subject: str, target: str, texts: tuple[str, ...]) -> tuple[str,
         return subject, [words[0]], target, ""
     if len(words) >= 2:
         first, second = words[:2]
-        swap = not can_be_verb(first) and can_be_verb(second)
+        swap = _is_verb_rather(second, first)
         return subject, [second if swap else first], first if swap else second, ""
     return subject, [], target, words[0] if words else ""
+
+
+def _is_verb_rather(text_: str, other: str) -> bool:
+    """Whether of two texts whose keys say nothing the one, and not the other, says what is done."""
+    denies, other_denies = (text.says_no_interaction(text.tokens(text.plain(each))) for each in (text_, other))
+    if denies or other_denies:
+        return denies and not other_denies
+    return can_be_verb(text_) and not can_be_verb(other)
 
 
 def _turned(pair: Pair, subject: str, target: str, verbs: list[str]) -> Words:
