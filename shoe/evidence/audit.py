@@ -12,6 +12,7 @@ import numpy as np
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions, concatenate
+from shoe.core.ragged import index_in_group
 from shoe.matching.task import Task
 from shoe.protocols.named import SEMANTIC, choose
 from shoe.protocols.options import SemanticOptions
@@ -65,6 +66,16 @@ def _saying(table: Interactions, verb: str | None = None, object_: str | None = 
     return table
 
 
+def _ranked(table: Interactions) -> Interactions:
+    """Scores from 1 down by their order among predictions of the same verb and object."""
+    group = table.verb * np.int64(len(table.objects)) + table.object
+    order = np.lexsort((-table.score, group))
+    count = np.unique(group, return_counts=True)[1]
+    score = np.empty(len(table))
+    score[order] = 1 - index_in_group(count) / (np.repeat(count, count) + 1)
+    return replace(table, score=score)
+
+
 def _hedged(table: Interactions, verb: str) -> Interactions:
     return replace(table, verbs=tuple(f"{said} / {verb}" if said else said for said in table.verbs))
 
@@ -79,6 +90,7 @@ ATTACKS = (
         "padding", "each again as 'qwzx vbnm', at 0.0001", lambda p, _: _beside(p, _saying(p, "qwzx", "vbnm"), 1e-4)
     ),
     Attack("stretched scores", "all scores s to 0.6 + 0.4 s", lambda p, _: replace(p, score=_SURE + 0.4 * p.score)),
+    Attack("scores by words", "the rank of each score among those of the same words", lambda p, _: _ranked(p)),
     Attack("two words", "the commonest verb as an alternative to each", _hedged),
     Attack(
         "only a vague verb",

@@ -51,7 +51,7 @@ DIAG = StrictOptions(
 ABOUT = {
     "shoe": "SHOE with the decided defaults (10.5)",
     "shoe-literal": "SHOE's pseudo-code to the letter (10.2, 10.3)",
-    "shoe-robust": "SHOE with choices under which copies, vague words and stretched scores earn nothing (10)",
+    "shoe-robust": "SHOE with choices that close most attacks of shoe audit (10)",
 }
 """One line a protocol, with its section in docs/protocols.md."""
 

@@ -24,11 +24,11 @@ def confident(task: Task, rows: Indices, options: SemanticOptions) -> Indices:
         return rows[score >= tau]
     # What ties with the last that is kept is kept: no order of lines says which of equals are better.
     if options.tau_by == "dataset":
-        kept = math.ceil((1 - tau) * len(rows) - _ROUNDING)
-        return rows[score >= np.partition(score, len(rows) - kept)[len(rows) - kept]] if kept else rows[:0]
+        kept = max(1, math.ceil((1 - tau) * len(rows) - _ROUNDING))
+        return rows[score >= np.partition(score, len(rows) - kept)[len(rows) - kept]] if len(rows) else rows
     image = task.image[rows]
     sizes = np.bincount(image, minlength=1)
-    most = np.ceil((1 - tau) * sizes - _ROUNDING).astype(np.int64)
+    most = np.minimum(sizes, np.maximum(1, np.ceil((1 - tau) * sizes - _ROUNDING).astype(np.int64)))
     order = np.lexsort((-score, image))
     last = np.append(score[order], np.inf)[np.where(most > 0, np.cumsum(sizes) - sizes + most - 1, len(order))]
     return rows[score >= last[image]]

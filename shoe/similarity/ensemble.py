@@ -132,7 +132,8 @@ ENSEMBLES = {"mean": _mean, "median": _median, "majority": _majority, "majority-
 
 COMBINATIONS: dict[str, Callable[[Floats, Floats, float], Floats]] = {
     "arithmetic": lambda verb, object_, weight: weight * verb + (1 - weight) * object_,
-    "geometric": lambda verb, object_, weight: verb**weight * object_ ** (1 - weight),
+    # Rounded, or two halves would be more than a half.
+    "geometric": lambda verb, object_, weight: np.round(verb**weight * object_ ** (1 - weight), 12),
     "minimum": lambda verb, object_, _weight: np.minimum(verb, object_),
 }
 

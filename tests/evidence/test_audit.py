@@ -6,8 +6,8 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.evidence.audit import ATTACKS, AUDITED
 from tests.cli.run import as_json, run
 
-GUESS = "common guess"
-"""Says something new of each image, and is often right."""
+STAY = {"common guess", "scores by words"}
+"""A further guess about each image, which is often right; and a ranking that is better across classes."""
 
 
 @pytest.mark.parametrize("name", ["free text", pytest.param("detector", marks=pytest.mark.slow)])
@@ -16,7 +16,7 @@ def test_attacks_earn_next_to_nothing_under_shoe_robust(name: str) -> None:
     assert list(found["protocols"]) == ["hico-det", *AUDITED]
     assert [attack["name"] for attack in found["attacks"]] == [attack.name for attack in ATTACKS]
     gains = {attack["name"]: {p: of["gains"] for p, of in attack["protocols"].items()} for attack in found["attacks"]}
-    for attack in gains.keys() - {GUESS}:
+    for attack in gains.keys() - STAY:
         robust = gains[attack]["shoe-robust"]
         assert max(robust["map"], robust["mf1"]) <= 0.002, attack
     assert gains["moved copy"]["shoe"]["map"] <= 0.002  # near copies are repeats there, too

@@ -98,5 +98,5 @@ def _combined(verb: float, noun: float, options: Options) -> float:
     if options.combine == "minimum":
         return min(verb, noun)
     if options.combine == "geometric":
-        return float(verb**weight * noun ** (1 - weight))
+        return round(float(verb**weight * noun ** (1 - weight)), 12)
     return weight * verb + (1 - weight) * noun

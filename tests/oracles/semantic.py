@@ -183,7 +183,7 @@ def _confident(images: list[_Image], options: Options) -> list[_Image]:
         groups = [[each for group in groups for each in group]]
     keep: set[tuple[int, int]] = set()
     for group in groups:
-        best = sorted(group, key=lambda each: -each[1].score)[: ceil((1 - options.tau) * len(group) - 1e-9)]
+        best = sorted(group, key=lambda each: -each[1].score)[: max(1, ceil((1 - options.tau) * len(group) - 1e-9))]
         keep.update((i, p.row) for i, p in group if best and p.score >= best[-1][1].score)
     return [
         replace(image, predictions=[p for p in image.predictions if (i, p.row) in keep])
