@@ -241,8 +241,6 @@ class BatchApi:
             found = ask()
         except openai.APIConnectionError as error:
             raise connection_error(self._place, error, self._limits.timeout) from None
-        except (AttributeError, RecursionError, TypeError, ValueError):  # over what is no JSON, the SDK stumbles
-            raise Transient(*_ODD) from None
         except openai.APIStatusError as error:
             response = error.response
             failed = http_error(self._place, self._model, response.status_code, response.headers, response.read())
@@ -250,6 +248,10 @@ class BatchApi:
             if isinstance(failed, HopelessError) and self._answered and self._denied < DENIED_IN_A_ROW:
                 failed = Transient(failed.kind, str(failed))
             raise failed from None
+        except (MemoryError, OSError, ShoeError, Transient):
+            raise
+        except Exception:  # over what is no JSON, the SDK stumbles, and libraries below it over other things
+            raise Transient(*_ODD) from None
         self._answered, self._denied = monotonic(), 0
         return found
 

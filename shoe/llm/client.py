@@ -234,7 +234,9 @@ class Pass:
                 )
         except openai.APIStatusError as error:
             reply = error.response
-        except (openai.APIConnectionError, TimeoutError) as error:
+        except (MemoryError, ShoeError):
+            raise
+        except Exception as error:  # some come through as they are from libraries below the SDK
             raise connection_error(self._place, error, self._limits.timeout) from None
         return reply.status_code, reply.headers, reply.content
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies
 
 from shoe.core.errors import MissingExtraError, OptionError, ShoeError
 from shoe.llm.endpoint import OFFICIAL, Endpoint
@@ -23,6 +24,7 @@ LONGEST_FILE, _LONGEST_DOWNLOAD = 4_000_000_000, 3600.0
 """Bytes of a file, which go to the disk; seconds that it may take."""
 _OWN = (b"accept", b"connection", b"content-", b"host", b"idempotency-", b"transfer-", b"user-agent", b"x-stainless-")
 
+_LAST_PORT = 65535
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 60.0
 
 
@@ -65,24 +67,32 @@ def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
 
 @contextmanager
 def _proxies(place: Endpoint) -> Iterator[None]:
-    """Have what variables say of proxies be one line where it is broken: the HTTP library reads it as it is made."""
+    """Have what variables say of proxies be one line where it is broken: the HTTP library reads it as it is made.
+
+    It takes any number for a port, and stumbles over one when it connects.
+    """
+    import httpx2
+
     try:
+        found = getproxies()
+        for address in (found[name] for name in ("http", "https", "all") if name in found):
+            port = httpx2.URL(address if "://" in address else f"http://{address}").port
+            if port is not None and not 0 < port <= _LAST_PORT:
+                raise ValueError
         yield
     except Exception:  # of several libraries, in words that may hold parts of a password
         raise OptionError(
             f"{place}: found a proxy that cannot be used in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, expected one like "
-            "http://host:3128 (a password in it has to be percent-encoded)"
+            "http://host:3128 (a password in it has to be percent-encoded, its port to be 1 to 65535)"
         ) from None
 
 
-def connection_error(
-    place: Endpoint, error: openai.APIConnectionError | TimeoutError, timeout: float
-) -> Transient | ShoeError:
+def connection_error(place: Endpoint, error: Exception, timeout: float) -> Transient | ShoeError:
     """Judge a request to which no whole response came.
 
     Args:
         place: where it went.
-        error: what the SDK raised.
+        error: what the SDK raised, or let through from a library below it.
         timeout: seconds that it had.
     """
     import httpx2
@@ -90,7 +100,7 @@ def connection_error(
 
     if isinstance(error, TimeoutError | openai.APITimeoutError):
         return Transient("timeout", f"nothing within {timeout:g} s", overload=True, reached=False)
-    cause = error.__cause__ or error
+    cause = error.__cause__ or error if isinstance(error, openai.APIConnectionError) else error
     if isinstance(cause, Transient):
         return cause
     words = place.shown(str(cause) or type(cause).__name__)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from shoe.core.errors import ShoeError
 from shoe.llm.budget import Budget, Price
 from shoe.llm.client import Pass
 from shoe.llm.endpoint import address
@@ -75,6 +76,21 @@ def test_pictures_are_asked_about_once_within_a_budget_and_answers_kept_as_they_
     kept = {entry["image"]: entry["answer"]["choices"][0]["message"]["content"] for entry in answers(ledger.path)}
     assert kept == {f"{n}.jpg": f"picture {n}: a man rides a horse" for n in range(40)}
     assert (ledger.states(as_keys(b"".join(request(number).key for number in range(41))))[-2:] == [1, -1]).all()
+
+
+def test_what_a_library_below_the_sdk_lets_through_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def stumble(*_: Any, **__: Any) -> None:
+        raise ExceptionGroup("of tasks", [OverflowError("port must be 0-65535")])
+
+    monkeypatch.setattr("httpx2.AsyncHTTPTransport.handle_async_request", stumble)
+    ledger, chat = Ledger(tmp_path / "l.jsonl", {"model": "m"}, parse), Chat("m", {}, None)
+    with writing(ledger.path, ledger.identity, lambda: False, print) as writer:
+        assert writer is not None
+        recorder = LedgerRecorder(ledger, writer, Budget(), Tally("m"))
+        with pytest.raises(ShoeError, match=r"does not answer after 1 try: dropped: of tasks"):
+            Pass(address("r", "http://127.0.0.1:9/v1", "").open(), chat, Limits(tries=1), recorder).run(
+                iter([request(0)])
+            )
 
 
 def test_an_answer_that_says_nothing_to_its_reader_is_kept(tmp_path: Path) -> None:
