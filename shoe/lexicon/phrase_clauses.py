@@ -200,6 +200,8 @@ class _Reader(NounReader):
         cleft = self._tag() in "WDP" and self.subject is not None and self.subject.words[0] in table("anaphor")
         if noun.none or cleft:
             self.subject = noun
+        if self.subject is None:
+            self.nouns.append(noun)
         for clause in self.clauses[-1:]:
             if self.words[0] == "what" and clause.object is None:
                 clause.object, clause.direct, clause.kind = noun, len(clause.verb) == 1, "finite"

@@ -19,7 +19,7 @@ _COMMAND = re.compile(r"\\[a-z]+\{|\$")
 _BOX = re.compile(r"<(\w*box|quad)>[^<]*</\1>")
 _IN_BRACKETS = re.compile(r"[(\[{<]([\w ]+)[)\]}>] ([\w ]+) [(\[{<]([\w ]+)[)\]}>]")
 _ITEM = re.compile(r"\s+\d{1,2}[.)]\s+")
-_LETTERED = re.compile(r"\b([Pp]erson|[Mm]an|[Ww]oman|[Bb]oy|[Gg]irl|[Hh]uman|[Ss]ubject) [A-H]\b")
+_LETTER = re.compile(r"(?<=[a-z]) [A-H](?=[\s.,;:]|$)")
 _REFERENCE = re.compile(r"[\[({](?:id|no|#)?[ =:#]*\d+[\])}]|#\d+\b(?=\s+[a-z])")
 _IS_TRIPLET = re.compile(
     r"(?:the )?(?:\w+ )?(?:hoi|interaction|action|relation|triplet|answer) (?:\w+ )?is:? (?=[(<\[{\"])"
@@ -62,7 +62,7 @@ def fields_or_sentence(phrase: str) -> Fields | str:
     """Return the fields of a phrase that has a notation, else its words without marks, in lower case."""
     if not phrase[1:].islower():
         phrase = (_CAMEL_AMONG_WORDS if " " in phrase.strip() else _CAMEL).sub(" ", phrase)
-        phrase = _LETTERED.sub(r"\1", phrase)
+        phrase = _LETTER.sub("", phrase)
     plain = text.plain(phrase)
     if _SENTENCE.fullmatch(plain):
         return plain

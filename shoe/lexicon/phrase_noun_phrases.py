@@ -48,7 +48,7 @@ class NounReader:
                 owner = Noun(words, person=person)
                 words, headed = [], False
             elif (tag == "R" and not headed and after in ("J", "N", "P")) or (
-                tag == "K" and words and not headed and after in ("J", "N")
+                tag == "K" and words and not headed and after in ("J", "N", "R")
             ):
                 pass
             elif tag == "C" and words and not headed and after == "J":

@@ -11,7 +11,7 @@ from shoe.lexicon.phrase_nouns import senses_of
 from shoe.lexicon.phrase_words import Word, base_of, is_expression, table, word_of
 
 # Another adjective may follow: "a dirty, cracked window".
-_ADJECTIVES = re.compile(r"[DO][RJC]*JKR*$")
+_ADJECTIVES = re.compile(r"[DO][RJCK]*JKR*$")
 # The verb must follow: "the woman whom the dog licks".
 _WHOM = re.compile(r"W[DJRNP]+$")
 # What may follow an adjective in a list, after a comma or "and".
@@ -19,6 +19,8 @@ _DESCRIBED = {"K": ("N", "J", "E", "G"), "C": ("J",)}
 _ANAPHORS = frozenset(["it", "them", "him"])
 # A verb may follow: "the girl, wearing a hat, waits", "a man, with a dog, waits", "the boy, his arms crossed, waits".
 _PARENTHESIS = re.compile(r"[^VBGEK]*K(?:[RGEIW]|D[JN]+[GEI])[^K]*K")
+# What stands before the clause of a word: "surrounded by friends, a girl", "it is a ball that the girl".
+_BEFORE = re.compile(r"E[^K]*K|.*[WS]")
 
 
 class Place(NamedTuple):
@@ -49,7 +51,10 @@ class Place(NamedTuple):
     @property
     def describes(self) -> bool:
         """Whether a noun follows, or another adjective, in a list of them."""
-        listed = self.before in ("D", "J", "O") and coming(self.words, self.i + 2) in _DESCRIBED.get(self.after, "")
+        following = self.i + 2
+        while coming(self.words, following) == "R":
+            following += 1
+        listed = self.before in ("D", "J", "O") and coming(self.words, following) in _DESCRIBED.get(self.after, "")
         return listed or self.after in ("N", "P", "J")
 
     def of_anaphor(self) -> bool:
@@ -88,6 +93,8 @@ def _describes(place: Place) -> bool:
     if not known.adjective:
         verb_next = verb_next and before not in ("D", "J", "O")
         return not known.noun and not known.person and place.describes and not verb_next
+    if before == "V" and base_of(words[i - 1]) in table("copula"):
+        return True
     if after in ("G", "E"):
         return not known.person and (before != "I" or after == "E")
     return after in ("N", "P", "J", "C") or (after == "K" and before in ("D", "J"))
@@ -210,7 +217,7 @@ def _coordinate(place: Place) -> str:
         tag == "V" and set(word_of(word).forms) & set(known.forms) for word, tag in zip(words, tags, strict=False)
     )
     leads = (after in NOMINAL or (after == "I" and known.forms == "s")) and not known.rather_noun
-    if alike and other in ("P", "N") and (leads or place.of_anaphor()):
+    if alike and ((other in ("P", "N") and (leads or place.of_anaphor())) or tags[-2] == "I"):
         return "V"
     if tags[0] == "V" and after == "I" and not known.rather_noun and "b" in known.forms:
         return "V"
@@ -228,7 +235,10 @@ def _after_noun(place: Place) -> str:
         return "J"
     if words[last] in table("pronoun") or ("s" in known.forms and place.of_anaphor()):
         return "V"
-    if set("VBE").intersection(tags) or (after == "D" and "G" in tags):
+    if "s" in known.forms and after in ("K", "C") and "it" in words[i:] and not set("VBGE").intersection(tags):
+        return "V"
+    verbs = set("VBE").intersection(tags) and set("VBE").intersection(_BEFORE.sub("", "".join(tags)))
+    if verbs or (after == "D" and "G" in tags):
         return "V" if after == "D" else noun
     if "s" in known.forms:
         if after == "N" and "G" in tags and known.rather_noun and not before.person:

@@ -21,7 +21,7 @@ from shoe.lexicon.phrase_verbless import is_act, of_nominal, turned, without_ver
 from shoe.lexicon.phrase_words import base_of, gerund, is_known_verb, table, word_of
 
 MOST_ALTERNATIVES = 3
-_AWAY = text.PARTICLES - {"on"}
+_AWAY = text.PARTICLES - {"on"} | {"around"}
 
 
 def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
@@ -42,7 +42,7 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
     for k, (first, second) in enumerate(pairwise(clause for clause, _ in read)):
         led = first.object is None and not first.passive and not _implied(first)
         ranks[k] += 5 * (led and second.kind == "infinitive")
-        ranks[k] += 2 * _before(first, second)
+        ranks[k] += 2 * _before(first, second) + 4 * _sets_scene(first, second)
     order = sorted(range(len(read)), key=lambda i: (ranks[i], i))
     best = order[0]
     if _unsure(read[best][0]) or (len(order) > 1 and not given.heads and _rivals(*(read[i][0] for i in order[:2]))):
@@ -70,7 +70,12 @@ def _unsure(clause: Clause) -> bool:
 
 def _rivals(first: Clause, second: Clause) -> bool:
     """Whether two clauses with other objects could each be the one that is meant."""
-    return first.kind == second.kind and not second.linked and first.object is not second.object is not None
+    return (
+        not _sets_scene(second, first)
+        and first.kind == second.kind
+        and not second.linked
+        and first.object is not second.object is not None
+    )
 
 
 def _coordinated(read: list[tuple[Clause, Candidate]], a: int, b: int, given: Given) -> bool:
@@ -85,7 +90,7 @@ def _coordinated(read: list[tuple[Clause, Candidate]], a: int, b: int, given: Gi
     beside = beside and base_of(second.verb[0]) not in table("attributive")
     if second.linked == "," and _heads(first) != _heads(second) and not listed and not beside:
         return False
-    if _before(first, second):
+    if _before(first, second) or _sets_scene(first, second):
         return False
     if first.object is second.object and base_of(first.verb[0]) == "have":
         return False
@@ -96,6 +101,15 @@ def _before(first: Clause, second: Clause) -> bool:
     """Whether a clause tells what was done before that which is done now: "found a cat and is hugging it"."""
     past = "e" in word_of(first.verb[0]).forms and not first.passive and (first.direct or first.kind == "participle")
     return past and second.linked == "and" and second.kind == "finite" and second.verb[0].endswith(("ing", "s"))
+
+
+def _sets_scene(first: Clause, second: Clause) -> bool:
+    """Whether a clause says how or where a thing is, and another what a person does: "the dog is wet, she dries it"."""
+    thing, person = first.subject, second.subject
+    if thing is None or thing.person or person is None or not person.person or second.passive:
+        return False
+    by = any(attached.preposition == "by" for attached in first.attached)
+    return not by and (second.kind == "finite" or second.object is thing)
 
 
 def _heads(clause: Clause) -> str:
@@ -114,7 +128,8 @@ def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
     for number, clause in enumerate(clauses):
         if clause.object is not None and clause.object.words[0] in table("anaphor"):
             told = [noun for other in clauses[:number] for noun in (other.object, _told_of(other))]
-            things = [noun for noun in (*nouns, *told) if noun is not None and not noun.person]
+            said = all_of(*(noun for noun in (*nouns, *told) if noun is not None))
+            things = [noun for noun in said if not noun.person and not is_of_body(noun)]
             clause.object = clause.second or next(reversed(things or told), None)
             clause.second = None
     for before, clause in reversed(list(pairwise(clauses))):
@@ -126,8 +141,8 @@ def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
 
 
 def _told_of(clause: Clause) -> Noun | None:
-    """The subject of a clause that says what it undergoes or where it is."""
-    return clause.subject if clause.passive or clause.verb[0] == "being" else None
+    """The thing that a clause has as its subject."""
+    return None if clause.subject is None or clause.subject.person else clause.subject
 
 
 def _bare(clause: Clause) -> bool:

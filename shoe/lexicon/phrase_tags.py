@@ -31,7 +31,9 @@ def words_of(sentence: str) -> list[str]:
     spaced = _LABEL.sub(_unjoined, sentence) if "_" in sentence else sentence
     spaced = _CLITIC.sub(" '", spaced) if "'" in spaced else spaced
     spaced = _AND.sub(" and ", spaced) if "&" in spaced or "+" in spaced else spaced
-    words = _WORD.findall(spaced.replace("/", " or ").replace(";", ",").replace("each other", "eachother"))
+    words = _WORD.findall(
+        spaced.replace("/", " or ").replace(";", ",").replace(":", ",").replace("each other", "eachother")
+    )
     return text.tokens(words[0].replace(".", " ")) if len(words) == 1 else words
 
 
@@ -91,8 +93,9 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         return "D"
     if word == "like" and (before in ("H", "T", "P") or not tags):
         return "V"
-    if word == "both" and after in ("G", "V", "E"):
-        return "R"
+    if word == "both":
+        verb = after in ("G", "V", "E") or ("P" in tags and set("VGE").isdisjoint(tags) and after == "N")
+        return "R" if verb and word_of(words[i + 1]).forms else tag
     return tag
 
 

@@ -176,14 +176,24 @@ def _groups(phrase: str, given: Given) -> tuple[list[list[Candidate]], bool]:
     if isinstance(found, Fields):
         return _of_fields(found)
     denies, before = False, ""
-    for part in _SENTENCE_END.split(found):
-        groups, denied = _of_sentence(part, given) if any(letter.isalpha() for letter in part) else ([], False)
-        if not groups and not denied and before and any(word in table("anaphor") for word in words_of(part)):
-            groups, denied = _of_sentence(f"{before}, {part}", given)
-        if groups:
+    parts = [part for part in _SENTENCE_END.split(found) if any(letter.isalpha() for letter in part)]
+    for part, following in zip(parts, [*parts[1:], ""], strict=False):
+        groups, denied = _of_sentence(f"{before}, {part}" if before and _refers(part) else part, given)
+        if groups and not (following and _refers(following) and (groups[0][0].doubtful or _sets_scene(part))):
             return groups, denied
         denies, before = denies or denied, part
     return [], denies
+
+
+def _refers(part: str) -> bool:
+    """Whether a sentence speaks of "it"."""
+    return not table("anaphor").keys().isdisjoint(words_of(part))
+
+
+def _sets_scene(part: str) -> bool:
+    """Whether a sentence speaks of things only: "a kite is in the air"."""
+    tags = tags_of(words_of(part))
+    return "P" not in tags and tags[:1] not in ("V", "G", "E")
 
 
 def _of_exchange(exchange: re.Match[str], given: Given) -> tuple[list[list[Candidate]], bool]:
