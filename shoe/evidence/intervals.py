@@ -4,7 +4,7 @@ What is proved holds for any values 0..1 of the map's unrated pairs: credit, who
 which class an unmatched prediction is a false positive cannot be bounded usefully, as a single rating of 1 can make any
 of them one of any class. There, ``low`` and ``high`` hold for all values under which each unmatched prediction is a
 false positive of the class that today's map says, or of the other possible class by a cautious guess
-(:func:`other_class`).
+(:func:`other_class`), and the near repeats of another prediction (``repeats=near``) are those by today's map.
 
 The proof, class by class. A list of entries (score, credit) loses no average precision when a credit is raised, an
 entry without credit is removed, an entry moves up past entries of no more credit, or one is added whose credit is no
@@ -102,7 +102,7 @@ class OpenScore:
 
     @classmethod
     def of(cls, scorer: Scorer, imputation: Imputation, rows: Indices) -> OpenScore:
-        """Look at some predictions; the scorer's similarities are those of ``imputation.low``."""
+        """Look at some predictions; the scorer's similarities are ``imputation.low``, its ``near`` that of today's."""
         matches = PossibleMatches.of(scorer, imputation, rows)
         today = false_positives(scorer, imputation.today, matches.unmatched)
         other = other_class(scorer, imputation.guess, matches.unmatched, today)

@@ -19,7 +19,6 @@ from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import names_of
 from shoe.maps.draft import Draft, Pair, Rate, questions_of
 from shoe.maps.influence import by_credit, by_false_positives
-from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
 from shoe.protocols.named import SEMANTIC
 from shoe.scoring.hoi_similarity import HoiSimilarity
@@ -127,11 +126,9 @@ def complete(
     """
     draft = Draft.of(similarity, raters, purpose, known)
     rounds: list[Round] = []
-    near: Overlaps | None = None
     asked = 0
     while True:
-        look = _look(similarity, task, near)
-        near = look.near
+        look = _look(similarity, task)
         rated = sum(draft.rated.values()), draft.without_answer
         rounds.append(Round(len(rounds), look.score, look.interval, look.matches, asked, *rated, spent()))
         show(rounds[-1])
@@ -161,7 +158,7 @@ def first_round(
 
     Args and errors are those of :func:`complete`; nothing is asked, and nothing written.
     """
-    draft, look = Draft.of(similarity, raters, purpose, known), _look(similarity, task, None)
+    draft, look = Draft.of(similarity, raters, purpose, known), _look(similarity, task)
     rated = sum(draft.rated.values()), draft.without_answer
     state = Round(0, look.score, look.interval, look.matches, 0, *rated, Spent())
     if look.open_score is None or state.width <= tolerance:
@@ -173,28 +170,27 @@ class _Look(NamedTuple):
     """What a map makes of an evaluation, and what it leaves open; ``open_score`` is None where that is nothing."""
 
     score: float
-    near: Overlaps
     open_score: OpenScore | None
     interval: Bounds
     matches: Bounds
     today: tuple[Floats, Floats]
 
 
-def _look(similarity: SimilarityMap, task: Task, near: Overlaps | None) -> _Look:
+def _look(similarity: SimilarityMap, task: Task) -> _Look:
     similarities = HoiSimilarity.of(task, similarity, OPTIONS)
-    scorer = Scorer(task, similarities, OPTIONS, near)
+    scorer = Scorer(task, similarities, OPTIONS)
     score = scorer.map()
     if score is None:
         raise InputError("ground truth", found="no triplet", expected="some to score against")
     imputation = imputation_of(task, similarities, OPTIONS)
     if imputation is None or imputation.decided:
         nothing = np.zeros(len(scorer.truths))
-        return _Look(score, scorer.near, None, (score, score), (score, score), (nothing, nothing))
+        return _Look(score, None, (score, score), (score, score), (nothing, nothing))
     lowest = Scorer(task, imputation.low, OPTIONS, scorer.near)
     found = OpenScore.of(lowest, imputation, lowest.map_rows)
     today, either = (precision_bounds(found, other) for other in (found.today, found.other))
     matches, interval = (hull([score, *found.mean_bounds(ap)]) or (score, score) for ap in (today, either))
-    return _Look(score, scorer.near, found, interval, matches, today)
+    return _Look(score, found, interval, matches, today)
 
 
 def _wanted(look: _Look, open_score: OpenScore, draft: Draft, most: int) -> dict[Part, list[Pair]]:

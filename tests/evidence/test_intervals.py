@@ -74,18 +74,19 @@ def pinned(scorer: Scorer, rows: Indices, imputation: Imputation, seed: int) -> 
 
 
 def outside(task: Task, today: HoiSimilarity, options: SemanticOptions, seeds: Sequence[int]) -> list[str]:
-    """What drawn values score outside the bounds, when false positives are of the classes that the bounds expect."""
+    """What drawn values score outside the bounds, where false positives and near repeats are those that they expect."""
     imputation = imputation_of(task, today, options)
     if imputation is None:
         return []
-    low = Scorer(task, imputation.low, options)
+    near = Scorer(task, today, options).near
+    low = Scorer(task, imputation.low, options, near)
     for_map = OpenScore.of(low, imputation, low.map_rows)
     lowest, highest = precision_bounds(for_map, for_map.other)
     found = []
     for seed in seeds:
         similarities = completed(task, today, options, seed)
         found += [f"{seed}: similarities" for _ in range(not _between(imputation, similarities))]
-        scorer = Scorer(task, similarities, options)
+        scorer = Scorer(task, similarities, options, near)
         scores = scorer.entries(pinned(scorer, scorer.map_rows, imputation, seed)).scores()
         # Where there are too many orders of ties to list, they are drawn, and bounds are as sure as the draw.
         slack = 1e-9 + 6 * scores.error

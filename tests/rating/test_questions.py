@@ -10,13 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from shoe.core.shipped import shipped
 from shoe.llm.budget import Price
 from shoe.llm.limits import Limits
 from shoe.rating.config import RaterConfig, identity_of, own_settings, reading_of
 from shoe.rating.kinds import KINDS, kind_of
+from shoe.rating.kinds.learned import Learned
 from shoe.rating.kinds.openai import OpenAI, OpenAIBatch
 from shoe.rating.kinds.table import Table
 from shoe.rating.questions import SenseText, key_maker
+from shoe.similarity import SimilarityMap
 
 RIDE = SenseText("ride.v.01", ("ride", "sit"), "sit and travel on the back of an animal")
 STRADDLE = SenseText("straddle.v.01", ("straddle",), "sit or stand astride of")
@@ -92,6 +95,10 @@ def test_what_can_change_no_answer_does_not(config: RaterConfig) -> None:
     assert key(config) == key()
 
 
+PLACES = {("table", "file"), ("learned", "map")}
+"""Settings that say where something is: its content is in the key."""
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_says_of_each_setting_whether_it_takes_part(name: str, tmp_path: Path) -> None:
     (tmp_path / "file.csv").write_text("class_synset,synset,rating\n")
@@ -99,7 +106,7 @@ def test_every_kind_says_of_each_setting_whether_it_takes_part(name: str, tmp_pa
     config = kind_of(name)(name="r", model="m", **needed.get(name, {}))
     before, reading = key(config), reading_of(config)
     for field, told in own_settings(type(config)).items():
-        if field != "file":
+        if (name, field) not in PLACES:
             changed = replace(config, **{field: "something else"})
             assert told.extra is not None
             assert (key(changed) != before) == told.extra["key"]
@@ -114,6 +121,13 @@ def test_the_content_of_a_table_is_in_the_key_and_its_place_is_not(tmp_path: Pat
         return key(Table(name="t", model="m", file=tmp_path / name))
 
     assert of("a.csv", "one") == of("b.csv", "one") != of("a.csv", "two")
+
+
+def test_which_predictions_is_in_the_key_and_their_place_is_not(tmp_path: Path) -> None:
+    (tmp_path / "map").symlink_to(shipped("similarity_maps") / "hico-det")
+    config = Learned(name="l")
+    assert key(config) == key(replace(config, map=str(tmp_path / "map")))
+    assert identity_of(config)["settings"] == {"predictions": SimilarityMap.load("hico-det").digest}
 
 
 def test_a_key_is_the_digest_of_one_json_text() -> None:
