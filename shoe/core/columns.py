@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shoe.core.arrays import Floats, Ints, Mask
-from shoe.core.errors import InputError, quote
+from shoe.core.errors import InputError, flag, quote
 
 # Beyond any picture, and small enough that areas and their sums keep the digits that matter.
 _LARGEST = 1e9
@@ -109,5 +109,5 @@ def check_boxes(source: str | Path, field: str, boxes: Floats, pixels: Mask, nam
             field=field,
             found=f"[{numbers}]",
             expected="finite x1, y1, x2, y2 with x1 < x2 and y1 < y2",
-            hint="another box convention? name it with --boxes" if np.isfinite(boxes[row]).all() else None,
+            hint=f"another box convention? name it with {flag('boxes')}" if np.isfinite(boxes[row]).all() else None,
         )

@@ -82,6 +82,12 @@ class MissingExtraError(ShoeError):
         super().__init__(f"{what} needs an optional dependency: pip install 'shoe-eval[{extra}]'")
 
 
+def flag(name: str, value: str = "...") -> str:
+    """An option as the command line and Python spell it: ``--boxes xywh (Python: boxes="xywh")``."""
+    given, quoted = ("", value) if value == "..." else (f" {value}", f'"{value}"')
+    return f"--{name}{given} (Python: {name}={quoted})"
+
+
 def many(number: int, noun: str) -> str:
     """A count and what it counts: "1 image", "2,000 images"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

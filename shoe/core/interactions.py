@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +35,7 @@ class Interactions:
         verb, object: (n,) int32 indices into ``verbs`` and ``objects``.
         score: (n,) float64 confidence; 1 for ground truth and for predictions that have none.
         verbs, objects: the vocabularies: words as the file (or its class list) has them.
+        notes: what the reader of a file noted, for reports; no part of what the table holds.
     """
 
     images: tuple[str, ...]
@@ -47,6 +49,7 @@ class Interactions:
     score: Floats
     verbs: tuple[str, ...]
     objects: tuple[str, ...]
+    notes: Any = None
 
     def __repr__(self) -> str:
         words = f"{len(self.verbs):,} verbs, {len(self.objects):,} objects"
@@ -169,9 +172,10 @@ class Interactions:
 
     def equals(self, other: Interactions) -> bool:
         """Tell whether two tables hold the same numbers and words in the same order, to the bit."""
+        columns = self.__dataclass_fields__.keys() - {"notes"}
         return all(
             np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
-            for a, b in ((getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__)
+            for a, b in ((getattr(self, name), getattr(other, name)) for name in columns)
         )
 
 

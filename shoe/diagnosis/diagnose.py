@@ -34,6 +34,7 @@ from shoe.predictions.pair_predictions import Pairs, pairs_of, triplet_scores
 from shoe.protocols.named import SEMANTIC
 from shoe.protocols.options import SemanticOptions, changed
 from shoe.scoring.score import coordinate_names
+from shoe.scoring.warnings import left_out
 from shoe.similarity import Similarity, load_similarity
 
 CHOICES = ("seeded", "greedy")
@@ -101,7 +102,7 @@ class Diagnosis(ErrorAnalysis, OfPairs):
     def notes(self) -> tuple[str, ...]:
         """What a reader of the figures has to know, one line each."""
         applied = self.read.applied(len(self.table)) if self.read else "xyxy"
-        lines = examine_boxes(self.table, self.task.truth.interactions, applied).lines()
+        lines = examine_boxes(self.table, self.task.truth.interactions, applied).lines() + left_out(self.task)
         lines += self.read.lines() if self.read else []
         if self.pair_file is None:
             lines += [_CUT] if self.action_scores is None else [_CUT, _BEST_OF_TRIPLETS]
@@ -113,10 +114,10 @@ class Diagnosis(ErrorAnalysis, OfPairs):
         return None if self.similarity is None else SemanticDiagnosis(self, self.similarity, self.options)
 
     def __repr__(self) -> str:
-        return as_lines(self._title, self._rows)
+        return as_lines(self._title, self._rows, self.notes)
 
     def _repr_html_(self) -> str:
-        return as_table(self._title, self._rows)
+        return as_table(self._title, self._rows, self.notes)
 
     @property
     def _title(self) -> str:
@@ -177,7 +178,7 @@ def diagnose(
         pairs: the model's pairs before classification (``read_pairs``); those of the triplets if absent.
         action_scores: (n,) interaction scores of the triplets (``read_action_scores``); those of ``pairs`` if absent.
         rules: how pairs are counted; as the papers' toolbox does if absent.
-        notes: how the predictions were read (``read_predictions_with_notes``), for the signature.
+        notes: how the predictions were read, for the signature and the notes; absent, those that the table carries.
 
     Returns:
         A diagnosis, whose parts are computed when they are first asked for.
@@ -215,6 +216,7 @@ def diagnose(
         raise OptionError(f"seeds: found {seeds}, expected 1 to {_MOST_SEEDS}")
     task = Task(predictions, truth)
     task.check_images()
+    notes = notes or predictions.notes
     read = {} if notes is None else {"boxes": notes.boxes, "scores": notes.scores}
     strict = changed(VARIANTS[variant].strict, [f"strict.no-interaction={no_interaction}"])
     options = changed(SEMANTIC[protocol], [f"no-interaction={no_interaction}"])

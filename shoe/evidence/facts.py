@@ -10,7 +10,7 @@ from shoe.core.arrays import Ints
 from shoe.core.coordinates import CommonCoordinates
 from shoe.matching.overlaps import Boxes
 from shoe.matching.repeats import repeated
-from shoe.predictions.box_check import BoxReport, examine_boxes
+from shoe.predictions.box_check import BoxReport
 from shoe.scoring.score import Report
 from shoe.similarity import Basis, SimilarityTable
 
@@ -107,8 +107,7 @@ def profile(report: Report) -> Profile:
 
 def box_check(report: Report) -> BoxReport:
     """See whether another box convention would fit the ground truth far better."""
-    applied = report.notes.applied(len(report.predictions)) if report.notes else "xyxy"
-    return examine_boxes(report.predictions, report.truth.interactions, applied)
+    return report.box_check
 
 
 def resolution(report: Report) -> Resolution | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
-from shoe.core.errors import InputError, OptionError
+from shoe.core.errors import InputError, OptionError, flag
 from shoe.core.interactions import Interactions
 from shoe.io.native import notes_of_native, read_native, write_native
 from shoe.predictions.boxes import parse_convention
@@ -53,13 +54,17 @@ def read_predictions(
         sizes: (width, height) of images in pixels by name, for conventions that need them.
 
     Returns:
-        Triplets in file order within each image; boxes in pixels as x1, y1, x2, y2.
+        Triplets in file order within each image; boxes in pixels as x1, y1, x2, y2. Notes on the reading travel with
+        the table into reports.
 
     Raises:
         InputError: naming file, record, field, what was found and what was expected.
         OptionError: for an unknown format, convention or benchmark.
     """
-    return read_predictions_with_notes(path, format=format, boxes=boxes, scores=scores, dataset=dataset, sizes=sizes)[0]
+    table, notes = read_predictions_with_notes(
+        path, format=format, boxes=boxes, scores=scores, dataset=dataset, sizes=sizes
+    )
+    return replace(table, notes=notes)
 
 
 def read_predictions_with_notes(
@@ -100,7 +105,7 @@ def read_predictions_with_notes(
         found = _KINDS.get(source.kind, source.kind)
         if source.kind == "npz" and wanted is None:
             if boxes is not None:
-                raise OptionError(f"{path}: a native table says itself what its boxes are; leave out --boxes")
+                raise OptionError(f"{path}: a native table says itself what its boxes are; leave out {flag('boxes')}")
             refuse_others(source, "predictions")
             table = read_native(path, source.data)
             notes = ReadNotes.of_native(table, notes_of_native(path, source.data))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoe.core.coordinates import CommonCoordinates, converted
+from shoe.core.errors import flag
 from shoe.core.interactions import Interactions, image_index
 from shoe.predictions.box_fit import Annotated
 from shoe.predictions.box_trials import Fit, Group, GroupFits
@@ -42,7 +43,7 @@ class BoxReport:
     def flag(self, fit: Fit) -> str:
         """What to name for a convention to be applied."""
         name = parse_convention(fit.convention).full_name if self.told else fit.convention
-        return f"--boxes {name}"
+        return flag("boxes", name)
 
     @property
     def verdicts(self) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from shoe.core.arrays import Floats, Indices
 from shoe.core.columns import check_boxes, check_scores
 from shoe.core.coordinates import Coordinates
-from shoe.core.errors import InputError, many, quote
+from shoe.core.errors import InputError, flag, many, quote
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.rows import Rows
 from shoe.predictions.box_check import examine_boxes
@@ -177,7 +177,7 @@ def _fitting(rows: Rows, source: Source, conventions: Conventions) -> str:
 def _with_area(boxes: Floats, conventions: Conventions) -> str:
     """Name the conventions under which all boxes of a file that names none have an area; "" if there is none."""
     names = valid_conventions(boxes) if conventions.kinds == (Convention(),) else []
-    return f"; all have an area as {' or as '.join(names)}: name it with --boxes" if names else ""
+    return f"; all have an area as {' or as '.join(names)}: name it with {flag('boxes')}" if names else ""
 
 
 def _clipped(words: Sequence[str], index: Indices, source: Source) -> tuple[list[str], Indices]:

@@ -17,9 +17,10 @@ from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.diagnosis.sweeps import Sweep
 from shoe.report.diagnosis_json import Models
 from shoe.report.diagnosis_semantics import print_semantics, semantic_table
-from shoe.report.notes import NOTHING, percent
+from shoe.report.notes import percent
 from shoe.report.text import note, points, say, table, table_of_models, words
 from shoe.scoring.entries import Means
+from shoe.scoring.warnings import NOTHING
 
 _WIDE = 126
 """Columns from which on there is room to say what each error is,"""

@@ -25,6 +25,7 @@ def as_dict(report: Report, evidence: Evidence | None = None) -> dict[str, Any]:
     if report.semantic is not None:
         figures["semantic"] |= _beside_semantic(evidence)
     absent = figures.pop("absent", None)
+    figures.pop("notes", None)  # all of them stand at the end
     return figures | present(
         {
             "resolution": _resolution(evidence.resolution) if evidence.resolution else None,

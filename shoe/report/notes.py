@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoe.core.errors import many, printable
-from shoe.evidence.facts import Profile, Resolution, Words, box_check, profile, resolution
+from shoe.evidence.facts import Profile, Resolution, Words, profile, resolution
 from shoe.evidence.tau import tau_readings
 from shoe.evidence.wordings import Wording, wordings
 from shoe.scoring.score import Report
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from shoe.evidence.raters import Spread
 
 _WORDS_SHOWN = 8
-_NAMES_SHOWN = 3
 _WORDINGS_SHOWN = 20
-NOTHING = "the file holds no prediction: all figures are those of a model that says nothing"
 
 
 def percent(value: float | None) -> str:
@@ -37,7 +35,6 @@ class Evidence:
     Attributes:
         profile: facts about the predictions.
         resolution: how predicted words fared; None without the semantic part.
-        boxes: lines about another box convention that would fit far better.
         wordings: of those that are no labels of the dataset, the 20 that lost most.
         tau: SHOE-mF1 and the miss rates by each reading of tau; empty without the semantic part.
         orders: lowest and highest mAP of the protocols that an order moves; None where not asked for.
@@ -47,7 +44,6 @@ class Evidence:
 
     profile: Profile
     resolution: Resolution | None
-    boxes: tuple[str, ...]
     wordings: tuple[Wording, ...]
     tau: dict[str, F1Figures]
     orders: dict[str, tuple[float, float]] | None
@@ -62,29 +58,13 @@ class Evidence:
             from shoe import evidence
 
             interval, spread, orders = evidence.interval(report), evidence.spread(report), evidence.order_spans(report)
-        boxes, most = tuple(box_check(report).lines()), wordings(report, _WORDINGS_SHOWN)
-        return cls(profile(report), resolution(report), boxes, most, tau_readings(report), orders, interval, spread)
-
-
-def coverage_line(facts: Profile, images: int) -> str | None:
-    """Say how many images of the ground truth have predictions; None if all have."""
-    if not facts.images:
-        return NOTHING
-    if facts.covered == images:
-        return None
-    line = f"{facts.covered:,} of {many(images, 'image')} {'has' if facts.covered == 1 else 'have'} predictions"
-    if facts.named > facts.covered:
-        empty = facts.named - facts.covered
-        line += f", {empty:,} more {'is' if empty == 1 else 'are'} in the file without any"
-    if facts.named < images:
-        line += " (did you ask about no others? --images-in-predictions)"
-    return line
+        most = wordings(report, _WORDINGS_SHOWN)
+        return cls(profile(report), resolution(report), most, tau_readings(report), orders, interval, spread)
 
 
 def notes(report: Report, evidence: Evidence) -> list[str]:
     """Collect the notes on a report, one line each, the most urgent first."""
-    lines = [] if evidence.profile.images else [NOTHING]
-    lines += evidence.boxes
+    lines = report.warnings
     lines += [f"{part}: not measured: {why}" for part, why in report.absent.items()]
     lines += [_rule_line(report.strict)] if report.strict else []
     for result in report.strict_results:
@@ -100,12 +80,11 @@ def notes(report: Report, evidence: Evidence) -> list[str]:
     lines += _word_lines(evidence.resolution) if evidence.profile.images else []
     lines += _map_lines(evidence)
     facts = evidence.profile
-    if facts.unknown_images:
-        shown = ", ".join(printable(name) for name in facts.unknown_images[:_NAMES_SHOWN])
-        lines.append(f"images     {len(facts.unknown_images):,} not in the ground truth and left out: {shown}")
     if facts.repeats:
         verb = "repeats" if facts.repeats == 1 else "repeat"
-        lines.append(f"repeats    {many(facts.repeats, 'prediction')} {verb} another one exactly")
+        is_charged = report.semantic is not None and report.semantic.options.repeats != "matched"
+        charged = ": false positives for SHOE; remove what a job wrote twice" if is_charged else ""
+        lines.append(f"repeats    {many(facts.repeats, 'prediction')} {verb} another one exactly{charged}")
     if facts.outside_share is not None:
         lines.append(f"boxes      {percent(facts.outside_share)} % of predictions have a box that leaves its image")
     if report.notes:

@@ -9,11 +9,12 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import many, printable
-from shoe.report.notes import Evidence, coverage_line, notes, percent
+from shoe.report.notes import Evidence, notes, percent
 from shoe.report.text import note, table
 from shoe.report.wordings import wordings_table
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
+from shoe.scoring.warnings import coverage
 
 _PIPED_WIDTH = 160
 
@@ -40,8 +41,8 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
     )
     to.print(Text(title, style="bold"), soft_wrap=True)
     evidence = evidence or Evidence.of(report)
-    if coverage := coverage_line(evidence.profile, len(truth.interactions.images)):
-        to.print(Text(coverage, style="bold"), soft_wrap=True)
+    if above := coverage(report.task):
+        to.print(Text(above, style="bold"), soft_wrap=True)
     if report.notes:
         to.print(Text(f"read as {report.notes.format}, boxes as {printable(report.notes.boxes)}"), soft_wrap=True)
     if report.strict_results:
@@ -51,7 +52,7 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
     if evidence.wordings:
         to.print(wordings_table(evidence.wordings))
     for line in notes(report, evidence):
-        if line == coverage:
+        if line == above:
             continue
         note(to, line)
     to.print(Text(f"signature  {report.signature.short()}"), soft_wrap=True)

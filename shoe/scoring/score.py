@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,19 @@ import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.coordinates import Coordinates
+from shoe.core.errors import flag
 from shoe.core.interactions import Interactions
 from shoe.core.shown import Rows, as_lines, as_table, present
 from shoe.lexicon.resolve import lexicon_digest
 from shoe.matching.task import Task
+from shoe.predictions.box_check import BoxReport, examine_boxes
 from shoe.predictions.notes import ReadNotes
 from shoe.protocols.named import choose
 from shoe.protocols.signature import Signature, sign
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.scoring.strict import StrictResult, strict_score
+from shoe.scoring.warnings import warnings
 from shoe.similarity import load_similarity
 
 _SEMANTIC_FACTS = ("map", "map-sha", "lexicon-sha")
@@ -49,10 +53,10 @@ class Report:
     notes: ReadNotes | None = None
 
     def __repr__(self) -> str:
-        return as_lines(self._title, self._rows)
+        return as_lines(self._title, self._rows, self._notes)
 
     def _repr_html_(self) -> str:
-        return as_table(self._title, self._rows)
+        return as_table(self._title, self._rows, self._notes)
 
     @property
     def _title(self) -> str:
@@ -68,8 +72,24 @@ class Report:
             rows[self.semantic.options.protocol] = {"SHOE-mAP": self.semantic.map, "SHOE-mF1": self.semantic.mf1}
         return rows
 
+    @cached_property
+    def box_check(self) -> BoxReport:
+        """Whether another box convention would fit the ground truth far better; computed when first asked for."""
+        applied = self.notes.applied(len(self.predictions)) if self.notes else "xyxy"
+        return examine_boxes(self.predictions, self.truth.interactions, applied)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to know before any figure is believed: images left out or without predictions, boxes that do not fit."""
+        return warnings(self.task, self.box_check)
+
+    @property
+    def _notes(self) -> list[str]:
+        absent = [f"{part}: not measured: {why}" for part, why in self.absent.items()]
+        return [*self.warnings, *absent, *(self.notes.lines() if self.notes else [])]
+
     def to_dict(self) -> dict[str, Any]:
-        """Figures in the keys of ``shoe score --json`` (docs/reference/json.md), without what they rest on."""
+        """Figures, and the most urgent notes, in the keys of ``shoe score --json`` (docs/reference/json.md)."""
         several = len(self.strict_results) > 1
         return present(
             {
@@ -87,6 +107,7 @@ class Report:
                 else None,
                 "semantic": self.semantic and self.semantic.to_dict(),
                 "absent": self.absent or None,
+                "notes": self._notes or None,
             }
         )
 
@@ -140,7 +161,7 @@ def score(
         protocols: names of strict protocols and at most one semantic; ``all`` means every strict protocol and ``shoe``,
             none the benchmark's defaults.
         options: ``NAME=VALUE`` settings that change the protocols' choices.
-        notes: how the predictions were read (``read_predictions_with_notes``), for the signature and the notes.
+        notes: how the predictions were read, for the signature and the notes; absent, those that the table carries.
 
     Returns:
         A report; ``report.strict.map``, ``report.semantic.map``, ``str(report.signature)``.
@@ -153,6 +174,7 @@ def score(
     chosen = choose(protocols or benchmark.default_protocols, options, benchmark.protocols, image_labels=labels)
     task.check_images()
     facts = {"coordinates": coordinate_names(predictions)}
+    notes = notes or predictions.notes
     if notes is not None:
         facts |= {"boxes": notes.boxes, "scores": notes.scores}
     absent: dict[str, str] = {}
@@ -184,5 +206,5 @@ def unfit_scores(predictions: Interactions) -> str | None:
     low, high = float(predictions.score.min(initial=0.0)), float(predictions.score.max(initial=1.0))
     if low >= 0 and high <= 1:
         return None
-    remedy = "read the file with --scores sigmoid (of logits), minmax or rank"
+    remedy = f"read the file with {flag('scores')} sigmoid (of logits), minmax or rank"
     return f"a score of {low if low < 0 else high!r}: SHOE needs scores in 0..1; {remedy}"

@@ -169,7 +169,7 @@ def test_images_in_predictions(tmp_path: Path, usual: dict[str, Any]) -> None:
     lines = run(path).stdout.splitlines()
     assert lines[1] == (
         f"{len(names)} of 200 images have predictions, 1 more is in the file without any "
-        "(did you ask about no others? --images-in-predictions)"
+        "(did you ask about no others? --images-in-predictions; Python: truth.within(predictions.images))"
     )
     lines = run(path, "--images-in-predictions").stdout.splitlines()
     assert lines[0].startswith("hico-det · test2015/images-in-predictions · ")

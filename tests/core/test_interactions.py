@@ -29,7 +29,10 @@ BROKEN = [
     ({"object_boxes": [[0, 0, np.inf, 1]]}, "object box: found [0, 0, inf, 1], expected finite"),
     ({"object_boxes": [[0, 0, 1e10, 1]]}, "object box: found [0, 0, 1e+10, 1], expected finite"),
     ({"human_boxes": [[5, 0, 5, 9]]}, "human box: found [5, 0, 5, 9], expected finite x1, y1, x2, y2 with x1 < x2"),
-    ({"human_boxes": [[0, 9, 5, 8]]}, "with x1 < x2 and y1 < y2 (another box convention? name it with --boxes)"),
+    (
+        {"human_boxes": [[0, 9, 5, 8]]},
+        "y1 < y2 (another box convention? name it with --boxes (Python: boxes=...))",
+    ),
     (
         {"human_boxes": [[6, 1, 5, 9]], "coordinates": Coordinates.PIXELS_1},
         "human box: found [6, 1, 5, 9], expected finite",

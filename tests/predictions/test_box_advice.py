@@ -45,7 +45,7 @@ def advice(path: Path, boxes: str | None = None) -> str | None:
         said = str(error)
     else:
         said = "\n".join(examine_boxes(table, TRUTH, notes.applied(len(table))).verdicts)
-    found = re.search(r"--boxes (\S+?)\)?$", said)
+    found = re.search(r'--boxes (\S+) \(Python: boxes="\1"\)\)?$', said)
     return found[1] if found else None
 
 
@@ -66,9 +66,9 @@ def test_the_flag_that_is_named_makes_a_file_right(tmp_path: Path, true: Convent
 
 def test_a_refused_file_names_what_fits_only_where_the_ground_truth_tells(tmp_path: Path) -> None:
     path = write(tmp_path / "p.jsonl", TRUTH, parse_convention("xywh"))
-    with pytest.raises(InputError, match=r"all have an area as xywh.*: name it with --boxes\)$"):
+    with pytest.raises(InputError, match=r"all have an area as xywh.*: name it with --boxes \(Python: boxes=...\)\)$"):
         read_predictions_with_notes(path)
-    with pytest.raises(InputError, match=r"100% overlap an annotated box as xywh: name it with --boxes xywh\)$"):
+    with pytest.raises(InputError, match=r"100% overlap an annotated box as xywh: name it with --boxes xywh "):
         read_predictions_with_notes(path, truth=TRUTH)
     elsewhere = TRUTH_TABLE.select_images(np.arange(100, 160))
     with pytest.raises(InputError, match=r"all have an area as xywh"):

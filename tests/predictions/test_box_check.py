@@ -74,7 +74,8 @@ def test_the_true_convention_is_found_whichever_was_named(model: str, true: Conv
         exchanged = " (human and object boxes exchanged)" if true.order else ""
         assert report.verdicts == [
             f"boxes: {applied.hits:.0%} overlap an annotated box of their image with IoU >= 0.5 as {named}, "
-            f"{better.hits:.0%} would as {true}{exchanged}; if that is what they are, name it: --boxes {true}"
+            f"{better.hits:.0%} would as {true}{exchanged}; if that is what they are, name it: --boxes {true} "
+            f'(Python: boxes="{true}")'
         ]
 
 
@@ -202,7 +203,7 @@ def test_each_applied_convention_is_judged_by_its_own_boxes() -> None:
     assert report.groups[0].better is None
     (line,) = report.verdicts
     assert "of those read as resized:multiple=1 overlap" in line
-    assert line.endswith("name it for a file of them alone: --boxes yxyx")
+    assert line.endswith('name it for a file of them alone: --boxes yxyx (Python: boxes="yxyx")')
 
 
 def test_a_full_name_is_advised_where_the_file_tells_a_convention_by_itself() -> None:
@@ -210,7 +211,7 @@ def test_a_full_name_is_advised_where_the_file_tells_a_convention_by_itself() ->
     kinds, table = (parse_convention("thousand,yxyx"),), MODELS["detector"]
     wrong = misread(table, parse_convention("thousand"), kinds[0])
     (line,) = examine_boxes(wrong, TRUTH_TABLE, Conventions(kinds, told=True)).verdicts
-    assert line.endswith("would as thousand; if that is what they are, name it: --boxes thousand,xyxy")
+    assert "would as thousand; if that is what they are, name it: --boxes thousand,xyxy (" in line
 
 
 def test_truth_as_predictions_is_right_in_its_own_coordinates() -> None:
@@ -252,4 +253,4 @@ def test_a_file_that_mixes_conventions_is_told_how_many_images_have_the_other() 
     )
     (verdict,) = examine_boxes(mixed, TRUTH_TABLE).verdicts
     assert "mix conventions" in verdict
-    assert verdict.endswith("with --boxes thousand")
+    assert "with --boxes thousand (Python: " in verdict

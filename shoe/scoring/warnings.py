@@ -1,0 +1,46 @@
+"""What to know before any figure is believed, one line each, the most urgent first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shoe.core.errors import many, printable
+from shoe.matching.task import Task
+from shoe.predictions.box_check import BoxReport
+
+NOTHING = "the file holds no prediction: all figures are those of a model that says nothing"
+_NAMES_SHOWN = 3
+
+
+def warnings(task: Task, boxes: BoxReport) -> list[str]:
+    """Collect them all: images without predictions, boxes, images left out."""
+    return [*filter(None, [coverage(task)]), *boxes.lines(), *left_out(task)]
+
+
+def coverage(task: Task) -> str | None:
+    """Say how many images of the ground truth have predictions; None if all have."""
+    if not len(task.predictions):
+        return NOTHING
+    images, covered = len(task.truth.interactions.images), int((task.image_rows[1] > 0).sum())
+    if covered == images:
+        return None
+    named = int((task.truth_image >= 0).sum())
+    line = f"{covered:,} of {many(images, 'image')} {'has' if covered == 1 else 'have'} predictions"
+    if named > covered:
+        empty = named - covered
+        line += f", {empty:,} more {'is' if empty == 1 else 'are'} in the file without any"
+    if named < images:
+        line += " (did you ask about no others? --images-in-predictions; Python: truth.within(predictions.images))"
+    return line
+
+
+def left_out(task: Task) -> list[str]:
+    """Say which images the ground truth does not have; none where it has all."""
+    names = task.unknown_images
+    if not names:
+        return []
+    shown = ", ".join(printable(name) for name in names[:_NAMES_SHOWN])
+    count = int(np.diff(task.predictions.offsets)[task.truth_image < 0].sum())
+    return [
+        f"images     {len(names):,} not in the ground truth and left out, with {many(count, 'prediction')}: {shown}"
+    ]
