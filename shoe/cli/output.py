@@ -1,5 +1,6 @@
 """Where commands put their data: standard output, or a file that appears whole."""
 
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -19,13 +20,13 @@ def spare(inputs: Iterable[Path | None], *targets: str | Path | None) -> None:
     Raises:
         InputError: naming a target that is an input, by whatever name, that is given twice, or "-" as a path.
     """
-    taken = {path.resolve() for path in inputs if path is not None}
+    taken = {Path(os.path.realpath(path)) for path in inputs if path is not None}
     for target in targets:
         if target is None or target == "-":
             continue
         if str(target) == "-":
             raise InputError(target, found="standard output", expected="a file to write to")
-        path = Path(target).resolve()
+        path = Path(os.path.realpath(target))
         if path in taken and (path.is_file() or not path.exists()):
             raise InputError(target, found="an input or another output of this command", expected="a file to write to")
         taken.add(path)

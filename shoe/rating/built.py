@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -33,7 +34,7 @@ def check_place(folder: Path) -> None:
         OptionError: if the folder's name can be no map's.
         InputError: if something else is there.
     """
-    name = folder.resolve().name
+    name = Path(os.path.realpath(folder)).name
     if not name or not name.isprintable():
         raise OptionError(f"OUT: found {quote(str(folder))}, expected a folder whose name can be a map's")
     clear_leftovers(folder)

@@ -65,7 +65,7 @@ def write_map(
     about: dict[str, Any] = {
         "format": "shoe similarity map",
         "version": VERSION,
-        "name": name or folder.resolve().name,
+        "name": name or Path(os.path.realpath(folder)).name,
         "dataset": dataset,
         "scale": [0, HIGHEST],
         "ensemble": check_ensemble(ensemble),
@@ -84,7 +84,7 @@ def write_map(
         files[LEARNED] = learned[0]
         about["learned"] = {**learned[1], "sha256": hashlib.sha256(learned[0]).hexdigest()}
     files[ABOUT] = encode(about | dict(prose or {}), readable=True)
-    folder = folder.resolve()
+    folder = Path(os.path.realpath(folder))
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _beside(folder) as beside:
@@ -107,7 +107,7 @@ def clear_leftovers(folder: Path) -> None:
     Raises:
         InputError: if none can.
     """
-    folder = folder.resolve()
+    folder = Path(os.path.realpath(folder))
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         for beside in folder.parent.glob(f"{glob.escape(_prefix(folder))}*.tmp"):
@@ -182,7 +182,7 @@ def check_is_new(folder: Path) -> None:
     Raises:
         InputError: if something is there, or the name, which becomes the map's, is none.
     """
-    if not folder.resolve().name.isprintable():
+    if not Path(os.path.realpath(folder)).name.isprintable():
         raise InputError(quote(str(folder)), found="characters that cannot be printed", expected="a map's name")
     clear_leftovers(folder)
     if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):

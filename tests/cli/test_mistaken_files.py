@@ -111,3 +111,12 @@ def test_other_commands_tell_it_too(folder: Path) -> None:
 def test_a_misspelt_score_is_told_beside_the_assumed_one(folder: Path) -> None:
     done = run("score", "scored.json", "-g", TRUTH, "-p", "qpic", folder=folder)
     assert "no score given for 1 triplet: 1 assumed (did you mean confidence for 'confidnce'?)" in done.stdout
+
+
+def test_a_link_that_leads_to_itself_is_one_line(tmp_path: Path) -> None:
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    says = f"{loop}: found Too many levels of symbolic links, expected a file that can be read"
+    refused(run("score", loop, "-g", TRUTH), says)
+    refused(run("diagnose", DETECTOR, "-g", loop), says)
+    refused(run("map", "import", loop, loop), f"{loop}: found ")
