@@ -43,7 +43,7 @@ def test_from_a_table_to_a_map_to_a_merged_map_to_arrays(tmp_path: Path, table: 
         "reading_d": None,
         "gpt": 3,
     }
-    assert both.voices.weights == (0.5, 0.5, 1, 1, 1, 1)
+    assert list(both.voices.weights) == [0.5, 0.5, 1, 1, 1, 1]
 
     done = run("export", tmp_path / "both", tmp_path / "both.npz")
     assert (done.returncode, done.stdout) == (0, "")
