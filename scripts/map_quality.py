@@ -134,7 +134,7 @@ def look_up(similarity: Similarity, pairs: WordPairs) -> Looked:
         np.array([sense for of_word in senses for sense in of_word], np.int32),
         [word for word, of_word in zip(words, senses, strict=True) for _ in of_word],
         words,
-        SemanticOptions(unrated="zero"),
+        SemanticOptions(sense="max", unrated="zero"),
     )
     answered = table.basis >= Basis.ZERO
     best = _best_of(np.where(answered, table.values, np.nan), [len(of_word) for of_word in senses])

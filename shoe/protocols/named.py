@@ -20,6 +20,7 @@ SEMANTIC = {
             fp_scope="image",
             ap=Interpolation.TRAPEZOID,
             ties=Ties.INPUT,
+            sense="max",
             object_words="pooled",
             partial="full",
             unrated="zero",

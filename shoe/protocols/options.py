@@ -116,7 +116,11 @@ class SemanticOptions(_Overlapping):
     )
     no_interaction: NoInteraction = option("keep", "the classes that say a person does nothing (A14)")
     ensemble: Literal["mean", "median", "majority", "majority-mean"] = option("mean", "raters into one (A15)")
-    sense: Literal["max", "likely", "first", "one"] = option("max", "sense of a predicted word (A17)")
+    sense: Literal["likely", "max", "first", "one"] = option(
+        "likely",
+        "sense of a predicted word: the most similar one, at 0.8 if the word hardly ever has it; the most similar one; "
+        "the first; or one for all classes (A17)",
+    )
     object_words: Literal["phrase-first", "pooled", "head", "phrase"] = option(
         "phrase-first", "senses of an object of several words (A18)"
     )

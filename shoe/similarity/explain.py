@@ -14,7 +14,7 @@ from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
 from shoe.lexicon.phrases import best_reading
 from shoe.lexicon.prepositions import preposition_weights
-from shoe.lexicon.resolve import resolve
+from shoe.lexicon.resolve import RARE, is_rare, resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity.maps import SimilarityMap
@@ -115,6 +115,8 @@ def _explain(similarity: Similarity, of: _ClassSense, word: str) -> Explanation:
         reason = of_word.reason
         if of_word.name == of.synset and place < 1:
             reason += f", in another place: counts {place:g}"
+        if is_rare(of_word):
+            reason += f", rarely meant: counts {RARE:g}"
         given = similarity.ratings(of.part, of.synset, of_word.name) if isinstance(similarity, SimilarityMap) else None
         ratings = {rater: rating for rater, rating in (given or {}).items() if rating is not None}
         value, predicted = (None if np.isnan(figure) else figure for figure in figures)
