@@ -105,10 +105,13 @@ class GroundTruth:
 
         Raises:
             InputError: if there is none.
+            OptionError: for what is no list of names.
         """
         images = self.interactions.images
         keep = np.ones(len(images), bool)
         for names in predicted:
+            if isinstance(names, str) or not isinstance(names, Sequence):
+                raise OptionError(f"within: found {quote(names)}, expected names of images, as predictions.images")
             keep &= np.isin(np.arange(len(images)), image_index(names, images))
         if not keep.any():
             expected = "images of the ground truth" if len(predicted) == 1 else "images that all files name"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from shoe.core.errors import printable, unknown_name
+from shoe.core.errors import OptionError, printable, unknown_name
 
 
 def resolve(
@@ -34,6 +34,8 @@ def resolve(
 
     if pos is not None and pos not in POS:
         raise unknown_name("part of speech", pos, POS)
+    if not all(word.strip() for word in words):
+        raise OptionError("WORD: found '', expected a word or phrase")
     parts = [part for part in POS if pos in (None, part)]
     blocks = []
     wanted: dict[tuple[str, Part], None] = {}  # in their order, each once

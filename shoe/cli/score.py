@@ -16,7 +16,9 @@ def score(
         Option("Protocol; again for more. 'all': every strict one and shoe. Default: hico-det, shoe.", ("-p",)),
     ] = None,
     similarity: Annotated[str, Option("Similarity map: a shipped name or a folder.")] = "hico-det",
-    option: Annotated[list[str] | None, Option("NAME=VALUE: change one choice of a protocol.", ("-o",))] = None,
+    option: Annotated[
+        list[str] | None, Option("NAME=VALUE: change one choice of a protocol; help: list all.", ("-o",))
+    ] = None,
     boxes: Annotated[
         str | None, Option("Box convention of the predictions, where it is not their format's own.")
     ] = None,
@@ -62,6 +64,12 @@ def score(
     similarity, compared_with}]; notes. Fractions 0..1; what cannot be measured is left out.
     Order spans, intervals, unrated pairs and raters are there with --bounds.
     """
+    if "help" in (option or ()):
+        from shoe.protocols.options import describe
+        from shoe.report.text import aligned
+
+        print("\n".join(aligned([("option", "values", "default", "meaning"), *describe()])))
+        return
     from shoe.benchmarks import benchmark, read_ground_truth
     from shoe.benchmarks.classes import read_classes
     from shoe.cli.output import spare, write_json

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -48,3 +49,8 @@ def similarity(
     found = similarity_dict(source, parts, whole)
     if not put_json(found, json):
         print("\n".join(similarity_lines(found)))
+        if interaction is False and f"{a} {b}" in classes.labels:
+            print(
+                f'"{a} {b}" is a class: compare interactions as shoe similarity "{a} {b}" "VERB OBJECT"',
+                file=sys.stderr,
+            )

@@ -30,6 +30,7 @@ _WORDS = {bool: "True or False", int: "a whole number", float: "a number", str: 
 }
 _SOURCES = {"Interactions": "shoe.read_predictions(FILE)", "GroundTruth": "shoe.read_ground_truth(FILE)"}
 """The calls that give some types, for messages."""
+_EXAMPLES = {"protocols": "['qpic']", "options": "['tau=0.4']"}
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -52,6 +53,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             hint = hints().get(name, Any)
             if not _fits(value, hint):
                 expected = " or ".join(map(_words, _members(hint)))
+                expected += f", as {_EXAMPLES[name]}" if name in _EXAMPLES else ""
                 plain = type(value).__module__ == "builtins" and not any(word in expected for word in _SOURCES)
                 found = quote(value) if plain else type(value).__name__
                 raise OptionError(f"{name}: found {found}, expected {expected}")
@@ -83,6 +85,6 @@ def _words(kind: Any) -> str:
     origin = get_origin(kind) or kind
     if origin is not np.ndarray and get_args(kind) and not issubclass(origin, Mapping):
         inner = get_args(kind)[0]
-        return "a list of names, as ['qpic']" if inner is str else f"a list of {_words(inner)}"
+        return "a list of names" if inner is str else f"a list of {_words(inner)}"
     name: str = _WORDS.get(origin, origin.__name__)
     return f"{name}, as {_SOURCES[name]} gives it" if name in _SOURCES else name

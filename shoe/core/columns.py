@@ -19,7 +19,9 @@ _LARGEST = 1e9
 
 
 def check_names(source: str | Path, field: str, names: Sequence[str]) -> None:
-    """Names are distinct, valid text."""
+    """Names are a list of distinct, valid text."""
+    if isinstance(names, str):
+        raise InputError(source, field=field, found=f"text ({quote(names)})", expected="a list of names")
     try:
         "\n".join(names).encode()
     except (TypeError, UnicodeEncodeError) as error:

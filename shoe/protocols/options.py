@@ -228,7 +228,9 @@ def changed(options: Family, assignments: Iterable[str]) -> Family:
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals:
-            raise OptionError(f"option {quote(assignment)}: found no '=', expected NAME=VALUE")
+            raise OptionError(
+                f"option {quote(assignment)}: found no '=', expected NAME=VALUE (shoe score -o help lists all)"
+            )
         known = _choices(StrictOptions if name.startswith(STRICT_PREFIX) else SemanticOptions)
         if name not in known:
             raise unknown_name("option", name, [*_choices(SemanticOptions), *_choices(StrictOptions)])

@@ -142,7 +142,7 @@ def _tie_line(protocol: str, share: float, *, order_free: bool) -> str:
         return line
     if order_free:
         return f"{line}: the figure is the mean over their orders"
-    return f"{line}: the order of lines and images decides, by up to 50 points in small files (--bounds: by how much)"
+    return f"{line}: where hits and misses do, the order of lines and images decides (--bounds: by how much)"
 
 
 def _tau_lines(report: Report, readings: dict[str, F1Figures]) -> list[str]:

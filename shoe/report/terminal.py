@@ -17,6 +17,7 @@ from shoe.scoring.semantic import SemanticResult
 from shoe.scoring.warnings import coverage
 
 _PIPED_WIDTH = 160
+_NARROW = 80
 
 
 class _Console(Console):
@@ -50,7 +51,7 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
     if report.semantic:
         to.print(_semantic_table(report.semantic))
     if evidence.wordings:
-        to.print(wordings_table(evidence.wordings))
+        to.print(wordings_table(evidence.wordings, narrow=to.width < _NARROW))
     for line in notes(report, evidence):
         if line == above:
             continue

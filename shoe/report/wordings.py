@@ -16,9 +16,11 @@ from shoe.evidence.wordings import PartReading, Wording
 from shoe.io.files import replacing
 from shoe.report.text import count, fixed, table, words
 
+_NARROW_ROWS = 10
 
-def wordings_table(wordings: Sequence[Wording]) -> Table:
-    """One wording a row."""
+
+def wordings_table(wordings: Sequence[Wording], *, narrow: bool = False) -> Table:
+    """One wording a row; where it is narrow, the first ten, what they were compared with, and what they cost."""
     rows: list[list[str | Text]] = [
         [
             words(_said(wording), 44),
@@ -33,8 +35,11 @@ def wordings_table(wordings: Sequence[Wording]) -> Table:
         for wording in wordings
     ]
     headings = ("what was said", "read as verb · object", "compared with", "verb", "object", "times", "earns", "lacks")
-    made = table(*headings, names=3, rows=rows)
-    for column in made.columns[:3]:
+    kept = [0, 2, 5, 7] if narrow else list(range(len(headings)))
+    shown = [[row[i] for i in kept] for row in (rows[:_NARROW_ROWS] if narrow else rows)]
+    names = 2 if narrow else 3
+    made = table(*(headings[i] for i in kept), names=names, rows=shown)
+    for column in made.columns[:names]:
         column.no_wrap, column.overflow = False, "fold"  # a narrow terminal has several lines a row
     return made
 

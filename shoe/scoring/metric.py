@@ -60,6 +60,9 @@ class Metric:
         self._settings = similarity, tuple(protocols), tuple(options)
         self._batches: list[Interactions] = []
 
+    def __repr__(self) -> str:
+        return f"<Metric: {self.truth!r}, {sum(map(len, self._batches)):,} predictions so far>"
+
     def update(self, predictions: Interactions) -> None:
         """Add the predictions of some images.
 

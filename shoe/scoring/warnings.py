@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoe.core.errors import many, printable
+from shoe.lexicon.labels import match_labels
 from shoe.matching.task import Task
 from shoe.predictions.box_check import BoxReport
 
@@ -14,7 +15,7 @@ _NAMES_SHOWN = 3
 
 def warnings(task: Task, boxes: BoxReport) -> list[str]:
     """Collect them all: images without predictions, boxes, images left out."""
-    return [*filter(None, [coverage(task)]), *boxes.lines(), *left_out(task)]
+    return [*filter(None, [coverage(task)]), *exchanged(task), *boxes.lines(), *left_out(task)]
 
 
 def coverage(task: Task) -> str | None:
@@ -32,6 +33,18 @@ def coverage(task: Task) -> str | None:
     if named < images:
         line += " (did you ask about no others? --images-in-predictions; Python: truth.within(predictions.images))"
     return line
+
+
+def exchanged(task: Task) -> list[str]:
+    """Say so where most verbs are the dataset's objects, and most objects its verbs."""
+    table, classes = task.predictions, task.truth.classes
+    if 2 * int((task.verb_label >= 0).sum()) >= len(table.verbs):
+        return []
+    verbs = int((match_labels(table.objects, classes.verbs, "verb") >= 0).sum())
+    objects = int((match_labels(table.verbs, classes.objects, "object") >= 0).sum())
+    if 2 * verbs <= len(table.objects) or 2 * objects <= len(table.verbs):
+        return []
+    return [f"words: verb and object seem exchanged: as objects {objects:,} of {len(table.verbs):,} verbs are labels"]
 
 
 def left_out(task: Task) -> list[str]:

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from shoe.core.arrays import Floats, Ints
+from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.similarity.ensemble import check_ensemble, combine
 from shoe.similarity.maps import Rater, SimilarityMap, is_map, no_map, shipped_maps
@@ -65,6 +66,9 @@ def load_similarity(name_or_folder: str | Path, ensemble: str = "mean") -> Simil
     if name_or_folder in MEASURES:
         check_ensemble(ensemble)
         return WordNetSimilarity(name_or_folder)
+    if name_or_folder == "none":
+        strict = "strict figures alone: -p hico-det (Python: protocols=['hico-det'])"
+        raise OptionError(f"similarity: found 'none', expected a map or measure ({strict})")
     if not is_map(name_or_folder):
         raise no_map(name_or_folder, "similarity", [*MEASURES, *shipped_maps()])
     return (_load_once if name_or_folder in shipped_maps() else SimilarityMap.load)(name_or_folder, ensemble)

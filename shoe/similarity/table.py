@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.core.arrays import Floats, Indices, Ints, Mask
-from shoe.core.errors import OptionError, quote
+from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
@@ -144,6 +144,8 @@ class Similarity(ABC):
 
 def _known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
     """(n,) ids of names that have to be those of verbs, or of nouns; -1 for "" where that is allowed."""
+    if part not in POS:
+        raise unknown_name("part of speech", part, POS)
     ids = ids_of(names)
     for name, sense in zip(names, ids.tolist(), strict=True):
         if (sense < 0 or lexicon().pos(sense) != POS[part]) and not (none and name == ""):
