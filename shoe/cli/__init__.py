@@ -28,6 +28,9 @@ def main() -> None:
     except ShoeError as error:
         print(f"shoe: {error}", file=sys.stderr)
         sys.exit(2)
+    except MemoryError:
+        print("shoe: there is not enough memory for what was given", file=sys.stderr)
+        sys.exit(2)
     except KeyboardInterrupt:
         _leave_interrupted()
     except RuntimeError as error:

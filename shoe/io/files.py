@@ -44,8 +44,15 @@ def _content(path: str | Path) -> bytes:
         return Path(path).read_bytes()
     kept = {} if _kept is None else _kept
     if str(path) not in kept:
-        kept[str(path)] = sys.stdin.buffer.read() if str(path) == _INPUT else Path(path).read_bytes()
+        kept[str(path)] = sys.stdin.buffer.read() if str(path) == _INPUT else _read_once(Path(path))
     return kept[str(path)]
+
+
+def _read_once(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        if stat.S_ISCHR(os.fstat(stream.fileno()).st_mode) and not stream.isatty() and not path.samefile(os.devnull):
+            raise InputError(path, found="a device", expected="a file that can be read")
+        return stream.read()
 
 
 def read_bytes(path: str | Path) -> bytes:

@@ -31,6 +31,11 @@ def test_an_interruption_that_python_wraps_is_one(monkeypatch: pytest.MonkeyPatc
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+def test_no_memory_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoe.cli.demo.demo", lambda: bytes(1 << 62))
+    refused(run("demo"), "there is not enough memory for what was given")
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

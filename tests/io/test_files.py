@@ -150,6 +150,9 @@ def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
         read_bytes(tmp_path / "folder" / "x")
     with pytest.raises(InputError, match="a folder"):
         read_bytes(tmp_path)
+    with pytest.raises(InputError, match="/dev/zero: found a device, expected a file"):
+        read_bytes("/dev/zero")
+    assert read_bytes(os.devnull) == b""
     whole = gzip.compress(b"x" * 1000)
     for damaged in (whole[:-3], whole[:12] + b"\xff\xff" + whole[14:], whole[:2], whole + b"\x1f\x8b"):
         (tmp_path / "b.gz").write_bytes(damaged)
