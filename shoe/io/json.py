@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -14,6 +15,7 @@ from shoe.core.errors import InputError, quote
 from shoe.io.typed import explained
 
 T = TypeVar("T")
+_LONGEST_INT = 18
 
 
 def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
@@ -31,6 +33,14 @@ def parse_json(path: str | Path, data: bytes, line: int | None = None) -> Any:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _no_json(path, data, error, line) from None
+
+
+def parse_with_nan(path: str | Path, data: bytes, line: int | None = None) -> Any:
+    """Parse JSON in which NaN and Infinity may stand for numbers, as Python's json writes them; see parse_json."""
+    if b"NaN" in data or b"Infinity" in data:
+        with suppress(ValueError, RecursionError):  # what is wrong is said below
+            return json.loads(data, parse_int=_number)
+    return parse_json(path, data, line)
 
 
 def read_typed(path: str | Path, data: bytes, kind: type[T], place: Callable[[Any, int, Any], str]) -> T:
@@ -60,6 +70,11 @@ def encode(value: Any, *, readable: bool = False) -> bytes:
     return msgspec.json.format(data, indent=2) + b"\n" if readable else data
 
 
+def _number(digits: str) -> float:
+    """A whole number; one that is longer than any count or coordinate as a float."""
+    return int(digits) if len(digits) < _LONGEST_INT else float(digits)
+
+
 def _no_json(path: str | Path, data: bytes, error: Exception, line: int | None = None) -> InputError:
     """Build the error for data that is no JSON, with the place where it stops being so."""
     if isinstance(error, UnicodeDecodeError):
@@ -71,6 +86,7 @@ def _no_json(path: str | Path, data: bytes, error: Exception, line: int | None =
         return InputError(path, found="a number that is out of range", expected="JSON", hint=what)
     index = int(at.rstrip(")")) - (what == "trailing characters") if at else len(data)
     before, rest = data[:index], data[index : index + 80].decode("utf-8", "replace")[:20]
+    rest = rest.partition("\n")[0] or rest
     found = quote(rest) if rest else f"the end of the {'file' if line is None else 'line'}"
     hint = "JSON has no NaN or Infinity" if rest.startswith(("NaN", "Infinity")) else what if at else None
     lines = before.decode("utf-8", "replace").split("\n")

@@ -21,6 +21,7 @@ from shoe.predictions.scores import check_scores_name, rescaled
 from shoe.predictions.source import Sizes, collection_paused, open_source
 from shoe.predictions.table import to_table
 from shoe.predictions.vlm.keys import USUAL
+from shoe.predictions.vlm.unread import numbers_unread
 
 __all__ = ["ReadNotes", "read_predictions", "read_predictions_with_notes", "write_predictions"]
 
@@ -124,7 +125,9 @@ def read_predictions_with_notes(
             meant = misspelt(source, [*USUAL, *SCORE_NAMES]) if wanted.name in _FREE_KEYS else None
             raise error if meant is None else error.hinting(meant) from None
         if wanted.name in _FREE_KEYS and source.notes.scores_defaulted:
-            source.notes.meant = misspelt(source, SCORE_NAMES) or ""
+            source.notes.meant = misspelt(source, SCORE_NAMES) or (
+                numbers_unread(source) if wanted.name == "vlm" else ""
+            )
         notes = source.notes
         del source
         return table, notes

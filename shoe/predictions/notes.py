@@ -34,11 +34,12 @@ class ReadNotes:
         conventions: those of the triplets in the table's order; None where no convention was applied.
         images, triplets: how many the table holds.
         scores_defaulted: triplets without a score: 1 if none has one, else below all that have one.
+        scales: how many given scores lie in 0..1 and how many above, where those look like another scale; else None.
         scores_as: how given scores were brought to 0..1; "" where they are as given.
         unparsed: phrases, in order of first appearance, in which no verb and object were found, and how often each
             came; in the table verb and object of these are "".
         replies: raw model replies read.
-        replies_fixed: replies that were no clean JSON, from which complete items were kept all the same.
+        replies_fixed: replies whose data is no clean JSON, from which complete items were kept all the same.
         replies_unread: replies that hold no interaction that can be read, and do not say that there is none.
         keys_seen: keys of their data, some of them.
         first_unread: the first of them: its record, the field, what was found and what was expected.
@@ -77,6 +78,7 @@ class ReadNotes:
     images: int = 0
     triplets: int = 0
     scores_defaulted: int = 0
+    scales: tuple[int, int] | None = None
     scores_as: str = ""
     kept: list[str] = field(default_factory=list)
     unparsed: dict[str, int] = field(default_factory=dict)
@@ -180,11 +182,19 @@ class ReadNotes:
         count = f"{self.replies_refused:,} of {self.replies:,} replies refuse to answer"
         return [f"{count}, which counts as no prediction: {quote(self.first_refusal)}"]
 
+    def mixed(self) -> list[str]:
+        """Say that scores are of two scales, which no ranking of them survives."""
+        if self.scales is None:
+            return []
+        return [
+            "scores mix two scales, so that their ranking means nothing: {:,} in 0..1, {:,} above".format(*self.scales)
+        ]
+
     def lines(self) -> list[str]:
         """Say what a reader of the figures has to know, one line each, the most urgent first; none if nothing."""
         if self.kept:
             return list(self.kept)
-        lines = self.refused()
+        lines = [*self.mixed(), *self.refused()]
         if self.images_again:
             has = "has more than one reply: its" if self.images_again == 1 else "have more than one reply: their"
             lines.append(f"{many(self.images_again, 'image')} {has} interactions are joined")
@@ -237,7 +247,8 @@ class ReadNotes:
             how = ", ".join(f"{name} ({count:,})" for name, count in self.scores_read.items())
             lines.append(f"confidences were converted: {how}")
         if self.scores_unread:
-            lines.append(f"{_listed(self.scores_unread)} can be read as no confidence")
+            scores, examples = sum(self.scores_unread.values()), ", ".join(list(self.scores_unread)[:_EXAMPLES])
+            lines.append(f"{many(scores, 'score')} could not be read as confidences: {examples}")
         if self.columns_unread:
             shown = ", ".join(quote(name) for name in self.columns_unread[:_EXAMPLES])
             more = ", ..." if len(self.columns_unread) > _EXAMPLES else ""

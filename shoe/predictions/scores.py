@@ -44,6 +44,22 @@ def check_scores_name(name: str | None) -> None:
         raise unknown_name("way to take scores", name, SCORES)
 
 
+def two_scales(score: Floats) -> tuple[int, int] | None:
+    """Count the scores in 0..1 and those above where the latter are of another scale, as percent or ratings.
+
+    Logits and sums of scores lie on both sides of 1 as well, but between 1 and 10 they are not whole.
+
+    >>> import numpy as np
+    >>> two_scales(np.array([0.9, 95, 0.8])), two_scales(np.array([0.9, 1.7, 12.5]))
+    ((2, 1), None)
+    """
+    above = score[score > 1]
+    parts = (score > 0) & (score < 1)
+    if not len(above) or not parts.any() or score.min() < 0 or ((above < 10) & (above != np.rint(above))).any():
+        return None
+    return len(score) - len(above), len(above)
+
+
 def rescaled(table: Interactions, name: str, given: Mask) -> Interactions:
     """Bring scores to 0..1.
 

@@ -20,7 +20,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.io.files import is_stream, read_bytes
-from shoe.io.json import parse_json
+from shoe.io.json import parse_json, parse_with_nan
 from shoe.io.literals import is_literal, parse_literal
 from shoe.io.matlab import is_matlab
 from shoe.io.pickles import TORCH_TO_JSON
@@ -72,7 +72,7 @@ class Source:
             InputError: where it is no JSON.
         """
         if not self.lines:
-            return parse_json(self.path, self.data)
+            return parse_with_nan(self.path, self.data)
         try:
             records = msgspec.json.Decoder().decode_lines(self.data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -80,7 +80,7 @@ class Source:
         if len(records) == len(self.lines):
             return records
         lines = self.data.split(b"\n")
-        return [parse_json(self.path, lines[number - 1], number) for number in self.lines]
+        return [parse_with_nan(self.path, lines[number - 1], number) for number in self.lines]
 
     @property
     def records(self) -> list[Any]:
@@ -97,7 +97,7 @@ class Source:
         records: list[Any] = []
         if "document" not in self.__dict__ and (self.is_list or self.lines):
             text = self.data[:_HEAD].decode("utf-8", "replace").lstrip()
-            end, decoder = int(self.is_list), json.JSONDecoder(parse_constant=_refuse)
+            end, decoder = int(self.is_list), json.JSONDecoder()
             with suppress(ValueError, RecursionError):  # at the end of the list, of these bytes, or of what is JSON
                 while gap := _GAP.match(text, end):
                     record, end = decoder.raw_decode(text, gap.end())
@@ -205,10 +205,6 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
     return source
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
-
-
 def _is_zip(path: Path) -> bool:
     with suppress(OSError, ValueError):
         if not is_stream(path):
@@ -245,7 +241,7 @@ def _lines(data: bytes) -> list[int] | None:
     if not rest.strip():
         return None
     try:
-        msgspec.json.decode(first)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        parse_with_nan("", first)
+    except InputError:
         return None
     return [number for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]

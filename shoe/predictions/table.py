@@ -17,7 +17,7 @@ from shoe.core.rows import Rows
 from shoe.predictions.box_check import examine_boxes
 from shoe.predictions.boxes import Convention, ordered, valid_conventions
 from shoe.predictions.conventions import Conventions
-from shoe.predictions.scores import rescaled
+from shoe.predictions.scores import rescaled, two_scales
 from shoe.predictions.source import Sizes, Source
 
 _LONGEST_WORD = 200
@@ -56,7 +56,7 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
         rows, conventions = _without_flat_boxes(rows, source, conventions)
     score = np.full(len(rows.verb), np.nan) if rows.score is None else rows.score
     absent = np.isnan(score)
-    notes.scores_defaulted = int(absent.sum())
+    notes.scores_defaulted, notes.scales = int(absent.sum()), two_scales(score[~absent])
     verbs, verb = _clipped(rows.verbs, rows.verb, source)
     objects, object_ = _clipped(rows.objects, rows.object, source)
     rows = replace(rows, verb=verb, object=object_, verbs=verbs, objects=objects, score=np.where(absent, 1.0, score))

@@ -88,7 +88,7 @@ def notes(report: Report, evidence: Evidence) -> list[str]:
     if facts.outside_share is not None:
         lines.append(f"boxes      {percent(facts.outside_share)} % of predictions have a box that leaves its image")
     if report.notes:
-        lines += report.notes.lines()
+        lines += [line for line in report.notes.lines() if line not in lines]
     return lines
 
 

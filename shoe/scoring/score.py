@@ -81,12 +81,13 @@ class Report:
     @property
     def warnings(self) -> list[str]:
         """What to know before any figure is believed: images left out or without predictions, boxes that do not fit."""
-        return warnings(self.task, self.box_check)
+        return [*(self.notes.mixed() if self.notes else []), *warnings(self.task, self.box_check)]
 
     @property
     def _notes(self) -> list[str]:
         absent = [f"{part}: not measured: {why}" for part, why in self.absent.items()]
-        return [*self.warnings, *absent, *(self.notes.lines() if self.notes else [])]
+        lines = [*self.warnings, *absent]
+        return lines + [line for line in self.notes.lines() if line not in lines] if self.notes else lines
 
     def to_dict(self) -> dict[str, Any]:
         """Figures, and the most urgent notes, in the keys of ``shoe score --json`` (docs/reference/json.md)."""

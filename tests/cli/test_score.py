@@ -290,7 +290,7 @@ BAD_PREDICTIONS: dict[str, tuple[bytes, list[str]]] = {
     "missing key": (hoi_without("object_id"), [IMAGE, "triplet 0: object_id"]),
     "object for list": (qpic(predictions={}), [IMAGE, "predictions: found an object", "expected a list"]),
     "list for object": (qpic(hoi_prediction=[[1]]), [IMAGE, "expected an object"]),
-    "NaN in JSON": (qpic().replace(b"[8,", b"[NaN,"), ["NaN"]),
+    "NaN in JSON": (qpic().replace(b"[8,", b"[NaN,"), [IMAGE, "nan"]),
     "NaN in CSV": ((CSV + ROW + ROW.replace("406", "nan")).encode(), ["line 3", "ox2", "nan"]),
     "infinite box": (
         (CSV + ROW + ROW.replace("406", "inf")).encode(),

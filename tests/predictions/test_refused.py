@@ -51,7 +51,7 @@ BROKEN: list[tuple[Any, str]] = [
     (b"  \n ", "found an empty file"),
     (b"\xff\xd8\xff\xe0JFIF", "found text that begins with"),
     (b'[{"filename": "a", "predictions": [', "line 1, column 36: found the end of the file, expected JSON"),
-    (b'[{"filename": "a", "predictions": [NaN]}]', "found 'NaN"),
+    (b'[{"filename": "a", "predictions": [NaN]}]', "found nan"),
     (b'{"image": "a"}\n{"image": \n', "line 2, column 11: found the end of the line, expected JSON"),
     (b"[" * 3000, "expected JSON"),
     (b"%s\n%s %s" % tuple(orjson.dumps(QPIC | {"filename": name}) for name in "abc"), "line 2, column "),

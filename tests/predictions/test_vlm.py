@@ -1,5 +1,7 @@
 """Free text: whatever a model calls its keys, and whatever it says."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -188,7 +190,7 @@ REPLY = orjson.dumps({"interactions": [{**BOXES, **WORDS, "confidence": 0.5}] * 
         (REPLY, 3, {}),
         (f"```json\n{REPLY}\n```", 3, {}),
         (f"Sure! ```json\n{REPLY}\n``` Is that all?", 3, {}),
-        (f"I see: {REPLY} and that is it.", 3, {"replies_fixed": 1}),
+        (f"I see: {REPLY} and that is it.", 3, {}),
         (REPLY[:-10], 2, {"replies_fixed": 1, "items_cut": 1}),
         (f"```json\n{REPLY[:-100]}", 2, {"replies_fixed": 1, "items_cut": 1}),
         (REPLY.replace("}]", "},]"), 3, {"replies_fixed": 1}),
@@ -346,3 +348,27 @@ def test_no_interaction_is_never_the_object_and_is_not_left_out(tmp_path: Path) 
     assert sorted(table.objects) == ["book", "bus", "knife"]
     assert all(verb.replace("_", " ") == "no interaction" for verb in table.verbs)
     assert notes.denied == 0
+
+
+@pytest.mark.parametrize(
+    ("scores", "line"),
+    [
+        ([0.9, 95, 0.8], "scores mix two scales, so that their ranking means nothing: 2 in 0..1, 1 above"),
+        (["0,9", 0.5, 0.5], "1 score could not be read as confidences: '0,9'"),
+        ([0.5] * 5 + [float("nan")], "1 score could not be read as confidences: nan"),
+    ],
+)
+def test_scores_of_no_use_are_told(tmp_path: Path, scores: list[Any], line: str) -> None:
+    rows = [{"image": f"{i}.jpg", "interactions": [{**BOXES, **WORDS, "score": s}]} for i, s in enumerate(scores)]
+    table, notes = read(tmp_path, "\n".join(map(json.dumps, rows)).encode())
+    assert len(table) == len(scores)
+    assert line in notes.lines()
+
+
+@pytest.mark.parametrize("wrap", [lambda items: {"image": "a.jpg", "interactions": items}, replied])
+def test_a_number_that_may_be_the_score_is_named(tmp_path: Path, wrap: Callable[[Any], Any]) -> None:
+    items = [{**BOXES, **WORDS, "rating": 0.9, "id": 1}, {**BOXES, **WORDS, "rating": 1, "rank": 1}]
+    _, notes = read(tmp_path, [wrap(items)])
+    assert notes.lines() == [
+        "no score given for any of 2 triplets: 1 assumed (numbers under 'rating' were not read as scores)"
+    ]

@@ -193,7 +193,7 @@ class Reader:
     ) -> None:
         """Take what an answer holds; what of it cannot be read is left out and counted."""
         before = len(self._columns), self._tally.cut, self._notes.denied
-        self._notes.replies_fixed += answer.reply.fixed
+        self._notes.replies_fixed += answer.reply.damaged
         self._notes.drafts += bool(answer.reply.drafts)
         for i, item in enumerate(answer.reading.found):
             where = f"{place}, item {i}"

@@ -71,6 +71,7 @@ class Reply:
         pool: all of its parsed values: what relations may point to.
         text: the answer without thinking, in which boxes may stand that are no data.
         fixed: whether it was more or less than one clean value.
+        damaged: whether a value that counts is no JSON as it stands, so that only what is complete of it was read.
         lost: items that begin but are not complete.
         drafts: how many other lists or drafts were passed over.
         says_none: whether it says in words that there is no interaction.
@@ -80,6 +81,7 @@ class Reply:
     pool: list[Any] = field(default_factory=list)
     text: str = ""
     fixed: bool = False
+    damaged: bool = False
     lost: int = 0
     drafts: int = 0
     says_none: bool = False
@@ -98,7 +100,7 @@ def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
     if isinstance(clean, str) and clean != text:  # JSON text that holds JSON
         return reply_of(clean, count)
     if _ESCAPED.search(text) and '"' not in text:
-        return replace(reply_of(html.unescape(text), count), fixed=True)
+        return replace(reply_of(html.unescape(text), count), fixed=True, damaged=True)
     answer = answer_of(text)
     if (quotes := answer.count('"')) and quotes == answer.count('\\"'):  # JSON inside a string, without its quotes
         answer = answer.replace('\\"', '"').replace("\\n", "\n")
@@ -179,14 +181,19 @@ def _scanned(text: str, count: Callable[[Any, list[Any]], int], *, in_fences: bo
             pool,
             text,
             bool(empty),
-            lost,
+            lost=lost,
             says_none=says_none(text),
         )
     if len(held) > 1 and not _are_parts(text, found, counts, held):
         whole = [i for i in held if found[i].is_whole] or held
         last = found[whole[-1]]
-        return Reply([last.value], pool, text, True, last.lost, len(held) - 1)
-    return Reply([found[i].value for i in held], pool, text, True, lost)
+        return Reply([last.value], pool, text, True, _is_damaged(text, last), last.lost, len(held) - 1)
+    damaged = any(_is_damaged(text, found[i]) for i in held)
+    return Reply([found[i].value for i in held], pool, text, True, damaged, lost)
+
+
+def _is_damaged(text: str, part: Found) -> bool:
+    return part.lost > 0 or parsed(text[part.start : part.end]) is None
 
 
 def _clean_value(text: str) -> list[Found]:

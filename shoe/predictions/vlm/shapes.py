@@ -76,9 +76,9 @@ class Shape:
             read = self._read(part)
             texts = read[:count]
             said = known.get(texts) or self._wording.said(texts)
-            if self._has_score:
-                score = read[-1]
-            if said is None or abs(score) >= _TOO_MUCH:
+            if said is None:
+                return None
+            if self._has_score and not abs(score := read[-1]) < _TOO_MUCH:
                 return None
             found.append((said, read[count], read[count + 1], score))
         return found
