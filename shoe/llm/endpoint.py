@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from shoe.core.errors import OptionError, printable, quote
 from shoe.llm.secrets import Secrets
@@ -77,8 +77,10 @@ def named(variable: str) -> str:
 
 def _problem(url: str) -> str | None:
     """What is wrong with an address, in words that do not repeat a password."""
-    if "@" in url:
+    if "@" in unquote(url):
         return "a user name or password in it"
+    if any(character.isspace() for character in unquote(url)):
+        return "a blank in it"
     try:
         parts = urlsplit(url)
         port = parts.port

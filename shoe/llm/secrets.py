@@ -18,9 +18,9 @@ _SHOWN = "[key]"
 class Secrets:
     """Takes secrets out of texts, in the forms in which they travel: as they are, escaped for an address, in base64."""
 
-    def __init__(self, key: str = "") -> None:
-        """Take a key; what variables say of proxies is added."""
-        words = [word for word in (key, *_of_proxies()) if len(word) >= _SHORTEST]
+    def __init__(self, *keys: str) -> None:
+        """Take keys; what variables say of proxies is added."""
+        words = [word for word in (*keys, *_of_proxies()) if len(word) >= _SHORTEST]
         forms = {form for word in words for form in _forms(word)}
         longest_first = sorted(forms, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if forms else None

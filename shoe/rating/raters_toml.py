@@ -26,9 +26,10 @@ A key of an endpoint is never in the file: a kind's ``api_key_env`` names the en
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -41,6 +42,8 @@ from shoe.core.errors import InputError, OptionError, near, quote
 from shoe.io.files import read_bytes
 from shoe.lexicon.expressions import POS
 from shoe.llm.budget import BOUNDS
+from shoe.llm.endpoint import OFFICIAL_KEY
+from shoe.llm.secrets import Secrets
 from shoe.rating.config import NAME_RULE, Ensemble, RaterConfig, RatersFile
 from shoe.rating.kinds import kind_of
 
@@ -50,7 +53,8 @@ _LONGEST = {"currency": 10, "name": 200, "kind": 200, "model": 200, "revision": 
 _LONGEST_OTHER = 2000
 _KEY = re.compile(
     r"\b(sk|pk|rk|hf|gsk|xai|r8|nvapi|glpat|ghp|github_pat|pplx)[-_][A-Za-z0-9_-]{16,}|\bA(KI|Iz)[Aa][A-Za-z0-9_-]{16,}"
-    r"|\bBearer\s+\S{8,}|://[^/\s@]*@|[?&](api[-_]?)?(key|token)=."
+    r"|\bBearer\s+\S{8,}|://[^/\s@]*@|[?&](api[-_]?)?(key|token)=.",
+    re.I,
 )
 _RANDOM = re.compile(r"(?=\w*[a-z])(?=\w*[A-Z])(?=\w*[0-9]\w*[0-9])[A-Za-z0-9_]{32,}")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
@@ -75,7 +79,7 @@ def read_raters(path: str | Path) -> RatersFile:
             RecursionError: "lists nested hundreds deep",
         }.get(type(error), "a number of thousands of digits")  # of which Python makes no number
         raise InputError(path, found=found, expected="raters in TOML") from None
-    _refuse_keys(content, path)
+    _refuse_keys(content, path, Secrets(*_held_by_variables(content)))
     raters = content.pop("rater", [])
     if not isinstance(raters, list) or not all(isinstance(one, dict) for one in raters):
         raise InputError(path, field="rater", found=_shown(raters), expected="tables, each begun by [[rater]]")
@@ -232,19 +236,33 @@ def _rater(path: Path, number: int, content: Mapping[str, Any]) -> RaterConfig:
     return config
 
 
-def _refuse_keys(value: Any, path: Path, field: str = "") -> None:
-    """Refuse what looks like an endpoint's key, without showing it."""
+def _held_by_variables(content: Mapping[str, Any]) -> Iterator[str]:
+    """The keys in the variables that a file names, and in the usual one."""
+    raters = content.get("rater")
+    tables = [one for one in raters if isinstance(one, dict)] if isinstance(raters, list) else []
+    for name in (OFFICIAL_KEY, *(table.get("api_key_env") for table in tables)):
+        if isinstance(name, str) and _VARIABLE.fullmatch(name):
+            yield os.environ.get(name, "").strip()
+
+
+def _refuse_keys(value: Any, path: Path, secrets: Secrets, field: str = "") -> None:
+    """Refuse what is or looks like an endpoint's key, before any message can show it."""
     last = field.rpartition(".")[2]
     if isinstance(value, Mapping):
         for name, inner in value.items():
-            _refuse_keys(name, path, field)
-            _refuse_keys(inner, path, f"{field}.{name}" if field else name)
+            _refuse_keys(name, path, secrets, field)
+            _refuse_keys(inner, path, secrets, f"{field}.{name}" if field else name)
     elif isinstance(value, list):
         for inner in value:
-            _refuse_keys(inner, path, field)
+            _refuse_keys(inner, path, secrets, field)
     elif isinstance(value, str):
         named = last == "api_key_env"
-        looks = _KEY.search(value) or _RANDOM.fullmatch(value) or _SECRET_FIELDS.fullmatch(last)
+        looks = (
+            secrets.hidden(value) != value
+            or _KEY.search(value)
+            or _RANDOM.fullmatch(value)
+            or _SECRET_FIELDS.fullmatch(last)
+        )
         if looks or (named and not _VARIABLE.fullmatch(value)):
             where = "a field" if _KEY.search(field) or _RANDOM.search(field) or not field else field
             expected = "api_key_env with the name of the environment variable that holds the key"

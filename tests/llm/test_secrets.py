@@ -20,6 +20,7 @@ from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.request import Chat, Request
 from shoe.llm.sdk import async_client, client
 from shoe.llm.secrets import Secrets
+from shoe.rating.raters_toml import read_raters
 from tests.llm.http import Heard, Http, Says
 from tests.rating.asking import rater
 
@@ -104,7 +105,9 @@ def test_a_broken_proxy_is_one_line_without_its_password(
     assert "pr0xy" not in str(shown.value)
 
 
-@pytest.mark.parametrize("url", ["u:hushhush@host/v1", "http://u:hushhush@[bad/v1", "http://hushhush@host/v1"])
+@pytest.mark.parametrize(
+    "url", ["u:hushhush@host/v1", "http://u:hushhush@[bad/v1", "http://hushhush@host/v1", "http://u:hushhush%40h"]
+)
 def test_an_address_with_credentials_is_refused_without_them(url: str) -> None:
     with pytest.raises(OptionError, match="a user name or password in it") as shown:
         address("r", url, "")
@@ -123,3 +126,16 @@ def test_a_secret_that_a_variable_holds_is_refused_wherever_raters_toml_has_it(
     with pytest.raises(OptionError, match=f"{next(iter(setting))}: found a secret in it") as shown:
         rater(**{"base_url": "http://host/v1", "api_key_env": "SHOE_TEST_KEY"} | setting)
     assert "Hush" not in str(shown.value)
+
+
+@pytest.mark.parametrize("field", ["name", "kind", "repeats", "limits.timeout", "sampling.max_tokens", "price", "x"])
+def test_a_secret_in_a_wrong_field_is_in_no_message(
+    field: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOE_TEST_KEY", "correct-horse-battery")
+    start = "[[rater]]\n" + "".join(f'{name}="{name}"\n' for name in ("name", "model") if name != field)
+    start += 'kind="openai"\n' * (field != "kind") + 'api_key_env="SHOE_TEST_KEY"\n'
+    (tmp_path / "r.toml").write_text(f'{start}{field}="CORRECT-horse-battery"')
+    with pytest.raises(ShoeError, match=r"found what looks like a key \(not shown\)") as shown:
+        read_raters(tmp_path / "r.toml")
+    assert "horse" not in str(shown.value)
