@@ -56,8 +56,8 @@ def score(
     map_non_rare, max_recall, classes, ranked_predictions, tied_share}; protocols [{signature, ...strict}] where several
     are asked for; semantic {protocol, map, map_without_no_interaction, map_standard_error, mf1,
     gt_miss_rate, prediction_miss_rate; above_delta {mf1, gt_miss_rate, prediction_miss_rate}; tau_readings, classes,
-    tied_share, map_interval, mf1_interval, unrated_pairs, raters}; resolution {verbs, objects {words, dataset_labels,
-    unresolved}, rated_share, fallback_share, learned_share, unrated_share, basis};
+    tied_share, components_share, map_interval, mf1_interval, unrated_pairs, raters}; resolution {verbs, objects {words,
+    dataset_labels, unresolved}, rated_share, fallback_share, learned_share, unrated_share, basis};
     profile {images_with_predictions, covered_images, named_images, unknown_images, constant_scores, repeats,
     outside_share}; order_spans; absent; wordings
     [{verb, object {word, sense, found_by, similarity, basis}; phrases, count, matched, earned, lost, nearest_class,

@@ -210,6 +210,7 @@ def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
         similarities,
         verbs=replace(similarities.verbs, values=values[0]),
         objects=replace(similarities.objects, values=values[1]),
+        whole=None,
     )
 
 

@@ -33,6 +33,7 @@ from shoe.similarity.ensemble import HIGHEST
 from shoe.similarity.learned import Learned, LearnedPart, drawn_ratings
 from shoe.similarity.pairs import pair_keys
 from shoe.similarity.unrated import Lookups
+from shoe.similarity.whole import WholeRatings
 
 DRAWS = 8
 _T = 1.8946
@@ -79,6 +80,11 @@ class Drawn(Similarity):
     def digest(self) -> str:
         """The source's: no signature is made of a draw."""
         return self.source.digest
+
+    @property
+    def whole(self) -> tuple[WholeRatings, Floats] | None:
+        """The map's."""
+        return self.source.whole
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Look up C class senses against S senses; see :class:`~shoe.similarity.Similarity`."""

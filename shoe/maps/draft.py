@@ -18,10 +18,11 @@ from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.names import ids_of, names_of
 from shoe.lexicon.store import lexicon
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
-from shoe.similarity.ensemble import ENSEMBLE, MISSING
+from shoe.similarity.ensemble import ENSEMBLE, MISSING, Ratings
 from shoe.similarity.maps import ABOUT
 from shoe.similarity.pairs import pair_keys
 from shoe.similarity.unrated import Lookups
+from shoe.similarity.whole import WholeRatings
 from shoe.similarity.writing import clear_leftovers
 
 MARK = "completed"
@@ -82,7 +83,7 @@ class Draft:
         Raises:
             OptionError: if a rater has the name of another one of the map.
         """
-        columns = _columns(similarity, raters)
+        columns = all_columns(similarity, raters)
         asked_by = [rater.name for rater in raters]
         earlier = _account_of(similarity)
         same = [entry for entry in earlier if entry["raters"] == asked_by]
@@ -101,7 +102,7 @@ class Draft:
             raters=columns,
             asked_by=asked_by,
             pairs={
-                part: _widened(pairs, range(pairs.ratings.shape[1]), len(columns))
+                part: widened(pairs, range(pairs.ratings.shape[1]), len(columns))
                 for part, pairs in similarity.tables.items()
             },
             asked={part: set(questions) for part, questions in unanswered.items()},
@@ -135,7 +136,7 @@ class Draft:
             self.unanswered[part].update(asked[without].tolist())
             self.rated[part] += len(set(asked[~without].tolist()))
             count += len(set(asked.tolist()))
-            kept = _widened(given[~without], columns, len(self.raters))
+            kept = widened(given[~without], columns, len(self.raters))
             back = RatedPairs(kept.sense, kept.class_sense, kept.ratings)[np.isin(kept.sense, classes[part])]
             back = back[self.pairs[part].rows_of(back.class_sense, back.sense) < 0]
             self.pairs[part] = _put(_put(self.pairs[part], back, columns), kept, columns)
@@ -153,6 +154,7 @@ class Draft:
             InputError: if the folder cannot be written.
         """
         unanswered = {part: _names(questions) for part, questions in self.unanswered.items()}
+        whole, kept = self.start.wholes, range(len(self.start.raters))
         state = {"why": WHY, "rated": self.rated, "unanswered": unanswered}
         prose = self.start.provenance | {MARK: [*self.account[:-1], self.account[-1] | state]}
         write_map(
@@ -163,6 +165,7 @@ class Draft:
             ensemble=self.start.about["ensemble"],
             prose=prose,
             learned=self.start.lesson,
+            whole=WholeRatings(whole.rows, in_columns(whole.ratings, kept, len(self.raters))) if whole else None,
         )
         return SimilarityMap.load(folder, ENSEMBLE)
 
@@ -179,11 +182,16 @@ def _names(questions: set[int]) -> list[list[str]]:
     return sorted(sorted(pair) for pair in pairs)
 
 
-def _widened(pairs: RatedPairs, columns: Sequence[int], raters: int) -> RatedPairs:
-    """Pairs whose ratings stand in some columns of more raters."""
-    ratings = np.full((len(pairs), raters), MISSING, np.int8)
-    ratings[:, columns] = pairs.ratings
-    return RatedPairs(pairs.class_sense, pairs.sense, ratings)
+def widened(pairs: RatedPairs, columns: Sequence[int], raters: int) -> RatedPairs:
+    """Return pairs whose ratings stand in some columns of more raters."""
+    return RatedPairs(pairs.class_sense, pairs.sense, in_columns(pairs.ratings, columns, raters))
+
+
+def in_columns(ratings: Ratings, columns: Sequence[int], raters: int) -> Ratings:
+    """Return ratings as some columns of more raters."""
+    found = np.full((len(ratings), raters), MISSING, np.int8)
+    found[:, columns] = ratings
+    return found
 
 
 def _put(pairs: RatedPairs, given: RatedPairs, columns: Sequence[int]) -> RatedPairs:
@@ -217,8 +225,12 @@ def begun(similarity: SimilarityMap, folder: Path) -> SimilarityMap:
     return found
 
 
-def _columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
-    """The map's raters, then those that are new."""
+def all_columns(similarity: SimilarityMap, raters: Sequence[Rater]) -> list[Rater]:
+    """Return the map's raters, then those that are new.
+
+    Raises:
+        OptionError: if a rater has the name of another one of the map.
+    """
     known = {rater.name: rater for rater in similarity.raters}
     for rater in raters:
         other = known.setdefault(rater.name, rater)

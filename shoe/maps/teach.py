@@ -52,5 +52,6 @@ def teach(map: str, progress: Callable[[str], None] = lambda _: None) -> dict[st
         ensemble=similarity.about["ensemble"],
         prose=similarity.provenance,
         learned=(learned_bytes({part: of_part.table for part, of_part in taught.items()}), figures),
+        whole=similarity.wholes,
     )
     return figures

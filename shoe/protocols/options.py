@@ -80,6 +80,10 @@ class SemanticOptions(_Overlapping):
     protocol: str = "shoe"
     combine: Literal["arithmetic", "geometric", "minimum"] = option("arithmetic", "HOI similarity from verb and object")
     weight: float = option(0.5, "weight of the verb in it", range=(0, 1))
+    compare: Literal["components", "interactions"] = option(
+        "components",
+        "HOI similarity from verb and object, or as raters compared the interactions as wholes, where they did",
+    )
     assign: Assign = option("best-first", "who chooses whom (A1)")
     sigma_ties: Literal["confidence", "index", "iou"] = option(
         "confidence", "which of equally similar candidates, under best-first and greedy-gt (A2)"

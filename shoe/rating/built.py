@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,12 @@ import msgspec
 import numpy as np
 
 from shoe.core.errors import InputError, OptionError, quote
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.expressions import POS
 from shoe.llm.ledger import canonical
 from shoe.llm.states import State, pending
 from shoe.rating.config import reading_of
 from shoe.rating.job import Outcome, Rated, rated_pairs
+from shoe.rating.planning import Rules
 from shoe.rating.prefilter import PAPER
 from shoe.rating.session import Raters, RaterSession
 from shoe.similarity import RatedPairs, Rater, write_map
@@ -27,8 +28,12 @@ MARK = "built"
 """What map.json calls the account of a run."""
 
 
-def check_place(folder: Path) -> None:
+def check_place(folder: Path, mark: str = MARK) -> None:
     """See that a map may be written: where there is nothing, or a map that an earlier run of this job wrote.
+
+    Args:
+        folder: where to.
+        mark: what such a map.json has.
 
     Raises:
         OptionError: if the folder's name can be no map's.
@@ -39,7 +44,7 @@ def check_place(folder: Path) -> None:
         raise OptionError(f"OUT: found {quote(str(folder))}, expected a folder whose name can be a map's")
     clear_leftovers(folder)
     if folder.is_dir():
-        if not any(folder.iterdir()) or _is_ours(folder / ABOUT):
+        if not any(folder.iterdir()) or _is_ours(folder / ABOUT, mark):
             return
         found = "a folder with something else in it"
     elif folder.exists() or folder.is_symlink():
@@ -49,7 +54,7 @@ def check_place(folder: Path) -> None:
     raise InputError(folder, found=found, expected="a new folder, or a map of an earlier run of shoe map build")
 
 
-def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, rules: Mapping[Part, str]) -> None:
+def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, rules: Rules) -> None:
     """Write what is known as a map; pairs that nobody rated are not in it.
 
     Args:
@@ -66,19 +71,19 @@ def write_built(folder: Path, dataset: str, raters: Raters, outcome: Outcome, ru
     models = f"{', '.join(most)} and {last}" if most else last
     prose: dict[str, Any] = {
         "provenance": f"Rated pair by pair by {models} (shoe map build).",
-        "prompts": _prompts(raters, outcome),
+        "prompts": prompts_of(raters, outcome),
         MARK: account(raters, outcome, rules),
     }
     write_map(
         folder,
         dataset=dataset,
-        raters=list(_columns_of(raters, outcome)),
+        raters=list(raters_of(raters, outcome)),
         pairs={part: _pairs(outcome.parts.get(part), len(raters.columns)) for part in POS},
         prose=prose,
     )
 
 
-def account(raters: Raters, outcome: Outcome, rules: Mapping[Part, str]) -> dict[str, Any]:
+def account(raters: Raters, outcome: Outcome, rules: Rules) -> dict[str, Any]:
     """Say what was planned, how much of it is answered, and how the prefilter fared, as JSON has it."""
     ensemble = raters.file.ensemble
     plan = {
@@ -132,7 +137,8 @@ def states_of(rated: Rated, column: int) -> dict[str, int]:
     return {name: int(np.count_nonzero(mask)) for name, mask in counts.items()}
 
 
-def _columns_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
+def raters_of(raters: Raters, outcome: Outcome) -> Iterator[Rater]:
+    """Describe who rated, as columns of a map: how they were asked, and what became of their questions."""
     column = 0
     for session in raters.sessions:
         about = _about(session, outcome)
@@ -153,10 +159,10 @@ def _about(session: RaterSession, outcome: Outcome) -> dict[str, Any]:
     return {name: value for name, value in (known | asked | {"prompts": prompts}).items() if value not in ("", {})}
 
 
-def _prompts(raters: Raters, outcome: Outcome) -> dict[str, str]:
-    """The prompts in full, by the digest that raters name."""
+def prompts_of(raters: Raters, outcome: Outcome) -> dict[str, str]:
+    """Return the prompts in full, by the digest that raters name."""
     used = {part for part in outcome.parts for session in raters.sessions if session.prompt_digest(part)}
-    prompts = [raters.prompts.of(part) for part in POS if part in used]
+    prompts = [raters.prompts.of(part) for part in outcome.parts if part in used]
     return {prompt.digest: prompt.text for prompt in prompts}
 
 
@@ -165,9 +171,9 @@ def _pairs(rated: Rated | None, columns: int) -> RatedPairs:
     return pairs[pairs.rated]
 
 
-def _is_ours(path: Path) -> bool:
+def _is_ours(path: Path, mark: str) -> bool:
     try:
         about = msgspec.json.decode(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(about, dict) and MARK in about
+    return isinstance(about, dict) and mark in about

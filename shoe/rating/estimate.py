@@ -15,13 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import names_of
 from shoe.llm.budget import bound_of
 from shoe.llm.states import pending
 from shoe.rating.config import RaterConfig, RatersFile
 from shoe.rating.job import Outcome
-from shoe.rating.planning import Plan
+from shoe.rating.planning import Plan, Plans, Subject
 from shoe.rating.prompts import Prompts
 from shoe.rating.questions import Question, SenseText
 from shoe.rating.questions import describe as describe_names
@@ -55,9 +54,9 @@ class Range:
         return self.each(add, other)
 
 
-NOT_ZERO: Mapping[Part, Range] = {"verb": Range(0.07, 120 / 850, 0.28), "object": Range(0.1, 0.3, 0.6)}
+NOT_ZERO: Mapping[Subject, Range] = {"verb": Range(0.07, 120 / 850, 0.28), "object": Range(0.1, 0.3, 0.6)}
 """Share of pairs that a first rater does not rate 0. Verbs: the paper's run, and half and twice that."""
-WHY_NOT_ZERO: Mapping[Part, str] = {
+WHY_NOT_ZERO: Mapping[Subject, str] = {
     "verb": "an assumption, as in the paper's run: 120K of 850K",
     "object": "an assumption; 28 % of the shipped map's object pairs are above 0",
 }
@@ -83,8 +82,8 @@ class Progress(NamedTuple):
         answer_tokens: measured output tokens for each pair.
     """
 
-    answered: Mapping[Part, int] = {}  # nothing changes it
-    zeros: Mapping[Part, int] = {}
+    answered: Mapping[Subject, int] = {}  # nothing changes it
+    zeros: Mapping[Subject, int] = {}
     tokens_per_char: float | None = None
     answer_tokens: float | None = None
 
@@ -122,8 +121,8 @@ class Estimate(NamedTuple):
         assumptions: in sentences, what the ranges rest on.
     """
 
-    rows: Mapping[Part, int]
-    questions: Mapping[Part, int]
+    rows: Mapping[Subject, int]
+    questions: Mapping[Subject, int]
     raters: tuple[RaterEstimate, ...]
     currency: str
     assumptions: tuple[str, ...]
@@ -147,7 +146,7 @@ def measured_progress(raters: Raters, outcome: Outcome) -> dict[str, Progress]:
 
 
 def estimate(
-    plans: Mapping[Part, Plan],
+    plans: Plans,
     raters: RatersFile,
     prompts: Prompts,
     describe: Callable[[Sequence[str]], Sequence[SenseText]] = describe_names,
@@ -189,7 +188,7 @@ def _measured(value: float | None, assumed: Range) -> Range:
     return assumed if value is None else Range(0.9 * value, value, 1.1 * value)
 
 
-def _not_zero(part: Part, first: RaterConfig, known: Progress) -> tuple[int, int, Range]:
+def _not_zero(part: Subject, first: RaterConfig, known: Progress) -> tuple[int, int, Range]:
     """Pairs that the first rater has answered, those it did not rate 0, and the share of the rest that it will not."""
     answered, zeros = (count.get(part, 0) // first.repeats for count in (known.answered, known.zeros))
     if answered < ENOUGH:
@@ -199,7 +198,7 @@ def _not_zero(part: Part, first: RaterConfig, known: Progress) -> tuple[int, int
     return answered, answered - zeros, Range(0.8 * share, share, min(1.25 * share, 1))
 
 
-def _onward(part: Part, questions: int, raters: RatersFile, first: Progress) -> Range:
+def _onward(part: Subject, questions: int, raters: RatersFile, first: Progress) -> Range:
     """How many pairs the raters after the first are shown."""
     if part not in raters.ensemble.prefilter:
         return Range.exactly(questions)
@@ -209,8 +208,8 @@ def _onward(part: Part, questions: int, raters: RatersFile, first: Progress) -> 
 
 def _of_rater(
     config: RaterConfig,
-    shown: Mapping[Part, Range],
-    samples: Mapping[Part, Sequence[Question]],
+    shown: Mapping[Subject, Range],
+    samples: Mapping[Subject, Sequence[Question]],
     prompts: Prompts,
     known: Progress,
 ) -> RaterEstimate:
@@ -255,11 +254,16 @@ def _chars(config: RaterConfig, sample: Sequence[Question], prompts: Prompts) ->
 
 def _sample(plan: Plan, describe: Callable[[Sequence[str]], Sequence[SenseText]], seed: int) -> list[Question]:
     rows = np.random.default_rng(seed).choice(len(plan), min(SAMPLE, len(plan)), replace=False)
-    senses = (describe(names_of(column[rows])) for column in (plan.first, plan.second))
+    columns = plan.first[rows], plan.second[rows]
+    senses: Iterable[Sequence[SenseText]]
+    if plan.described is None:
+        senses = (describe(names_of(column)) for column in columns)
+    else:
+        senses = ([plan.described[number] for number in column.tolist()] for column in columns)
     return [Question(b"", plan.part, *pair) for pair in zip(*senses, strict=True)]
 
 
-def _about_zeros(raters: RatersFile, questions: Mapping[Part, int], known: Progress) -> Iterator[str]:
+def _about_zeros(raters: RatersFile, questions: Mapping[Subject, int], known: Progress) -> Iterator[str]:
     """Say what share of pairs is taken to go on to the raters after the first, where that is not known."""
     first, *others = raters.raters
     for part in raters.ensemble.prefilter if others else ():

@@ -19,7 +19,7 @@ from shoe.llm.budget import Budget
 from shoe.llm.progress import Progress
 from shoe.llm.recorder import Tally
 from shoe.llm.states import State, pending
-from shoe.rating.planning import Plan, plan_pairs
+from shoe.rating.planning import Plan, Plans, Subject, plan_pairs
 from shoe.rating.prefilter import Disagreement, goes_on, sample_of
 from shoe.rating.questions import texts_of
 from shoe.rating.session import Raters
@@ -60,13 +60,13 @@ class Outcome:
         tallies: what each rater did in this run.
     """
 
-    parts: Mapping[Part, Rated]
+    parts: Mapping[Subject, Rated]
     tallies: Sequence[Tally]
 
 
 def rate(
     raters: Raters,
-    plans: Mapping[Part, Plan],
+    plans: Plans,
     budget: Budget,
     display: Progress | None = None,
     *,
@@ -96,7 +96,7 @@ def rate(
     return run.outcome()
 
 
-def known(raters: Raters, plans: Mapping[Part, Plan], *, sample: int | None = None) -> Outcome:
+def known(raters: Raters, plans: Plans, *, sample: int | None = None) -> Outcome:
     """Say what the ledgers hold of plans, asking nobody; otherwise as :func:`rate`."""
     return rate(raters, plans, Budget(reason="requests"), sample=sample)
 
@@ -124,7 +124,7 @@ def rate_pairs(
     """
     plans = {part: plan_pairs(part, wanted) for part, wanted in pairs.items()}
     outcome = rate(raters, plans, budget, display, sample=0)
-    return {part: _final(rated) for part, rated in outcome.parts.items()}
+    return {part: _final(outcome.parts[part]) for part in pairs}
 
 
 def _final(rated: Rated) -> RatedPairs:
@@ -134,7 +134,7 @@ def _final(rated: Rated) -> RatedPairs:
 
 
 def rated_pairs(rated: Rated) -> RatedPairs:
-    """The rows of a plan with their ratings, those that nobody rated among them."""
+    """The rows of a plan of senses with their ratings, those that nobody rated among them."""
     ratings = np.maximum(rated.states, MISSING)[rated.plan.question]
     return RatedPairs(rated.plan.class_synset, rated.plan.synset, ratings)
 
@@ -143,7 +143,12 @@ class _Run:
     """One run: a thread for each rater; the first one's says what goes on to the others."""
 
     def __init__(
-        self, raters: Raters, plans: Mapping[Part, Plan], budget: Budget, display: Progress | None, sample: int | None
+        self,
+        raters: Raters,
+        plans: Plans,
+        budget: Budget,
+        display: Progress | None,
+        sample: int | None,
     ) -> None:
         self._raters = raters
         self._given = plans
@@ -160,9 +165,9 @@ class _Run:
         shape = {part: (len(plan), len(raters.columns)) for part, plan in plans.items()}
         self._states = {part: np.full(shape[part], State.UNRATED, np.int8) for part in plans}
         self._asked = {part: np.zeros(shape[part], np.bool_) for part in plans}
-        self._zeros: dict[Part, Indices] = {}
-        self._sampled: dict[Part, Indices] = {}
-        self._onward: dict[Part, Indices] = {}
+        self._zeros: dict[Subject, Indices] = {}
+        self._sampled: dict[Subject, Indices] = {}
+        self._onward: dict[Subject, Indices] = {}
         self._filtering = Event()
         self._ended: list[int] = []
         self._all_ended = Event()
@@ -173,7 +178,7 @@ class _Run:
         """Start all raters and show how they go until the last has ended."""
         if not self._plans:
             return
-        self._texts = texts_of(self._plans.values())
+        self._texts = {part: texts_of(plan) for part, plan in self._plans.items()}
         for number, session in enumerate(self._raters.sessions):
             Thread(target=self._guarded, args=(number,), name=f"shoe-{session.config.name}", daemon=True).start()
         self._watch()
@@ -232,7 +237,7 @@ class _Run:
             self._filtering.wait()
             self._rate(number, self._onward)
 
-    def _rate(self, number: int, rows: Mapping[Part, Indices]) -> None:
+    def _rate(self, number: int, rows: Mapping[Subject, Indices]) -> None:
         """Have a rater answer rows of the plans, and note its answers."""
         session, columns = self._raters.sessions[number], self._columns[number].tolist()
         for part, some in rows.items():
@@ -240,7 +245,9 @@ class _Run:
         if self._budget.stopping and not session.ledger.path.exists():
             return  # there is nothing to look up
         every = [
-            asked for part, some in rows.items() for asked in session.questions(self._plans[part], some, self._texts)
+            asked
+            for part, some in rows.items()
+            for asked in session.questions(self._plans[part], some, self._texts[part])
         ]
         states = iter(session.rate(every, self._budget, self._tallies[number], self._say))
         for part, some in rows.items():
@@ -251,7 +258,7 @@ class _Run:
         """Put together what is known."""
         return Outcome({part: self._rated(part, plan) for part, plan in self._given.items()}, self._tallies)
 
-    def _rated(self, part: Part, plan: Plan) -> Rated:
+    def _rated(self, part: Subject, plan: Plan) -> Rated:
         sampled = self._sampled.get(part)
         disagreements = {}
         if sampled is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -17,11 +18,16 @@ from shoe.lexicon.resolve import ObjectWords, resolve
 from shoe.lexicon.store import lexicon
 from shoe.rating.neighbourhood import STEPS, Synsets, object_neighbours, verb_vocabulary
 
+if TYPE_CHECKING:
+    from shoe.rating.questions import Interaction
+
 VERB_RULE = (
     "verb vocabulary, version 1: all of verb.body, verb.consumption, verb.contact, verb.motion; the senses with a tag "
     "count of verb.change, verb.competition, verb.creation, verb.perception, verb.possession; every sense at most 2 "
     "steps of hypernymy from a class's"
 )
+Subject = Part | Literal["interaction"]
+"""What a rater is asked about: senses of verbs, senses of objects, or whole interactions."""
 NEEDED_RULE = "needed by predictions, version 1: every class's sense with every candidate sense of every predicted word"
 
 
@@ -32,24 +38,32 @@ class Plan:
     A question is an unordered pair of two different synsets: where both are class senses, one answer fills two rows.
 
     Attributes:
-        part: "verb" or "object".
+        part: "verb", "object" or "interaction" (:func:`shoe.rating.whole.plan_whole`).
         class_synset: (m,) sense of the class, in the compiled lexicon; rows are sorted by both names.
         synset: (m,) the sense that it is compared with.
         question: (m,) row among the n questions.
         first, second: (n,) the two senses of each question, ``first`` the one whose name sorts first; sorted by both
             names.
+        described: of whole interactions, each in words; the numbers above are then indices into these. None for senses.
     """
 
-    part: Part
+    part: Subject
     class_synset: Synsets
     synset: Synsets
     question: Indices
     first: Synsets
     second: Synsets
+    described: Sequence[Interaction] | None = None
 
     def __len__(self) -> int:
         """Number of questions."""
         return len(self.first)
+
+
+Plans = Mapping[Part, Plan] | Mapping[Subject, Plan]
+"""What is to be rated, by what it is about."""
+Rules = Mapping[Any, str]
+"""In words, which pairs the plan of a part has."""
 
 
 def object_rule(steps: int = STEPS) -> str:

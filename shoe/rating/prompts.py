@@ -19,8 +19,8 @@ from typing import NamedTuple
 from shoe.core.errors import InputError, near, quote
 from shoe.core.shipped import shipped
 from shoe.io.files import read_bytes
-from shoe.lexicon.expressions import Part
-from shoe.rating.questions import Question, SenseText, ids_of
+from shoe.rating.planning import Subject
+from shoe.rating.questions import Interaction, Question, SenseText, ids_of
 
 _HEADING = re.compile(r"^\[([a-z]+)\]\n", re.MULTILINE)
 _SECTIONS = ("instructions", "one", "several", "pair")
@@ -38,13 +38,6 @@ class Rendered(NamedTuple):
     system: str
     user: str
     ids: tuple[str, ...]
-
-
-class Interaction(NamedTuple):
-    """A whole interaction: what is done, and with what."""
-
-    verb: SenseText
-    object: SenseText
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +109,16 @@ class Prompts:
             interaction=Prompt.read(folder / "interaction.txt", whole),
         )
 
-    def of(self, part: Part) -> Prompt:
-        """Return the prompt of a part of speech."""
-        return self.verb if part == "verb" else self.object
+    def of(self, part: Subject) -> Prompt:
+        """Return the prompt of a part of speech, or of whole interactions."""
+        return {"verb": self.verb, "object": self.object, "interaction": self.interaction}[part]
 
     def render(self, group: Sequence[Question], *, several: bool) -> Rendered:
-        """Ask for the pairs of a group, all of one part of speech; for several of them in the form that shows ids.
+        """Ask for the pairs of a group, all of one part; for several of them in the form that shows ids.
 
         A rater whose ``pairs_per_request`` is more than 1 uses that form for a single pair, too.
         """
-        pairs = [_of_senses("", question.first, question.second) for question in group]
+        pairs = [_in_words("first", question.first) | _in_words("second", question.second) for question in group]
         return self.of(group[0].part).fill(pairs, ids_of([q.key for q in group]), several=several)
 
     def messages(self, group: Sequence[Question], *, several: bool) -> list[dict[str, str]]:
@@ -142,27 +135,15 @@ class Prompts:
         words = sum(len(sense.gloss) + sum(map(len, sense.lemmas)) + 2 * len(sense.lemmas) for sense in senses)
         return len(prompt.instructions) + whole + each * len(group) + words
 
-    def render_interactions(self, pairs: Sequence[tuple[Interaction, Interaction]], *, several: bool) -> Rendered:
-        """Ask for pairs of whole interactions; as :meth:`render`."""
-        fields = [
-            _of_senses("verb_", first.verb, second.verb) | _of_senses("object_", first.object, second.object)
-            for first, second in pairs
-        ]
-        keys = [hashlib.sha256("\0".join(one.values()).encode()).digest() for one in fields]
-        return self.interaction.fill(fields, ids_of(keys), several=several)
-
 
 def _fields(of: str) -> Iterable[str]:
     return (f"{sense}_{of}{what}" for sense in _SENSES for what in ("words", "gloss"))
 
 
-def _of_senses(of: str, first: SenseText, second: SenseText) -> dict[str, str]:
-    return {
-        f"first_{of}words": ", ".join(first.lemmas),
-        f"first_{of}gloss": first.gloss,
-        f"second_{of}words": ", ".join(second.lemmas),
-        f"second_{of}gloss": second.gloss,
-    }
+def _in_words(which: str, sense: SenseText) -> dict[str, str]:
+    if isinstance(sense, Interaction):
+        return _in_words(f"{which}_verb", sense.verb) | _in_words(f"{which}_object", sense.object)
+    return {f"{which}_words": ", ".join(sense.lemmas), f"{which}_gloss": sense.gloss}
 
 
 def _check_fields(path: Path, section: str, text: str, fields: Sequence[str]) -> None:

@@ -7,20 +7,19 @@ prompt's text, both senses as they are shown, and the number of the repeat.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from shoe.lexicon.expressions import Part
 from shoe.lexicon.store import lexicon
 from shoe.lexicon.wordnet import glosses
 from shoe.llm.ledger import canonical
 from shoe.llm.request import KEY_BYTES, Recorder, Request
 from shoe.llm.states import Keys, States, as_keys
-from shoe.rating.planning import Plan
+from shoe.rating.planning import Plan, Subject
 
 if TYPE_CHECKING:
     from shoe.rating.prompts import Prompts
@@ -42,19 +41,43 @@ class SenseText:
 
 
 @dataclass(frozen=True, slots=True)
+class Interaction(SenseText):
+    """A whole interaction; its name, words and definition are those of its two senses.
+
+    Attributes:
+        verb: what is done.
+        object: and with what.
+    """
+
+    verb: SenseText
+    object: SenseText
+
+    @classmethod
+    def of(cls, verb: SenseText, object: SenseText) -> Interaction:  # noqa: A002 - the field's word
+        """Put two senses together."""
+        return cls(
+            f"{verb.name} {object.name}", verb.lemmas + object.lemmas, f"{verb.gloss} {object.gloss}", verb, object
+        )
+
+    def encoded(self) -> bytes:
+        """Write it as keys take it in."""
+        return b"[%b,%b]" % (self.verb.encoded(), self.object.encoded())
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """One pair for one rater.
 
     Attributes:
         key: 16 bytes that stand for everything that can change the answer.
-        part: "verb" or "object".
-        first: the sense whose name comes first in the alphabet.
+        part: "verb", "object" or "interaction".
+        first: the sense whose name comes first in the alphabet; of interactions, the class.
         second: the other.
         attempt: 1, or 2 where the answer to the first held no rating; the same for all of a group.
     """
 
     key: bytes
-    part: Part
+    part: Subject
     first: SenseText
     second: SenseText
     attempt: int = 1
@@ -83,7 +106,7 @@ class Group(Request):
         self._several = several
 
     @property
-    def part(self) -> Part:
+    def part(self) -> Subject:
         """Part of speech of its questions."""
         return self.questions[0].part
 
@@ -175,7 +198,7 @@ def describe(names: Sequence[str]) -> list[SenseText]:
 
 
 def key_maker(
-    identity: Mapping[str, Any], prompt_digest: str, part: Part, repeat: int = 1
+    identity: Mapping[str, Any], prompt_digest: str, part: Subject, repeat: int = 1
 ) -> Callable[[bytes, bytes], bytes]:
     """Return the function that makes a pair's key of its two senses, each as :meth:`SenseText.encoded`.
 
@@ -185,7 +208,7 @@ def key_maker(
     Args:
         identity: of the rater, see :func:`shoe.rating.config.identity_of`.
         prompt_digest: of the prompt's text; empty for a rater that reads none.
-        part: "verb" or "object".
+        part: "verb", "object" or "interaction".
         repeat: 1 for the first time that a pair is asked.
     """
     before = canonical({"part": part, "prompt": prompt_digest, "rater": identity, "repeat": repeat})
@@ -203,13 +226,15 @@ SenseTexts = Mapping[int, tuple[SenseText, bytes]]
 """By synset: its words, and those as keys take them in."""
 
 
-def texts_of(plans: Iterable[Plan]) -> SenseTexts:
-    """Describe all senses of some plans.
+def texts_of(plan: Plan) -> SenseTexts:
+    """Describe all senses of a plan.
 
     Raises:
         MissingExtraError: if WordNet's glosses cannot be read.
     """
-    synsets = np.unique(np.concatenate([column for plan in plans for column in (plan.first, plan.second)])).tolist()
+    if plan.described is not None:
+        return {number: (one, one.encoded()) for number, one in enumerate(plan.described)}
+    synsets = np.unique(np.concatenate([plan.first, plan.second])).tolist()
     senses = describe([lexicon().name(synset) for synset in synsets])
     return {synset: (sense, sense.encoded()) for synset, sense in zip(synsets, senses, strict=True)}
 
@@ -225,7 +250,7 @@ class Questions:
         texts: of the senses.
     """
 
-    part: Part
+    part: Subject
     first: Sequence[int]
     second: Sequence[int]
     joined: bytes

@@ -12,14 +12,14 @@ import numpy as np
 
 from shoe.core.arrays import Indices
 from shoe.core.errors import OptionError, quote
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.expressions import POS
 from shoe.llm.budget import Budget, usage_of
 from shoe.llm.ledger import ASK_AGAIN, ASKED_AGAIN, Ledger, answers, canonical, event_line
 from shoe.llm.ledger_writer import writing
 from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.states import State, States, pending
 from shoe.rating.config import RaterConfig, RatersFile, identity_of, reading_of
-from shoe.rating.planning import Plan
+from shoe.rating.planning import Plan, Subject
 from shoe.rating.prompts import Prompts
 from shoe.rating.questions import Group, Question, Questions, SenseTexts, describe, key_maker
 
@@ -77,7 +77,7 @@ class RaterSession:
                 writer.flush()
                 self.ledger.refresh()
 
-    def prompt_digest(self, part: Part) -> str:
+    def prompt_digest(self, part: Subject) -> str:
         """Digest of the text that asks it; empty if none does."""
         return self._prompts.of(part).digest if self._prompts else ""
 
@@ -104,7 +104,7 @@ class RaterSession:
     def tokens_used(self) -> tuple[float | None, float | None]:
         """Measure, by its latest answers, input tokens for a character of a prompt, and output tokens for a pair."""
         entries = answers(self.ledger.path, _LATEST)
-        told = [(entry, usage) for entry in entries if (usage := usage_of(entry["answer"]))]
+        told = [(entry, usage) for entry in entries if entry["part"] in POS and (usage := usage_of(entry["answer"]))]
         if not told or self._prompts is None:
             return None, None
         pairs = [pair for entry, _ in told for pair in entry["pairs"]]

@@ -11,12 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import printable
-from shoe.lexicon.expressions import Part
 from shoe.llm.budget import Budget
 from shoe.maps.complete import Completion, Round, Why
 from shoe.rating.built import account, states_of, unanswered
 from shoe.rating.estimate import Estimate, Range, RaterEstimate
 from shoe.rating.job import Outcome
+from shoe.rating.planning import Rules
 from shoe.rating.prefilter import PAPER
 from shoe.rating.session import Raters
 from shoe.report.notes import percent
@@ -167,7 +167,7 @@ def failure_lines(outcome: Outcome) -> Iterator[str]:
             yield f"{tally.name}: attempts that failed: {kinds}"
 
 
-def outcome_json(raters: Raters, outcome: Outcome, budget: Budget, rules: Mapping[Part, str]) -> dict[str, Any]:
+def outcome_json(raters: Raters, outcome: Outcome, budget: Budget, rules: Rules) -> dict[str, Any]:
     """All of it as JSON; what does not exist is absent."""
     stopped = {"stopped_by": budget.reason} if budget.reason else {}
     fields = ("name", "requests", "retries", "input_tokens", "output_tokens", "cost")

@@ -131,6 +131,11 @@ def _semantic_lines(result: SemanticResult, facts: Profile) -> list[str]:
         line = _tie_line(result.options.protocol, result.tied_share, order_free=result.options.order_free)
         error = f" ± {100 * result.map_error:.2f}" if 100 * result.map_error >= 0.005 else ""
         lines.append(line + error)
+    if result.components_share is not None:
+        lines.append(
+            f"wholes     {percent(result.components_share)} % of matches and false positives but exact labels go by "
+            "components: nobody rated these interactions as wholes"
+        )
     if facts.constant_scores:
         lines.append("scores     all predictions have the same score: average precision has no ranking to judge")
     return lines

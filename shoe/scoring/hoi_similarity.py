@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Floats, Indices, Ints, Mask
-from shoe.core.errors import OptionError
+from shoe.core.errors import OptionError, quote
 from shoe.core.ragged import blocks, expand
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions
+from shoe.scoring.whole import WholeSimilarity
 from shoe.similarity import Basis, Similarity, SimilarityTable, combine, similarity_table
 
 _CELLS = 1 << 20
@@ -38,6 +39,7 @@ class HoiSimilarity:
         weight: weight of the verb in it.
         source: the map or measure that was looked up; None for tables that were made otherwise.
         verb_senses, object_senses: id of the sense of each row of the tables, -1 for none; empty without ``source``.
+        whole: what raters said of whole interactions, which counts instead of the tables; None where it does not.
     """
 
     verbs: SimilarityTable
@@ -51,17 +53,35 @@ class HoiSimilarity:
     source: Similarity | None = None
     verb_senses: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
     object_senses: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
+    whole: WholeSimilarity | None = None
 
     @classmethod
     def of(cls, task: Task, similarity: Similarity, options: SemanticOptions) -> HoiSimilarity:
-        """Look up the similarity of every word that the predictions of a task use.
+        """Look up the similarity of every word that the predictions of a task use; as :meth:`of_words`."""
+        words = task.predictions
+        return cls.of_words(task.truth.classes, words.verbs, words.objects, similarity, options)
+
+    @classmethod
+    def of_words(
+        cls,
+        classes: HoiClasses,
+        predicted_verbs: Sequence[str],
+        predicted_objects: Sequence[str],
+        similarity: Similarity,
+        options: SemanticOptions,
+    ) -> HoiSimilarity:
+        """Look up the similarity of predicted words.
 
         Args:
-            task: predictions and ground truth.
+            classes: of the dataset.
+            predicted_verbs: distinct words.
+            predicted_objects: likewise.
             similarity: a map or a measure.
             options: of the protocol.
+
+        Raises:
+            OptionError: for options that ask for what the dataset or the map has not.
         """
-        classes = task.truth.classes
         verbs, verb_row = _senses(classes.verb_sense, [classes.verbs[v] for v in classes.verb])
         objects, object_row = _senses(classes.object_sense, [classes.objects[o] for o in classes.object])
 
@@ -71,8 +91,16 @@ class HoiSimilarity:
             rated: Mask = np.logical_or.reduce(made.basis[senses >= 0] > Basis.UNRATED, axis=0)
             return made, senses, rated
 
-        of_verbs, verb_senses, rated_verbs = table("verb", verbs, task.predictions.verbs)
-        of_objects, object_senses, rated_objects = table("object", objects, task.predictions.objects)
+        whole = None
+        if options.compare == "interactions":
+            if similarity.whole is None:
+                raise OptionError(
+                    f"option compare: found interactions, but map {quote(similarity.name)} rates none; expected "
+                    "components, or a map of shoe map build --whole-interactions"
+                )
+            whole = WholeSimilarity.of(*similarity.whole, classes, predicted_verbs, predicted_objects)
+        of_verbs, verb_senses, rated_verbs = table("verb", verbs, predicted_verbs)
+        of_objects, object_senses, rated_objects = table("object", objects, predicted_objects)
         return cls(
             verbs=of_verbs,
             objects=of_objects,
@@ -85,6 +113,7 @@ class HoiSimilarity:
             source=similarity,
             verb_senses=verb_senses,
             object_senses=object_senses,
+            whole=whole,
         )
 
     @cached_property
@@ -94,12 +123,13 @@ class HoiSimilarity:
 
     def sigma(self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]) -> Floats:
         """Similarity of classes to predicted words, element by element (arguments broadcast), 0..1."""
-        return combine(
+        sigma = combine(
             _looked_up(self.verbs.values, self.verb_row[hoi], verb),
             _looked_up(self.objects.values, self.object_row[hoi], object_),
             self.how,
             self.weight,
         )
+        return sigma if self.whole is None else np.where(*self.whole.found(hoi, verb, object_), sigma)
 
     def nearest_class(
         self,

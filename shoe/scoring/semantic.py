@@ -34,6 +34,8 @@ class SemanticResult:
             right object with any verb is a match.
         classes: classes in the mean of ``map``.
         tied_share: share of ranked predictions whose score another of their class has.
+        components_share: of the matches and false positives that SHOE-mAP rests on and that are not the class's own
+            labels, the share whose interaction nobody rated as a whole; None unless ``compare=interactions``.
     """
 
     options: SemanticOptions
@@ -49,6 +51,7 @@ class SemanticResult:
     above_delta: F1Figures
     classes: int
     tied_share: float | None
+    components_share: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The means, in the keys of ``shoe score --json``."""
@@ -64,6 +67,7 @@ class SemanticResult:
                 "above_delta": present(self.above_delta._asdict()),
                 "classes": self.classes,
                 "tied_share": self.tied_share,
+                "components_share": self.components_share,
             }
         )
 
@@ -131,4 +135,18 @@ def result_of(scorer: Scorer) -> SemanticResult:
         above_delta=above_delta,
         classes=int(in_mean.sum()),
         tied_share=tied / ranked if ranked else None,
+        components_share=_components_share(scorer, matches),
     )
+
+
+def _components_share(scorer: Scorer, matches: Matches) -> float | None:
+    whole, task = scorer.similarities.whole, scorer.task
+    if whole is None:
+        return None
+    matched, charged = np.flatnonzero(matches.prediction >= 0), matches.false_positive_of >= 0
+    row = np.concatenate([matches.prediction[matched], matches.unmatched[charged]])
+    hoi = np.concatenate([scorer.hoi[matched], matches.false_positive_of[charged]])
+    open_ = task.hoi[row] != hoi
+    row, hoi = row[open_], hoi[open_]
+    known, _ = whole.found(hoi, task.predictions.verb[row], task.predictions.object[row])
+    return float(1 - known.mean()) if len(row) else None

@@ -31,6 +31,8 @@ from shoe.similarity.learned import FILE as LEARNED
 from shoe.similarity.learned import Learned, read_learned
 from shoe.similarity.pairs import RatedPairs, read_table
 from shoe.similarity.table import Similarity
+from shoe.similarity.whole import FILE as WHOLE
+from shoe.similarity.whole import WholeFile, WholeRatings
 
 VERSION = 1
 FILES: dict[Part, str] = {"verb": "verbs.tsv", "object": "objects.tsv"}
@@ -72,6 +74,7 @@ class SimilarityMap(Similarity):
         ensemble: how raters are combined: "mean", "median", "majority" or "majority-mean".
         about: all of map.json, with provenance and licence.
         learned_file: predictions for pairs that nobody rated, and the SHA-256 of that file; None where there are none.
+        whole_file: ratings of whole interactions; None where there are none.
     """
 
     name: str
@@ -82,6 +85,7 @@ class SimilarityMap(Similarity):
     ensemble: str
     about: dict[str, Any] = field(repr=False)
     learned_file: tuple[Path, str] | None = None
+    whole_file: WholeFile | None = None
 
     @classmethod
     def load(cls, name_or_folder: str | Path, ensemble: str | None = None) -> SimilarityMap:
@@ -105,11 +109,9 @@ class SimilarityMap(Similarity):
             Rater(**msgspec.structs.asdict(rater), details={key: entry[key] for key in entry if key not in known})
             for rater, entry in zip(header.raters, about["raters"], strict=True)
         ]
-        files = {"verb": header.verbs, "object": header.objects}
-        read = {
-            part: read_table(folder / file, [rater.name for rater in raters], files[part].sha256)
-            for part, file in FILES.items()
-        }
+        names = tuple(rater.name for rater in raters)
+        files, wholes = {"verb": header.verbs, "object": header.objects}, header.interactions
+        read = {part: read_table(folder / file, names, files[part].sha256) for part, file in FILES.items()}
         return cls(
             name=header.name,
             dataset=header.dataset,
@@ -119,6 +121,7 @@ class SimilarityMap(Similarity):
             ensemble=check_ensemble(ensemble or header.ensemble),
             about=about,
             learned_file=(folder / LEARNED, header.learned.sha256) if header.learned else None,
+            whole_file=WholeFile(folder / WHOLE, wholes.sha256, names, tuple(range(len(names)))) if wholes else None,
         )
 
     @property
@@ -127,7 +130,8 @@ class SimilarityMap(Similarity):
         voices = self.voices
         counts = "" if voices == Voices.equal(len(self.raters)) else str(voices)
         learned = self.learned_file[1] if self.learned_file else ""
-        content = "".join(self.digests[part] for part in FILES) + counts + learned
+        whole = self.whole_file.sha256 if self.whole_file else ""
+        content = "".join(self.digests[part] for part in FILES) + counts + learned + whole
         return hashlib.sha256(content.encode()).hexdigest()[:8]
 
     @cached_property
@@ -138,6 +142,17 @@ class SimilarityMap(Similarity):
             InputError: if the file is not what map.json describes.
         """
         return read_learned(*self.learned_file) if self.learned_file else None
+
+    @cached_property
+    def whole(self) -> tuple[WholeRatings, Floats] | None:
+        """Whole interactions that raters compared, read when first asked for; see :attr:`Similarity.whole`."""
+        rated = self.wholes
+        return (rated, ensemble_values(rated.ratings, self.ensemble, self.voices)) if rated else None
+
+    @property
+    def wholes(self) -> WholeRatings | None:
+        """The ratings behind :attr:`whole`."""
+        return self.whole_file.ratings if self.whole_file else None
 
     @property
     def lesson(self) -> tuple[bytes, dict[str, Any]] | None:
@@ -195,7 +210,8 @@ class SimilarityMap(Similarity):
         for part, table in self.tables.items():
             tables[part] = replace(table, ratings=np.ascontiguousarray(table.ratings[:, list(columns)]))
             digests[part] = hashlib.sha256(f"{self.digests[part]}\n{kept}".encode()).hexdigest()
-        return replace(self, raters=raters, tables=tables, digests=digests, learned_file=None)
+        whole = self.whole_file.with_raters(columns) if self.whole_file else None
+        return replace(self, raters=raters, tables=tables, digests=digests, learned_file=None, whole_file=whole)
 
 
 @cache
@@ -230,8 +246,8 @@ class _Table(msgspec.Struct, frozen=True):
     sha256: Annotated[str | None, _meant("the SHA-256 of the table")] = None
 
 
-class _Learned(msgspec.Struct, frozen=True):
-    sha256: Annotated[str, _meant("the SHA-256 of the table of predictions")]
+class _File(msgspec.Struct, frozen=True):
+    sha256: Annotated[str, _meant("the SHA-256 of the file")]
 
 
 class _RaterEntry(msgspec.Struct, frozen=True):
@@ -253,7 +269,8 @@ class _Header(msgspec.Struct, frozen=True):
     raters: Annotated[list[_RaterEntry], _meant(_RATERS, 1, item="rater")]
     verbs: _Table
     objects: _Table
-    learned: _Learned | None = None
+    learned: _File | None = None
+    interactions: _File | None = None
     format: Any = ""
 
 

@@ -20,6 +20,7 @@ from shoe.lexicon.prepositions import preposition_weights
 from shoe.lexicon.resolve import RARE, Candidate, is_rare, resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
+from shoe.similarity.whole import WholeRatings
 from shoe.similarity.wordnet import wordnet_values
 
 _UNRATED = -1.0
@@ -86,6 +87,11 @@ class Similarity(ABC):
         Returns:
             (C, S) values 0..1, NaN for a class without predictions; None where nothing is predicted at all.
         """
+        return None
+
+    @property
+    def whole(self) -> tuple[WholeRatings, Floats] | None:
+        """Whole interactions that raters compared, and (m,) the similarity 0..1 of each; None where nobody did."""
         return None
 
     def between(self, part: Part, class_synsets: Sequence[str], synsets: Sequence[str]) -> Floats:

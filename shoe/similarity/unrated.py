@@ -16,6 +16,7 @@ from shoe.core.ragged import expand
 from shoe.lexicon.expressions import Part
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity.table import Similarity, word_senses
+from shoe.similarity.whole import WholeRatings
 from shoe.similarity.wordnet import wordnet_values
 
 BINS = 10
@@ -104,6 +105,11 @@ class Imputed(Similarity):
     def digest(self) -> str:
         """The map's digest: no signature is made of an imputed value."""
         return self.source.digest
+
+    @property
+    def whole(self) -> tuple[WholeRatings, Floats] | None:
+        """The map's."""
+        return self.source.whole
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Look up C class senses against S senses; see :class:`~shoe.similarity.Similarity`."""

@@ -29,6 +29,8 @@ from shoe.similarity.ensemble import HIGHEST, check_ensemble
 from shoe.similarity.learned import FILE as LEARNED
 from shoe.similarity.maps import ABOUT, FILES, VERSION, Rater
 from shoe.similarity.pairs import RatedPairs, format_table
+from shoe.similarity.whole import FILE as WHOLE
+from shoe.similarity.whole import WholeRatings, format_whole
 
 
 def write_map(
@@ -41,6 +43,7 @@ def write_map(
     prose: Mapping[str, Any] | None = None,
     name: str | None = None,
     learned: tuple[bytes, Mapping[str, Any]] | None = None,
+    whole: WholeRatings | None = None,
 ) -> None:
     """Write a map: beside its place and then moved there, so that nobody ever finds half of it.
 
@@ -56,6 +59,7 @@ def write_map(
         name: the map's name; the folder's if absent.
         learned: predictions for unrated pairs (:func:`shoe.similarity.learned.learned_bytes`), and what map.json is to
             say of them.
+        whole: rated whole interactions.
 
     Raises:
         InputError: if the folder cannot be written.
@@ -83,6 +87,9 @@ def write_map(
     if learned:
         files[LEARNED] = learned[0]
         about["learned"] = {**learned[1], "sha256": hashlib.sha256(learned[0]).hexdigest()}
+    if whole:
+        files[WHOLE] = format_whole(whole, columns)
+        about["interactions"] = {"pairs": len(whole.rows), "sha256": hashlib.sha256(files[WHOLE]).hexdigest()}
     files[ABOUT] = encode(about | dict(prose or {}), readable=True)
     folder = Path(os.path.realpath(folder))
     try:
@@ -163,7 +170,7 @@ def _put_in_place(beside: Path, folder: Path) -> None:
         (beside / "map").rename(folder)
     if (beside / "old").is_dir() and folder.is_dir():
         for path in (beside / "old").iterdir():
-            if path.name not in (ABOUT, LEARNED, *FILES.values()) and not (folder / path.name).exists():
+            if path.name not in (ABOUT, LEARNED, WHOLE, *FILES.values()) and not (folder / path.name).exists():
                 path.rename(folder / path.name)
 
 

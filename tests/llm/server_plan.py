@@ -105,8 +105,9 @@ class Reader:
 
     def __init__(self, prompts: Prompts | None = None) -> None:
         prompts = prompts or Prompts.read()
-        self._several = [_pattern(prompt.pair.template) for prompt in (prompts.verb, prompts.object)]
-        self._one = [_pattern(prompt.one.template) for prompt in (prompts.verb, prompts.object)]
+        every = prompts.verb, prompts.object, prompts.interaction
+        self._several = [_pattern(prompt.pair.template) for prompt in every]
+        self._one = [_pattern(prompt.one.template) for prompt in every]
 
     def pairs(self, text: str) -> list[tuple[str, str]]:
         """Id (empty for a single pair without one) and pair, the latter as 16 hex digits of its words."""

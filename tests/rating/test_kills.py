@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli import run as cli
 from tests.llm.http import Heard, Reply, Says
 from tests.llm.server import Endpoint, Server, error
@@ -326,3 +327,36 @@ def test_a_small_storm_of_kills_does_no_harm(tmp_path: Path) -> None:
 
     storm(tmp_path, 12, 3, found := Found())
     assert not +found.wrong, found
+
+
+def test_whole_interactions_are_built_through_a_kill_and_used_by_scoring(tmp_path: Path) -> None:
+    truth, predictions = str(TRUTH), str(PREDICTIONS["free text"])
+    few = (tmp_path / "few.jsonl").absolute()
+    few.write_text("".join(line + "\n" for line in Path(predictions).read_text().splitlines()[:12]))
+    arguments = ("map", "build", "--raters", "raters.toml", "--for", str(few), "--whole-interactions", "--yes")
+    with Server(FAULTS) as server:
+        clean = Work(tmp_path / "clean", THREE.format(url=server.url), arguments).built()
+        assert not answered_other_than_once(server.stats())
+        half = answers(server) // 2
+        server.endpoint.forget()
+        work = Work(tmp_path / "killed", THREE.format(url=server.url), arguments)
+        killed_runs(work, server, [(half, 0.0)])
+        assert work.built() == clean
+    about = json.loads(clean["map.json"])
+    assert about["whole"]["complete"]
+    assert about["whole"]["plan"]["interactions"]["rows"] >= about["interactions"]["pairs"] > 100
+    assert [rater["name"] for rater in about["raters"]][-3:] == ["one", "several", "batch"]
+
+    def scored(compare: str) -> dict[str, Any]:
+        done = cli.run(
+            *("score", str(few), "-g", truth, "--similarity", str(work.folder / "map"), "--protocol", "shoe"),
+            *("-o", f"compare={compare}", "--json", "-"),
+        )
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    whole, components = scored("interactions"), scored("components")
+    assert 0 <= whole["semantic"]["components_share"] < 0.5
+    assert whole["semantic"]["map"] != components["semantic"]["map"]
+    assert "compare:interactions" in whole["signature"]

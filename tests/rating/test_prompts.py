@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from shoe.core.errors import ShoeError
 from shoe.core.shipped import shipped
 from shoe.lexicon.expressions import POS
-from shoe.rating.prompts import Interaction, Prompts
-from shoe.rating.questions import Question, SenseText, ids_of
+from shoe.rating.prompts import Prompts
+from shoe.rating.questions import Interaction, Question, SenseText, ids_of
 
 RIDE = SenseText("ride.v.01", ("ride", "sit"), "sit and travel on the back of an animal")
 STRADDLE = SenseText("straddle.v.01", ("straddle",), "sit or stand astride of; $5 {or} $id")
@@ -73,12 +73,17 @@ def test_a_pair_the_other_way_round_differs_only_in_which_sense_stands_where() -
 
 
 def test_whole_interactions_are_asked_for_in_both_forms() -> None:
-    pairs = [(Interaction(RIDE, BICYCLE), Interaction(STRADDLE, HORSE)), (Interaction(RIDE, HORSE),) * 2]
-    one = PROMPTS.render_interactions(pairs[:1], several=False)
+    first, second, third = (Interaction.of(*both) for both in ((RIDE, BICYCLE), (STRADDLE, HORSE), (RIDE, HORSE)))
+    pairs = [
+        Question(bytes([n]) * 16, "interaction", *pair) for n, pair in enumerate([(first, second), (third, third)])
+    ]
+    one = PROMPTS.render(pairs[:1], several=False)
+    assert len(one.system) + len(one.user) <= PROMPTS.length(pairs[:1], several=False)
+    assert len({one.encoded() for one in (first, second, third)}) == 3
     for sense in (RIDE, STRADDLE, BICYCLE, HORSE):
         assert sense.gloss in one.user
         assert ", ".join(sense.lemmas) in one.user
-    several = PROMPTS.render_interactions(pairs, several=True)
+    several = PROMPTS.render(pairs, several=True)
     assert len(set(several.ids)) == 2
     for name in several.ids:
         assert f"id {name}\n" in several.user

@@ -13,13 +13,17 @@ from shoe.cli.map.again import AskAgain, end_by_sigterm_as_by_ctrl_c, states_of
 from shoe.cli.output import Json, put_json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from shoe.benchmarks.classes import HoiClasses
+    from shoe.core.interactions import Interactions
     from shoe.lexicon.expressions import Part
     from shoe.lexicon.resolve import ObjectWords
     from shoe.rating.estimate import Estimate
-    from shoe.rating.planning import Plan
+    from shoe.rating.planning import Plan, Subject
 
 LEDGER = "shoe-ledger"
+PARTS = "verb,object"
 
 
 def build(
@@ -32,10 +36,19 @@ def build(
             "--for", metavar="PREDICTIONS", help="Rate only what scoring this file looks up; again for more files."
         ),
     ] = None,
+    whole: Annotated[
+        bool,
+        typer.Option(
+            "--whole-interactions", help="With --for: compare whole interactions, not senses of verbs and objects."
+        ),
+    ] = False,
+    similarity: Annotated[
+        str, typer.Option(help="With --whole-interactions: the map whose verbs and objects OUT takes over.")
+    ] = "hico-det",
     object_words: Annotated[
         str | None, typer.Option(help="With --for: senses of an object of several words, as scoring will have it.")
     ] = None,
-    parts: Annotated[str, typer.Option(help="verb, object, or both.")] = "verb,object",
+    parts: Annotated[str, typer.Option(help="verb, object, or both.")] = PARTS,
     steps: Annotated[
         int | None, typer.Option(min=0, max=20, help="How far an object's neighbourhood reaches, in hypernym steps.")
     ] = None,
@@ -56,20 +69,27 @@ def build(
 
     Example: shoe map build my-map --raters raters.toml --dry-run
 
+    Example: shoe map build my-map --raters raters.toml --whole-interactions --for predictions.json
+
     Every answer is kept in the ledger before it is read: stop the run however you like, and the same command goes on
     where it ended, asking nothing twice. raters.toml names kinds of raters (openai, openai-batch, transformers,
     embedding, lexical, table), models, prices and limits; docs/maps.md has an example.
 
-    JSON keys: complete, plan {verbs, objects {rule, rows, questions, unanswered}}, prefilter {verbs, objects {rater,
-    zeros, sample, seed, disagreement, share_in_the_paper}}, columns [{name, verbs, objects {rated, refused,
-    unparsable, unrated, not_asked}}], run {requests, cost, currency, raters, stopped_by}; with --dry-run {estimate}.
+    JSON keys: complete, plan {verbs, objects, interactions {rule, rows, questions, unanswered}}, prefilter {verbs,
+    objects {rater, zeros, sample, seed, disagreement, share_in_the_paper}}, columns [{name, verbs, objects,
+    interactions {rated, refused, unparsable, unrated, not_asked}}], run {requests, cost, currency, raters, stopped_by};
+    with --dry-run {estimate}.
     """
     import gc
 
     from shoe.benchmarks import benchmark
+    from shoe.core.errors import OptionError
     from shoe.llm.budget import Budget
     from shoe.llm.endpoint import OFFICIAL
     from shoe.llm.progress import Progress
+    from shoe.maps.whole import MARK, check_asked, plan_whole, write_whole
+    from shoe.predictions import read_predictions
+    from shoe.rating.built import MARK as BUILT
     from shoe.rating.built import check_place, is_complete, write_built
     from shoe.rating.estimate import estimate, measured_progress
     from shoe.rating.job import known, rate
@@ -79,14 +99,26 @@ def build(
     from shoe.rating.session import Raters
     from shoe.report.map_build import estimate_json, estimate_table, left, outcome_json, print_outcome
     from shoe.report.terminal import console
+    from shoe.similarity import SimilarityMap
 
     end_by_sigterm_as_by_ctrl_c()
     gc.enable()  # this command runs for days
     classes = benchmark(dataset).classes
     again = states_of(ask_again)
-    check_place(out)
+    check_place(out, MARK if whole else BUILT)
     session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER)
-    plans, rules = _plans(classes, dataset, predictions or [], parts, steps, object_words)
+    tables = [read_predictions(path, dataset=dataset) for path in predictions or []]
+    planned = None
+    if whole:
+        if not tables or steps is not None or object_words is not None or parts != PARTS:
+            raise OptionError("--whole-interactions needs --for, and has no --parts, --steps or --object-words")
+        check_asked(session)
+        source = SimilarityMap.load(similarity)
+        planned = plan_whole(classes, tables, source)
+        plans: dict[Subject, Plan] = {"interaction": planned.plan}
+        rules: dict[Subject, str] = {"interaction": planned.rule}
+    else:
+        plans, rules = _plans(classes, tables, parts, steps, object_words)
     if not any(map(len, plans.values())):
         _say("there is no pair to rate: no word of the predictions has a sense in WordNet")
     before = known(session, plans)
@@ -94,6 +126,8 @@ def build(
         expected = estimate(plans, session.file, session.prompts, progress=measured_progress(session, before))
         if not put_json({"estimate": estimate_json(expected)}, json):
             console().print(estimate_table(expected))
+            if planned:
+                _say(planned.rule)
         return
     configs = session.file.raters
     unpriced = [c for c in configs if isinstance(c, OpenAI) and not (c.price.input or c.price.output)]
@@ -116,7 +150,10 @@ def build(
     if budget.reason == "interrupted":
         _say("interrupted: all answers are kept, no map is written; the same command goes on from here")
         raise KeyboardInterrupt
-    write_built(out, dataset, session, outcome, rules)
+    if planned:
+        write_whole(out, source, session, outcome, planned)
+    else:
+        write_built(out, dataset, session, outcome, rules)
     if again and is_complete(outcome):
         session.ask_again((), _say)
     if not put_json(outcome_json(session, outcome, budget, rules), json):
@@ -131,16 +168,14 @@ def build(
 
 def _plans(
     classes: HoiClasses,
-    dataset: str,
-    predictions: list[Path],
+    tables: list[Interactions],
     parts: str,
     steps: int | None,
     object_words: str | None,
-) -> tuple[dict[Part, Plan], dict[Part, str]]:
+) -> tuple[dict[Subject, Plan], dict[Subject, str]]:
     """Make the plans of the parts that are wanted, and say by which rules."""
     from shoe.core.errors import OptionError, unknown_name
     from shoe.lexicon.expressions import POS
-    from shoe.predictions import read_predictions
     from shoe.rating.neighbourhood import STEPS
     from shoe.rating.planning import NEEDED_RULE, VERB_RULE, object_rule, plan_dataset, plan_needed
 
@@ -148,15 +183,17 @@ def _plans(
     for part in wanted:
         if part not in POS:
             raise unknown_name("part of speech", part, POS)
-    if predictions and steps is not None:
+    if tables and steps is not None:
         raise OptionError("--steps says how far a neighbourhood reaches, and --for rates none: use one of them")
-    if object_words is not None and not predictions:
+    if object_words is not None and not tables:
         raise OptionError("--object-words says which senses the words of --for have: found no --for")
-    if predictions:
+    plans: Mapping[Part, Plan]
+    rules: dict[Subject, str]
+    if tables:
         senses = cast("ObjectWords", object_words or "phrase-first")
-        tables = [read_predictions(path, dataset=dataset) for path in predictions]
         plans = plan_needed(classes, tables, object_words=senses)
-        rules: dict[Part, str] = dict.fromkeys(POS, f"{NEEDED_RULE}; object-words={senses}")
+        needed = f"{NEEDED_RULE}; object-words={senses}"
+        rules = {"verb": needed, "object": needed}
     else:
         reach = STEPS if steps is None else steps
         plans = plan_dataset(classes, steps=reach)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 import numpy as np
 
+from shoe.lexicon.expressions import Part
 from shoe.llm.request import Recorder
 from shoe.rating.answers import read_by_id
 from shoe.rating.config import RaterConfig, setting
@@ -60,7 +61,8 @@ class Measured:
     def _ratings(self, group: Group) -> list[int]:
         firsts, rows = np.unique([question.first.name for question in group.questions], return_inverse=True)
         seconds, columns = np.unique([question.second.name for question in group.questions], return_inverse=True)
-        values = self.measure.between(group.part, firsts.tolist(), seconds.tolist())[rows, columns]
+        part = cast("Part", group.part)  # who reads no prompts is asked about senses alone
+        values = self.measure.between(part, firsts.tolist(), seconds.tolist())[rows, columns]
         ratings: list[int] = np.searchsorted(self.thresholds, values, side="right").tolist()
         return ratings
 

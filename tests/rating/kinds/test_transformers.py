@@ -198,7 +198,8 @@ def test_two_readings_of_one_model_are_two_columns_and_one_set_of_answers(
     both = [replace(config(folder, read=way, least_mass=0.0), name=way) for way in ("expected", "argmax")]
     raters = Raters(RatersFile(tuple(both), Ensemble(prefilter=())), PROMPTS, tmp_path / "ledger")
     others = ("sit", "walk", "run", "hold", "carry", "eat", "throw", "catch", "push", "pull", "wash")
-    outcome = rate(raters, {"verb": plan_pairs("verb", [("ride.v.01", f"{verb}.v.01") for verb in others])}, Budget())
+    plans: dict[Part, Plan] = {"verb": plan_pairs("verb", [("ride.v.01", f"{verb}.v.01") for verb in others])}
+    outcome = rate(raters, plans, Budget())
     states = outcome.parts["verb"].states
     assert (states >= 0).all()
     assert (states[:, 0] != states[:, 1]).any()
