@@ -243,7 +243,7 @@ def show_consistency(local: Path, served: Path, start: str) -> None:
 
 def states_of(outcome: Outcome, column: int) -> dict[Part, States]:
     """Per part, the states of one column, in the plan's order."""
-    return {part: rated.states[:, column] for part, rated in outcome.parts.items()}
+    return {part: rated.states[:, column] for part, rated in outcome.parts.items() if part != "interaction"}
 
 
 def describe(plans: dict[Part, Plan], means: dict[Part, Floats]) -> None:
