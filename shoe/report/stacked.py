@@ -19,7 +19,7 @@ class StackedTable(Table):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Render it whole where there is room, else in blocks of as many columns as fit."""
-        if self._width(console, options) <= options.max_width or len(self.columns) <= self.names + 1:
+        if self._width(console, options) <= options.max_width or len(self.columns) <= self.names:
             yield from super().__rich_console__(console, options)
             return
         yield from self._blocks(console, options)
