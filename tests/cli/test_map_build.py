@@ -103,6 +103,7 @@ def test_a_map_is_built_and_scoring_can_read_it(tmp_path: Path) -> None:
     assert "0.245 % to 1.318 %" in again.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kills", [1, pytest.param(30, marks=pytest.mark.slow)])
 def test_a_run_that_is_killed_again_and_again_makes_the_same_map_and_asks_nothing_twice(
     tmp_path: Path, clean: list[bytes], kills: int
@@ -249,6 +250,7 @@ def answer(folder: Path, *typed: str) -> tuple[int, str]:
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), said.decode()
 
 
+@pytest.mark.slow
 def test_on_a_terminal_the_user_decides(tmp_path: Path) -> None:
     raters_file(tmp_path, count=1, price=True)
     code, said = answer(tmp_path, "n")
@@ -278,6 +280,7 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(tmp_path: Path) -> None:
     assert after["raters"][0]["answered"] == sum(after["questions"].values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interruptions", [1, 2])
 def test_an_interrupted_run_keeps_its_answers_and_writes_no_map(tmp_path: Path, interruptions: int) -> None:
     raters_file(tmp_path, delay=0.5 if interruptions == 1 else 30)
@@ -300,6 +303,7 @@ def test_an_interrupted_run_keeps_its_answers_and_writes_no_map(tmp_path: Path, 
         assert len(in_ledgers(tmp_path)) > 0
 
 
+@pytest.mark.slow
 def test_failures_leave_pairs_for_the_next_run(tmp_path: Path, clean: list[bytes]) -> None:
     path = raters_file(tmp_path)
     path.write_text(path.read_text().replace('log = "log"\n', 'log = "log"\ndown = "down"\n'))

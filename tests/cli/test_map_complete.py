@@ -69,6 +69,7 @@ def test_it_shows_every_round_and_what_was_saved(folder: Path, capsys: pytest.Ca
     assert [key for key in keys if key not in listed] == []
 
 
+@pytest.mark.slow
 def test_the_same_command_goes_on_and_has_nothing_left_to_do(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = run(folder, tolerance=0.03)
     files = {path: path.read_bytes() for path in (folder / "out").iterdir()}
@@ -90,6 +91,7 @@ def test_where_nothing_is_open_nothing_is_written(folder: Path, capsys: pytest.C
     assert "nothing had to be rated" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("definitions")
 def test_a_budget_ends_it_and_refusals_stay_open(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -106,6 +106,7 @@ def test_events_are_remembered_in_order(tmp_path: Path) -> None:
     assert ledger.events == events
 
 
+@pytest.mark.slow
 def test_a_line_torn_at_any_byte_is_passed_over_and_cut_off(tmp_path: Path) -> None:
     path = write(tmp_path, [line([0], [3]), line([1, 2], [0, 4])])
     whole = path.read_bytes()

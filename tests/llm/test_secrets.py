@@ -64,6 +64,7 @@ def everything(folder: Path, says: Says) -> str:
     return shown + ledger.path.read_text()
 
 
+@pytest.mark.slow
 def test_no_answer_brings_a_key_into_a_message_or_a_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOE_TEST_KEY", KEY)
     said = [everything(tmp_path, says) for says in hostile()]

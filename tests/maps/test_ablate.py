@@ -47,6 +47,7 @@ def test_rows_say_on_how_many_pairs_they_rest(tmp_path: Path) -> None:
     assert found.spread(lambda subset: subset.map) is None
 
 
+@pytest.mark.slow
 def test_each_subset_scores_as_a_map_that_it_alone_made(tmp_path: Path) -> None:
     shipped = SimilarityMap.load("hico-det", "mean")
     found = ablate(shipped, scored(PREDICTIONS["free text"], TRUTH, "hico-det", "hico-det"))

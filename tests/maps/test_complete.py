@@ -198,6 +198,7 @@ def test_an_answer_to_two_classes_holds_both_ways_round(task: Task, whole: Run) 
         assert all(pairs[b, a] == pairs[a, b] for a, b in both)
 
 
+@pytest.mark.slow
 def test_what_is_refused_stays_open_and_is_not_asked_again(task: Task, refused: Run, tmp_path: Path) -> None:
     folder, stand_in, found = refused
     assert found.why is Why.NOTHING_LEFT
@@ -229,6 +230,7 @@ def test_others_are_asked_what_one_refused(task: Task, refused: Run, tmp_path: P
     assert [rater.name for rater in loaded(tmp_path).raters] == ["nobody", "stand-in", "other"]
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_for_another_run(task: Task, tmp_path: Path) -> None:
     first = run(task, tmp_path, StandIn(leaves_out=3))
     assert first.why is Why.NOTHING_LEFT

@@ -54,6 +54,7 @@ def test_curves_can_be_read(number: int) -> None:
     assert sum("NMS" in text for text in texts) == 1
 
 
+@pytest.mark.slow
 def test_what_is_absent_leaves_a_dash_or_no_panel() -> None:
     (model,) = some(1).values()
     nothing = Means(None, None, None)
@@ -65,6 +66,7 @@ def test_what_is_absent_leaves_a_dash_or_no_panel() -> None:
     assert not any("mAP" in text for text in assert_readable(lambda: sweep_curves({"a": of_pairs})))
 
 
+@pytest.mark.slow
 def test_heat_maps_show_the_largest_confusions_and_can_be_read() -> None:
     cells = [Cell(f"true word number {i}", f"said {j} " * 9, 1.0 + i * j) for i in range(40) for j in range(40)]
     texts = assert_readable(lambda: confusion_map(cells, "title " * 30, lambda value: f"{value:.0f}"))

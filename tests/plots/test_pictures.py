@@ -146,6 +146,7 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_grid_an_error_the_same_each_time(tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     diagnosis = diagnosed("free text")
     written = draw_pictures(diagnosis, NAMES[4], tmp_path / "one", photos)

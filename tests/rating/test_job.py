@@ -148,6 +148,7 @@ def test_the_sample_depends_on_the_seed_and_the_pairs_alone() -> None:
     assert max(counts.values()) < 4 * 300 * 10 / len(plan)
 
 
+@pytest.mark.slow
 def test_the_map_is_the_same_whatever_came_in_between(tmp_path: Path) -> None:
     clean = all_ready(tmp_path / "clean")
     expected = built(tmp_path / "a" / "map", clean, rate(clean, plans(), Budget()))

@@ -61,6 +61,7 @@ def test_every_pair_is_asked_once() -> None:
     assert set(found.values()) == {0, 1, 2, 3, 4}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs_per_request", [1, pytest.param(7, marks=pytest.mark.slow)])
 def test_faults_of_transport_change_nothing(pairs_per_request: int) -> None:
     clean, _, _ = asked(Plan(), 60, pairs_per_request=pairs_per_request)
@@ -304,6 +305,7 @@ def test_no_more_requests_at_once_than_allowed() -> None:
     assert counted["most_in_flight"] == 5
 
 
+@pytest.mark.slow
 def test_requests_per_minute_are_held() -> None:
     memory = Memory()
     thread_groups = in_groups(questions(100))

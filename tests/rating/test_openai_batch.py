@@ -248,6 +248,7 @@ def test_an_endpoint_that_lists_no_batches_is_no_reason_to_stop(clean: dict[byte
         assert server.stats()["batches"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lists_lag", "honours_keys"), [(0.5, False), (10**9, True)])
 def test_a_batch_is_begun_once_though_lists_lag_answers_are_lost_and_the_process_ends(
     lists_lag: float, honours_keys: bool, clean: dict[bytes, int], monkeypatch: pytest.MonkeyPatch

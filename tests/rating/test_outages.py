@@ -30,6 +30,7 @@ class Away(Endpoint):
         return error(self.status, "a slip") if self.counts["asked"] % self.every == 0 else await super().chat(heard)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [pytest.param(503, marks=pytest.mark.slow), 0])
 def test_an_outage_is_waited_out_by_one_request_at_a_time(status: int) -> None:
     memory, away = Memory(), Away(status, after=40, seconds=2)
