@@ -102,6 +102,7 @@ def test_the_help_text_names_every_key_of_the_json_and_no_other(tmp_path: Path) 
     assert documented - found == set()
 
 
+@pytest.mark.slow
 def test_several_models_are_one_table_and_a_list(usual: dict[str, Any]) -> None:
     found = as_json(VLM, DETECTOR)
     assert [model["name"] for model in found["models"]] == ["vlm", "detector"]
@@ -189,6 +190,7 @@ def few(tmp_path: Path) -> list[Path]:
     return paths
 
 
+@pytest.mark.slow
 def test_figures_and_pictures(tmp_path: Path, few: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are made, but no pixels of them: ``tests/plots`` has those."""
     monkeypatch.setattr(Figure, "savefig", lambda figure, stream, **_: stream.write(b"a figure"))

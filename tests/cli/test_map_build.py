@@ -168,6 +168,7 @@ def test_two_processes_share_the_work(tmp_path: Path, clean: list[bytes]) -> Non
     assert set(logged(tmp_path, "answered").values()) == {1}
 
 
+@pytest.mark.slow
 def test_a_budget_ends_a_run_and_the_next_one_goes_on(tmp_path: Path, clean: list[bytes]) -> None:
     raters_file(tmp_path)
     runs = 0

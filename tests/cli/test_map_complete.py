@@ -47,6 +47,7 @@ def run(folder: Path, **more: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_it_shows_every_round_and_what_was_saved(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = run(folder)
     shown, said = capsys.readouterr()

@@ -72,6 +72,7 @@ def test_without_wordnet_there_are_no_glosses_and_a_hint(other: Path, monkeypatc
     assert '"glosses"' not in done.stdout
 
 
+@pytest.mark.slow
 def test_subsets_scored_and_compared_with_people(tmp_path: Path) -> None:
     study = tmp_path / "study.csv"
     study.write_text("class_synset,synset,rating\nride.v.01,straddle.v.01,3\nride.v.01,eat.v.01,0\n")

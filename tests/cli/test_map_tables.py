@@ -21,6 +21,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_from_a_table_to_a_map_to_a_merged_map_to_arrays(tmp_path: Path, table: Path) -> None:
     done = run(
         "import", tmp_path / "mine", table, "--model", "gpt=gpt-4.1", "--provenance", "asked", "--licence", "CC0"

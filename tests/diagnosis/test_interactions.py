@@ -280,6 +280,7 @@ def test_pairs_with_all_verbs_say_what_their_triplets_say(scenes: list[ImageScen
     np.testing.assert_array_equal(found.ap, interaction_map(diagnosis, scores).ap)
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 @each_variant
 def test_on_real_truth(shared_data: Path, name: Variant) -> None:

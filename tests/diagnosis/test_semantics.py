@@ -181,6 +181,7 @@ def test_the_signature_names_the_map_the_protocol_and_the_diagnosis(rated: Path)
     assert (items["protocol"], items["no-interaction"]) == ("shoe", "exclude")
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 def test_the_whole_test_set_in_other_words(shared_data: Path) -> None:
     """Every "hold" is gripped and every motorcycle is a motorbike; else the truth predicts itself."""

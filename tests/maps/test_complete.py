@@ -151,6 +151,7 @@ def refused(task: Task, tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(folder, stand_in, run(task, folder, stand_in))
 
 
+@pytest.mark.slow
 def test_it_ends_inside_the_tolerance_after_few_questions_asked_once(task: Task, whole: Run) -> None:
     folder, stand_in, found = whole
     last = found.rounds[-1]

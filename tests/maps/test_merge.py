@@ -73,6 +73,7 @@ def test_tables_are_raters_too(tmp_path: Path, two: tuple[str, str]) -> None:
     assert found.about["merged"][1]["table"] == "people.csv"
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_neither_order_nor_steps_matter(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("maps")

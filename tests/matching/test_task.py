@@ -51,6 +51,7 @@ def test_rows_of_each_image_of_the_truth() -> None:
     assert count.tolist() == [1, 1, 0]
 
 
+@pytest.mark.slow
 def test_classes_of_many_wordings_take_no_table_of_all_their_pairs() -> None:
     n = 100_000  # whose pairs would take 40 GB
     many = replace(table("a"), verbs=tuple(f"v{i}" for i in range(n)), objects=tuple(f"o{i}" for i in range(n)))

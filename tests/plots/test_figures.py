@@ -28,6 +28,7 @@ from tests.plots.models import NAMES, altered, diagnosed, some
 numbers = pytest.mark.parametrize("number", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3, 8))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "worst"), [(1, 1.0), (2, -0.5), pytest.param(8, 1.0, marks=pytest.mark.slow)])
 def test_error_bars_can_be_read(number: int, worst: float) -> None:
     models = some(number, worst)
@@ -158,6 +159,7 @@ def test_all_figures_are_the_same_bytes_in_any_process(tmp_path: Path) -> None:
         assert b"Date" not in content
 
 
+@pytest.mark.slow
 def test_the_style_of_the_user_is_left_alone(tmp_path: Path) -> None:
     before = mpl.rcParams["font.size"]
     save(lambda: pair_bars(some(1)), tmp_path, "a")

@@ -55,6 +55,7 @@ def test_an_endpoint_that_says_nothing_stops_the_run_and_leaves_nothing_in_the_l
     assert set(counted["answers"]["m1"].values()) == {1}
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_talks_past_the_question_stops_the_run_and_its_answers_can_be_asked_again(
     tmp_path: Path,
 ) -> None:

@@ -291,6 +291,7 @@ def test_a_group_that_always_fails_is_left_for_the_next_run() -> None:
     assert len(memory.failures) == 60 - len(found)
 
 
+@pytest.mark.slow
 def test_the_number_of_requests_at_once_follows_what_the_endpoint_bears() -> None:
     found, counted, _ = asked(
         Plan(seconds=0.02, most_in_flight=6, retry_after="0.02"), 200, limits=Limits(concurrency=64, tries=20)

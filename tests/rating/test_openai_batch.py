@@ -102,6 +102,7 @@ def test_what_batches_leave_out_goes_into_later_ones(pairs_per_request: int) -> 
     assert counted["batches"] == sum(event["event"] == "started" for event in memory.events)
 
 
+@pytest.mark.slow
 def test_a_budget_smaller_than_a_batch_is_spent_and_its_answers_come_with_the_next_run(clean: dict[bytes, int]) -> None:
     first, second = Tight(40), Memory()
     with Server(Plan(batch_seconds=0.5)) as server:
@@ -167,6 +168,7 @@ def test_a_batch_for_which_there_is_no_room_waits(clean: dict[bytes, int]) -> No
         assert times(server) == {1}
 
 
+@pytest.mark.slow
 def test_a_batch_without_room_beside_one_that_has_ended_before_it_is_looked_at_is_sent_again(
     clean: dict[bytes, int],
 ) -> None:
@@ -307,6 +309,7 @@ def test_a_batch_of_another_process_is_left_to_it() -> None:
     assert second.events == first.events
 
 
+@pytest.mark.slow
 def test_a_stop_leaves_the_batch_to_go_on(clean: dict[bytes, int], caplog: pytest.LogCaptureFixture) -> None:
     first = Memory()
     with Server(Plan(batch_seconds=1.0)) as server:
@@ -326,6 +329,7 @@ def test_a_stop_leaves_the_batch_to_go_on(clean: dict[bytes, int], caplog: pytes
         assert server.stats()["batches"] == 1
 
 
+@pytest.mark.slow
 def test_a_cancelled_batch_stops_the_run_and_its_answers_are_kept() -> None:
     memory = Memory()
     with Server(Plan(batch_seconds=0.5)) as server:

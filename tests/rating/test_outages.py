@@ -50,6 +50,7 @@ def test_an_outage_that_lasts_too_long_ends_the_run() -> None:
             backend.rate(in_groups(questions(200)), memory)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_what_is_denied_once_is_asked_again_and_what_is_denied_three_times_in_a_row_stops(status: int) -> None:
     memory, slips = Memory(), Away(status, every=50)
