@@ -32,8 +32,7 @@ from shoe.similarity import Similarity, SimilarityMap
 from shoe.similarity.ensemble import HIGHEST
 from shoe.similarity.learned import Learned, LearnedPart, drawn_ratings
 from shoe.similarity.pairs import pair_keys
-from shoe.similarity.unrated import Lookups
-from shoe.similarity.whole import WholeRatings
+from shoe.similarity.unrated import Filled, Lookups
 
 DRAWS = 8
 _T = 1.8946
@@ -60,7 +59,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawn(Similarity):
+class Drawn(Filled):
     """A map whose unrated pairs have ratings that were drawn.
 
     Attributes:
@@ -75,16 +74,6 @@ class Drawn(Similarity):
     playing: Mapping[Part, InPlay]
     seed: int
     name: str = "drawn"
-
-    @property
-    def digest(self) -> str:
-        """The source's: no signature is made of a draw."""
-        return self.source.digest
-
-    @property
-    def whole(self) -> tuple[WholeRatings, Floats] | None:
-        """The map's."""
-        return self.source.whole
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Look up C class senses against S senses; see :class:`~shoe.similarity.Similarity`."""

@@ -82,8 +82,28 @@ class Lookups:
         return found
 
 
+class Filled(Similarity):
+    """A map in which something was put for what nobody rated; what identifies it is the map's.
+
+    Attributes:
+        source: the map.
+    """
+
+    source: Similarity
+
+    @property
+    def digest(self) -> str:
+        """The map's digest: no signature is made of what was put."""
+        return self.source.digest
+
+    @property
+    def whole(self) -> tuple[WholeRatings, Floats] | None:
+        """The map's."""
+        return self.source.whole
+
+
 @dataclass(frozen=True, slots=True)
-class Imputed(Similarity):
+class Imputed(Filled):
     """A map whose unrated pairs have an imputed value.
 
     The cautious value is one that few of them will exceed. Of the pairs that are looked up together, those that Wu and
@@ -100,16 +120,6 @@ class Imputed(Similarity):
     classes: frozenset[int]
     value: float | None
     name: str = "imputed"
-
-    @property
-    def digest(self) -> str:
-        """The map's digest: no signature is made of an imputed value."""
-        return self.source.digest
-
-    @property
-    def whole(self) -> tuple[WholeRatings, Floats] | None:
-        """The map's."""
-        return self.source.whole
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Look up C class senses against S senses; see :class:`~shoe.similarity.Similarity`."""
