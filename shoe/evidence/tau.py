@@ -16,9 +16,8 @@ def tau_readings(report: Report) -> dict[str, F1Figures]:
     found: dict[str, F1Figures] = {}
     if report.semantic is None or report.similarities is None:
         return found
-    near = None
+    result = report.semantic
     for by in get_args(get_type_hints(SemanticOptions)["tau_by"]):
-        scorer = Scorer(report.task, report.similarities, replace(report.semantic.options, tau_by=by), near)
-        near, rows = scorer.near, scorer.f1_rows
-        found[by] = F1Figures.of(scorer, rows, scorer.match(rows))
+        scorer = Scorer(report.task, report.similarities, replace(result.options, tau_by=by), result.near)
+        found[by] = F1Figures.of(scorer, scorer.f1_rows, scorer.match(scorer.f1_rows))
     return found

@@ -9,6 +9,7 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Indices
 from shoe.core.shown import present
+from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions
 from shoe.scoring.entries import mean_over
@@ -24,6 +25,7 @@ class SemanticResult:
     Attributes:
         options: the protocol as it was applied.
         matches: who was matched with whom for SHOE-mAP.
+        near: pairs that could have been, by their boxes; who scores the task in another way need not find them anew.
         ap, f1: (K,) per class, NaN for classes outside the mean.
         map: SHOE-mAP.
         map_error: standard error of ``map`` from orders of ties that were drawn, not listed; 0 where exact.
@@ -40,6 +42,7 @@ class SemanticResult:
 
     options: SemanticOptions
     matches: Matches
+    near: Overlaps
     ap: Floats
     f1: Floats
     map: float | None
@@ -126,6 +129,7 @@ def result_of(scorer: Scorer) -> SemanticResult:
     return SemanticResult(
         options=options,
         matches=matches,
+        near=scorer.near,
         ap=np.where(in_mean, scores.ap, np.nan),
         f1=np.where(f1_mean, f1, np.nan),
         map=mean_over(scores.ap, in_mean),
