@@ -24,6 +24,13 @@ _NO_JOINTS = str.maketrans("", "", "_-")
 KIND = 0.75
 """What a sense counts where only a kind, a make or a part of it is named: raters give such 3 of 4."""
 
+RARE = 0.8
+"""What a sense counts that a word hardly ever has, unless the best of all is asked for."""
+
+# A lemma is well known if WordNet's tagged texts use it so often; a sense of so small a share of its uses then is rare.
+_KNOWN_USES = 5
+_RARE_SHARE = 0.05
+
 
 class Sense(NamedTuple):
     """A synset that an expression may mean, the lemma that led to it, how, and how much of its meaning is said."""
@@ -97,12 +104,29 @@ def _found(words: list[str], part: Part, spelled: str) -> list[Sense]:
 
 
 def distinct(senses: Iterable[Sense]) -> list[Sense]:
-    """Keep each sense once, in the order of its first place, as it counts most."""
+    """Keep each sense once, at its first place, as it counts most: a common sense of a lemma before a rare one."""
     best: dict[int, Sense] = {}
     for sense in senses:
-        if sense.weight > best.setdefault(sense.synset, sense).weight:
+        other = best.setdefault(sense.synset, sense)
+        if other is not sense and _counts(sense) > _counts(other):
             best[sense.synset] = sense
     return list(best.values())
+
+
+def _counts(sense: Sense) -> tuple[float, bool]:
+    return sense.weight, not is_rare(sense.lemma, sense.synset)
+
+
+def is_rare(lemma: str, synset: int) -> bool:
+    """Whether WordNet's tagged texts use a lemma, but hardly ever in this sense ("squeeze" as hug)."""
+    return synset in _rare_senses(lemma, lexicon().pos(synset))
+
+
+@lru_cache(maxsize=10_000)
+def _rare_senses(lemma: str, pos: Pos) -> frozenset[int]:
+    counts = lexicon().tag_count(lemma, pos)
+    uses = counts.sum()
+    return frozenset(lexicon().senses(lemma, pos)[counts <= _RARE_SHARE * uses].tolist() if uses >= _KNOWN_USES else ())
 
 
 def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:

@@ -18,10 +18,7 @@ from shoe.lexicon import text
 from shoe.lexicon.expressions import KIND, LONGEST_EXPRESSION, Sense, bases, distinct, find
 from shoe.lexicon.expressions import Part as Part
 from shoe.lexicon.predicates import because, verb_senses
-from shoe.lexicon.store import Pos, lexicon
-
-RARE = 0.8
-"""What a sense counts that a word hardly ever has, unless the best of all is asked for."""
+from shoe.lexicon.store import lexicon
 
 ObjectWords = Literal["phrase-first", "pooled", "head", "phrase"]
 
@@ -29,9 +26,6 @@ ObjectWords = Literal["phrase-first", "pooled", "head", "phrase"]
 _MEASURES = text.WORD_CLASSES["measures"]
 # Words that only describe; also nouns in WordNet, one of them a class ("orange cat" is no fruit).
 _DESCRIPTIVE = text.WORD_CLASSES["descriptive"]
-# A lemma is well known if WordNet's tagged texts use it so often; a sense of so small a share of its uses then is rare.
-_KNOWN_USES = 5
-_RARE_SHARE = 0.05
 # A participle before a noun describes it ("parked car"), unless tagged texts know it well as a noun ("building").
 _NOUN_USES = 5
 _TABLES = Path(__file__).parent / "data"
@@ -108,18 +102,6 @@ def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sen
         return []
     spelled = text.spelled(written)
     return verb_senses(words, spelled) if part == "verb" else _object(words, spelled, object_words)
-
-
-def is_rare(candidate: Candidate) -> bool:
-    """Whether WordNet's tagged texts use a candidate's lemma, but hardly ever in this sense ("squeeze" as hug)."""
-    return candidate.synset in _rare_senses(candidate.lemma, lexicon().pos(candidate.synset))
-
-
-@lru_cache(maxsize=10_000)
-def _rare_senses(lemma: str, pos: Pos) -> frozenset[int]:
-    counts = lexicon().tag_count(lemma, pos)
-    uses = counts.sum()
-    return frozenset(lexicon().senses(lemma, pos)[counts <= _RARE_SHARE * uses].tolist() if uses >= _KNOWN_USES else ())
 
 
 @cache

@@ -9,12 +9,12 @@ import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.errors import OptionError, quote, unknown_name
-from shoe.lexicon.expressions import Part
+from shoe.lexicon.expressions import RARE, Part, is_rare
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
 from shoe.lexicon.phrases import best_reading
 from shoe.lexicon.prepositions import preposition_weights
-from shoe.lexicon.resolve import RARE, is_rare, resolve
+from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity.maps import SimilarityMap
@@ -115,7 +115,7 @@ def _explain(similarity: Similarity, of: _ClassSense, word: str) -> Explanation:
         reason = of_word.reason
         if of_word.name == of.synset and place < 1:
             reason += f", in another place: counts {place:g}"
-        if is_rare(of_word):
+        if is_rare(of_word.lemma, of_word.synset):
             reason += f", rarely meant: counts {RARE:g}"
         given = similarity.ratings(of.part, of.synset, of_word.name) if isinstance(similarity, SimilarityMap) else None
         ratings = {rater: rating for rater, rating in (given or {}).items() if rating is not None}

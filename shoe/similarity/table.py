@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import OptionError, quote, unknown_name
-from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.expressions import POS, RARE, Part, is_rare
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
 from shoe.lexicon.prepositions import preposition_weights
-from shoe.lexicon.resolve import RARE, Candidate, is_rare, resolve
+from shoe.lexicon.resolve import Candidate, resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity.whole import WholeRatings
@@ -275,7 +275,7 @@ def word_senses(
 def _weight(candidate: Candidate, options: SemanticOptions) -> float:
     """How much of its value a sense counts."""
     said = candidate.weight if options.partial == "weighed" else 1
-    return said * RARE if options.sense == "likely" and is_rare(candidate) else said
+    return said * RARE if options.sense == "likely" and is_rare(candidate.lemma, candidate.synset) else said
 
 
 def _pair_values(

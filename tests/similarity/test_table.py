@@ -255,6 +255,11 @@ def test_an_alternative_never_lowers_a_value(part: Part, data: st.DataObject) ->
     assert (found.values[others, -1] >= found.values[others, 0] - 1e-15).all()
 
 
+def test_an_alternative_that_often_has_a_sense_counts_before_one_that_hardly_ever_has_it() -> None:
+    found = table("object", ["hot dog", "dog / hot dog"])
+    assert (found.values[:, 1] >= found.values[:, 0]).all()
+
+
 def test_the_sense_named_is_the_one_that_gave_the_value() -> None:
     found = table("verb", WORDS["verb"], partial="full", sense="max")
     for c, w in np.argwhere(found.basis == Basis.RATED):
