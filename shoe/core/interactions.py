@@ -226,7 +226,10 @@ def _renumbered(names: Sequence[str], index: dict[str, int]) -> Ints:
 
 
 def image_index(names: Sequence[str], known: Sequence[str]) -> Ints:
-    """Find names among distinct known ones: as they stand, else without folder and ending ("images/a.png" is "a.jpg").
+    """Find names among distinct known ones: as they stand, else without folder and ending, else in any letters.
+
+    >>> image_index(["images/a.png", "B.JPEG"], ["a.jpg", "b.jpg"]).tolist()
+    [0, 1]
 
     Returns:
         (n,) index into ``known``; -1 for a name that is none of them, or that could be several.
@@ -235,9 +238,16 @@ def image_index(names: Sequence[str], known: Sequence[str]) -> Ints:
     if all(name in exact for name in names):
         return np.array([exact[name] for name in names], np.int32)
     stems = [_stem(name) for name in known]
-    times = Counter(stems)
-    by_stem = {stem: i for i, stem in enumerate(stems) if times[stem] == 1}
-    return np.array([exact.get(name, by_stem.get(_stem(name), -1)) for name in names], np.int32)
+    by_stem = _once(stems)
+    by_letters = _once([stem.casefold() for stem in stems])
+    found = [exact.get(name, by_stem.get(stem := _stem(name), by_letters.get(stem.casefold(), -1))) for name in names]
+    return np.array(found, np.int32)
+
+
+def _once(names: Sequence[str]) -> dict[str, int]:
+    """The index of each name that there is once."""
+    times = Counter(names)
+    return {name: i for i, name in enumerate(names) if times[name] == 1}
 
 
 def _stem(name: str) -> str:

@@ -11,7 +11,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-_OPENER = re.compile(r"[\[{]|\((?=\s*(?:[\"'\[(]|[A-Za-z_]\w{0,60}=[\"'\[({]))")
+_OPENER = re.compile(
+    r"[\[{]|\((?=\s*(?:[\"'\[(]|(?:[A-Za-z_]\w{0,60}=[-+.\w]{1,20},\s{0,9}){0,9}[A-Za-z_]\w{0,60}=[\"'\[({]))"
+)
 # Quotes end a string only where a value may end, so that "a man's bag" in single quotes is one string.
 _TOKEN = re.compile(
     r"""

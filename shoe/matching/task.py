@@ -105,7 +105,8 @@ class Task:
         known, unknown = self.truth.interactions.images, self.unknown_images
         if known and unknown and len(unknown) == len(self.predictions.images):
             expected = f"names of the ground truth's images, as {quote(known[0])}"
-            raise InputError("predictions", field="image", found=quote(unknown[0]), expected=expected)
+            hint = None if "." in unknown[0] else "a key 'image' with the file's name in each record says which it is"
+            raise InputError("predictions", field="image", found=quote(unknown[0]), expected=expected, hint=hint)
 
     @cached_property
     def image(self) -> Ints:

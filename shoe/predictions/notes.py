@@ -32,6 +32,8 @@ class ReadNotes:
         boxes: name of the box convention applied; all names, the commonest first, where triplets have several.
         boxes_of: number of triplets by the name of their convention.
         conventions: those of the triplets in the table's order; None where no convention was applied.
+        sizeless: triplets left out as the size of their image is not known, their images, and the first of these.
+        numbered: an image that the file names by a number, and the name that this was read as.
         images, triplets: how many the table holds.
         scores_defaulted: triplets without a score: 1 if none has one, else below all that have one.
         scales: how many given scores lie in 0..1 and how many above, where those look like another scale; else None.
@@ -50,6 +52,7 @@ class ReadNotes:
         first_refusal: the first of them.
         images_again: images that have more than one reply.
         replies_stopped: replies that were cut off at their length limit.
+        answers_besides: records with several answers that differ, of which one was read.
         drafts: replies of which only the last of several lists or drafts was read.
         denied: pairs of which a reply says that nothing happens, or not this.
         turned: relations whose subject is a thing, turned round: "bench, used by, person".
@@ -75,6 +78,8 @@ class ReadNotes:
     boxes: str = ""
     boxes_of: dict[str, int] = field(default_factory=dict)
     conventions: Conventions | None = None
+    sizeless: tuple[int, int, str] | None = None
+    numbered: tuple[str, str] | None = None
     images: int = 0
     triplets: int = 0
     scores_defaulted: int = 0
@@ -94,6 +99,7 @@ class ReadNotes:
     first_refusal: str = ""
     images_again: int = 0
     replies_stopped: int = 0
+    answers_besides: int = 0
     drafts: int = 0
     denied: int = 0
     turned: int = 0
@@ -195,6 +201,12 @@ class ReadNotes:
         if self.kept:
             return list(self.kept)
         lines = [*self.mixed(), *self.refused()]
+        if self.numbered:
+            lines.append("numbers of images were read as those of their files: {} as {}".format(*self.numbered))
+        if self.sizeless:
+            triplets, images, first = self.sizeless
+            on = f"on {many(images, 'image')} whose size is not known"
+            lines.append(f"{many(triplets, 'triplet')} left out, {on}, as relative boxes need it: {first}")
         if self.images_again:
             has = "has more than one reply: its" if self.images_again == 1 else "have more than one reply: their"
             lines.append(f"{many(self.images_again, 'image')} {has} interactions are joined")
@@ -227,6 +239,9 @@ class ReadNotes:
             lines.append(f"{self.replies_none:,} of {self.replies:,} replies say that there is no interaction{said}")
         if self.replies_stopped:
             lines.append(f"{self.replies_stopped:,} of {self.replies:,} replies were cut off at their length limit")
+        if self.answers_besides:
+            others = f"{self.answers_besides:,} of {self.replies:,} records hold several answers"
+            lines.append(f"{others}: the first choice was read, else the last answer with interactions")
         if self.drafts:
             lines.append(f"{self.drafts:,} of {self.replies:,} replies hold several lists or drafts: the last was read")
         if self.corners_reversed:

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.columns import check_boxes, check_scores
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, flag, many, quote
@@ -46,7 +46,8 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
             raise InputError(source.path, field="image", found=found, expected=f"1 to {_LONGEST_NAME:,} characters")
     sizes = _sizes(rows, source.sizes)
     conventions = Conventions.of_rows(rows, usual, named)
-    per_row = _row_sizes(rows, sizes, source, conventions)
+    rows, conventions = _without_sizeless(rows, sizes, source, conventions)
+    per_row = sizes[rows.image]
     human, target = conventions.converted(rows.human_boxes, rows.object_boxes, per_row)
     if _are_reversed(np.concatenate([human, target])):
         notes.corners_reversed = True
@@ -90,34 +91,32 @@ def _sizes(rows: Rows, known: Sizes | None) -> Floats:
     return np.where((given > 0).all(axis=1, keepdims=True), given, other)
 
 
-def _row_sizes(rows: Rows, sizes: Floats, source: Source, conventions: Conventions) -> Floats:
-    """(n, 2) size of each row's image; none if no convention needs one."""
-    needed = conventions.need_sizes(len(rows.image))
-    if not needed.any():
-        return np.zeros((len(needed), 2))
-    per_row = sizes[rows.image]
-    unknown = needed & ~(per_row > 0).all(axis=1)
-    if unknown.any():
-        row = int(np.argmax(unknown))
-        name = quote(rows.images[rows.image[row]])
-        if source.sizes:
-            count = len(np.unique(rows.image[unknown]))
-            raise InputError(
-                source.path,
-                field="image",
-                found=name,
-                expected=f"names of images whose size is known, as {quote(next(iter(source.sizes)))}",
-                hint=f"{count:,} of {many(len(rows.images), 'image')} {'has' if count == 1 else 'have'} no size, which "
-                f"boxes as {conventions.at(row)} need",
-            )
+def _without_sizeless(rows: Rows, sizes: Floats, source: Source, conventions: Conventions) -> tuple[Rows, Conventions]:
+    """Leave out triplets whose boxes need the size of an image that has none, unless none has one."""
+    unknown = conventions.need_sizes(len(rows.image)) & ~(sizes[rows.image] > 0).all(axis=1)
+    if not unknown.any():
+        return rows, conventions
+    row = int(np.argmax(unknown))
+    name, count = quote(rows.images[rows.image[row]]), len(np.unique(rows.image[unknown]))
+    if source.sizes and not unknown.all():
+        source.notes.sizeless = (int(unknown.sum()), count, name)
+        return _kept(rows, ~unknown), conventions.select(~unknown)
+    if source.sizes:
         raise InputError(
             source.path,
-            record=f"image {name}",
-            found="no width and height",
-            expected=f"the image's size, which boxes as {conventions.at(row)} need",
-            hint="give the ground truth, or width and height in the file",
+            field="image",
+            found=name,
+            expected=f"names of images whose size is known, as {quote(next(iter(source.sizes)))}",
+            hint=f"{count:,} of {many(len(rows.images), 'image')} {'has' if count == 1 else 'have'} no size, which "
+            f"boxes as {conventions.at(row)} need",
         )
-    return per_row
+    raise InputError(
+        source.path,
+        record=f"image {name}",
+        found="no width and height",
+        expected=f"the image's size, which boxes as {conventions.at(row)} need",
+        hint="give the ground truth, or width and height in the file",
+    )
 
 
 def _are_reversed(boxes: Floats) -> bool:
@@ -132,17 +131,20 @@ def _without_flat_boxes(rows: Rows, source: Source, conventions: Conventions) ->
     if not flat.any() or 2 * flat.sum() > len(flat):
         return rows, conventions
     source.notes.boxes_cut, source.notes.first_box_cut = int(flat.sum()), _place(rows, int(np.argmax(flat)))
-    keep = ~flat
+    return replace(_kept(rows, ~flat), loose=None), conventions.select(~flat)
+
+
+def _kept(rows: Rows, keep: Mask) -> Rows:
+    """Some of the rows, (n,) True; their images stay."""
     place, kept = rows.place, np.flatnonzero(keep)
     columns = {name: getattr(rows, name)[keep] for name in ("image", "human_boxes", "object_boxes", "verb", "object")}
-    left = replace(
+    return replace(
         rows,
         **columns,
         score=None if rows.score is None else rows.score[keep],
-        loose=None,
+        loose=None if rows.loose is None else rows.loose[keep],
         place=None if place is None else lambda row: place(int(kept[row])),
     )
-    return left, conventions.select(keep)
 
 
 def _fitting(rows: Rows, source: Source, conventions: Conventions) -> str:

@@ -30,7 +30,11 @@ def coverage(task: Task) -> str | None:
     if named > covered:
         empty = named - covered
         line += f", {empty:,} more {'is' if empty == 1 else 'are'} in the file without any"
-    if named < images:
+    unknown, given = len(task.unknown_images), len(task.predictions.images)
+    if 2 * unknown > given:
+        first = printable(task.unknown_images[0])
+        line += f": {unknown:,} of the file's {given:,} images are not in the ground truth, as {first}"
+    elif named < images:
         line += " (did you ask about no others? --images-in-predictions; Python: truth.within(predictions.images))"
     return line
 

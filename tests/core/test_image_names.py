@@ -20,6 +20,9 @@ KNOWN = ["a.jpg", "x/b.png", "c.jpg", "c.png", ".hidden"]
         ("c.gif", -1),
         (".hidden.jpg", 4),
         ("d.jpg", -1),
+        ("X/B.PNG", 1),
+        ("A", 0),
+        ("C.png", -1),
         ("", -1),
     ],
 )

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import orjson
+import pytest
 
-from shoe.predictions import read_predictions
+from shoe.core.errors import InputError
+from shoe.predictions import read_predictions, read_predictions_with_notes
 
 RECORD = {"human_box": [100, 100, 500, 500], "object_box": [0, 0, 1000, 1000], "verb": "ride", "object": "horse"}
 
@@ -18,3 +20,15 @@ def test_sizes_are_found_whatever_folder_and_ending_a_name_has(tmp_path: Path) -
     assert read_predictions(path, sizes={}).sizes.tolist() == [[0, 0]] * 4
     path.write_bytes(orjson.dumps([{"image": "a", **RECORD}]))
     assert read_predictions(path, boxes="thousand", sizes=sizes).human_boxes.tolist() == [[64, 40, 320, 200]]
+
+
+def test_relative_boxes_of_a_stranger_among_images_of_known_size_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "v.json"
+    path.write_bytes(orjson.dumps([{"image": name, **RECORD} for name in ("stranger", "a", "a")]))
+    table, notes = read_predictions_with_notes(path, boxes="thousand", sizes={"a.jpg": (640, 400)})
+    assert table.images == ("stranger", "a")
+    assert table.offsets.tolist() == [0, 0, 2]
+    line = "1 triplet left out, on 1 image whose size is not known, as relative boxes need it: 'stranger'"
+    assert line in notes.lines()
+    with pytest.raises(InputError, match="found 'stranger', expected names of images whose size is known"):
+        read_predictions(path, boxes="thousand", sizes={"b.jpg": (1, 1)})

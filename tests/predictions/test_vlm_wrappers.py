@@ -170,3 +170,17 @@ def test_refusals_are_predictions_of_none_unless_there_is_nothing_else(tmp_path:
     assert notes.lines()[0].startswith("3 of 4 replies refuse to answer, which counts as no prediction: \"I'm sorry")
     with pytest.raises(InputError, match=r"3 of 3 replies refuse to answer"):
         read(tmp_path, refused)
+
+
+def test_answers_that_differ_in_one_record_are_counted(tmp_path: Path) -> None:
+    """Three choices, or two answers that say something else; not the same one twice."""
+    choices = {"choices": [*chat(SAID)["choices"], *chat(ASKED)["choices"]]}
+    said = [
+        choices,
+        [{"answer_text": SAID}, {"answer_text": ASKED}],
+        {"draft": ASKED, "last": SAID},
+        {"a": SAID, "b": SAID},
+    ]
+    table, notes = read(tmp_path, [{"image": f"{i}.jpg", "response": each} for i, each in enumerate(said)])
+    assert [table.verbs, len(table)] == [("riding",), 4]
+    assert notes.answers_besides == 3

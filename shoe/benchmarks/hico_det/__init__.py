@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from shoe.benchmarks.base import Benchmark, Published, TruthFormat, plain_image_name
@@ -17,7 +18,6 @@ from shoe.io.matlab import is_matlab
 
 _FOLDER = Path(__file__).parent
 _STEM = re.compile(r"HICO_(?:test|train)2015_\d{8}")
-_LARGEST_NUMBER = 10**8
 _LAST_TEST_IMAGE = 9767
 
 
@@ -28,9 +28,9 @@ def image_name(value: object) -> str:
     ('HICO_train2015_00000007.jpg', 'HICO_test2015_00000012.jpg')
 
     Raises:
-        ValueError: for anything else.
+        ValueError: for anything else, numbers that name no test image included.
     """
-    if type(value) is int and 0 <= value < _LARGEST_NUMBER:
+    if type(value) is int and 0 < value <= _LAST_TEST_IMAGE and value not in _unused_numbers():
         return f"HICO_test2015_{value:08d}.jpg"
     name = plain_image_name(value)
     if name.isascii() and name.isdigit() and len(name) <= 8:
@@ -40,9 +40,14 @@ def image_name(value: object) -> str:
 
 def official_images() -> list[str]:
     """Name the 9,658 test images in the order of the official list, in which some numbers name none."""
+    return [f"HICO_test2015_{i:08d}.jpg" for i in range(1, _LAST_TEST_IMAGE + 1) if i not in _unused_numbers()]
+
+
+@cache
+def _unused_numbers() -> frozenset[int]:
+    """The numbers below the last test image's that name none."""
     path = _FOLDER / "unused_numbers.json"
-    unused = set(parse_json(path, path.read_bytes()))
-    return [f"HICO_test2015_{i:08d}.jpg" for i in range(1, _LAST_TEST_IMAGE + 1) if i not in unused]
+    return frozenset(parse_json(path, path.read_bytes()))
 
 
 def _classes() -> HoiClasses:

@@ -29,11 +29,12 @@ _PIECE = 12  # letters: texts that are no longer on average are tokens of one, a
 
 
 class Answer(NamedTuple):
-    """An answer as it stands in its record, and what it says."""
+    """An answer as it stands in its record, and what it says; how many answers beside it say something else."""
 
     said: Any
     reading: Reading
     reply: Reply
+    others: int = 0
 
     @property
     def says_none(self) -> bool:
@@ -79,12 +80,11 @@ def likeliest(answers: Sequence[Any], around: Fields) -> Answer:
         answers: at least one text or structure, the likelier last.
         around: fields of the record that they are in.
     """
-    read: list[Answer] = []
-    for said in reversed(answers):
-        read.append(Answer(said, *read_answer(said, around)))
-        if read[-1].reading.pairs:
-            break
-    return max(read, key=lambda answer: answer.rank)
+    read = [Answer(said, *read_answer(said, around)) for said in reversed(answers)]
+    held = [answer for answer in read if answer.reading.pairs]
+    if not held:
+        return max(read, key=lambda answer: answer.rank)
+    return held[0]._replace(others=sum(other.reading.pairs != held[0].reading.pairs for other in held[1:]))
 
 
 def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:

@@ -29,7 +29,9 @@ _MANY = 0.02
 _SMALL = 800  # sides of images whose pixels tell from thousandths
 _ENOUGH = 20  # pairs that tell something of all pairs of a file
 _NO_ITEM = -1
+_LONGEST_NUMBER = 12
 _EXAMPLES = 3
+_IN_WORDS = "text, as 'riding'; class numbers are read in the formats qpic, hoidet and mllms"
 _NO_WORDS = (Interaction("", "", None),)
 
 
@@ -61,13 +63,14 @@ class Columns:
         """
         if image is None:
             raise UnreadableError(place, "image", "no such key", "the name of the image")
+        number = _number(image)
         try:
-            name = self._source.benchmark.image_name(
-                int(image) if type(image) is float and image.is_integer() else image
-            )
+            name = self._source.benchmark.image_name(image if number is None else number)
         except ValueError:
-            expected = "a file name, or the number of a test image"
+            expected = "a file name" if number is None else "a file name, or the number in that of a test image"
             raise UnreadableError(place, "image", shown(image), expected) from None
+        if number is not None:
+            self._notes.numbered = self._notes.numbered or (shown(image), name)
         sides = {meaning(key).part: value for key, value in record.items() if value is not None}
         size = _NO_SIZE
         if "width" in sides and "height" in sides:
@@ -117,8 +120,13 @@ class Columns:
         words = words_of(pair)
         if words is None:
             part, value = pair.wrong or ("phrase", None)
-            found, expected = "no such key" if pair.wrong is None else shown(value), "a phrase, or a verb and an object"
-            raise UnreadableError(place, part, found, "text" if value is not None else expected)
+            expected = "a phrase, or a verb and an object" if value is None else "text"
+            raise UnreadableError(
+                place,
+                part,
+                "no such key" if pair.wrong is None else shown(value),
+                _IN_WORDS if type(value) in (int, float) else expected,
+            )
         if words.no_person:
             error = UnreadableError(place, "subject", quote(words.no_person), "a person")
             if not is_person(pair.target):
@@ -278,6 +286,14 @@ def _by_content(convention: str, boxes: Floats, sides: Floats) -> str:
     if are_inside or (boxes.max(axis=1) > _LAST).mean() >= _MANY:
         return ",".join(rest) or _USUAL
     return convention
+
+
+def _number(image: Any) -> int | None:
+    """The number by which an image is named; None for a name."""
+    if isinstance(image, str):
+        return int(image) if image.isascii() and image.isdigit() and len(image) < _LONGEST_NUMBER else None
+    is_whole = type(image) is int or (type(image) is float and image.is_integer())
+    return int(image) if is_whole else None
 
 
 def _side(place: str, found: dict[str, Any], field: str) -> float:

@@ -13,6 +13,7 @@ from shoe.predictions.vlm.persons import can_be_verb, is_person
 from shoe.predictions.vlm.things import Entity, entity_of
 
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
+_NUMBERED = {"hoi", "verb", "action", "interaction", "predicate", "relation"}
 _SHORT, _LONGEST_WORD = 40, 4
 _WRITTEN_OUT = ("image", "width", "height")
 
@@ -100,6 +101,8 @@ def fields_of(record: dict[Any, Any]) -> Fields:
             if said.part in ("verb", "phrase"):
                 fields.wrong = (said.part, value)
             if said.part == "id" and not said.side:
+                if fields.wrong is None and not _NUMBERED.isdisjoint(said.words):
+                    fields.wrong = (str(key), value)
                 continue
             fields.references[said.side or str(key)] = value
     return fields

@@ -78,7 +78,7 @@ class Openings:
         if self._flat.get(frame) or len(alike := self._nested.setdefault(frame, [])) >= _MOST_ALIKE:
             return
         try:
-            if len(found.answers) > 1 or found.is_cut or found.error:
+            if len(found.answers) > 1 or found.choices or found.is_cut or found.error:
                 raise UnfitError
             alike.append(_Nested(record, opened.image, found.answers[0]))
         except UnfitError:

@@ -166,6 +166,7 @@ class Reader:
         self, place: str, image: int, opened: Opened, around: Fields, number: int, record: dict[Any, Any]
     ) -> None:
         self._notes.replies_stopped += opened.is_cut
+        self._notes.answers_besides += opened.choices > 0
         text = opened.answers[0] if len(opened.answers) == 1 and around == Fields() else None
         hits = self._quick.hits(text) if isinstance(text, str) else None
         if hits is not None:
@@ -193,6 +194,7 @@ class Reader:
     ) -> None:
         """Take what an answer holds; what of it cannot be read is left out and counted."""
         before = len(self._columns), self._tally.cut, self._notes.denied
+        self._notes.answers_besides += answer.others > 0
         self._notes.replies_fixed += answer.reply.damaged
         self._notes.drafts += bool(answer.reply.drafts)
         for i, item in enumerate(answer.reading.found):

@@ -32,14 +32,13 @@ def _is_open(key: object, corners: set[object]) -> bool:
 
 
 def _items(value: Any, depth: int) -> Iterator[dict[Any, Any]]:
-    """The objects that hold boxes, those in text that is clean data included."""
+    """The innermost objects that hold boxes, those in text that is clean data included."""
     if depth > _DEEPEST:
         return
     if isinstance(value, str):
-        inner = parsed(answer_of(value).removeprefix("```json").removesuffix("```")) if value[:1] in "[{`" else None
-        value = inner if isinstance(inner, dict | list) else ()
-    if isinstance(value, dict) and (corners_in(value) or any(box_of(inner, key) for key, inner in value.items())):
-        yield value
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _items(inner, depth + 1)
+        value = parsed(answer_of(value).removeprefix("```json").removesuffix("```")) if value[:1] in "[{`" else None
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ()
+    items = [item for part in inner for item in _items(part, depth + 1)]
+    if not items and isinstance(value, dict):
+        items = [value] if corners_in(value) or any(box_of(part, key) for key, part in value.items()) else []
+    yield from items

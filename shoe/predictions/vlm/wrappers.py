@@ -40,12 +40,14 @@ class Opened:
 
     Attributes:
         answers: texts and structures that may be the answer, the likelier last.
+        choices: how many further choices there are, of which only the first is opened.
         is_cut: whether the model was stopped at its length limit.
         error: the name of what went wrong instead of an answer; "" if nothing did.
         reason: why the model stopped; "" where that is not said.
     """
 
     answers: list[Any] = field(default_factory=list)
+    choices: int = 0
     is_cut: bool = False
     error: str = ""
     reason: str = ""
@@ -158,6 +160,7 @@ def _open_list(node: list[Any], found: Opened, depth: int) -> None:
     elif node and all(isinstance(part, dict) and _is_block(part) for part in node):
         if any(_is_alternative(part) for part in node):
             _open(node[0], found, depth)
+            found.choices += len(node) - 1
         else:
             _open_blocks(node, found, depth)
     elif not node or any(isinstance(part, dict | list) for part in node):
