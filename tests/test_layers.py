@@ -22,6 +22,7 @@ ROOMS = (
     "scoring",
     "evidence",
     "diagnosis",
+    "runs",  # what one scoring measured, kept
     "llm",
     "rating",  # the offline job: it writes maps, and scoring reads them
     "maps",

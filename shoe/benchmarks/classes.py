@@ -80,6 +80,18 @@ class HoiClasses:
         """(K,) True for the classes that say a person does nothing with the object."""
         return np.array([self.verbs[v] == NO_INTERACTION for v in self.verb], bool)
 
+    def counted(self, no_interaction: str) -> NDArray[np.bool_]:
+        """(K,) classes that take part: all, or where no_interaction is to "exclude", those that are another one."""
+        return ~self.no_interaction if no_interaction == "exclude" else np.ones(len(self), bool)
+
+    @property
+    def table(self) -> str:
+        """The class table as text, which :func:`parse_classes` reads."""
+        words = ((self.verbs[v], self.objects[o], self.gerunds[v]) for v, o in zip(self.verb, self.object, strict=True))
+        more = zip(words, self.verb_synsets, self.object_synsets, self.rare, strict=True)
+        rows = [[*names, verb, object_, "rare" if rare else ""] for names, verb, object_, rare in more]
+        return "".join("\t".join(row) + "\n" for row in [_COLUMNS, *rows])
+
 
 def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
     """Read a class table in place of a benchmark's own, whose name it takes: tab-separated, with the same header.

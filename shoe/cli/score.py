@@ -41,6 +41,9 @@ def score(
         Path | None, Option("Write every wording, what it was taken to say, and what was not read to this CSV file.")
     ] = None,
     per_class: Annotated[Path | None, Option("Write the figures of each class to this CSV file.")] = None,
+    save: Annotated[
+        Path | None, Option("Keep what was measured in this file (NAME.shoe), for shoe compare and shoe verify.")
+    ] = None,
     bounds: Annotated[bool, Option("Also say what the map leaves open; takes several times as long.")] = False,
     json: Annotated[str | None, Option("Write JSON to this file; '-': standard output.")] = None,
 ) -> None:
@@ -83,7 +86,7 @@ def score(
     from shoe.report.wordings import write_wordings
     from shoe.scoring.score import score as score_predictions
 
-    spare((predictions, ground_truth, classes, image_labels), words, per_class, json)
+    spare((predictions, ground_truth, classes, image_labels), words, per_class, save, json)
     table = read_classes(classes, benchmark(dataset).classes) if classes else None
     with told_as_what_it_is(ground_truth, dataset):
         truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
@@ -107,6 +110,11 @@ def score(
         write_wordings(wordings(report), notes.unparsed, words)
     if per_class is not None:
         write_classes(report, per_class)
+    if save is not None:
+        from shoe.runs.file import write_run
+        from shoe.runs.run import Run
+
+        write_run(Run.of(report, predictions.stem, evidence.spread, evidence.interval), save)
     if json is not None:
         write_json(as_json(report, evidence), json)
     if json != "-":

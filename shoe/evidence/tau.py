@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import get_args, get_type_hints
 
 from shoe.protocols.options import SemanticOptions
+from shoe.scoring.f1_entries import F1Figures
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
-from shoe.scoring.semantic import F1Figures
 
 
 def tau_readings(report: Report) -> dict[str, F1Figures]:
@@ -19,5 +19,5 @@ def tau_readings(report: Report) -> dict[str, F1Figures]:
     result = report.semantic
     for by in get_args(get_type_hints(SemanticOptions)["tau_by"]):
         scorer = Scorer(report.task, report.similarities, replace(result.options, tau_by=by), result.near)
-        found[by] = F1Figures.of(scorer, scorer.f1_rows, scorer.match(scorer.f1_rows))
+        found[by] = scorer.f1_entries(scorer.match(scorer.f1_rows)).figures()
     return found

@@ -11,8 +11,9 @@ from shoe.core.errors import many, printable
 from shoe.evidence.facts import Profile, Resolution, Words, profile, resolution
 from shoe.evidence.tau import tau_readings
 from shoe.evidence.wordings import Wording, wordings
+from shoe.scoring.f1_entries import F1Figures
 from shoe.scoring.score import Report
-from shoe.scoring.semantic import F1Figures, SemanticResult
+from shoe.scoring.semantic import SemanticResult
 from shoe.scoring.strict import StrictResult
 
 if TYPE_CHECKING:

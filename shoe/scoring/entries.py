@@ -170,9 +170,9 @@ class Entries:
         Scored, they are what predictions on these images would be, an image that is named twice being two; but for
         options that look at all images at once, as a cap per class does.
         """
-        truth, truth_image = _rows_of_images(self.truth_image, index)
+        truth, truth_image = rows_of_images(self.truth_image, index)
         of_truth = self.truth_category[truth]
-        entry, image = _rows_of_images(self.image, index)
+        entry, image = rows_of_images(self.image, index)
         # A class none of whose ground truths was drawn has no list, as where it never had one.
         ranked = (np.bincount(of_truth, minlength=len(self.counted)) > 0)[self.category[entry]]
         kept = self.select(entry[ranked])
@@ -184,7 +184,7 @@ def mean_over(values: Floats, mask: Mask) -> float | None:
     return float(values[mask].mean()) if mask.any() else None
 
 
-def _rows_of_images(image: NDArray[np.integer], index: Indices) -> tuple[Indices, Indices]:
+def rows_of_images(image: NDArray[np.integer], index: Indices) -> tuple[Indices, Indices]:
     """Rows of some images, in the order asked for, and which of the images asked for each is on."""
     count = np.bincount(image, minlength=int(index.max(initial=-1)) + 1)
     which, position = expand((np.cumsum(count) - count)[index], count[index])

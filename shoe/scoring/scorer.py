@@ -6,7 +6,7 @@ under a map that leaves pairs unrated (``shoe.evidence.intervals``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,12 +19,10 @@ from shoe.matching.overlaps import Overlaps
 from shoe.matching.repeats import near_repeats, repeated
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions, Ties
-from shoe.scoring.average_precision import EPSILON
 from shoe.scoring.entries import Entries, Rule, mean_over
+from shoe.scoring.f1_entries import F1Entries, F1Rule
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.participants import confident, participants
-
-Amounts = Floats | Indices
 
 _TRIED = 2.0 ** np.arange(-3, 3.25, 0.5)
 """How many predictions ``tau-by=best`` may keep, in ground truths."""
@@ -69,9 +67,7 @@ class Scorer:
         self.hoi = truth.hoi
         self.truth_image = truth.interactions.image.astype(np.int64)
         self.turn = np.arange(len(self.hoi)) - truth.interactions.offsets[self.truth_image]
-        self.counted = np.ones(len(classes), bool)
-        if options.no_interaction == "exclude":
-            self.counted &= ~classes.no_interaction
+        self.counted = classes.counted(options.no_interaction)
         self.truth_rows = np.flatnonzero(self.counted[self.hoi])
         self.truths = np.where(self.counted, truth.triplets_per_class, 0)
         self.rows = participants(task, similarities, options)
@@ -81,6 +77,10 @@ class Scorer:
         if options.min_sigma != "none":
             keep = self.may_match(self.sigma)
             self.pairs, self.sigma = self.near.select(keep), self.sigma[keep]
+
+    def above_delta(self) -> Scorer:
+        """The same, where a match must be more similar than delta, as published (``min-sigma=delta``)."""
+        return Scorer(self.task, self.similarities, replace(self.options, min_sigma="delta"), self.near)
 
     @property
     def map_rows(self) -> Indices:
@@ -293,21 +293,21 @@ class Scorer:
         """SHOE-mAP alone, as the semantic score has it."""
         return self.entries(self.match(self.map_rows)).means().map
 
+    def f1_entries(self, matches: Matches) -> F1Entries:
+        """What Algorithm 2 counts of a matching."""
+        matched = np.flatnonzero(matches.prediction >= 0)
+        return F1Entries(
+            category=self.hoi[matched],
+            image=self.truth_image[matched].astype(np.int32),
+            sigma=matches.sigma[matched],
+            unmatched_category=matches.false_positive_of,
+            unmatched_image=self.task.image[matches.unmatched],
+            truth_category=self.hoi,
+            truth_image=self.truth_image,
+            counted=self.counted,
+            rule=F1Rule.of(self.options),
+        )
+
     def f1(self, matches: Matches) -> tuple[Floats, Mask]:
         """Algorithm 2, lines 9-36: F1 per class, and which classes are in the mean."""
-        classes, matched = len(self.truths), matches.prediction >= 0
-        true = np.bincount(self.hoi, weights=matches.sigma, minlength=classes)
-        false = np.bincount(self.hoi[matched], weights=1 - matches.sigma[matched], minlength=classes)
-        false += np.bincount(matches.false_positive_of[matches.false_positive_of >= 0], minlength=classes)
-        found = np.bincount(self.hoi[matched], minlength=classes)
-        return self.f1_of(true, false, self.truths - found)
-
-    def f1_of(self, true: Amounts, false: Amounts, missed: Amounts) -> tuple[Floats, Mask]:
-        """F1 per class from its (K,) true positives, false positives and missed truths; which are in the mean."""
-        wanted = true + missed if self.options.recall == "fn" else self.truths
-        precision = true / (true + false + EPSILON)
-        recall = true / (wanted + EPSILON)
-        f1: Floats = 2 * precision * recall / (precision + recall + EPSILON)
-        if self.options.f1_classes == "counted":
-            return f1, self.counted & ((self.truths > 0) | (false > 0))
-        return f1, self.truths > 0
+        return self.f1_entries(matches).f1()

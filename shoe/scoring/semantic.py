@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from shoe.core.arrays import Floats, Indices
+from shoe.core.arrays import Floats
 from shoe.core.shown import present
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions
 from shoe.scoring.entries import mean_over
+from shoe.scoring.f1_entries import F1Figures
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.ranking import number_tied
 from shoe.scoring.scorer import Matches, Scorer
@@ -80,26 +81,6 @@ def semantic_score(task: Task, similarities: HoiSimilarity, options: SemanticOpt
     return result_of(Scorer(task, similarities, options))
 
 
-class F1Figures(NamedTuple):
-    """What Algorithm 2 yields, fractions 0..1; None where there is nothing to measure; see :class:`SemanticResult`."""
-
-    mf1: float | None
-    gt_miss_rate: float | None
-    prediction_miss_rate: float | None
-
-    @classmethod
-    def of(cls, scorer: Scorer, rows: Indices, matches: Matches) -> F1Figures:
-        """Measure the matching of the predictions that take part in SHOE-mF1."""
-        missed = int((matches.prediction[scorer.truth_rows] < 0).sum())
-        charged = scorer.options.prediction_misses == "charged"
-        unmatched = int((matches.false_positive_of >= 0).sum()) if charged else len(matches.unmatched)
-        return cls(
-            mean_over(*scorer.f1(matches)),
-            missed / len(scorer.truth_rows) if len(scorer.truth_rows) else None,
-            unmatched / len(rows) if len(rows) else None,
-        )
-
-
 def result_of(scorer: Scorer) -> SemanticResult:
     """Score by what a scorer has prepared."""
     task, options = scorer.task, scorer.options
@@ -109,12 +90,13 @@ def result_of(scorer: Scorer) -> SemanticResult:
     scores = entries.scores()
     in_mean = scores.in_mean
     f1_matches = matches if len(for_f1) == len(for_map) and (for_f1 == for_map).all() else scorer.match(for_f1)
-    f1, f1_mean = scorer.f1(f1_matches)
-    figures = F1Figures.of(scorer, for_f1, f1_matches)
+    f1_entries = scorer.f1_entries(f1_matches)
+    f1, f1_mean = f1_entries.f1()
+    figures = f1_entries.figures()
     above_delta = figures
     if options.min_sigma != "delta":
-        strict = Scorer(task, scorer.similarities, replace(options, min_sigma="delta"), scorer.near)
-        above_delta = F1Figures.of(strict, strict.f1_rows, strict.match(strict.f1_rows))
+        strict = scorer.above_delta()
+        above_delta = strict.f1_entries(strict.match(strict.f1_rows)).figures()
     # Entries may also be of missed ground truths, which are no predictions.
     false = np.append(scorer.truths > 0, False)[matches.false_positive_of]
     matched = np.flatnonzero(matches.prediction >= 0)

@@ -82,7 +82,7 @@ def strict_score(task: Task, options: StrictOptions) -> StrictResult:
 def strict_entries(task: Task, options: StrictOptions) -> Entries:
     """The entries that a protocol ranks: each prediction under its own class, with credit 1 for a true positive."""
     truth, classes = task.truth, task.truth.classes
-    counted = ~classes.no_interaction if options.no_interaction == "exclude" else np.ones(len(classes), bool)
+    counted = classes.counted(options.no_interaction)
     rows = _rows(task, options, np.where(counted, truth.triplets_per_class, 0))
     credit = np.zeros(len(rows))
     credit[true_positives(task, rows, options)] = 1.0

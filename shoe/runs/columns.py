@@ -1,0 +1,104 @@
+"""Columns of numbers as few bytes, to the bit: small types, tables of values that repeat, equal columns once."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+_WHOLE = ("u1", "u2", "u4", "i1", "i2", "i4", "i8")
+_MOST_CODES = 1 << 16
+
+
+class Stored(msgspec.Struct):
+    """How a column stands in a file.
+
+    Attributes:
+        type: NumPy's name of its numbers, or of its codes where it has a table.
+        length: how many it has.
+        table: distinct values of 64 bits, in ascending order, that its codes number; None for a column of numbers.
+    """
+
+    type: str
+    length: int
+    table: int | None = None
+
+
+class Writer:
+    """Collects columns; what is equal is kept once."""
+
+    def __init__(self) -> None:
+        self.columns: list[Stored] = []
+        self.contents: list[bytes] = []
+        self._known: dict[bytes, int] = {}
+
+    def put(self, column: NDArray[Any]) -> int:
+        """Keep a column, and say its number."""
+        table = None
+        if column.dtype.kind == "f":
+            values = np.unique(column.view(np.int64))  # the bits: a zero with a sign is another number
+            if len(values) <= min(_MOST_CODES, len(column) // 2):
+                column, table = np.searchsorted(values, column.view(np.int64)), len(values)
+                return self._keep(_small(column), table, values.astype("<i8").tobytes())
+            with np.errstate(over="ignore"):
+                narrow = column.astype(np.float32)
+            column = narrow if np.array_equal(narrow, column) else column
+        else:
+            column = _small(column)
+        return self._keep(column, table)
+
+    def _keep(self, column: NDArray[Any], table: int | None, before: bytes = b"") -> int:
+        column = column.astype(column.dtype.newbyteorder("<"))
+        content = before + column.tobytes()
+        of = Stored(column.dtype.str.lstrip("<|"), len(column), table)
+        key = hashlib.sha256(repr(of).encode() + content).digest()
+        if key not in self._known:
+            self._known[key] = len(self.columns)
+            self.columns.append(of)
+            self.contents.append(content)
+        return self._known[key]
+
+
+def get(of: Stored, content: bytes) -> NDArray[Any]:
+    """A column from its content.
+
+    Raises:
+        ValueError: if the content is not of the length, or the type, that is said.
+    """
+    if of.type not in (*_WHOLE, "f4", "f8") or (of.table is not None and not of.type.startswith("u")):
+        raise ValueError(f"numbers of type {of.type!r}")
+    head = 8 * (of.table or 0)
+    column = np.frombuffer(content[head:], np.dtype(f"<{of.type}"))
+    if len(column) != of.length:
+        raise ValueError(f"{len(column)} numbers instead of {of.length}")
+    if of.table is not None:
+        values = np.frombuffer(content[:head], "<i8").view("<f8")
+        if column.max(initial=0) >= max(len(values), 1):
+            raise ValueError("a code without a value")
+        taken: NDArray[np.float64] = values[column].astype(np.float64)
+        return taken
+    return column.astype(np.float64 if column.dtype.kind == "f" else np.int64 if of.type == "i8" else np.int32)
+
+
+def within(column: NDArray[Any], low: float, high: float) -> NDArray[Any]:
+    """A column whose numbers all are at least one number and below another.
+
+    Raises:
+        ValueError: if one is not.
+    """
+    if len(column) and not (column.min() >= low and column.max() < high):
+        raise ValueError(f"a number outside {low:g} to {high:g}")
+    return column
+
+
+def _small(column: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers in the smallest type that holds them."""
+    low, high = int(column.min(initial=0)), int(column.max(initial=0))
+    for name in _WHOLE:
+        limits = np.iinfo(name)
+        if limits.min <= low and high <= limits.max:
+            return column.astype(name)
+    return column

@@ -1,0 +1,227 @@
+"""Runs as files, ``NAME.shoe``: a zip of a JSON head and packed columns, which nothing that is read can execute."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.classes import parse_classes
+from shoe.core.errors import InputError, OptionError, ShoeError
+from shoe.evidence.draws import Interval
+from shoe.evidence.raters import Spread
+from shoe.io.files import LARGEST_UNPACKED, read_bytes, replacing
+from shoe.protocols.options import SemanticOptions, StrictOptions, changed, settings
+from shoe.protocols.signature import Signature
+from shoe.runs import columns
+from shoe.runs.run import Run, SemanticRun, StrictRun
+from shoe.scoring.entries import Entries, Rule
+from shoe.scoring.f1_entries import F1Entries, F1Rule
+
+SUFFIX = ".shoe"
+_VERSION = 1
+_HEAD = "run.json"
+_COLUMN = "columns/{}"
+_ENTRIES = ("category", "image", "score", "credit", "truth_category", "truth_image")
+_F1 = ("category", "image", "sigma", "unmatched_category", "unmatched_image", "truth_category", "truth_image")
+_FRACTIONS = ("credit", "sigma")
+
+
+class _Strict(msgspec.Struct):
+    signature: str
+    options: dict[str, str]
+    entries: dict[str, int]
+
+
+class _Semantic(msgspec.Struct):
+    options: dict[str, str]
+    entries: dict[str, int]
+    f1: dict[str, int]
+    above_delta: dict[str, int]
+
+
+class _Head(msgspec.Struct, omit_defaults=True):
+    shoe_run: int
+    name: str
+    signature: str
+    facts: dict[str, str]
+    images: list[str]
+    classes: str
+    strict: list[_Strict]
+    columns: list[columns.Stored]
+    semantic: _Semantic | None = None
+    notes: list[str] = []
+    absent: dict[str, str] | None = None
+    raters: dict[str, float] | None = None
+    interval: Interval | None = None
+
+
+def write_run(run: Run, path: str | Path) -> None:
+    """Write a run; the file appears whole or not at all, and equal runs give equal bytes.
+
+    Raises:
+        InputError: if the place cannot be written to.
+    """
+    writer = columns.Writer()
+
+    def put(entries: Entries | F1Entries, names: tuple[str, ...]) -> dict[str, int]:
+        return {name: writer.put(getattr(entries, name)) for name in names}
+
+    semantic = run.semantic
+    strict = [_Strict(str(each.signature), settings(each.options), put(each.entries, _ENTRIES)) for each in run.strict]
+    head = _Head(
+        shoe_run=_VERSION,
+        name=run.name,
+        signature=str(run.signature),
+        facts=dict(run.facts),
+        images=list(run.images),
+        classes=run.classes.table,
+        strict=strict,
+        semantic=_Semantic(
+            settings(semantic.options),
+            put(semantic.entries, _ENTRIES),
+            put(semantic.f1, _F1),
+            put(semantic.above_delta, _F1),
+        )
+        if semantic
+        else None,
+        columns=writer.columns,
+        notes=list(run.notes),
+        absent=dict(run.absent) if run.absent else None,
+        raters=run.spread.raters if run.spread else None,
+        interval=run.interval,
+    )
+    contents = {_HEAD: msgspec.json.encode(head)}
+    contents |= {_COLUMN.format(number): content for number, content in enumerate(writer.contents)}
+    with replacing(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.items():
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)  # dated 1980, whenever it is written
+
+
+def is_run(path: str | Path) -> bool:
+    """Tell whether a path is called as runs are; its content decides whether it is one."""
+    return str(path).endswith(SUFFIX)
+
+
+def read_run(path: str | Path) -> Run:
+    """Read a run that :func:`write_run` wrote; what is in it is checked as any other input.
+
+    Raises:
+        InputError: for a file that is none, is damaged, or was written by a later version.
+    """
+    data = read_bytes(path)
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            if sum(member.file_size for member in archive.infolist()) > LARGEST_UNPACKED:
+                raise InputError(path, found="packed data of more than 4 GB", expected="a run")
+            if _HEAD not in archive.namelist():
+                raise InputError(path, found="another kind of archive", expected="a run (shoe score --save)")
+            head = _head(path, archive.read(_HEAD))
+            contents = [archive.read(_COLUMN.format(number)) for number in range(len(head.columns))]
+        return _run(path, head, [columns.get(of, content) for of, content in zip(head.columns, contents, strict=True)])
+    except InputError:
+        raise
+    except OptionError as error:
+        raise InputError(
+            path, found=str(error), expected="what this shoe knows", hint="a later one wrote it?"
+        ) from None
+    except Exception as error:  # a damaged archive makes its parsers raise whatever their bytes happen to run into
+        what = "a damaged file" if data.startswith(b"PK") else "no run"
+        found = f"{what} ({type(error).__name__})" if data.startswith(b"PK") else what
+        raise InputError(path, found=found, expected="a run (shoe score --save)") from None
+
+
+def _head(path: str | Path, data: bytes) -> _Head:
+    version = msgspec.json.decode(data, type=Mapping[str, Any]).get("shoe_run")
+    if version != _VERSION:
+        expected = f"version {_VERSION}"
+        raise InputError(path, field="shoe_run", found=repr(version), expected=expected, hint="a later shoe wrote it?")
+    return msgspec.json.decode(data, type=_Head)
+
+
+def _run(path: str | Path, head: _Head, found: list[Any]) -> Run:
+    classes = replace(parse_classes(head.classes, head.facts["data"], path), digest=head.facts["class-list-sha"])
+    protocols = _protocols(classes.name)
+
+    def signed(text: str) -> Signature:
+        return Signature.parse(text, protocols)
+
+    def column(name: str, number: int) -> Any:
+        values = found[number]
+        if "category" in name:
+            return columns.within(values, -1 if name.startswith("unmatched") else 0, len(classes))
+        if "image" in name:
+            return columns.within(values, 0, len(head.images))
+        return columns.within(values, 0, np.nextafter(1, 2)) if name in _FRACTIONS else values
+
+    def entries(numbers: dict[str, int], options: StrictOptions | SemanticOptions) -> Entries:
+        of = _of_one_length({name: column(name, numbers[name]) for name in _ENTRIES})
+        counted = classes.counted(options.no_interaction)
+        return Entries(**of, counted=counted, rare=classes.rare, rule=Rule.of(options))
+
+    def f1(numbers: dict[str, int], options: SemanticOptions) -> F1Entries:
+        of = _of_one_length({name: column(name, numbers[name]) for name in _F1})
+        return F1Entries(**of, counted=classes.counted(options.no_interaction), rule=F1Rule.of(options))
+
+    def strict(of: _Strict) -> StrictRun:
+        options = _options(StrictOptions, of.options)
+        return StrictRun(options, signed(of.signature), entries(of.entries, options))
+
+    def semantic(of: _Semantic) -> SemanticRun:
+        options = _options(SemanticOptions, of.options)
+        both = f1(of.f1, options), f1(of.above_delta, options)
+        return SemanticRun(options, entries(of.entries, options), *both)
+
+    return Run(
+        name=head.name,
+        signature=signed(head.signature),
+        facts=head.facts,
+        images=tuple(head.images),
+        classes=classes,
+        strict=tuple(map(strict, head.strict)),
+        semantic=semantic(head.semantic) if head.semantic else None,
+        notes=tuple(head.notes),
+        absent=head.absent,
+        spread=Spread(head.raters) if head.raters else None,
+        interval=head.interval,
+    )
+
+
+Options = TypeVar("Options", StrictOptions, SemanticOptions)
+
+
+def _options(family: Callable[..., Options], said: dict[str, str]) -> Options:
+    """Options from their settings; one that is not named, as it was not there yet, has its default."""
+    own = {name.removeprefix("strict."): name for name in said}
+    start = family(protocol=said[own["protocol"]])
+    return changed(start, [f"{name}={value}" for name, value in said.items() if not name.endswith("protocol")])
+
+
+def _of_one_length(of: dict[str, Any]) -> dict[str, Any]:
+    """Columns, those of one thing being of one length.
+
+    Raises:
+        ValueError: if they are not.
+    """
+    for prefix in ("unmatched_", "truth_"):
+        lengths = {len(values) for name, values in of.items() if name.startswith(prefix)}
+        if len(lengths) > 1:
+            raise ValueError("columns of unlike lengths")
+    if len({len(values) for name, values in of.items() if not name.startswith(("unmatched_", "truth_"))}) > 1:
+        raise ValueError("columns of unlike lengths")
+    return of
+
+
+def _protocols(dataset: str) -> Mapping[str, StrictOptions]:
+    """A benchmark's protocols, for the short form of signatures; none of one that is not installed here."""
+    try:
+        return benchmark(dataset).protocols
+    except ShoeError:
+        return {}

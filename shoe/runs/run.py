@@ -1,0 +1,169 @@
+"""A run: what one scoring of one model measured, without its boxes and words.
+
+It holds what every figure is a mean or a sum of, by class and image, so that figures can be computed again, resampled
+and compared without the predictions; and what identifies predictions, ground truth and options.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoe.benchmarks.classes import HoiClasses
+from shoe.core.interactions import Interactions
+from shoe.evidence.draws import Interval
+from shoe.evidence.raters import Spread
+from shoe.protocols.options import SemanticOptions, StrictOptions
+from shoe.protocols.signature import Signature
+from shoe.scoring.entries import Entries, Means
+from shoe.scoring.f1_entries import F1Entries, F1Figures
+from shoe.scoring.score import Report
+from shoe.scoring.scorer import Scorer
+from shoe.scoring.strict import strict_entries
+from shoe.version import __version__
+
+PARTS = ("full", "rare", "non_rare")
+"""Classes that a strict mean is over: all, rare, and the others; as :class:`Means` orders them."""
+SEMANTIC = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StrictRun:
+    """What one exact-label protocol measured.
+
+    Attributes:
+        options: the protocol as it was applied.
+        signature: how its figures came about.
+        entries: what it ranked.
+    """
+
+    options: StrictOptions
+    signature: Signature
+    entries: Entries
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SemanticRun:
+    """What SHOE measured.
+
+    Attributes:
+        options: the protocol as it was applied.
+        entries: what SHOE-mAP ranked.
+        f1: the matching behind SHOE-mF1 and the miss rates.
+        above_delta: that matching where a match must be more similar than delta.
+    """
+
+    options: SemanticOptions
+    entries: Entries
+    f1: F1Entries
+    above_delta: F1Entries
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """One scoring of one model.
+
+    Attributes:
+        name: what the model is called.
+        signature: how the figures came about, as the report's.
+        facts: what identifies them beside the options: version, data, split and hashes of the ground truth, how the
+            predictions were read, their number and ``predictions-sha``, the map and its hash.
+        images: of the ground truth, in its order; entries number them.
+        classes: of the dataset; entries number them.
+        strict: one a protocol, in the order asked for.
+        semantic: None where not asked for, or not measurable.
+        notes: what the report said is to be known before any figure is believed.
+        absent: for each part that could not be measured, why.
+        spread, interval: SHOE by single raters, and where it would lie were all pairs rated; None where not asked for.
+    """
+
+    name: str
+    signature: Signature
+    facts: Mapping[str, str]
+    images: tuple[str, ...]
+    classes: HoiClasses
+    strict: tuple[StrictRun, ...]
+    semantic: SemanticRun | None
+    notes: tuple[str, ...] = ()
+    absent: Mapping[str, str] | None = None
+    spread: Spread | None = None
+    interval: Interval | None = None
+
+    def __repr__(self) -> str:
+        return f"<Run: {self.name}, {len(self.images):,} images, {self.signature.short()}>"
+
+    @classmethod
+    def of(cls, report: Report, name: str, spread: Spread | None = None, interval: Interval | None = None) -> Run:
+        """Keep what a report measured.
+
+        Args:
+            report: of one scoring.
+            name: what the model is called.
+            spread: SHOE-mAP by single raters, where it was measured.
+            interval: where SHOE figures would lie were all pairs rated, where it was estimated.
+        """
+        facts = {"shoe": __version__, **report.truth.facts(), **report.facts}
+        facts |= {"predictions": str(len(report.predictions)), "predictions-sha": digest_of(report.predictions)}
+        return cls(
+            name=name,
+            signature=report.signature,
+            facts=facts,
+            images=report.truth.interactions.images,
+            classes=report.truth.classes,
+            strict=tuple(
+                StrictRun(each.options, report.signature_of(each), strict_entries(report.task, each.options))
+                for each in report.strict_results
+            ),
+            semantic=_semantic(report),
+            notes=tuple(report.warnings),
+            absent=report.absent or None,
+            spread=spread,
+            interval=interval,
+        )
+
+    def figures(self) -> dict[str, float | None]:
+        """Every figure by its key, as fractions: the report's; None where there is nothing to measure.
+
+        Keys are ``strict:PROTOCOL:full``, ``:rare`` and ``:non_rare`` for each protocol, and ``semantic:map``,
+        ``semantic:mf1``, ``semantic:gt_miss_rate`` and ``semantic:prediction_miss_rate``.
+        """
+        found: dict[str, float | None] = {}
+        for each in self.strict:
+            found |= strict_figures(each.options.protocol, each.entries.means())
+        if self.semantic is not None:
+            found |= semantic_figures(self.semantic.entries.means(), self.semantic.f1.figures())
+        return found
+
+
+def strict_figures(protocol: str, means: Means) -> dict[str, float | None]:
+    """The means of a protocol by their keys."""
+    return {f"strict:{protocol}:{part}": value for part, value in zip(PARTS, means, strict=True)}
+
+
+def semantic_figures(means: Means, f1: F1Figures) -> dict[str, float | None]:
+    """The figures of SHOE by their keys."""
+    return {f"semantic:{name}": value for name, value in zip(SEMANTIC, (means.map, *f1), strict=True)}
+
+
+def digest_of(table: Interactions) -> str:
+    """16 hex digits of everything in predictions that can change a score, whatever kind of file they came from."""
+    digest = hashlib.sha256("\n".join([*table.images, "", *table.verbs, "", *table.objects]).encode("utf-8", "replace"))
+    for column in (table.offsets, table.coordinates, table.human_boxes, table.object_boxes, table.verb, table.object):
+        digest.update(np.ascontiguousarray(column).data)
+    digest.update(np.ascontiguousarray(table.score).data)
+    return digest.hexdigest()[:16]
+
+
+def _semantic(report: Report) -> SemanticRun | None:
+    result = report.semantic
+    if result is None or report.similarities is None:
+        return None
+    scorer = Scorer(report.task, report.similarities, result.options, result.near)
+    f1 = above = scorer.f1_entries(scorer.match(scorer.f1_rows))
+    if result.options.min_sigma != "delta":
+        strict = scorer.above_delta()
+        above = strict.f1_entries(strict.match(strict.f1_rows))
+    return SemanticRun(result.options, scorer.entries(result.matches), f1, above)
