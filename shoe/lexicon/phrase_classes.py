@@ -10,6 +10,9 @@ from shoe.lexicon.phrase_words import is_expression, table, word_of
 CONTRAST = frozenset(["but", "yet", "though"])
 """Words that join two adjectives as "and" does: "a small but fluffy dog"."""
 
+FULL_STOP = "."
+"""Stands between two sentences, as a word and as its letter."""
+
 NOMINAL = frozenset("DNPJ")
 """Letters of words that a noun phrase may begin with."""
 
@@ -32,6 +35,7 @@ def closed_classes() -> dict[str, str]:
         ("X", text.NEGATIONS | table("negation").keys()),
         ("T", {"to"}),
         ("K", {","}),
+        (FULL_STOP, {FULL_STOP}),
     ):
         tags.update(dict.fromkeys(words, letter))
     return tags

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shoe.lexicon import text
-from shoe.lexicon.phrase_classes import NOMINAL
+from shoe.lexicon.phrase_classes import FULL_STOP, NOMINAL
 from shoe.lexicon.phrase_noun_phrases import NounReader
 from shoe.lexicon.phrase_nouns import is_of_body, is_scenery
 from shoe.lexicon.phrase_parts import Attached, Clause, Kind, Noun, Sentence
@@ -25,10 +25,11 @@ class _Reader(NounReader):
         self.thing: Noun | None = None
         self.mode: Kind | None = None
         self.linked = self.brought = ""
-        self.without = False
+        self.without = self.apart = False
 
     def read(self) -> Sentence:
         steps = {"W": self._relative, "S": self._subordinate, "C": self._link, "K": self._link, "I": self._preposition}
+        steps[FULL_STOP] = self._end
         while self.at < len(self.words):
             tag = self.tags[self.at]
             if tag in NOMINAL or tag == "O" or (tag == "X" and self._tag(1) == "D"):
@@ -46,8 +47,14 @@ class _Reader(NounReader):
             self.subject = [self.open.object, *(attached.noun for attached in self.open.attached)][-1]
         self.mode, self.open, self.at = "relative", None, self.at + 1
 
+    def _end(self) -> None:
+        self.open = self.subject = self.thing = self.mode = None
+        self.linked = self.brought = ""
+        self.without, self.apart, self.at = False, True, self.at + 1
+
     def _subordinate(self) -> None:
         clause, self.at = self.open, self.at + 1
+        self.apart = self.words[self.at - 1] in table("meanwhile")
         but = self.words[self.at - 1] == "but"
         if but and self._tag() in NOMINAL and clause is not None and clause.object is not None and clause.object.none:
             clause.object = None
@@ -78,8 +85,8 @@ class _Reader(NounReader):
             self.thing = self.subject if self._goes_on(start) else None
             self.subject = noun
             self.nouns.append(noun)
-            if self.mode is None:
-                self.linked = "" if self.linked == "," else self.linked
+            if self.mode is None and self.linked == ",":
+                self.linked, self.apart = "", noun.person
         elif clause.object is None:
             clause.object, clause.direct = noun, True
         elif clause.direct and clause.second is None and not clause.attached:
@@ -144,21 +151,6 @@ class _Reader(NounReader):
     def _phrasal(self, clause: Clause, preposition: str) -> bool:
         """Whether a verb and its particle take the noun as their direct object ("picking up a box")."""
         return preposition not in ("on", "in", "over") and (is_expression((clause.verb[0], preposition), "verb"))
-
-    def _prepositions(self) -> str:
-        """Take prepositions, and nouns that only say on which side ("on top of", "at the edge of")."""
-        found: list[str] = []
-        while self._tag() == "I":
-            found.append(self.words[self.at])
-            self.at += 1
-            side = self.at + (self._tag() == "D")
-            if side + 1 < len(self.words) and self.words[side + 1] == "of":
-                if (found[-1], self.words[side]) == ("in", "front") or self.words[side] in table("relation"):
-                    found += self.words[self.at : side + 2]
-                elif self.words[side] not in table("side"):
-                    continue
-                self.at = side + 2
-        return " ".join(found)
 
     def _verb(self) -> None:
         be = negated = finite = infinitive = False
@@ -271,9 +263,9 @@ class _Reader(NounReader):
 
     def _add(self, clause: Clause) -> None:
         clause.negated |= self.without or (clause.subject is not None and clause.subject.none)
-        clause.linked = self.linked if self.clauses else ""
+        clause.linked, clause.apart = self.linked if self.clauses else "", self.apart
         self.clauses.append(clause)
-        self.open, self.mode, self.linked, self.without = clause, None, "", False
+        self.open, self.mode, self.linked, self.without, self.apart = clause, None, "", False, False
 
     def _leads_on(self, at: int, be: bool) -> bool:
         """Whether a word only leads to the verb: "is trying to", "can be seen", "keeps"."""

@@ -1,4 +1,4 @@
-"""Noun phrases: determiners, adjectives and a head, with the nouns that "of", "and" and a possessive join to it."""
+"""Noun phrases, with the nouns that "of", "and" and a possessive join to them, and the prepositions before them."""
 
 from __future__ import annotations
 
@@ -87,6 +87,21 @@ class NounReader:
             else:
                 noun.also += [other, *other.also] if other is not None else []
         return noun
+
+    def _prepositions(self) -> str:
+        """Take prepositions, and nouns that only say on which side ("on top of", "at the edge of")."""
+        found: list[str] = []
+        while self._tag() == "I":
+            found.append(self.words[self.at])
+            self.at += 1
+            side = self.at + (self._tag() == "D")
+            if side + 1 < len(self.words) and self.words[side + 1] == "of":
+                if (found[-1], self.words[side]) == ("in", "front") or self.words[side] in table("relation"):
+                    found += self.words[self.at : side + 2]
+                elif self.words[side] not in table("side"):
+                    continue
+                self.at = side + 2
+        return " ".join(found)
 
     def _agent(self, at: int) -> bool:
         """Whether a word for a person follows."""

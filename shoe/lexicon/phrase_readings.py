@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from shoe.lexicon import text
 from shoe.lexicon.phrase_beside import may_be_object, verbs_with, with_inner
 from shoe.lexicon.phrase_given import Given, is_given, is_named, names_known
+from shoe.lexicon.phrase_groups import (
+    are_rivals,
+    group_of,
+    implied_object,
+    is_bare,
+    is_before,
+    is_of_given,
+    poses,
+    sets_scene,
+)
 from shoe.lexicon.phrase_nouns import (
     all_of,
     is_inner,
@@ -21,7 +30,6 @@ from shoe.lexicon.phrase_verbless import is_act, of_nominal, turned, without_ver
 from shoe.lexicon.phrase_words import base_of, gerund, is_known_verb, table, word_of
 
 MOST_ALTERNATIVES = 3
-_AWAY = text.PARTICLES - {"on"} | {"around"}
 
 
 def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
@@ -40,20 +48,15 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
         return [] if sentence.clauses and not clauses else [[c] for c in without_verb(sentence, given)]
     ranks = [_rank(clause, given) for clause, _ in read]
     for k, (first, second) in enumerate(pairwise(clause for clause, _ in read)):
-        led = first.object is None and not first.passive and not _implied(first)
+        led = first.object is None and not first.passive and not implied_object(first)
         ranks[k] += 5 * (led and second.kind == "infinitive")
-        ranks[k] += 2 * _before(first, second) + 4 * _sets_scene(first, second)
+        ranks[k] += 2 * is_before(first, second) + 4 * sets_scene(first, second) + 0.3 * poses(first, second)
     order = sorted(range(len(read)), key=lambda i: (ranks[i], i))
     best = order[0]
-    if _unsure(read[best][0]) or (len(order) > 1 and not given.heads and _rivals(*(read[i][0] for i in order[:2]))):
+    group = group_of([clause for clause, _ in read], best, given)
+    rivals = [i for i in order[1:2] if i not in group and not given.heads]
+    if _unsure(read[best][0]) or any(are_rivals(read[best][0], read[i][0]) for i in rivals):
         read[best] = (read[best][0], read[best][1]._replace(doubtful=True))
-    group = [best]
-    for step in (1, -1):
-        at = best
-        while 0 <= at + step < len(read) and _coordinated(read, at, at + step, given):
-            at += step
-            group.append(at)
-    group = sorted(group)
     return [[read[i][1] for i in group], *([read[i][1]] for i in order if i not in group)]
 
 
@@ -68,58 +71,10 @@ def _unsure(clause: Clause) -> bool:
     return other and (not head.noun or any(word.person and not word.adjective for word in before))
 
 
-def _rivals(first: Clause, second: Clause) -> bool:
-    """Whether two clauses with other objects could each be the one that is meant."""
-    return (
-        not _sets_scene(second, first)
-        and first.kind == second.kind
-        and not second.linked
-        and first.object is not second.object is not None
-    )
-
-
-def _coordinated(read: list[tuple[Clause, Candidate]], a: int, b: int, given: Given) -> bool:
-    """Whether two neighbouring clauses are two interactions of the pair."""
-    first, second = read[min(a, b)][0], read[max(a, b)][0]
-    being = "being" in (first.verb[0], second.verb[0])
-    if not second.linked or second.linked == "but" or _bare(first) or _bare(second) or being:
-        return False
-    last = read[max(a, b) + 1][0] if max(a, b) + 1 < len(read) else None
-    listed = last is not None and last.linked in ("and", "or") and first.kind == second.kind == last.kind
-    beside = first.kind == second.kind and second.verb[0].endswith("ing") and first.subject is second.subject
-    beside = beside and base_of(second.verb[0]) not in table("attributive")
-    if second.linked == "," and _heads(first) != _heads(second) and not listed and not beside:
-        return False
-    if _before(first, second) or _sets_scene(first, second):
-        return False
-    if first.object is second.object and base_of(first.verb[0]) == "have":
-        return False
-    return not given.heads or _matches(first, given) == _matches(second, given)
-
-
-def _before(first: Clause, second: Clause) -> bool:
-    """Whether a clause tells what was done before that which is done now: "found a cat and is hugging it"."""
-    past = "e" in word_of(first.verb[0]).forms and not first.passive and (first.direct or first.kind == "participle")
-    return past and second.linked == "and" and second.kind == "finite" and second.verb[0].endswith(("ing", "s"))
-
-
-def _sets_scene(first: Clause, second: Clause) -> bool:
-    """Whether a clause says how or where a thing is, and another what a person does: "the dog is wet, she dries it"."""
-    thing, person = first.subject, second.subject
-    if thing is None or thing.person or person is None or not person.person or second.passive:
-        return False
-    by = any(attached.preposition == "by" for attached in first.attached)
-    return not by and (second.kind == "finite" or second.object is thing)
-
-
-def _heads(clause: Clause) -> str:
-    return clause.object.head if clause.object is not None else ""
-
-
 def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
     """Give a verb without object the object of the verb that "and" joins to it; "it" the thing before it."""
     for clause in clauses:
-        if clause.topic is not None and clause.object is None and not _implied(clause):
+        if clause.topic is not None and clause.object is None and not implied_object(clause):
             clause.verb += clause.dangling.split()
             clause.object, clause.direct, clause.dangling = clause.topic, len(clause.verb) == 1, ""
         elif clause.topic is not None and clause.dangling:
@@ -135,7 +90,7 @@ def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
     for before, clause in reversed(list(pairwise(clauses))):
         alike = clause.linked == "or" and not clause.direct and len(before.verb) == 1
         joined = clause.linked and (clause.linked != "," or clause.kind == before.kind)
-        if joined and before.object is None and clause.object is not None and (alike or not _bare(before)):
+        if joined and before.object is None and clause.object is not None and (alike or not is_bare(before)):
             before.object, before.direct = clause.object, clause.direct and len(before.verb) == 1
             before.verb += clause.verb[1:] if alike else []
 
@@ -145,23 +100,15 @@ def _told_of(clause: Clause) -> Noun | None:
     return None if clause.subject is None or clause.subject.person else clause.subject
 
 
-def _bare(clause: Clause) -> bool:
-    """Whether a clause only says how the person stands, looks or moves."""
-    if clause.passive and clause.subject is not None:
-        return is_of_body(clause.subject)
-    alone = clause.object is None and _AWAY.issuperset(clause.verb[1:])
-    return alone and base_of(clause.verb[0]) in table("posture")
-
-
 def _rank(clause: Clause, given: Given) -> float:
     """How far a clause is from being the one that is meant: what is said of the pair outright comes first.
 
     The steps only order what occurs together: what the reply knows, then an object, then real verbs, then the kinds.
     """
     rank = {"finite": 0.0, "participle": 1.0, "relative": 1.5, "infinitive": 2.0, "subordinate": 3.0}[clause.kind]
-    if given.heads and not _matches(clause, given):
+    if given.heads and not is_of_given(clause, given):
         rank += 20
-    implied = _implied(clause)
+    implied = implied_object(clause)
     if clause.object is None and not implied and not (clause.passive and clause.subject):
         rank += 10
     elif clause.object is not None and not clause.direct and not implied and is_scenery(clause.object):
@@ -171,20 +118,6 @@ def _rank(clause: Clause, given: Given) -> float:
     if base_of(clause.verb[0]) == "have" and clause.object is not None and is_inner(clause.object):
         rank += 4
     return rank + 0.4 * (base_of(clause.verb[0]) in table("attributive"))
-
-
-def _matches(clause: Clause, given: Given) -> bool:
-    nouns = [clause.object, clause.second, *(each.noun for each in clause.attached if not each.noun.none)]
-    nouns += [clause.subject] if clause.passive else []
-    return any(is_given(noun, given) for noun in nouns if noun is not None) or bool(
-        given.heads.intersection(_implied(clause).split()[-1:])
-    )
-
-
-def _implied(clause: Clause) -> str:
-    """The object that a verb holds in itself: the skis of skiing."""
-    by_noun = table("implied_by_noun").get(clause.subject.head, "") if clause.subject is not None else ""
-    return by_noun or table("implied").get(base_of(clause.verb[0]), "")
 
 
 def _candidate(clause: Clause, given: Given) -> Candidate | None:
@@ -197,7 +130,7 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
             return Candidate(verbs_with(clause, clause.attached[0]), names(clause.attached[0].noun))
         return Candidate([verb], names(clause.subject))
     if clause.object is None:
-        implied = _implied(clause)
+        implied = implied_object(clause)
         objects = [word for word in (given.object, implied, given.only) if word][:1]
         return Candidate([verb], objects, not given.object and not implied) if objects else of_nominal(clause)
     light = _light(clause, given)
@@ -207,10 +140,10 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
         return by_thing
     if clause.verb[-1] in ("in", "with") and clause.object.of is not None and is_act(clause.object):
         return Candidate([verb_of_noun(clause.object)], names(clause.object.of))
-    implied = _implied(clause)
+    implied = implied_object(clause)
     if implied and not given.object and implied.split()[-1] in given.heads and not is_given(clause.object, given):
         return Candidate(clause.verb[:1], [implied])
-    if given.object or (given.heads and _matches(clause, given)):
+    if given.object or (given.heads and is_of_given(clause, given)):
         return _with_given(clause, clause.object, given)
     if implied and not clause.direct:
         named = names(clause.object)

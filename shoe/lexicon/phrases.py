@@ -14,19 +14,19 @@ from typing import NamedTuple
 
 from shoe.lexicon import text
 from shoe.lexicon.expressions import find
+from shoe.lexicon.phrase_classes import FULL_STOP
 from shoe.lexicon.phrase_clauses import sentence_of
 from shoe.lexicon.phrase_given import Given, given_of
 from shoe.lexicon.phrase_notation import Fields, fields_or_sentence
+from shoe.lexicon.phrase_nothing import NO_INTERACTION, no_interaction, nouns_of, says_nothing
 from shoe.lexicon.phrase_nouns import all_of, names
-from shoe.lexicon.phrase_parts import Candidate, Clause, Noun
+from shoe.lexicon.phrase_parts import Candidate
 from shoe.lexicon.phrase_readings import MOST_ALTERNATIVES, candidates
 from shoe.lexicon.phrase_tags import tags_of, words_of
 from shoe.lexicon.phrase_words import patterns, table
 
 LONGEST_PHRASE = 500
 """Characters; what is longer is no phrase."""
-
-NO_INTERACTION = "no_interaction"
 
 # A question, "yes" or "no", what else is answered.
 _EXCHANGE = re.compile(
@@ -35,15 +35,12 @@ _EXCHANGE = re.compile(
     re.DOTALL,
 )
 _OF_THING = re.compile(r"\b(?:it|them)\b")
-_SENTENCE_END = re.compile(r"[.!?]+(?:\s|$)|\n")
-_DENIES_ALL = re.compile(patterns("denial"))
+_SENTENCE_END = re.compile(r"[.!?]+(?:\s|$)|\n|;\s")
 _REFUSES = re.compile(rf"(?:{patterns('refusal')}).*?(?:\b(?:but|however)\b,?|$)")
 # What says nothing of the interaction, at the beginning of a sentence and within it.
 _FRAME = re.compile(rf"(?:{patterns('frame')})\s*")
 _ASIDE = re.compile(patterns("aside"))
 _TURN = re.compile(rf"\b(?:{'|'.join(table('turn'))})\b")
-# Letters of a verb after a form of be.
-_DOES = re.compile(r"B[RX]*[GE]")
 # Letters of words that want an object ("has", "next to", "with a").
 _LEFT_OPEN = ("H", "I", "D")
 
@@ -175,25 +172,7 @@ def _groups(phrase: str, given: Given) -> tuple[list[list[Candidate]], bool]:
         found = f"{found.verb}, {found.object}"
     if isinstance(found, Fields):
         return _of_fields(found)
-    denies, before = False, ""
-    parts = [part for part in _SENTENCE_END.split(found) if any(letter.isalpha() for letter in part)]
-    for part, following in zip(parts, [*parts[1:], ""], strict=False):
-        groups, denied = _of_sentence(f"{before}, {part}" if before and _refers(part) else part, given)
-        if groups and not (following and _refers(following) and (groups[0][0].doubtful or _sets_scene(part))):
-            return groups, denied
-        denies, before = denies or denied, part
-    return [], denies
-
-
-def _refers(part: str) -> bool:
-    """Whether a sentence speaks of "it"."""
-    return not table("anaphor").keys().isdisjoint(words_of(part))
-
-
-def _sets_scene(part: str) -> bool:
-    """Whether a sentence speaks of things only: "a kite is in the air"."""
-    tags = tags_of(words_of(part))
-    return "P" not in tags and tags[:1] not in ("V", "G", "E")
+    return _of_sentences(_SENTENCE_END.split(found), given)
 
 
 def _of_exchange(exchange: re.Match[str], given: Given) -> tuple[list[list[Candidate]], bool]:
@@ -201,26 +180,26 @@ def _of_exchange(exchange: re.Match[str], given: Given) -> tuple[list[list[Candi
     asked, assent, denial, said = exchange.groups()
     said = said[frame.end() :] if (frame := _FRAME.match(said)) else said
     words = words_of(asked)
-    things = [" ".join(noun.words) for noun in _nouns(words, tags_of(words)) if not noun.person]
+    things = [" ".join(noun.words) for noun in nouns_of(words, tags_of(words)) if not noun.person]
     if things and not given.heads:
         given = given._replace(only=things[-1])
     groups, denied = _groups(f"the {things[-1]}, {said}" if things and _OF_THING.search(said) else said, given)
-    if denied or (groups and not groups[0][0].verbs[0].startswith("being")):
+    if (groups and (denied or not groups[0][0].verbs[0].startswith("being"))) or (denied and not denial):
         return groups, denied
     if denial:
-        return (_no_interaction(asked, given) if _says_nothing(f"not{asked}") else []), True
-    return _of_sentence(asked if assent else f"{asked} {said}", given)
+        return (no_interaction(asked, given) if says_nothing(f"not{asked}") else []), True
+    return _of_sentences([asked if assent else f"{asked} {said}"], given)
 
 
 def _of_fields(fields: Fields) -> tuple[list[list[Candidate]], bool]:
-    if _says_nothing(fields.object):
+    if says_nothing(fields.object):
         fields = Fields(fields.object, fields.verb)
     noun = _object_only(fields.object)
     if not noun:
         return [], False
-    if _says_nothing(fields.verb):
+    if says_nothing(fields.verb):
         return [[Candidate([NO_INTERACTION], noun)]], True
-    groups, denied = _of_sentence(fields.verb, Given(object=noun[0]))
+    groups, denied = _of_sentences([fields.verb], Given(object=noun[0]))
     if groups:
         return [[Candidate(c.verbs, noun, not fields.sure) for c in groups[0]]], denied
     verb = " ".join(words_of(fields.verb)).replace("_", " ")
@@ -243,23 +222,21 @@ def _object_only(phrase: str) -> list[str]:
     )
 
 
-def _says_nothing(part: str) -> bool:
-    may_deny = any(word in part for word in table("denying"))
-    return part.strip() in table("nothing") or (may_deny and bool(_DENIES_ALL.search(part.replace("_", " "))))
-
-
-def _of_sentence(part: str, given: Given) -> tuple[list[list[Candidate]], bool]:
-    part = part.strip()
-    while frame := _FRAME.match(part):
-        part = part[frame.end() :]
-    refuses = _REFUSES.search(part)
-    part = _TURN.sub(lambda turn: table("turn")[turn[0]], _ASIDE.sub("", part[refuses.end() :] if refuses else part))
-    words = words_of(part)
-    if _says_nothing(part):
-        return _no_interaction(part.replace("_", " "), given), True
-    if not table("foreign").keys().isdisjoint(words):
-        return [], False
-    tags = tags_of(words)
+def _of_sentences(parts: Sequence[str], given: Given) -> tuple[list[list[Candidate]], bool]:
+    """Read sentences as one; the first that says of a thing that nothing is done with it is a reading itself."""
+    words: list[str] = []
+    tags, denied, nothing = "", False, False
+    for part in parts:
+        said, refuses = _without_frames(part)
+        denied = denied or refuses
+        if says_nothing(said):
+            denied = nothing = True
+            groups = no_interaction(said.replace("_", " "), given, words)
+            if groups and not candidates(sentence_of(words, tags), given):
+                return groups, True
+        elif (more := words_of(said)) and table("foreign").keys().isdisjoint(more):
+            words += [FULL_STOP, *more] if words else more
+            tags += (FULL_STOP if tags else "") + tags_of(more)
     sentence = sentence_of(words, tags)
     groups = candidates(sentence, given)
     if given.object and not groups and tags[-1:] in _LEFT_OPEN:
@@ -267,32 +244,16 @@ def _of_sentence(part: str, given: Given) -> tuple[list[list[Candidate]], bool]:
         groups = candidates(sentence_of(words, tags_of(words)), given)
     if len(words) == 2 and not words[0].endswith("ing") and find(words, "object"):
         groups = [[candidate._replace(doubtful=True) for candidate in group] for group in groups]
-    return groups, not groups and (bool(refuses) or any(clause.negated for clause in sentence.clauses))
+    if nothing and words and all(verb.startswith("being") for group in groups for c in group for verb in c.verbs):
+        groups = no_interaction("none", given, words) or groups
+    return groups, not groups and (denied or any(clause.negated for clause in sentence.clauses))
 
 
-def _no_interaction(part: str, given: Given) -> list[list[Candidate]]:
-    """Read "no interaction between the man and the dog": a thing after these words, before them, or a person after."""
-    if given.object:
-        return [[Candidate([NO_INTERACTION], [given.object])]]
-    if part.strip() in table("nothing"):
-        return []
-    sides = [words_of(side) for side in _DENIES_ALL.sub("| the ", part).split("|")]
-    before, *after = [_nouns(words, _without_verbs(tags_of(words))) for words in sides]
-    things = [noun for noun in (*before, *(n for nouns in after for n in nouns)) if not noun.person]
-    others = things or [noun for nouns in after for noun in nouns]
-    return [[Candidate([NO_INTERACTION], names(others[-1]))]] if others else []
-
-
-def _without_verbs(tags: str) -> str:
-    return _DOES.sub(lambda does: "I" * len(does[0]), tags).replace("G", "J").replace("E", "J")
-
-
-def _nouns(words: list[str], tags: str) -> list[Noun]:
-    """Every noun phrase of tagged words that names something."""
-    sentence = sentence_of(words, tags)
-
-    def of(clause: Clause) -> list[Noun]:
-        return [n for n in (clause.object, clause.second, *(a.noun for a in clause.attached)) if n is not None]
-
-    found = [*sentence.nouns, *(a.noun for a in sentence.loose), *(n for c in sentence.clauses for n in of(c))]
-    return [each for noun in found for each in (noun, *noun.also) if each.head not in table("nothing")]
+def _without_frames(part: str) -> tuple[str, bool]:
+    """Drop from a sentence what says nothing of the interaction; return whether that is that one cannot tell."""
+    part = part.strip()
+    while frame := _FRAME.match(part):
+        part = part[frame.end() :]
+    refuses = _REFUSES.search(part)
+    said = _ASIDE.sub("", part[refuses.end() :] if refuses else part)
+    return _TURN.sub(lambda turn: table("turn")[turn[0]], said), bool(refuses)

@@ -1,0 +1,122 @@
+"""How the clauses of a phrase belong together: which are one interaction, which are two, which only set the scene."""
+
+from __future__ import annotations
+
+from shoe.lexicon import text
+from shoe.lexicon.phrase_given import Given, is_given
+from shoe.lexicon.phrase_nouns import is_inner, is_of_body, is_scenery
+from shoe.lexicon.phrase_parts import Clause
+from shoe.lexicon.phrase_words import base_of, table, word_of
+
+_AWAY = text.PARTICLES - {"on"} | {"around"}
+
+
+def group_of(clauses: list[Clause], best: int, given: Given) -> list[int]:
+    """Return the places of the clauses that are interactions beside the best one, with its own, in order."""
+    group = [best]
+    for step in (1, -1):
+        at = best
+        while 0 <= at + step < len(clauses) and _are_joined(clauses, at, at + step, given):
+            at += step
+            group.append(at)
+    others = [i for i in range(len(clauses)) if i not in group and not given.heads]
+    return sorted([*group, *(i for i in others if _stands_beside(clauses[i], [clauses[k] for k in group]))])
+
+
+def are_rivals(first: Clause, second: Clause) -> bool:
+    """Whether two clauses with other objects could each be the one that is meant."""
+    return (
+        not sets_scene(second, first)
+        and first.kind == second.kind
+        and not second.linked
+        and first.object is not second.object is not None
+    )
+
+
+def _are_joined(clauses: list[Clause], a: int, b: int, given: Given) -> bool:
+    """Whether two neighbouring clauses are two interactions of the pair."""
+    first, second = clauses[min(a, b)], clauses[max(a, b)]
+    being = "being" in (first.verb[0], second.verb[0])
+    if not second.linked or second.linked == "but" or is_bare(first) or is_bare(second) or being:
+        return False
+    last = clauses[max(a, b) + 1] if max(a, b) + 1 < len(clauses) else None
+    listed = last is not None and last.linked in ("and", "or") and first.kind == second.kind == last.kind
+    beside = first.kind == second.kind and second.verb[0].endswith("ing") and first.subject is second.subject
+    beside = beside and base_of(second.verb[0]) not in table("attributive")
+    if second.linked == "," and _heads(first) != _heads(second) and not listed and not beside:
+        return False
+    if is_before(first, second) or sets_scene(first, second):
+        return False
+    if first.object is second.object and base_of(first.verb[0]) == "have":
+        return False
+    return not given.heads or is_of_given(first, given) == is_of_given(second, given)
+
+
+def _stands_beside(clause: Clause, group: list[Clause]) -> bool:
+    """Whether a clause states another interaction: "one washes a car while another holds a hose"."""
+    if any(_heads(clause) == _heads(other) for other in group):
+        return False
+    if any(clause.subject is other.subject for other in group):
+        return len(group) == 1 and _wears(group[0]) and _does(clause) and not _wears(clause)
+    apart = clause.apart or any(other.apart for other in group)
+    return apart and all(each.kind in ("finite", "subordinate") and _does(each) for each in (clause, *group))
+
+
+def _wears(clause: Clause) -> bool:
+    return base_of(clause.verb[0]) in table("attributive")
+
+
+def is_before(first: Clause, second: Clause) -> bool:
+    """Whether a clause tells what was done before that which is done now: "found a cat and is hugging it"."""
+    past = "e" in word_of(first.verb[0]).forms and not first.passive and (first.direct or first.kind == "participle")
+    return past and second.linked == "and" and second.kind == "finite" and second.verb[0].endswith(("ing", "s"))
+
+
+def poses(first: Clause, second: Clause) -> bool:
+    """Whether a sentence says where a person is, and the next one what that person does."""
+    posed = base_of(first.verb[0]) in table("posture") and first.object is not None and not first.direct
+    return posed and second.apart and second.direct
+
+
+def _does(clause: Clause) -> bool:
+    """Whether a clause has a person who does something to a thing."""
+    subject, thing = clause.subject, clause.object
+    if subject is None or not subject.person or thing is None or clause.passive or clause.verb[0] == "being":
+        return False
+    return not (thing.person or is_scenery(thing) or (clause.direct and is_inner(thing)))
+
+
+def sets_scene(first: Clause, second: Clause) -> bool:
+    """Whether a clause says how or where a thing is, and another what a person does: "the dog is wet, she dries it"."""
+    thing, person = first.subject, second.subject
+    if thing is None or thing.person or person is None or not person.person or second.passive:
+        return False
+    by = any(attached.preposition == "by" for attached in first.attached)
+    return not by and (second.kind == "finite" or second.object is thing)
+
+
+def _heads(clause: Clause) -> str:
+    return clause.object.head if clause.object is not None else ""
+
+
+def is_bare(clause: Clause) -> bool:
+    """Whether a clause only says how the person stands, looks or moves."""
+    if clause.passive and clause.subject is not None:
+        return is_of_body(clause.subject)
+    alone = clause.object is None and _AWAY.issuperset(clause.verb[1:])
+    return alone and base_of(clause.verb[0]) in table("posture")
+
+
+def is_of_given(clause: Clause, given: Given) -> bool:
+    """Whether a noun of a clause is one that the reply gives."""
+    nouns = [clause.object, clause.second, *(each.noun for each in clause.attached if not each.noun.none)]
+    nouns += [clause.subject] if clause.passive else []
+    return any(is_given(noun, given) for noun in nouns if noun is not None) or bool(
+        given.heads.intersection(implied_object(clause).split()[-1:])
+    )
+
+
+def implied_object(clause: Clause) -> str:
+    """The object that a verb holds in itself: the skis of skiing."""
+    by_noun = table("implied_by_noun").get(clause.subject.head, "") if clause.subject is not None else ""
+    return by_noun or table("implied").get(base_of(clause.verb[0]), "")
