@@ -23,6 +23,7 @@ ROOMS = (
     "evidence",
     "diagnosis",
     "runs",  # what one scoring measured, kept
+    "attribution",  # why protocols disagree
     "llm",
     "rating",  # the offline job: it writes maps, and scoring reads them
     "maps",

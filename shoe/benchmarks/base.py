@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.pairs import single_pair_images
@@ -21,6 +23,16 @@ if TYPE_CHECKING:
 
 SUBSETS: dict[str, Callable[[Interactions], Mask]] = {"single-pair": single_pair_images}
 """The subsets that any benchmark has: name, and the function that finds their images, (m,) True."""
+
+
+class ImageLabel(IntEnum):
+    """What annotators said of a class and a whole image."""
+
+    UNKNOWN = -2
+    """Nobody was asked."""
+    NO = -1
+    PERHAPS = 0
+    YES = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,7 @@ class Benchmark:
         verb_names: verbs in the order of their numbers in files, from 0; without it, the class table's.
         splits: names of its splits; the images of a split have its name in theirs.
         subsets: functions that find the images of a named part, (m,) True.
-        read_image_labels: reads path, image names, classes and benchmark into (K, m) True where a class is in an image.
+        read_image_labels: reads path, image names, classes and benchmark into (K, m) int8 ``ImageLabel``.
         protocols: its strict protocols by name.
         about: one line a protocol.
         default_protocols: the protocols that are scored where none is named.
@@ -97,7 +109,7 @@ class Benchmark:
     verb_names: Sequence[str] | None = None
     splits: Sequence[str] = ()
     subsets: Mapping[str, Callable[[Interactions], Mask]] = field(default_factory=lambda: SUBSETS)
-    read_image_labels: Callable[[str | Path, Sequence[str], HoiClasses, Benchmark], Mask] | None = None
+    read_image_labels: Callable[[str | Path, Sequence[str], HoiClasses, Benchmark], NDArray[np.int8]] | None = None
     protocols: Mapping[str, StrictOptions] = field(default_factory=dict)
     about: Mapping[str, str] = field(default_factory=dict)
     default_protocols: Sequence[str] = ("shoe",)

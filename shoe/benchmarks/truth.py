@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks import DEFAULT, benchmark
-from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.base import Benchmark, ImageLabel
 from shoe.benchmarks.checks import labels_of_words, triplet_name
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Indices, Ints, Mask
@@ -34,8 +34,8 @@ class GroundTruth:
         interactions: the triplets; their vocabularies are those of ``classes``.
         classes: the HOI classes.
         split: "test2015", "train2015", or the name of the file where it cannot be told.
-        image_labels: (K, images) which classes the image-level annotation says are in an image (official known-object
-            setting); absent where only boxes are at hand.
+        image_labels: (K, images) int8 ``ImageLabel``, whether a class is in an image; absent where only boxes are at
+            hand.
         format: what kind of file it came from, in words.
         left_out: names of training images left out because their triplets point to boxes that the file does not have.
         benchmark: whose ground truth it is.
@@ -44,7 +44,7 @@ class GroundTruth:
     interactions: Interactions
     classes: HoiClasses
     split: str
-    image_labels: NDArray[np.bool_] | None = None
+    image_labels: NDArray[np.int8] | None = None
     format: str = "table"
     left_out: tuple[str, ...] = ()
     benchmark: Benchmark = field(default_factory=lambda: benchmark(DEFAULT))
@@ -81,10 +81,11 @@ class GroundTruth:
         """8 hex digits of everything in a ground truth that can change a score."""
         table = self.interactions
         digest = hashlib.sha256("\n".join(table.images).encode())
-        columns = (table.offsets, table.coordinates, table.human_boxes, table.object_boxes, self.hoi, self.image_labels)
+        columns = [table.offsets, table.coordinates, table.human_boxes, table.object_boxes, self.hoi]
+        if self.image_labels is not None:
+            columns.append(self.image_labels == ImageLabel.YES)
         for column in columns:
-            if column is not None:
-                digest.update(np.ascontiguousarray(column).data)
+            digest.update(np.ascontiguousarray(column).data)
         return digest.hexdigest()[:8]
 
     def subset(self, name: str) -> GroundTruth:

@@ -11,7 +11,19 @@ import typer
 from shoe.cli.parameters import Option, declared, names_of
 from shoe.core.errors import OptionError
 
-COMMANDS = ("score", "diagnose", "convert", "resolve", "similarity", "prompt", "audit", "demo", "dataset", "map")
+COMMANDS = (
+    "score",
+    "diagnose",
+    "convert",
+    "resolve",
+    "similarity",
+    "prompt",
+    "audit",
+    "explain",
+    "demo",
+    "dataset",
+    "map",
+)
 _GROUPS = ("dataset", "map")
 
 

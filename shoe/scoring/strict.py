@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.base import ImageLabel
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.ragged import best_of_each, expand, first_largest, first_of_each, index_in_group, runs
@@ -136,7 +137,7 @@ def _object_in_image(truth: GroundTruth, known_by: str) -> Mask:
     """(objects, m) whether an image shows an object, by its image-level labels or by its boxes."""
     shown = np.zeros((len(truth.classes.objects), len(truth.interactions.images)), bool)
     if known_by == "labels" and truth.image_labels is not None:
-        np.logical_or.at(shown, truth.classes.object, truth.image_labels)
+        np.logical_or.at(shown, truth.classes.object, truth.image_labels == ImageLabel.YES)
         return shown
     shown[truth.interactions.object, truth.interactions.image] = True
     return shown

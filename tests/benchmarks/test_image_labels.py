@@ -30,8 +30,8 @@ def test_labels_are_aligned_by_name(tmp_path: Path) -> None:
     path = write_mat(tmp_path / "anno.mat", anno_test=labels, list_test=_names(listed))
     truth = read_ground_truth(INSTANCES, image_labels=path)
     assert truth.image_labels is not None
-    assert truth.image_labels.dtype == bool
-    assert truth.image_labels.tolist() == (labels[:, -2::-1] == 1).tolist()
+    assert truth.image_labels.dtype == np.int8
+    assert truth.image_labels.tolist() == np.nan_to_num(labels[:, -2::-1], nan=-2).tolist()
 
 
 def test_images_of_both_splits_find_their_labels(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_images_of_both_splits_find_their_labels(tmp_path: Path) -> None:
     )
     truth = read_ground_truth(PPDM_MIXED, image_labels=path)
     assert truth.image_labels is not None
-    assert truth.image_labels.tolist() == (labels == 1).tolist()
+    assert truth.image_labels.tolist() == np.nan_to_num(labels, nan=-2).tolist()
 
 
 def test_rows_are_the_classes_wanted(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_rows_are_the_classes_wanted(tmp_path: Path) -> None:
     classes = read_classes(tmp_path / "classes.tsv", benchmark("hico-det").classes)
     found = read_ground_truth(INSTANCES, classes=classes, image_labels=path).image_labels
     assert found is not None
-    assert found.tolist() == (labels[used] == 1).tolist()
+    assert found.tolist() == np.nan_to_num(labels[used], nan=-2).tolist()
 
     (tmp_path / "classes.tsv").write_text("\n".join([header, *rows, "levitate\tsofa\t\t\t\t"]))
     classes = read_classes(tmp_path / "classes.tsv", benchmark("hico-det").classes)
@@ -88,6 +88,10 @@ BROKEN = [
     (
         {"anno_test": "a", "list_test": _names(IMAGES)},
         "anno_test: found no matrix, expected 600 classes x 24",
+    ),
+    (
+        {"anno_test": np.full((600, 24), 2.0), "list_test": _names(IMAGES)},
+        "anno_test: found 2, expected 1, 0, -1 or NaN",
     ),
 ]
 

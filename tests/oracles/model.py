@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from shoe.benchmarks.base import ImageLabel
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.coordinates import Coordinates
@@ -50,7 +51,9 @@ def from_tables(truth: GroundTruth, predictions: Interactions) -> list[ImageScen
     table = truth.interactions
     scenes = {}
     for i, (name, triplets) in enumerate(zip(table.images, _triplets(table), strict=True)):
-        named = None if truth.image_labels is None else np.flatnonzero(truth.image_labels[:, i]).tolist()
+        named = (
+            None if truth.image_labels is None else np.flatnonzero(truth.image_labels[:, i] == ImageLabel.YES).tolist()
+        )
         scenes[name] = ImageScene(
             name,
             truth=triplets,
@@ -75,9 +78,9 @@ def to_tables(
     known = [scene for scene in scenes if scene.known]
     labels = None
     if any(scene.labels is not None for scene in known):
-        labels = np.zeros((len(classes), len(known)), bool)
+        labels = np.full((len(classes), len(known)), ImageLabel.NO, np.int8)
         for i, scene in enumerate(known):
-            labels[sorted(scene.labels or ()), i] = True
+            labels[sorted(scene.labels or ()), i] = ImageLabel.YES
     truth = _table([(s, s.truth, s.truth_coordinates) for s in known], classes.verbs, classes.objects)
     ordered = scenes if prediction_order is None else [scenes[i] for i in prediction_order]
     predicted = [(s, s.predictions, s.prediction_coordinates) for s in ordered if s.predictions or not s.known]

@@ -76,7 +76,7 @@ def test_a_signature_reads_back(items: list[tuple[str, str]]) -> None:
 def test_truth_changes_the_signature() -> None:
     moved = (2.0, 1.0, 20.0, 30.0)
     whole = truth()
-    labels = replace(whole, image_labels=np.ones((600, 1), bool))
+    labels = replace(whole, image_labels=np.ones((600, 1), np.int8))
     signatures = {str(sign(t.facts())) for t in (whole, truth(verb="hold"), truth(box=moved), labels)}
     assert len(signatures) == 4
     assert str(sign(truth().facts())) == str(sign(truth().facts()))

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.base import Benchmark, ImageLabel
 from shoe.benchmarks.classes import HoiClasses
-from shoe.core.arrays import Mask
 from shoe.core.errors import InputError, quote
 from shoe.io.files import read_bytes
 from shoe.io.matlab import is_matlab, load_matlab, matrix, text
@@ -19,8 +19,10 @@ from shoe.io.matlab import is_matlab, load_matlab, matrix, text
 _SPLITS = ("test", "train")
 
 
-def read_image_labels(path: str | Path, images: Sequence[str], classes: HoiClasses, benchmark: Benchmark) -> Mask:
-    """Read which classes are certainly in some images.
+def read_image_labels(
+    path: str | Path, images: Sequence[str], classes: HoiClasses, benchmark: Benchmark
+) -> NDArray[np.int8]:
+    """Read which classes are in some images.
 
     Args:
         path: ``anno.mat``.
@@ -29,7 +31,7 @@ def read_image_labels(path: str | Path, images: Sequence[str], classes: HoiClass
         benchmark: whose own class table has the order of the file.
 
     Returns:
-        (K, m) True where the file says 1.
+        (K, m) ``ImageLabel``.
 
     Raises:
         InputError: if the file is damaged, or does not know an image.
@@ -40,7 +42,7 @@ def read_image_labels(path: str | Path, images: Sequence[str], classes: HoiClass
         raise InputError(path, found="no Matlab file", expected="anno.mat")
     variables = load_matlab(path, data, [f"{kind}_{split}" for split in _SPLITS for kind in ("anno", "list")])
     known: list[str] = []
-    blocks = [np.zeros((len(numbering), 0), bool)]
+    blocks = [np.zeros((len(numbering), 0), np.int8)]
     for split in _SPLITS:
         if f"anno_{split}" not in variables or f"list_{split}" not in variables:
             continue
@@ -56,8 +58,11 @@ def read_image_labels(path: str | Path, images: Sequence[str], classes: HoiClass
             labels, found = np.zeros(0), "no matrix"
         if labels.shape != (len(numbering), len(names)):
             raise InputError(path, field=f"anno_{split}", found=found, expected=expected)
+        wrong = labels[~np.isnan(labels) & ~np.isin(labels, list(ImageLabel)[1:])]
+        if len(wrong):
+            raise InputError(path, field=f"anno_{split}", found=f"{wrong[0]:g}", expected="1, 0, -1 or NaN")
         known += names
-        blocks.append(labels == 1)
+        blocks.append(np.nan_to_num(labels, nan=ImageLabel.UNKNOWN).astype(np.int8))
     column = {name: i for i, name in enumerate(known)}
     missing = next((name for name in images if name not in column), None)
     if missing is not None:
