@@ -2,7 +2,8 @@
 
 A part of a page stands between ``<!-- run: COMMAND -->`` (the command's output follows in a fence) or
 ``<!-- table: NAME -->`` and ``<!-- end -->``. The README holds the text (``scripts/update-readme``); pages of the site
-hold the marks alone and are filled when the site is built (mkdocs takes this file as a hook), so they are never stale.
+say only what will stand there and are filled when the site is built (mkdocs takes this file as a hook), so they are
+never stale.
 """
 
 import contextlib
@@ -36,6 +37,13 @@ Row = tuple[str, ...]
 def filled(text: str) -> str:
     """A page with its generated parts made anew."""
     return PART.sub(_part, text)
+
+
+def unfilled(text: str) -> str:
+    """A page of the site as its file holds it: each generated part says what will stand there."""
+    what = {"run": "What `{}` prints", "table": "The table of {}"}
+    when = "is filled in when the site is built: `scripts/docs`."
+    return PART.sub(lambda m: f"{m[1]}*{what[m[2]].format(m[3])} {when}*\n{m[4]}", text)
 
 
 def output(command: str) -> str:

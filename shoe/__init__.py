@@ -5,20 +5,21 @@ one part does not pay for the others.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from shoe.version import __version__
 
+TYPE_CHECKING = False  # as typing has it, which takes a while to import
 if TYPE_CHECKING:
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.base import Benchmark
-    from shoe.benchmarks.truth import GroundTruth, read_ground_truth
+    from shoe.benchmarks.truth import GroundTruth
     from shoe.core.coordinates import Coordinates
     from shoe.core.errors import InputError, MissingExtraError, OptionError, ShoeError
     from shoe.core.interactions import Interactions, concatenate
     from shoe.diagnosis.diagnose import Diagnosis, diagnose
     from shoe.lexicon.phrases import parse_phrase
     from shoe.predictions import read_predictions, write_predictions
+    from shoe.predictions.truth import read_ground_truth
     from shoe.protocols.signature import Signature
     from shoe.scoring.metric import Metric
     from shoe.scoring.score import Report, score
@@ -42,7 +43,7 @@ _HOMES = {
     "diagnose": "shoe.diagnosis.diagnose",
     "load_similarity": "shoe.similarity",
     "parse_phrase": "shoe.lexicon.phrases",
-    "read_ground_truth": "shoe.benchmarks.truth",
+    "read_ground_truth": "shoe.predictions.truth",
     "read_predictions": "shoe.predictions",
     "score": "shoe.scoring.score",
     "write_predictions": "shoe.predictions",

@@ -49,6 +49,11 @@ def test_generated_parts_of_the_readme_are_fresh() -> None:
     assert generated.filled(README) == README, "run scripts/update-readme"
 
 
+def test_generated_parts_of_other_pages_say_what_will_stand_there() -> None:
+    pages = {page: text for page, text in PAGES.items() if page.startswith("docs/")}
+    assert [page for page, text in pages.items() if generated.unfilled(text) != text] == []
+
+
 def test_every_generated_table_is_known() -> None:
     named = {name for text in PAGES.values() for name in re.findall(r"<!-- table: (.+?) -->", text)}
     assert named == set(generated.TABLES)

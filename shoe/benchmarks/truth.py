@@ -22,6 +22,7 @@ from shoe.io.files import read_bytes
 from shoe.io.json import parse_json
 from shoe.io.native import notes_of_native, read_native
 from shoe.io.typed import shown
+from shoe.io.unknown import seen
 
 _ZIP_MAGIC = b"PK"
 
@@ -136,25 +137,7 @@ def read_ground_truth(
     image_labels: str | Path | None = None,
     split: str | None = None,
 ) -> GroundTruth:
-    """Read ground truth; all formats of the same annotations give the same table.
-
-    >>> import shoe.demo
-    >>> truth = read_ground_truth(shoe.demo.TRUTH)
-    >>> truth.classes.name, len(truth.classes), truth.split
-    ('hico-det', 600, 'test2015')
-
-    Triplets and images keep the order of the file, and images without triplets stay listed. Boxes keep their file's
-    numbers; the table says what these count (``Coordinates``). Of HICO-DET's formats only PPDM's and QPIC's does not
-    say how large an image is.
-
-    Args:
-        path: a file of one of the benchmark's formats, seen from its content (HICO-DET:
-            ``instances_{test,train}2015.json``, ``test_hico.json`` and its relatives, ``anno_bbox.mat``), or a native
-            table (.npz); JSON may be gzip-compressed.
-        dataset: whose ground truth it is: a benchmark, or its name.
-        classes: a class table that takes the place of the benchmark's own.
-        image_labels: a file of image-level labels, for the known-object setting (HICO-DET: the official ``anno.mat``).
-        split: which split to take from a file that holds several (HICO-DET: "test2015" unless told).
+    """Read ground truth; arguments and errors are those of ``shoe.read_ground_truth``, which reads by this function.
 
     Raises:
         InputError: naming file, image, field, what was found and what was expected.
@@ -186,9 +169,9 @@ def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows
     for known in of.formats:
         if known.fits(data):
             return known.name, known.read(path, data, of, split)
-    examples = ", ".join([known.example for known in of.formats] + ["or a native table (.npz)"])
+    examples = f"ground truth: {', '.join(known.example for known in of.formats)}, or a native table (.npz)"
     if data.lstrip()[:1] not in (b"[", b"{"):
-        raise InputError(path, found=quote(data[:12]), expected=examples)
+        raise InputError(path, found=seen(data), expected=examples)
     document = parse_json(path, data)
     keys = f" with {', '.join(map(quote, list(document)[:8]))}" if isinstance(document, dict) and document else ""
     raise InputError(path, found=shown(document) + keys, expected=examples)

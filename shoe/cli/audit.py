@@ -40,10 +40,10 @@ def audit(
     from rich.console import Console
     from rich.progress import track
 
-    from shoe.benchmarks import read_ground_truth
     from shoe.cli.output import spare
     from shoe.evidence.audit import audit as made
     from shoe.predictions import read_predictions_with_notes
+    from shoe.predictions.truth import read_ground_truth
     from shoe.report.audit import audit_dict, print_audit
     from shoe.report.terminal import console
 

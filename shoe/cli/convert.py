@@ -36,20 +36,16 @@ def convert(
 
     Example: shoe convert answers.jsonl predictions.npz --boxes thousand --ground-truth instances_test2015.json
     """
-    from shoe.benchmarks import read_ground_truth
     from shoe.cli.output import spare
     from shoe.core.coordinates import Coordinates
     from shoe.predictions import read_predictions_with_notes, write_predictions
     from shoe.predictions.box_check import examine_boxes
     from shoe.predictions.formats import NATIVE, format_of_name, writable
-    from shoe.predictions.swapped import told_as_what_it_is
+    from shoe.predictions.truth import read_ground_truth
 
     spare((), target)
     written = writable(to) if to else format_of_name(target)
-    truth = None
-    if ground_truth is not None:
-        with told_as_what_it_is(ground_truth, dataset):
-            truth = read_ground_truth(ground_truth, dataset).interactions
+    truth = None if ground_truth is None else read_ground_truth(ground_truth, dataset).interactions
     table, notes = read_predictions_with_notes(
         source, format=format, boxes=boxes, scores=scores, dataset=dataset, truth=truth
     )

@@ -32,14 +32,12 @@ def info(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: _
     overlapping_triplets, coordinates, and where they apply left_out_images and published
     {split, source, matches, differs}.
     """
-    from shoe.benchmarks import read_ground_truth
     from shoe.benchmarks.summary import summary
-    from shoe.predictions.swapped import told_as_what_it_is
+    from shoe.predictions.truth import read_ground_truth
     from shoe.report.dataset import print_summary
     from shoe.report.terminal import console
 
-    with told_as_what_it_is(file, dataset):
-        facts = summary(read_ground_truth(file, dataset, split=split))
+    facts = summary(read_ground_truth(file, dataset, split=split))
     if not put_json({"file": str(file), **facts}, json):
         print_summary(str(file), facts, console())
 
@@ -51,13 +49,11 @@ def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: 
     Example: shoe dataset stats instances_test2015.json --json counts.json. The JSON has the lists classes, verbs and
     objects of {name, triplets, images}; classes also say rare.
     """
-    from shoe.benchmarks import read_ground_truth
     from shoe.benchmarks.summary import statistics
-    from shoe.predictions.swapped import told_as_what_it_is
+    from shoe.predictions.truth import read_ground_truth
     from shoe.report.dataset import print_statistics
     from shoe.report.terminal import console
 
-    with told_as_what_it_is(file, dataset):
-        counts = statistics(read_ground_truth(file, dataset, split=split))
+    counts = statistics(read_ground_truth(file, dataset, split=split))
     if not put_json({"file": str(file), **counts}, json):
         print_statistics(counts, console())

@@ -74,7 +74,7 @@ def diagnose(
     verb, object, similarity, score, iou, gain}]}]}, absent}; sweeps [{by, points [{threshold, ...pairs, map, map_rare,
     map_non_rare}]}]; absent; notes. Fractions 0..1; what cannot be measured is left out.
     """
-    from shoe.benchmarks import benchmark, read_ground_truth
+    from shoe.benchmarks import benchmark
     from shoe.benchmarks.classes import read_classes
     from shoe.cli.output import spare, write_json
     from shoe.core.errors import InputError, OptionError
@@ -84,7 +84,7 @@ def diagnose(
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.pair_predictions import Pairs, holds_pairs, read_pairs
     from shoe.predictions.qpic import read_action_scores
-    from shoe.predictions.swapped import told_as_what_it_is
+    from shoe.predictions.truth import read_ground_truth
     from shoe.report.diagnosis_json import as_json
     from shoe.report.diagnosis_terminal import print_diagnoses
     from shoe.report.terminal import console
@@ -104,8 +104,7 @@ def diagnose(
         raise OptionError(f"--pairs: found {len(of_pairs)} files, expected {expected}")
 
     table = read_classes(classes, benchmark(dataset).classes) if classes else None
-    with told_as_what_it_is(ground_truth, dataset):
-        truth = read_ground_truth(ground_truth, dataset, classes=table, split=split)
+    truth = read_ground_truth(ground_truth, dataset, classes=table, split=split)
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
     files = [
         read_pairs(path, boxes=boxes, dataset=dataset, sizes=sizes)

@@ -67,18 +67,12 @@ def score(
     similarity, compared_with}]; notes. Fractions 0..1; what cannot be measured is left out.
     Order spans, intervals, unrated pairs and raters are there with --bounds.
     """
-    if "help" in (option or ()):
-        from shoe.protocols.options import describe
-        from shoe.report.text import aligned
-
-        print("\n".join(aligned([("option", "values", "default", "meaning"), *describe()])))
-        return
-    from shoe.benchmarks import benchmark, read_ground_truth
+    from shoe.benchmarks import benchmark
     from shoe.benchmarks.classes import read_classes
     from shoe.cli.output import spare, write_json
     from shoe.evidence.wordings import wordings
     from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.swapped import told_as_what_it_is
+    from shoe.predictions.truth import read_ground_truth
     from shoe.report.classes import write_classes
     from shoe.report.json import as_json
     from shoe.report.notes import Evidence
@@ -88,8 +82,7 @@ def score(
 
     spare((predictions, ground_truth, classes, image_labels), words, per_class, save, json)
     table = read_classes(classes, benchmark(dataset).classes) if classes else None
-    with told_as_what_it_is(ground_truth, dataset):
-        truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
+    truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
     read, notes = read_predictions_with_notes(
         predictions, format=format, boxes=boxes, scores=scores, dataset=dataset, truth=truth.interactions
     )
@@ -119,3 +112,11 @@ def score(
         write_json(as_json(report, evidence), json)
     if json != "-":
         print_report(report, console(), evidence)
+
+
+def print_options() -> None:
+    """List every option of a protocol: what ``-o help`` says."""
+    from shoe.protocols.options import describe
+    from shoe.report.text import aligned
+
+    print("\n".join(aligned([("option", "values", "default", "meaning"), *describe()])))

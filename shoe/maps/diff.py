@@ -117,12 +117,10 @@ def scored(predictions: Path, ground_truth: Path, map_name: str, dataset: str) -
         InputError: if a file is broken, has scores outside 0..1, or the two have no image in common.
         OptionError: for a dataset that does not exist.
     """
-    from shoe.benchmarks import read_ground_truth
     from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.swapped import told_as_what_it_is
+    from shoe.predictions.truth import read_ground_truth
 
-    with told_as_what_it_is(ground_truth, dataset):
-        truth = read_ground_truth(ground_truth, dataset)
+    truth = read_ground_truth(ground_truth, dataset)
     table, notes = read_predictions_with_notes(predictions, dataset=dataset, truth=truth.interactions)
     report = score(table, truth, similarity=map_name, protocols=["shoe"], notes=notes)
     if report.semantic is None:

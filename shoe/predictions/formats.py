@@ -13,6 +13,7 @@ from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, OptionError, near, printable, quote, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
+from shoe.io.unknown import seen
 from shoe.predictions import cells, flat, hoidet, mllms, qpic, thid, vlm
 from shoe.predictions.flat import COLUMNS
 from shoe.predictions.others import SWAPPED, refuse_others
@@ -149,8 +150,7 @@ def recognised(source: Source) -> Format:
         raise InputError(source.path, found=_document(source), expected=expected, hint=hint)
     if source.kind != "text":
         raise InputError(source.path, found=f"a {source.kind} without official detections", expected=expected)
-    found = f"text that begins with {quote(source.data[:24].decode('utf-8', 'replace'))}"
-    raise _flat_text(source) or InputError(source.path, found=found, expected=expected)
+    raise _flat_text(source) or InputError(source.path, found=seen(source.data), expected=f"predictions, {expected}")
 
 
 def _document(source: Source) -> str:

@@ -41,6 +41,7 @@ from shoe.core.ragged import index_in_group
 from shoe.core.rows import Rows
 from shoe.io.files import read_bytes
 from shoe.io.typed import Box, Finite, ImageName, Whole
+from shoe.io.unknown import seen
 from shoe.lexicon.labels import match_labels
 from shoe.predictions.boxes import Convention, parse_convention
 from shoe.predictions.notes import ReadNotes
@@ -123,7 +124,8 @@ def read_pairs(
         source = open_source(path, benchmark(dataset), sizes)
         if source.kind != "document" or (_PAIRS not in source.first and source.document != []):
             keys = ", ".join(map(quote, list(source.first)[:8]))
-            found = f"objects with the keys {keys}" if keys else f"a {source.kind} of another format"
+            other = seen(source.data) if source.kind == "text" else f"a {source.kind} of another format"
+            found = f"objects with the keys {keys}" if keys else other
             raise InputError(path, found=found, expected=f"pairs: an object with filename and {_PAIRS} for each image")
         return _read(source, convention)
 

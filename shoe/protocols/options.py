@@ -49,6 +49,7 @@ At = Literal[">=", ">"]
 NoInteraction = Literal["keep", "exclude"]
 Assign = Literal["greedy-gt", "best-first", "hungarian", "confidence"]
 _COUNT = (1, 10**9)
+_HELP = "shoe score -o help lists all"
 
 
 def option(default: Any, what: str, *values: Any, range: tuple[float, float] | None = None) -> Any:  # noqa: A002
@@ -232,12 +233,11 @@ def changed(options: Family, assignments: Iterable[str]) -> Family:
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals:
-            raise OptionError(
-                f"option {quote(assignment)}: found no '=', expected NAME=VALUE (shoe score -o help lists all)"
-            )
+            raise OptionError(f"option {quote(assignment)}: found no '=', expected NAME=VALUE ({_HELP})")
         known = _choices(StrictOptions if name.startswith(STRICT_PREFIX) else SemanticOptions)
         if name not in known:
-            raise unknown_name("option", name, [*_choices(SemanticOptions), *_choices(StrictOptions)])
+            error = unknown_name("option", name, [*_choices(SemanticOptions), *_choices(StrictOptions)])
+            raise OptionError(f"{error} ({_HELP})")
         if name.startswith(STRICT_PREFIX) == strict:
             changes[known[name].name] = _parsed(name, known[name], text)
     return replace(options, **changes)

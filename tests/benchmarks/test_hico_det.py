@@ -163,10 +163,10 @@ def test_an_unknown_dataset_is_named() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "found b'', expected instances_test2015.json"),
-        (b"image,verb\na.jpg,ride\n", "found b'image,verb\\na', expected instances_test2015.json (hicodet), test_hico"),
-        (b"\x80\x04\x95", "found b'\\x80\\x04\\x95', expected"),
-        (b"[]", "found [], expected instances_test2015.json"),
+        (b"", "found an empty file, expected ground truth: instances_test2015.json"),
+        (b"image,verb\n", "text that begins with 'image,verb\\n', expected ground truth: instances_test2015.json (hic"),
+        (b"\x80\x04\x95", "found binary data, expected"),
+        (b"[]", "found [], expected ground truth: instances_test2015.json"),
         (b"[1, 2]", "found [1, 2], expected"),
         (b"[[{}]]", "found a list of 1, expected"),
         (b"{}", "found an object of 0, expected"),

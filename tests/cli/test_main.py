@@ -31,8 +31,21 @@ def test_an_interruption_that_python_wraps_is_one(monkeypatch: pytest.MonkeyPatc
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
-def test_no_memory_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoe.cli.demo.demo", lambda: bytes(1 << 62))
+def test_an_interruption_while_modules_are_loaded_is_one() -> None:
+    stops = "import sys; sys.meta_path.insert(0, type('', (), {'find_spec': _stop})); "
+    stop = "def _stop(name, *_):\n    if name == 'shoe.cli.parameters': raise KeyboardInterrupt\n"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{stop}{stops}{COMMAND[2]}", "demo"], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ImportError("libx.so.5: failed to map segment from shared object")])
+def test_no_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fails() -> None:
+        raise error
+
+    monkeypatch.setattr("shoe.cli.demo.demo", fails)
     refused(run("demo"), "there is not enough memory for what was given")
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import orjson
 import pytest
 
+import shoe
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli.run import refused, run
 
@@ -26,6 +27,8 @@ MADE: dict[str, Any] = {
     "broken/map.json": b'{\n"name": ',
     "bare/verbs.tsv": b"",
     "map/map.json": b"{}",
+    "photo.jpg": b"\xff\xd8\xff\xe0\0\x10JFIF\0",
+    "weights.bin": b"\1\2\3",
 }
 
 
@@ -68,6 +71,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("export.npz", TRUTH, [], "export.npz: found a similarity map, expected predictions"),
         (VLM, "export.npz", [], "export.npz: found a similarity map, expected ground truth"),
         ("map", TRUTH, [], "map: found a similarity map, expected predictions"),
+        ("photo.jpg", TRUTH, [], "photo.jpg: found a JPEG image, expected predictions, one of"),
+        (VLM, "photo.jpg", [], "photo.jpg: found a JPEG image, expected ground truth: instances"),
+        ("weights.bin", TRUTH, [], "weights.bin: found binary data, expected predictions"),
         (
             VLM,
             TRUTH,
@@ -97,9 +103,12 @@ def test_what_it_is_and_what_to_do(
     refused(run("score", predictions, "-g", truth, *more, folder=folder), says)
 
 
-def test_other_commands_tell_it_too(folder: Path) -> None:
-    for command in (("diagnose", VLM, "-g"), ("dataset", "info"), ("dataset", "stats")):
+def test_other_commands_and_python_tell_it_too(folder: Path) -> None:
+    for command in (("diagnose", VLM, "-g"), ("audit", VLM, "-g"), ("dataset", "info"), ("dataset", "stats")):
         refused(run(*command, VLM), "found predictions (format vlm)")
+    with pytest.raises(shoe.InputError, match=r"found predictions \(format vlm\), expected ground truth .* swapped\?"):
+        shoe.read_ground_truth(VLM)
+    refused(run("diagnose", VLM, "-g", TRUTH, "--pairs", folder / "photo.jpg"), "found a JPEG image, expected pairs")
     assert run("convert", DETECTOR, folder / "native.npz").returncode == 0
     refused(
         run("score", VLM, "-g", folder / "native.npz"), "found a native table of predictions, expected ground truth"

@@ -209,6 +209,13 @@ def test_options_change_their_part_and_their_field(usual: dict[str, Any], settin
     assert signed(found) == signed(usual) | {name: value}
 
 
+def test_options_are_listed_without_any_file() -> None:
+    done = cli.run("score", "-o", "help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "strict.threshold " in done.stdout
+    assert run(VLM, "--option", "help").stdout == cli.run("score", "--option=help").stdout == done.stdout
+
+
 def test_boxes(tmp_path: Path, usual: dict[str, Any]) -> None:
     """The same boxes in another convention give the same figures, and a signature that names it."""
     records = [orjson.loads(line) for line in VLM.read_bytes().splitlines()]
@@ -342,7 +349,7 @@ def test_bad_predictions_get_one_line_and_nothing_is_written(
     ("arguments", "says"),
     [
         (["--protocol", "hico-dett"], ["unknown protocol 'hico-dett'", "did you mean hico-det?"]),
-        (["--option", "thetta=0.5"], ["unknown option 'thetta'", "threshold"]),
+        (["--option", "thetta=0.5"], ["unknown option 'thetta'", "threshold", "(shoe score -o help lists all)"]),
         (["--option", "threshold=2"], ["option threshold: found '2', expected 0 to 1"]),
         (["--option", "assign=greedy"], ["option assign: found 'greedy'", "greedy-gt"]),
         (["--option", "threshold"], ["expected NAME=VALUE"]),

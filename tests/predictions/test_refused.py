@@ -49,7 +49,7 @@ def changed(document: Any, *path: Any) -> Any:
 BROKEN: list[tuple[Any, str]] = [
     (b"", "found an empty file"),
     (b"  \n ", "found an empty file"),
-    (b"\xff\xd8\xff\xe0JFIF", "found text that begins with"),
+    (b"\xff\xd8\xff\xe0JFIF", "found a JPEG image, expected predictions"),
     (b'[{"filename": "a", "predictions": [', "line 1, column 36: found the end of the file, expected JSON"),
     (b'[{"filename": "a", "predictions": [NaN]}]', "found nan"),
     (b'{"image": "a"}\n{"image": \n', "line 2, column 11: found the end of the line, expected JSON"),

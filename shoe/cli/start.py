@@ -1,0 +1,79 @@
+"""The start of every command: what is plain without typer, and every error that is the user's as one line."""
+
+import gc
+import os
+import signal
+import sys
+from io import TextIOWrapper
+from itertools import pairwise
+
+from shoe.cli import parameters, score
+from shoe.core.errors import ShoeError
+from shoe.io.files import streams_kept
+
+_NOT_LOADED = ("failed to map segment", "annot allocate memory")
+"""What the system's loader says of a compiled library for which there is no memory."""
+
+_ASKS_FOR_OPTIONS = {("-o", "help"), ("--option", "help"), "--option=help"}
+
+
+def start() -> None:
+    """Run the command that the command line names; what the user can fix ends it with one line and exit code 2."""
+    # One command a process: what reference counts do not free, its end does. Collecting costs a small run a tenth.
+    gc.disable()
+    # OpenBLAS takes memory for each thread when it is loaded, and hangs or crashes where a limit leaves it none.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A terminal that knows only ASCII gets \\u0394 for what it cannot show, not a traceback.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        with streams_kept():
+            _run(sys.argv[1:])
+        sys.stdout.flush()
+    except ShoeError as error:
+        print(f"shoe: {error}", file=sys.stderr)
+        sys.exit(2)
+    except (MemoryError, ImportError) as error:
+        if isinstance(error, ImportError) and not any(said in str(error) for said in _NOT_LOADED):
+            raise
+        print("shoe: there is not enough memory for what was given", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        # The reader of a pipe that has gone away is no news; a full disk is. Nothing more can be written either way.
+        if not isinstance(error, BrokenPipeError):
+            print(f"shoe: the output cannot be written: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(2 if not isinstance(error, BrokenPipeError) else 0)
+
+
+def _run(words: list[str]) -> None:
+    if len(words) > (words[:1] != ["demo"]) and not {"-h", "--help"} & set(words):
+        _load_numpy()
+    match words:
+        # What is plain need not wait for typer, which takes as long to import as the demo takes.
+        case ["demo"]:
+            from shoe.cli.demo import demo
+
+            demo()
+        case ["--version"]:
+            from shoe.version import __version__
+
+            print(__version__)
+        case ["score", *rest] if _ASKS_FOR_OPTIONS & {*rest, *pairwise(rest)}:
+            score.print_options()
+        case ["score", *rest] if (given := parameters.read(score.score, rest)) is not None:
+            score.score(**given)
+        case _:
+            from shoe.cli.app import run
+
+            run(words)
+
+
+def _load_numpy() -> None:
+    """Import NumPy without being interrupted: an exception in its C code becomes a "bad install", or a crash."""
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        import numpy  # noqa: F401 - it is loaded for all that imports it later
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
