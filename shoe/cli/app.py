@@ -1,5 +1,6 @@
 """The commands together; each is one thin file, and only the one that is asked for is loaded."""
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -27,6 +28,7 @@ COMMANDS = (
 _GROUPS = ("dataset", "map")
 
 
+_POSSIBLE = re.compile(r" \(Possible options: (.*)\)")
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 _UsageError: Any = typer.BadParameter.__base__  # typer does not name it
 
@@ -49,7 +51,7 @@ def run(words: Sequence[str]) -> None:
     except typer.Abort:
         sys.exit(130)
     except _UsageError as error:
-        message = error.format_message().rstrip(".")
+        message = _POSSIBLE.sub(r" (did you mean \1?)", error.format_message().rstrip("."))
         path = error.ctx.command_path if error.ctx else "shoe"
         raise OptionError(f"{message[:1].lower()}{message[1:]} (see {path} --help)") from None
 

@@ -136,7 +136,7 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> OptionError:
         known: the names there are.
     """
     names = sorted(known)
-    nearest = near(name, names, most=3)
+    nearest = near(name.lower(), names, most=3)
     if len(names) > _MOST_NAMES_LISTED and nearest:
         return OptionError(f"unknown {what} {quote(name)}; nearest: {', '.join(nearest)}")
     meant = f" (did you mean {nearest[0]}?)" if nearest else ""

@@ -144,13 +144,13 @@ def recognised(source: Source) -> Format:
             return known
     if any(is_truth(key, value) for key, value in source.first.items()):
         raise InputError(source.path, found="ground truth, not predictions", expected="predictions", hint=SWAPPED)
-    expected = f"one of: {', '.join([*FORMATS, NATIVE])}"
+    expected = f"predictions, one of: {', '.join([*FORMATS, NATIVE])}"
     if source.kind == "document":
         hint = _near_keys(list(source.first)) or _nameless(source.first)
         raise InputError(source.path, found=_document(source), expected=expected, hint=hint)
     if source.kind != "text":
         raise InputError(source.path, found=f"a {source.kind} without official detections", expected=expected)
-    raise _flat_text(source) or InputError(source.path, found=seen(source.data), expected=f"predictions, {expected}")
+    raise _flat_text(source) or InputError(source.path, found=seen(source.data), expected=expected)
 
 
 def _document(source: Source) -> str:

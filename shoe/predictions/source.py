@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import json
+import os
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -165,7 +166,7 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
         InputError: if it cannot be read, or is a damaged pickle or written-out value.
     """
     source = Source(Path(path), benchmark, sizes)
-    if source.path.is_dir():
+    if os.path.isdir(source.path):  # which no name is too long for
         source.kind = "folder"
         return source
     zipped = _is_zip(source.path)  # its reader takes what it needs from the file itself

@@ -54,6 +54,11 @@ def test_no_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, error: Exception
     [
         (["score"], "missing argument 'predictions' (see shoe score --help)"),
         (["score", "p.json", "--nonsense", "1"], "no such option: --nonsense (see shoe score --help)"),
+        (
+            ["score", "p.json", "--groundtruth", "1"],
+            "--groundtruth (did you mean --ground-truth?) (see shoe score --help)",
+        ),
+        (["score", "p" * 300, "-g", str(TRUTH)], ": found File name too long, expected a file that can be read"),
         (["diagnose", "p.json", "-g", "t.json", "--seed", "x"], "--seed"),
         (["scores"], "no such command 'scores'"),
         (["map", "bild"], "no such command 'bild'"),

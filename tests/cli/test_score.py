@@ -348,7 +348,7 @@ def test_bad_predictions_get_one_line_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--protocol", "hico-dett"], ["unknown protocol 'hico-dett'", "did you mean hico-det?"]),
+        (["--protocol", "HICO-DET"], ["unknown protocol 'HICO-DET'", "did you mean hico-det?"]),
         (["--option", "thetta=0.5"], ["unknown option 'thetta'", "threshold", "(shoe score -o help lists all)"]),
         (["--option", "threshold=2"], ["option threshold: found '2', expected 0 to 1"]),
         (["--option", "assign=greedy"], ["option assign: found 'greedy'", "greedy-gt"]),

@@ -58,7 +58,7 @@ BROKEN: list[tuple[Any, str]] = [
     (b"%s\n%s %s" % ((orjson.dumps(FLAT),) * 3), "line 2, column "),
     ({}, "found a document that is dict"),
     ([1, 2], "found a document that is list"),
-    ([{"a": 1, "b": 2}], "found objects with the keys 'a', 'b', expected one of: qpic"),
+    ([{"a": 1, "b": 2}], "found objects with the keys 'a', 'b', expected predictions, one of: qpic"),
     ({"boxes": [], "labels": [], "scores": []}, "found object detections (boxes, labels, scores) without interactions"),
     ([{"file_name": "a", "annotations": [], "hoi_annotation": []}], "found ground truth, not predictions"),
     ([QPIC, 5], "record 1: found 5, expected an object with 'predictions', 'hoi_prediction', 'filename'"),
@@ -121,7 +121,7 @@ BROKEN: list[tuple[Any, str]] = [
     ('[{"image": 1}]'.encode("utf-16-be"), "found text in UTF-16"),
     (
         [changed(VLM, "human_box", DROP) | {"humn_bx": "left"}],
-        "found objects with the keys 'image', 'object_box', 'verb', 'object', 'humn_bx', expected one of: qpic",
+        "'image', 'object_box', 'verb', 'object', 'humn_bx', expected predictions, one of: qpic",
     ),
     ([changed(VLM, "human_box", DROP) | {"humn_bx": "left"}], "(did you mean human_box for 'humn_bx'?)"),
     ([changed(VLM, "human_box", DROP)], "(vlm needs image, human_box, object_box and words; not found: human_box)"),

@@ -254,8 +254,8 @@ class Columns:
             return pair.human.box.score * pair.object.box.score
         score, how = scores.score_of(raw)
         if score is None:
-            if not loose:
-                raise UnreadableError(place, "score", shown(raw), "a number")
+            if not loose and raw == raw:  # a NaN is no score in any file, and counted
+                raise UnreadableError(place, "score", shown(raw), "a number from -1e300 to 1e300")
             self._notes.scores_unread[shown(raw)] = self._notes.scores_unread.get(shown(raw), 0) + 1
             return np.nan
         if how:

@@ -132,7 +132,7 @@ class Reader:
             plain = msgspec.convert(record, _Plain)
         except msgspec.ValidationError:
             return False
-        if " and " in plain.verb:
+        if " and " in plain.verb or plain.score != plain.score:  # a NaN is counted as unread
             return False
         image = self._image((plain.image, (plain.width, plain.height)), record, number)
         boxes = plain.human_box + plain.object_box
