@@ -29,6 +29,7 @@ ROOMS = (
     "maps",
     "report",
     "plots",  # figures of what reports say
+    "page",  # the report of a comparison as one HTML file
     "demo",
     "cli",
     "__main__",

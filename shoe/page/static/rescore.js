@@ -1,0 +1,220 @@
+// SHOE-mAP, SHOE-mF1 and the miss rates anew, under another weight, delta or ensemble: what `shoe score` computes.
+//
+// Boxes, scores and words are in what the command has prepared: predictions by falling score, as pairs of words; the
+// candidate pairs of a ground truth and a prediction in the order in which equally similar ones are taken; and tables
+// of similarities per ensemble. Everything here is a function of these and of the three settings.
+import { tiedAveragePrecision } from "./tied.js";
+
+const EPSILON = 1e-8; // of Algorithms 1 and 2
+
+/** The similarity tables of one ensemble as numbers: (rows x words) of verbs, and of objects. */
+export function similarities(shared, ensemble) {
+  const decoded = (codes) => Float64Array.from(codes, (code) => shared.values[code]);
+  return { verbs: decoded(ensemble.verbs), objects: decoded(ensemble.objects) };
+}
+
+const COMBINATIONS = {
+  arithmetic: (verb, object, weight) => weight * verb + (1 - weight) * object,
+  geometric: (verb, object, weight) => Math.round(verb ** weight * object ** (1 - weight) * 1e12) / 1e12,
+  minimum: (verb, object) => Math.min(verb, object),
+};
+
+/** One model, ready to be scored again. */
+export class Rescorer {
+  constructor(shared, model) {
+    this.shared = shared;
+    this.model = model;
+    this.truths = new Int32Array(shared.counted.length);
+    for (const k of shared.hoi) if (shared.counted[k]) this.truths[k]++;
+    this.size = model.words.length;
+    const pairs = model.truth.length;
+    this.prediction = new Int32Array(pairs);
+    for (let i = 0, at = 0; i < pairs; i++) this.prediction[i] = at += model.step[i];
+    // Where the two similarities of each candidate pair stand in the tables.
+    this.verbCell = new Int32Array(pairs);
+    this.objectCell = new Int32Array(pairs);
+    for (let i = 0; i < pairs; i++) {
+      const k = shared.hoi[model.truth[i]];
+      const words = model.words[this.prediction[i]];
+      this.verbCell[i] = shared.verb_row[k] * shared.verb_words + model.pair_verb[words];
+      this.objectCell[i] = shared.object_row[k] * shared.object_words + model.pair_object[words];
+    }
+    this.tied = (p) => (model.tied[p >> 3] >> (7 - (p & 7))) & 1;
+    this.sigma = new Float64Array(pairs);
+    this.tables = new Map();
+  }
+
+  /**
+   * Score again.
+   * @param {{weight: number, delta: number, ensemble: number}} settings the ensemble by its number
+   * @returns {{map, mf1, gt_miss_rate, prediction_miss_rate, ap, f1}} fractions; null where there is nothing to measure
+   */
+  score({ weight, delta, ensemble }) {
+    const { shared, model } = this;
+    if (!this.tables.has(ensemble)) this.tables.set(ensemble, similarities(shared, shared.ensembles[ensemble]));
+    const tables = this.tables.get(ensemble);
+    const combine = COMBINATIONS[shared.options.combine];
+    for (let i = 0; i < this.sigma.length; i++) {
+      this.sigma[i] = combine(tables.verbs[this.verbCell[i]], tables.objects[this.objectCell[i]], weight);
+    }
+    const order = fallingOrder(this.sigma);
+    const nearest = this.#nearest(tables, combine, weight, delta);
+    const forMap = this.#match(order, model.map_rows, delta, model.not_playing[ensemble]);
+    const forF1 =
+      model.f1_rows === model.map_rows ? forMap : this.#match(order, model.f1_rows, delta, model.not_playing[ensemble]);
+    const ap = this.#averagePrecision(forMap, nearest);
+    return { ap, map: mean(ap), ...this.#f1(forF1, nearest) };
+  }
+
+  /** The class that each pair of words counts as a false positive of, -1 where of none: the most similar one. */
+  #nearest({ verbs, objects }, combine, weight, delta) {
+    const { shared, model } = this;
+    const reaches = shared.options["delta-at"] === ">=" ? (s) => s >= delta : (s) => s > delta;
+    const found = new Int32Array(model.pair_verb.length).fill(-1);
+    for (let q = 0; q < found.length; q++) {
+      let best = -1;
+      for (let k = 0; k < shared.counted.length; k++) {
+        if (!shared.counted[k]) continue;
+        const verb = verbs[shared.verb_row[k] * shared.verb_words + model.pair_verb[q]];
+        const object = objects[shared.object_row[k] * shared.object_words + model.pair_object[q]];
+        const sigma = combine(verb, object, weight);
+        if (sigma > best) [best, found[q]] = [sigma, k];
+      }
+      if (!reaches(best)) found[q] = -1;
+    }
+    return found;
+  }
+
+  /** The best pair of all first, then the next of what is left; of the first `rows` predictions. */
+  #match(order, rows, delta, notPlaying) {
+    const free = new Uint8Array(this.size).fill(1, 0, rows);
+    for (const p of notPlaying) free[p] = 0;
+    const pair = new Int32Array(this.shared.hoi.length).fill(-1);
+    const least = { none: -1, positive: 0, delta }[this.shared.options["min-sigma"]];
+    for (const i of order) {
+      if (this.sigma[i] <= least) break;
+      const p = this.prediction[i];
+      const t = this.model.truth[i];
+      if (free[p] && pair[t] < 0) {
+        free[p] = 0;
+        pair[t] = i;
+      }
+    }
+    const truth = new Int32Array(this.size).fill(-1);
+    for (let t = 0; t < pair.length; t++) if (pair[t] >= 0) truth[this.prediction[pair[t]]] = t;
+    return { rows, pair, truth };
+  }
+
+  /** Algorithm 1: AP per class, NaN for classes outside the mean; its expectation where scores tie. */
+  #averagePrecision({ rows, pair, truth }, nearest) {
+    const { shared, model, truths } = this;
+    const classes = truths.length;
+    const count = new Int32Array(classes);
+    const before = new Int32Array(classes); // entries of the class above the current score
+    const scoreOf = new Int32Array(classes).fill(-1); // where the score begins that the class saw last
+    const open = new Array(classes).fill(null); // its group at that score, if it has credit
+    const groups = Array.from(truths, () => []);
+    for (let p = 0, score = 0; p < rows; p++) {
+      if (!this.tied(p)) score = p;
+      const t = truth[p];
+      const k = t < 0 ? nearest[model.words[p]] : shared.hoi[t];
+      if (k < 0 || !truths[k]) continue;
+      if (scoreOf[k] !== score) {
+        scoreOf[k] = score;
+        before[k] = count[k];
+        open[k] = null;
+      }
+      count[k]++;
+      if (open[k]) open[k].size++;
+      const credit = t < 0 ? 0 : this.sigma[pair[t]];
+      if (credit > 0) {
+        if (!open[k]) {
+          open[k] = { above: before[k], size: count[k] - before[k], credits: [], zero: p >= model.zero_from };
+          groups[k].push(open[k]);
+        }
+        open[k].credits.push(credit);
+      }
+    }
+    if (shared.options.missed === "keep") {
+      // A missed ground truth stands in the list with score 0, where it ties with predictions of that score.
+      for (let t = 0; t < pair.length; t++) {
+        const last = pair[t] < 0 && groups[shared.hoi[t]].at(-1);
+        if (last && last.zero) last.size++;
+      }
+    }
+    return Float64Array.from(groups, (list, k) => {
+      if (truths[k]) return tiedAveragePrecision(list, k, truths[k], EPSILON);
+      return shared.counted[k] && shared.options.classes === "all" ? 0 : NaN;
+    });
+  }
+
+  /** Algorithm 2: F1 per class, NaN for classes outside the mean; its mean, and the miss rates. */
+  #f1({ rows, pair, truth }, nearest) {
+    const { shared, model, truths } = this;
+    const [hits, falses, found] = [0, 1, 2].map(() => new Float64Array(truths.length));
+    let missed = 0;
+    let all = 0;
+    for (let t = 0; t < pair.length; t++) {
+      const k = shared.hoi[t];
+      if (!shared.counted[k]) continue;
+      all++;
+      if (pair[t] < 0) {
+        missed++;
+        continue;
+      }
+      hits[k] += this.sigma[pair[t]];
+      falses[k] += 1 - this.sigma[pair[t]];
+      found[k]++;
+    }
+    let unmatched = 0;
+    let charged = 0;
+    for (let p = 0; p < rows; p++) {
+      if (truth[p] >= 0) continue;
+      unmatched++;
+      const k = nearest[model.words[p]];
+      if (k < 0) continue;
+      charged++;
+      falses[k]++;
+    }
+    const { recall: denominator, "f1-classes": inMean, "prediction-misses": misses } = shared.options;
+    const f1 = Float64Array.from(truths, (number, k) => {
+      if (!(number > 0 || (inMean === "counted" && shared.counted[k] && falses[k] > 0))) return NaN;
+      const wanted = denominator === "fn" ? hits[k] + number - found[k] : number;
+      const precision = hits[k] / (hits[k] + falses[k] + EPSILON);
+      const recall = hits[k] / (wanted + EPSILON);
+      return (2 * precision * recall) / (precision + recall + EPSILON);
+    });
+    return {
+      f1,
+      mf1: mean(f1),
+      gt_miss_rate: all ? missed / all : null,
+      prediction_miss_rate: rows ? (misses === "charged" ? charged : unmatched) / rows : null,
+    };
+  }
+}
+
+/** Mean of what is a number; null where nothing is. */
+export function mean(values) {
+  let [sum, number] = [0, 0];
+  for (const value of values) {
+    if (Number.isNaN(value)) continue;
+    sum += value;
+    number++;
+  }
+  return number ? sum / number : null;
+}
+
+/** Stable order of numbers from 0 on, the highest first: by radix, 16 bits at a time. */
+export function fallingOrder(values) {
+  const digits = new Uint16Array(values.buffer, values.byteOffset, values.length * 4);
+  let order = Uint32Array.from(values, (_, i) => i);
+  let next = new Uint32Array(values.length);
+  for (let digit = 0; digit < 4; digit++) {
+    const start = new Uint32Array(65537);
+    for (let i = 0; i < values.length; i++) start[65536 - digits[4 * i + digit]]++;
+    for (let d = 1; d <= 65536; d++) start[d] += start[d - 1];
+    for (const i of order) next[start[65535 - digits[4 * i + digit]]++] = i;
+    [order, next] = [next, order];
+  }
+  return order;
+}
