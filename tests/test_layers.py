@@ -23,6 +23,7 @@ ROOMS = (
     "evidence",
     "diagnosis",
     "runs",  # what one scoring measured, kept
+    "comparison",  # many of them
     "attribution",  # why protocols disagree
     "llm",
     "rating",  # the offline job: it writes maps, and scoring reads them

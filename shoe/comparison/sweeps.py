@@ -1,0 +1,170 @@
+"""Does a ranking of models survive the metric's own choices? Each is varied alone, and the models are ranked anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+
+from shoe.core.arrays import Floats
+from shoe.evidence.draws import figures_of
+from shoe.evidence.raters import rated_by
+from shoe.matching.overlaps import Overlaps
+from shoe.protocols.options import SemanticOptions
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.score import Report
+from shoe.scoring.scorer import Scorer
+from shoe.scoring.strict import strict_score
+from shoe.similarity import SimilarityMap
+
+VALUES: dict[str, tuple[float, ...]] = {
+    "weight": (0.0, 0.25, 0.5, 0.75, 1.0),
+    "delta": (0.1, 0.3, 0.5, 0.7, 0.9),
+    "threshold": (0.3, 0.4, 0.5, 0.6, 0.7),
+    "tau": (0.1, 0.3, 0.5, 0.7, 0.9),
+}
+"""The options that are numbers, and what they are set to beside the value that was asked for."""
+FIGURES = ("strict", "map", "mf1")
+
+Watch = Callable[[Sequence["Setting"]], Iterable["Setting"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One choice changed.
+
+    Attributes:
+        option: which one: a key of ``VALUES``, "ensemble", or "rater" for one rater of the map alone.
+        value: its value.
+        asked: whether it is what was asked for, as all other options are.
+    """
+
+    option: str
+    value: float | str
+    asked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """The figures of M models under one setting.
+
+    Attributes:
+        setting: the choice.
+        figures: by name ("strict" under another overlap, "map", "mf1"), one a model, None for what cannot be measured;
+            names of figures that the choice cannot move are absent.
+    """
+
+    setting: Setting
+    figures: dict[str, tuple[float | None, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Survival:
+    """How often a ranking is what it was.
+
+    Attributes:
+        figure: by which models are ranked.
+        settings: settings that can move it, those that were asked for left out.
+        changed: those under which two models change places.
+        lowest_tau: the lowest of Kendall's tau-b between the ranking that was asked for and another one.
+    """
+
+    figure: str
+    settings: int
+    changed: tuple[Setting, ...]
+    lowest_tau: float | None
+
+
+def settings_of(report: Report) -> list[Setting]:
+    """What is tried: for each choice the usual values and the one that was asked for, in order."""
+    if report.semantic is None or report.similarities is None:
+        return []
+    options, source = report.semantic.options, report.similarities.source
+    tried = [
+        Setting(name, value, value == getattr(options, name))
+        for name, values in VALUES.items()
+        for value in sorted({*values, float(getattr(options, name))})
+        if name != "tau" or options.tau_by != "best"
+    ]
+    if isinstance(source, SimilarityMap):
+        ensembles = get_args(get_type_hints(SemanticOptions)["ensemble"])
+        tried += [Setting("ensemble", name, name == options.ensemble) for name in ensembles]
+        tried += [Setting("rater", rater.name) for rater in source.raters] if len(source.raters) > 1 else []
+    return tried
+
+
+def sweep(reports: Sequence[Report], watch: Watch = iter) -> list[Point]:
+    """Score M models under every setting.
+
+    Boxes are compared anew only for another overlap. Takes about one scoring a setting and model.
+
+    Args:
+        reports: of the models, under the same options.
+        watch: wraps the settings, to show how far the work is.
+
+    Returns:
+        Points in the order of :func:`settings_of`.
+    """
+    return [_point(reports, setting) for setting in watch(settings_of(reports[0]))]
+
+
+def survival(reports: Sequence[Report], points: Sequence[Point], figure: str) -> Survival | None:
+    """Rank the models by a figure under every setting that can move it; None for one model or one not measured."""
+    base = _asked(reports, figure)
+    moved = [point for point in points if figure in point.figures and not point.setting.asked]
+    if len(reports) < 2 or not moved or any(value is None for point in moved for value in point.figures[figure]):
+        return None
+    asked = _order(np.array(base, np.float64))
+    orders = [_order(np.array(point.figures[figure], np.float64)) for point in moved]
+    changed = tuple(point.setting for point, order in zip(moved, orders, strict=True) if (order * asked < 0).any())
+    taus = [tau for tau in (_tau_b(asked, order) for order in orders) if tau is not None]
+    return Survival(figure, len(moved), changed, min(taus, default=None))
+
+
+def _asked(reports: Sequence[Report], figure: str) -> list[float | None]:
+    results = [report.strict if figure == "strict" else report.semantic for report in reports]
+    return [None if result is None else getattr(result, "map" if figure == "strict" else figure) for result in results]
+
+
+def _order(figures: Floats) -> Floats:
+    """(M, M) 1 where the first model of a pair is better, -1 where it is worse, 0 where both are equal."""
+    return np.sign(figures[:, None] - figures)
+
+
+def _tau_b(a: Floats, b: Floats) -> float | None:
+    pairs = np.sqrt((a * a).sum() * (b * b).sum())
+    return float((a * b).sum() / pairs) if pairs else None
+
+
+def _point(reports: Sequence[Report], setting: Setting) -> Point:
+    found = [_figures(report, setting) for report in reports]
+    return Point(setting, {name: tuple(of[name] for of in found) for name in found[0]})
+
+
+def _figures(report: Report, setting: Setting) -> dict[str, float | None]:
+    result, similarities = report.semantic, report.similarities
+    if result is None or similarities is None or similarities.source is None:
+        return {}
+    options, source = result.options, similarities.source
+    near: Overlaps | None = result.near
+    if isinstance(source, SimilarityMap) and setting.option in ("ensemble", "rater"):
+        near = None  # which predictions are near copies depends on what their words mean
+        raters = [rater.name for rater in source.raters]
+        if setting.option == "rater":
+            source = rated_by(source, raters.index(str(setting.value)))
+        else:
+            source = replace(source, ensemble=str(setting.value))
+    else:
+        changes: dict[str, Any] = {setting.option: setting.value}
+        options = replace(options, **changes)
+        near = None if setting.option == "threshold" else near
+    scorer = Scorer(report.task, HoiSimilarity.of(report.task, source, options), options, near)
+    found = dict(zip(("map", "mf1"), figures_of(scorer), strict=True))
+    if setting.option == "tau":
+        del found["map"]
+    if setting.option == "threshold" and report.strict is not None:
+        strict = replace(report.strict.options, threshold=float(setting.value))
+        found["strict"] = strict_score(report.task, strict).map
+    return found

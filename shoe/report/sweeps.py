@@ -1,0 +1,72 @@
+"""Figures of models under other choices of the metric, in the terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+
+from shoe.comparison.sweeps import FIGURES, Point, Setting, Survival
+from shoe.report.notes import percent
+from shoe.report.text import note, present, table, words
+
+_NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
+
+
+def print_sweep(models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival], to: Console) -> None:
+    """One table a figure, a row a setting and a column a model; then whether rankings survive."""
+    for figure in FIGURES:
+        rows = [
+            [point.setting.option, _value(point.setting), *map(percent, point.figures[figure])]
+            for point in points
+            if figure in point.figures
+        ]
+        if rows:
+            to.print(table(_NAMES[figure], "value", *(words(name, 24).plain for name in models), names=2, rows=rows))
+    for survival in survivals:
+        note(to, sentence(survival))
+
+
+def sentence(survival: Survival) -> str:
+    """Whether a ranking survives, in one sentence with its numbers."""
+    figure, changed = _NAMES[survival.figure], survival.changed
+    if not changed:
+        return f"ranking     by {figure} no two models change places under any of {survival.settings} other settings"
+    named = ", ".join(f"{setting.option} {_value(setting)}" for setting in changed)
+    least = f"; Kendall's tau-b at least {survival.lowest_tau:.2f}" if survival.lowest_tau is not None else ""
+    of = f"{len(changed)} of {survival.settings} other settings"
+    return f"ranking     by {figure} models change places under {of}: {named}{least}"
+
+
+def sweep_dict(models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival]) -> dict[str, Any]:
+    """The keys ``points`` and ``rankings`` of a sweep; fractions 0..1, and what is absent has no key."""
+    return {
+        "points": [
+            {
+                "option": point.setting.option,
+                "value": point.setting.value,
+                "asked": point.setting.asked,
+                "figures": {
+                    figure: present(dict(zip(models, values, strict=True))) for figure, values in point.figures.items()
+                },
+            }
+            for point in points
+        ],
+        "rankings": [
+            present(
+                {
+                    "figure": one.figure,
+                    "settings": one.settings,
+                    "changed": [{"option": setting.option, "value": setting.value} for setting in one.changed],
+                    "lowest_tau": one.lowest_tau,
+                }
+            )
+            for one in survivals
+        ],
+    }
+
+
+def _value(setting: Setting) -> str:
+    value = setting.value if isinstance(setting.value, str) else f"{setting.value:g}"
+    return f"{value} *" if setting.asked else value
