@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 
 from shoe.lexicon.morphology import american, noun_forms, undoubled, verb_forms
 from shoe.lexicon.store import Pos, lexicon
+from shoe.lexicon.text import PREPOSITIONS
 
 Part = Literal["verb", "object"]
 POS: dict[Part, Pos] = {"verb": "v", "object": "n"}
@@ -23,6 +24,9 @@ _NO_JOINTS = str.maketrans("", "", "_-")
 
 KIND = 0.75
 """What a sense counts where only a kind, a make or a part of it is named: raters give such 3 of 4."""
+
+WEIGHTS = {"same": 1, "kind": KIND, "half": 0.5}
+"""What the senses in the lexicon's tables count by how they relate to the word."""
 
 RARE = 0.8
 """What a sense counts that a word hardly ever has, unless the best of all is asked for."""
@@ -137,7 +141,9 @@ def _lemmas(words: list[str], part: Part, spelled: str) -> list[str]:
         return [lemma for lemma in dict.fromkeys(lemmas) if store.has(lemma, pos)]
     heads = [words[-1 if part == "object" else 0]]
     heads += [base for base in bases(heads[0], part) if base != heads[0]]
-    forms = [joint.join(with_head(words, head, part)) for joint in ("_", "-", "") for head in heads]
+    # "being at" is no form of "beat", nor "going at" of "goat".
+    joints = ("_", "-") if words[-1] in PREPOSITIONS else ("_", "-", "")
+    forms = [joint.join(with_head(words, head, part)) for joint in joints for head in heads]
     return [form for form in dict.fromkeys([spelled, *forms]) if store.has(form, pos)]
 
 
@@ -157,9 +163,8 @@ def _alias_keys(words: list[str], part: Part) -> list[str]:
 def _aliases(part: Part) -> dict[str, list[tuple[str, float, str]]]:
     """Alias to its synsets: name, weight and reason."""
     rows = [line.split("\t") for line in _FILE.read_text("utf-8").splitlines()[1:]]
-    weights = {"same": 1, "kind": KIND}
     return {
-        word: [(name, weights[relation], why) for name in names.split()]
+        word: [(name, WEIGHTS[relation], why) for name in names.split()]
         for where, word, names, relation, why in rows
         if where == part
     }

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shoe.lexicon import text
+from shoe.lexicon.constructions import constructions
 from shoe.lexicon.definitions import EQUAL_PREPOSITIONS, defined_by
 from shoe.lexicon.expressions import KIND, LONGEST_EXPRESSION, Sense, bases, find
 from shoe.lexicon.store import lexicon
 
 _PHRASAL = text.WORD_CLASSES["phrasal_verbs"]
 _LIGHT = text.WORD_CLASSES["light_verbs"]
+# These tell something of their own beside what their noun does: "sending a text" is texting, and sending.
+_DELIVERING = text.WORD_CLASSES["delivering_verbs"]
 # Particles that change what a verb means; "on" says where, as other prepositions do.
 _ADVERBIAL = text.PARTICLES - {"on"}
 # A verb with such a particle is meant as the idiom ("pick up") if tagged texts use it more often than this.
@@ -36,14 +39,17 @@ def verb_senses(words: list[str], spelled: str) -> list[Sense]:
     if "-" in spelled:
         compound, kept = _compound(kept, spelled)
     content = _essential(kept)
-    found = _of_noun(kept)
+    found = _of_noun(kept, _LIGHT)
     known = bool(found)
     if not known:
         found, known = _expression(content, spelled if content == words else "")
-    if len(content) > 1 and not known:
+        found += _of_noun(kept, _DELIVERING)
+    if len(content) > 1 and not known and bases(content[0], "verb"):
         found += defined_by(content)
+    found += [*constructions(content), *_purpose(content)]
     if found:
-        return [*compound, *found]
+        # What a compound has of its own is a kind of what its head says: "bottle-feeding" of feeding.
+        return [*compound, *(sense._replace(weight=sense.weight * KIND) for sense in found)] if compound else found
     later = (because(find([word], "verb"), f'verb in "{" ".join(content)}"') for word in content[1:])
     return next((senses for senses in later if senses), [])
 
@@ -91,9 +97,9 @@ def _compound(words: list[str], spelled: str) -> tuple[list[Sense], list[str]]:
     return [], words
 
 
-def _of_noun(words: list[str]) -> list[Sense]:
+def _of_noun(words: list[str], light: frozenset[str]) -> list[Sense]:
     """The verb that a light verb's noun comes from: "taking a close look at" is looking, "taking for a run" running."""
-    if len(words) < 3 or not _LIGHT.intersection(bases(words[0], "verb")):
+    if len(words) < 3 or not light.intersection(bases(words[0], "verb")):
         return []
     start = 2 if words[1] == "for" else 1
     end = next((k for k in range(start, len(words)) if words[k] in text.PREPOSITIONS), len(words))
@@ -109,8 +115,18 @@ def _of_noun(words: list[str]) -> list[Sense]:
     return [sense for verb in dict.fromkeys(verbs) for sense in because(find([verb], "verb"), why)]
 
 
+def _purpose(words: list[str]) -> list[Sense]:
+    """What something is done for, as far as it is already done: "bending down to pick up" is picking up."""
+    for place in (place for place in range(1, len(words) - 1) if words[place] == "to"):
+        verb, uses = words[place + 1], lexicon().tag_count
+        if verb in bases(verb, "verb") and uses(verb, "v").sum() > uses(verb, "n").sum():
+            found = because(verb_senses(words[place + 1 :], ""), f'purpose of "{" ".join(words)}"')
+            return [sense._replace(weight=sense.weight * KIND) for sense in found]
+    return []
+
+
 def _expression(words: list[str], spelled: str) -> tuple[list[Sense], bool]:
-    """The longest expression that WordNet has from the first word on, and whether that is the whole.
+    """The longest expression that WordNet has from the first word on, and whether only a preposition is left.
 
     A verb's particle may be no part of its meaning ("wiping out the oven"): the senses of the verb alone follow.
     """
@@ -126,7 +142,7 @@ def _expression(words: list[str], spelled: str) -> tuple[list[Sense], bool]:
         if _may_be_literal(words[:end], senses[0].lemma):
             weight = KIND if words[end - 1] in _ADVERBIAL else 1
             senses += [sense._replace(weight=weight) for sense in because(find(words[:1], "verb"), why)]
-        return senses, end == len(words)
+        return senses, end == len(words) or (end > 1 and text.PREPOSITIONS.issuperset(words[end:]))
     return [], False
 
 

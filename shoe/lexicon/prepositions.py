@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from shoe.core.arrays import Floats
+from shoe.core.arrays import Floats, Mask
 from shoe.lexicon import text
 
 _DATA = Path(__file__).parent / "data"
@@ -34,6 +34,11 @@ def preposition_weights(classes: Sequence[str], verbs: Sequence[str]) -> Floats:
     return weights
 
 
+def done_with(classes: Sequence[str]) -> Mask:
+    """(C,) whether a class is to do something with its object, as cut_with is: to use it says most of that."""
+    return np.array([text.tokens(label)[-1:] == ["with"] for label in classes], bool)
+
+
 @lru_cache(maxsize=10_000)
 def relation(verb: str) -> str:
     """The first spatial relation that the words after a verb name: "on" of "sitting on top of", "" for none."""
@@ -44,6 +49,10 @@ def relation(verb: str) -> str:
             if found:
                 return found
     return ""
+
+
+SPATIAL = frozenset(["on", "in", "under", "at", "near"])
+"""The spatial relations, by the word that says it most plainly."""
 
 
 @cache

@@ -9,16 +9,16 @@ import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.errors import OptionError, quote, unknown_name
-from shoe.lexicon.expressions import RARE, Part, is_rare
+from shoe.lexicon.expressions import KIND, RARE, Part, is_rare
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
 from shoe.lexicon.phrases import best_reading
-from shoe.lexicon.prepositions import preposition_weights
+from shoe.lexicon.prepositions import done_with, preposition_weights
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity.maps import SimilarityMap
-from shoe.similarity.table import Basis, Similarity, similarity_table
+from shoe.similarity.table import USING, Basis, Similarity, similarity_table
 
 _A: dict[Part, str] = {"verb": "a verb", "object": "an object"}
 
@@ -115,6 +115,8 @@ def _explain(similarity: Similarity, of: _ClassSense, word: str) -> Explanation:
         reason = of_word.reason
         if of_word.name == of.synset and place < 1:
             reason += f", in another place: counts {place:g}"
+        if of_word.name == USING and of.part == "verb" and done_with([of.word])[0]:
+            reason += f", of what it is done with: counts {KIND:g}"
         if is_rare(of_word.lemma, of_word.synset):
             reason += f", rarely meant: counts {RARE:g}"
         given = similarity.ratings(of.part, of.synset, of_word.name) if isinstance(similarity, SimilarityMap) else None

@@ -13,16 +13,18 @@ from numpy.typing import NDArray
 from shoe.benchmarks.classes import NO_INTERACTION
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import OptionError, quote, unknown_name
-from shoe.lexicon.expressions import POS, RARE, Part, is_rare
+from shoe.lexicon.expressions import KIND, POS, RARE, Part, is_rare
 from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
-from shoe.lexicon.prepositions import preposition_weights
+from shoe.lexicon.prepositions import done_with, preposition_weights
 from shoe.lexicon.resolve import Candidate, resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity.whole import WholeRatings
 from shoe.similarity.wordnet import wordnet_values
 
+USING = "use.v.01"
+"""To use a thing says, as a kind would, what is done with it: "using" a knife for cut_with."""
 _UNRATED = -1.0
 _IDENTICAL = 2.0
 
@@ -208,6 +210,9 @@ def similarity_table(
     unresolved = counts == 0
 
     value, rated = _pair_values(similarity, part, class_senses, synsets, options)
+    if part == "verb" and options.partial == "weighed":
+        used = (synsets == lexicon().synset(USING))[:, None] & done_with(class_words)
+        value[used] = np.maximum(value[used], KIND)
     if options.sense == "one":
         overall = np.minimum(value, 1).max(axis=1, initial=_UNRATED)[index]
         overall = np.where(overall > 0, overall * weights, overall)
@@ -227,11 +232,11 @@ def similarity_table(
     basis[best == _IDENTICAL] = Basis.IDENTICAL
     basis[unresolved] = Basis.UNRESOLVED
     values = np.clip(best, 0, 1)
+    picked = np.append(synsets, -1).astype(np.int32)[chosen]
     if part == "verb" and options.partial == "weighed":
         said = preposition_weights(class_words, words).T
-        elsewhere = (basis == Basis.IDENTICAL) & (said < 1)
-        values[elsewhere], basis[elsewhere] = said[elsewhere], Basis.RATED
-    picked = np.append(synsets, -1).astype(np.int32)[chosen]
+        elsewhere = (picked == class_senses) & (said < 1)
+        values[elsewhere], basis[elsewhere] = (values * said)[elsewhere], Basis.RATED
 
     # What needs no rating: the class's own word, and no_interaction, which is different from all else.
     label = {word: number for number, word in enumerate(dict.fromkeys([*class_words, NO_INTERACTION]))}

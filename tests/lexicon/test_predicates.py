@@ -1,14 +1,19 @@
 """What verbs of several words mean: each mechanism on words by hand, and what holds for all of them."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoe.lexicon import text
 from shoe.lexicon.definitions import canonical
 from shoe.lexicon.predicates import without_auxiliaries
 from shoe.lexicon.resolve import resolve
 from shoe.lexicon.store import lexicon
 from tests.examples import examples
+
+TABLE = Path(text.__file__).parent / "data" / "constructions.tsv"
 
 
 def reasons(word: str) -> dict[str, str]:
@@ -39,6 +44,21 @@ def reasons(word: str) -> dict[str, str]:
         ("hopping aboard", "hop_on.v.01", 'base form of "hopping on"'),
         ("hand-feeding", "feed.v.02", 'base form of "feeding"'),
         ("gently hand-feeding a", "feed.v.02", 'base form of "feeding"'),
+        ("sending a wave to", "beckon.v.01", '"wave" of "sending a wave to"'),
+        ("bending down to pick up a", "pick_up.v.01", 'purpose of "bending down to pick up"'),
+        ("drying her hair with", "use.v.01", "what one does something with is used, counts 0.75"),
+        ("climbing down off of", "exit.v.01", "a way off or out of it, counts 0.75"),
+        ("crawling into", "board.v.01", "a way onto or into it, counts 0.75"),
+        ("surfing on", "ride.v.01", "named for what is ridden, counts 0.75"),
+        ("pressing the buttons on", "operate.v.03", "moving a control of it, counts 0.75"),
+        ("offering a carrot to", "feed.v.01", "food is what is given, counts 0.75"),
+        ("is on top of", "sit.v.01", "says only where, counts 0.5"),
+        ("on", "lie.v.02", "says only where, counts 0.5"),
+        ("underneath", "stand.v.01", "says only where, counts 0.5"),
+        ("with", "hold.v.02", "says only that one has it, counts 0.5"),
+        ("bottle-feeding", "feed.v.02", 'base form of "feeding", counts 0.75'),
+        ("taking a bite of", "eat.v.01", "alias: how one begins to eat"),
+        ("dressed in", "wear.v.02", "alias: having clothes on"),
     ],
 )
 def test_each_way_of_saying_a_verb(word: str, sense: str, why: str) -> None:
@@ -51,6 +71,33 @@ def test_a_light_verb_s_noun_counts_alone_and_only_if_it_names_a_doing() -> None
     assert "feed.v.02" in reasons("giving a carrot to")
     assert "feed.v.02" in reasons("giving leaves to")
     assert "picture.v.01" not in reasons("took a picture of")
+
+
+@pytest.mark.parametrize(
+    ("said", "not_meant"),
+    [
+        ("is at", "beat.v.01"),  # no spelling of "be at"
+        ("in front of", "sit.v.01"),  # says near, not in
+        ("climbing on", "board.v.01"),
+        ("pushing off", "exit.v.01"),  # pushing is no moving of one's own
+        ("training", "ride.v.02"),  # a train is a vehicle, but training no motion
+        ("pressing a flower on", "operate.v.03"),
+        ("giving a scratch to", "feed.v.01"),
+        ("shaking hands with", "wash_up.v.01"),  # a definition that mentions hands; the whole is known
+        ("holding up to face", "confront.v.02"),  # "face" is the noun
+        ("on top of", "exceed.v.02"),
+    ],
+)
+def test_a_construction_asks_for_all_its_parts(said: str, not_meant: str) -> None:
+    assert not_meant not in reasons(said)
+
+
+def test_constructions_lead_to_senses_and_ask_for_things_that_there_are() -> None:
+    rows = [line.split("\t") for line in TABLE.read_text("utf-8").splitlines()]
+    assert rows[0] == ["verbs", "nouns", "prepositions", "synsets", "relation", "reason"]
+    named = [name for verbs, nouns, _, synsets, _, _ in rows[1:] for name in f"{verbs} {nouns} {synsets}".split()]
+    assert all(lexicon().synset(name) >= 0 for name in named if "." in name)
+    assert all(lexicon().has(lemma, "v") for row in rows[1:] for lemma in row[0].split() if lemma.isalpha())
 
 
 def test_an_idiom_of_its_own_is_not_taken_apart() -> None:

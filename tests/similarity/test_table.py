@@ -43,6 +43,8 @@ CLASSES: dict[Part, list[tuple[str, str]]] = {
 }
 WORDS: dict[Part, list[str]] = {
     "verb": [
+        "using",
+        "being near",
         "riding",
         "Straddle",
         "mount",
@@ -176,11 +178,15 @@ class Rules:
             return 0.0, Basis.ZERO
         if not senses:
             return 0.0, Basis.UNRESOLVED
-        if senses.get(class_synset) == 1:
-            return elsewhere, Basis.RATED
         rated = [(self.pair(class_synset, sense), weight) for sense, weight in senses.items()]
+        if weighed and class_word.endswith("with") and "use.v.01" in senses:
+            place = list(senses).index("use.v.01")
+            (value, basis), weight = rated[place]
+            rated[place] = (max(value, 0.75), Basis.RATED if basis == Basis.ZERO else basis), weight
         pairs = [(value * weight, Basis.RATED if value == 1 else basis) for (value, basis), weight in rated]
         value = max(value for value, _ in pairs)
+        if elsewhere < 1 and list(senses)[[v for v, _ in pairs].index(value)] == class_synset:
+            return value * elsewhere, Basis.RATED
         # A rated 0 says more than an unrated sense beside it.
         bases = [basis for v, basis in pairs if v == value and (value > 0 or basis != Basis.UNRATED)]
         return value, bases[0] if bases else Basis.UNRATED
@@ -204,7 +210,19 @@ def test_every_cell_follows_the_rules(part: Part, object_words: str, sense: str,
     words = WORDS[part]
     found = table(part, words, object_words=object_words, sense=sense, unrated=unrated, direction=direction)
     rules = Rules(part, sense, unrated, direction, object_words)
-    near = {"ride", "hold", "sit_on", NO_INTERACTION, "horse", "hot_dog", "motorcycle", "cell_phone", "tv"}
+    near = {
+        "ride",
+        "hold",
+        "sit_on",
+        "cut_with",
+        "stand_under",
+        NO_INTERACTION,
+        "horse",
+        "hot_dog",
+        "motorcycle",
+        "cell_phone",
+        "tv",
+    }
     some = [of for place, of in enumerate(CLASSES[part]) if of[1] in near or place % 12 == 0]
     for c, (class_synset, class_word) in enumerate(CLASSES[part]):
         if (class_synset, class_word) not in some:

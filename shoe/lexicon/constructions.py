@@ -1,0 +1,92 @@
+"""What verbs say by what stands with them: "stepping off" is a way of leaving, "drying with" one of using.
+
+The table ``data/constructions.tsv`` has a row for each, all of whose parts have to be there. Verbs are lemmas, senses
+that the verb is a way of, or nouns' senses for verbs of motion that are named for such a thing ("skateboard"); nouns
+are senses of what one of the words has to be a kind of; prepositions are words, and spatial relations ("on" of "on top
+of"). "*" is any or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from shoe.lexicon import text
+from shoe.lexicon.expressions import WEIGHTS, Sense, bases
+from shoe.lexicon.prepositions import SPATIAL, relation
+from shoe.lexicon.store import lexicon
+
+_FILE = Path(__file__).parent / "data" / "constructions.tsv"
+# Of a noun only the first senses tell what it is: every other word could be a tool in one of them.
+_NOUN_SENSES = 3
+
+
+class _Construction(NamedTuple):
+    verbs: list[str]
+    nouns: list[str]
+    prepositions: list[str]
+    senses: list[Sense]
+
+
+def constructions(words: Sequence[str]) -> list[Sense]:
+    """Find what a predicate says by its construction.
+
+    Args:
+        words: in lower case, the verb first; a preposition in its place says what "being" with it does.
+    """
+    if not words:
+        return []
+    if words[0] in text.PREPOSITIONS:
+        words = ["be", *words]
+    place = relation(" ".join(words))
+    after = {place, *(word for word in words[1:] if word not in SPATIAL)}
+    return [
+        sense
+        for one in _constructions()
+        if one.prepositions == ["*"] or after.intersection(one.prepositions)
+        if one.verbs == ["*"] or any(_is_verb(words[0], verb) for verb in one.verbs)
+        if one.nouns == ["*"] or any(_is_kind(word, noun) for word in words[1:] for noun in one.nouns)
+        for sense in one.senses
+    ]
+
+
+def _is_verb(word: str, verb: str) -> bool:
+    """Whether a word is a form of a verb, or what it means first is a way of one, or named for a noun's sense."""
+    lemmas, store = bases(word, "verb"), lexicon()
+    if "." not in verb:
+        return verb in lemmas
+    first = [store.senses(lemma, "v").tolist()[0] for lemma in lemmas]
+    if ".v." in verb:
+        return any(store.synset(verb) in _above(sense) for sense in first)
+    moving = [sense for sense in first if store.lexname(sense) == "verb.motion"]
+    return any(_is_kind(lemma, verb) for sense in moving for lemma in store.lemmas(sense))
+
+
+def _is_kind(word: str, noun: str) -> bool:
+    """Whether a noun, in one of its first senses, is a kind of a sense."""
+    store = lexicon()
+    found = [store.senses(base, "n").tolist()[:_NOUN_SENSES] for base in bases(word, "object")]
+    return any(store.synset(noun) in _above(sense) for senses in found for sense in senses)
+
+
+@lru_cache(maxsize=10_000)
+def _above(sense: int) -> frozenset[int]:
+    """A sense and all that it is a kind of."""
+    return frozenset([sense]).union(*map(_above, lexicon().hypernyms(sense).tolist()))
+
+
+@cache
+def _constructions() -> list[_Construction]:
+    rows = [line.split("\t") for line in _FILE.read_text("utf-8").splitlines()[1:]]
+    synset = lexicon().synset
+    return [
+        _Construction(
+            verbs.split(),
+            nouns.split(),
+            prepositions.split(),
+            [Sense(synset(name), name.partition(".")[0], why, WEIGHTS[relation]) for name in names.split()],
+        )
+        for verbs, nouns, prepositions, names, relation, why in rows
+    ]
