@@ -61,12 +61,12 @@ def explain(
 
     from shoe.attribution.explain import explain as explained
     from shoe.attribution.rules import scorings
-    from shoe.benchmarks import benchmark, read_ground_truth
+    from shoe.benchmarks import benchmark
     from shoe.benchmarks.classes import read_classes
     from shoe.cli.output import spare
     from shoe.core.errors import OptionError
     from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.swapped import told_as_what_it_is
+    from shoe.predictions.truth import read_ground_truth
     from shoe.protocols.named import SEMANTIC
     from shoe.report.explain import explained_dict, print_explained
     from shoe.report.terminal import console
@@ -81,8 +81,7 @@ def explain(
         expected = f"strict ones ({', '.join(known.protocols)})"
         raise OptionError(f"--protocols: found {semantic}, whose rules are of another kind; expected {expected}")
     table = read_classes(classes, known.classes) if classes else None
-    with told_as_what_it_is(ground_truth, dataset):
-        truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
+    truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
     read, notes = read_predictions_with_notes(
         predictions, format=format, boxes=boxes, dataset=dataset, truth=truth.interactions
     )
