@@ -48,6 +48,13 @@ def is_adverb(word: str) -> bool:
     return len(word) > 3 and word.endswith("ly") and not known.forms and not known.noun
 
 
+def is_incorporated(words: list[str], i: int) -> bool:
+    """Whether a word is a noun before an -ing form, and may be its object: "horse riding"."""
+    following = word_of(words[i + 1]).forms if i + 1 < len(words) else ""
+    known = word_of(words[i])
+    return words[i] not in closed_classes() and known.noun and not known.person and "g" in following
+
+
 def _only_describes(words: list[str]) -> bool:
     """Whether a word is an adjective, or unknown."""
     known = word_of(words[0]) if words and words[0] not in closed_classes() and not is_adverb(words[0]) else None

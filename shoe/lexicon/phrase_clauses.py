@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from shoe.lexicon import text
-from shoe.lexicon.phrase_classes import FULL_STOP, NOMINAL
-from shoe.lexicon.phrase_noun_phrases import NounReader
+from shoe.lexicon.phrase_classes import FULL_STOP, NOMINAL, is_incorporated
 from shoe.lexicon.phrase_nouns import is_of_body, is_scenery
 from shoe.lexicon.phrase_parts import Attached, Clause, Kind, Noun, Sentence
+from shoe.lexicon.phrase_verbs import VerbReader
 from shoe.lexicon.phrase_words import base_of, is_expression, table
 
 _TO_BE = "being"
 _FINITE_BE = frozenset(["is", "are", "was", "were", "am", "'s", "'re", "'m", *text.NEGATIONS])
 
 
-class _Reader(NounReader):
+class _Reader(VerbReader):
     """Walks once over the letters of a sentence."""
 
     def __init__(self, words: list[str], tags: str) -> None:
@@ -21,7 +21,6 @@ class _Reader(NounReader):
         self.clauses: list[Clause] = []
         self.nouns: list[Noun] = []
         self.loose: list[Attached] = []
-        self.subject: Noun | None = None
         self.thing: Noun | None = None
         self.mode: Kind | None = None
         self.linked = self.brought = ""
@@ -216,20 +215,16 @@ class _Reader(NounReader):
         kind: Kind = "finite" if finite or past or (tag == "V" and not infinitive) else "participle"
         if infinitive and self.clauses:
             kind = "infinitive"
-        clause = Clause(word.split("_"), self._kind(kind), subject, negated=negated, passive=passive, dangling=stranded)
+        verb = self._verb_of(word)
+        clause = Clause(verb, self._kind(kind), subject, negated=negated, passive=passive, dangling=stranded)
         within = own or (kind == "participle" and not {"B", "V"}.isdisjoint(self.tags[self.at :]))
+        if tag == "G" and self.tags[self.at - 2] == "R" and is_incorporated(self.words, self.at - 2):
+            clause.inner = self.words[self.at - 2]
         if self.thing is not None and not within:
             clause.topic, clause.dangling, self.thing, self.brought = self.thing, self.brought, None, ""
         self._add(clause)
         if subject is None and self.loose and len(self.clauses) == 1 and base_of(word) in table("posture"):
             self._inverted(clause)
-
-    def _caused(self) -> bool:
-        """Whether a participle ends a clause that has something done: "has its fur brushed", "gets a bath taken by"."""
-        if self.open is None or self.open.object is None or self.open.attached or self.open.second:
-            return False
-        ends = self._tag() == "." or self.words[self.at] == "by"
-        return ends and base_of(self.open.verb[0]) in ("get", "have")
 
     def _inverted(self, clause: Clause) -> None:
         """Take "on the bench sits a man": the place stands before the verb, who does it after."""
@@ -237,24 +232,6 @@ class _Reader(NounReader):
         if person is not None:
             clause.verb += self.loose[0].preposition.split()
             clause.object, clause.subject, self.subject, self.open = self.loose[0].noun, person, person, None
-
-    def _stranded(self) -> str:
-        """Take the prepositions that a passive leaves with its verb: "typed on by a person", "picked up by"."""
-        end = self.at
-        while self.tags[end] in "IR" and self.words[end] != "by":
-            end += 1
-        if self.words[end : end + 1] != ["by"] or not (end + 1 == len(self.words) or self._agent(end + 1)):
-            return ""
-        start, self.at = self.at, end
-        return " ".join(self.words[i] for i in range(start, end) if self.tags[i] == "I")
-
-    def _passive(self, be: bool) -> bool:
-        """Whether the participle just taken says what its subject undergoes."""
-        if self.words[self.at : self.at + 1] == ["by"] and (self.at + 1 == len(self.words) or self._agent(self.at + 1)):
-            return True
-        if self.subject is None or (not be and self._tag() in NOMINAL):
-            return False
-        return not self.subject.person or "being" in self.words[max(0, self.at - 4) : self.at]
 
     def _kind(self, kind: Kind) -> Kind:
         if self.linked and self.clauses and self.mode is None and kind != "finite":
@@ -266,23 +243,6 @@ class _Reader(NounReader):
         clause.linked, clause.apart = self.linked if self.clauses else "", self.apart
         self.clauses.append(clause)
         self.open, self.mode, self.linked, self.without, self.apart = clause, None, "", False, False
-
-    def _leads_on(self, at: int, be: bool) -> bool:
-        """Whether a word only leads to the verb: "is trying to", "can be seen", "keeps"."""
-        word, tag = self.words[at], self.tags[at]
-        follower = at + 1
-        while self.tags[follower] == "R":
-            follower += 1
-        after = self.tags[follower]
-        if word in table("seen") and (be or tag not in "VGE"):
-            return after in "TG"
-        if tag in "VGE" and base_of(word) in table("copula") and self.tags[at + 1 : at + 3] == "EI":
-            return True
-        if tag in "VGE" and base_of(word) in table("filler") and not (be and word == "used"):
-            seen = follower < len(self.words) and self.words[follower] in table("seen")
-            passive = base_of(word) == "get" and after == "E"
-            return after in "TG" or passive or (seen and self._leads_on(follower, True))
-        return tag == "J" and be and after in "TG"
 
 
 def sentence_of(words: list[str], tags: str) -> Sentence:

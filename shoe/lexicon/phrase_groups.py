@@ -118,5 +118,7 @@ def is_of_given(clause: Clause, given: Given) -> bool:
 
 def implied_object(clause: Clause) -> str:
     """The object that a verb holds in itself: the skis of skiing."""
-    by_noun = table("implied_by_noun").get(clause.subject.head, "") if clause.subject is not None else ""
-    return by_noun or table("implied").get(base_of(clause.verb[0]), "")
+    base, implied, first = base_of(clause.verb[0]), table("implied"), clause.inner or clause.verb[0].rpartition("-")[0]
+    noun = clause.inner or (clause.subject.head if clause.subject is not None else "")
+    by_noun = table("implied_by_noun").get(noun) or implied.get(f"{first}-{base}") or implied.get(first + base)
+    return by_noun or implied.get(base) or clause.inner

@@ -43,7 +43,7 @@ _SCORE = re.compile(
 _BACK_ARROW = re.compile(r"\s*<[-=]+\s*")
 _TAG = re.compile(r"</?[^<>]*>")
 _ARROW = re.compile(r"\s*(?:-+\[|\]-+>|[-=—]+>|→|⟶|⇒|\|)\s*")
-_COMMA = re.compile(r"\s*[,;]\s*")
+_COMMA = re.compile(r"\s*[,;]\s*|\s\+\s")
 _JOINT = re.compile(r"\s+-+\s+|\s*-{2,}\s*|\s*[:/]\s*")
 _LONGEST_FIELD = 5
 _TO_BE = [[word] for word in text.WORD_CLASSES["be"]]
@@ -107,7 +107,7 @@ def _keys() -> re.Pattern[str]:
     named = "|".join(
         f"(?P<{role}>{'|'.join(table('key_' + role))})" for role in ("verb", "object", "subject", "phrase", "other")
     )
-    key = rf"(?:\w+[ _])?(?:{named})(?:[ _](?:{'|'.join(table('key_suffix'))}|\d+))?"
+    key = rf"(?<!\bno )(?:(?!no\b)\w+[ _])?(?:{named})(?:[ _](?:{'|'.join(table('key_suffix'))}|\d+))?"
     return re.compile(
         rf"(?:^|[\s,;|{{(\[<>])[\"']?{key}(?: is(?=:))?[\"']?\s*(?:[-=]*>|[:=\]]| is(?= \")|\s-\s)\s*[\"']?"
     )
@@ -165,7 +165,7 @@ def _of_parts(parts: list[str], sure: bool) -> Fields | None:
         verb, noun, sure = noun, verb, False
     elif len(parts) == 2 and _is_person(verb):
         return None
-    if len(parts) == 3 and not _is_person(parts[0]) and not sure:
+    if len(parts) == 3 and not sure and not (_is_person(parts[0]) and _is_noun_phrase(parts[0])):
         return None
     if not sure and not (
         _short(verb) and _short(noun) and (_like_verb(verb) or verb in table("nothing")) and not _like_clause(noun)
@@ -179,6 +179,11 @@ def _is_person(part: str) -> bool:
     words = text.tokens(part)
     known = word_of(words[-1]) if words else None
     return known is not None and known.person and ("b" not in known.forms or words[-1] in text.WORD_CLASSES["persons"])
+
+
+def _is_noun_phrase(part: str) -> bool:
+    """Whether no determiner stands within a field: "the old man", not "the man pulls a heavy"."""
+    return text.DETERMINERS.isdisjoint(text.tokens(part)[1:])
 
 
 def _short(part: str) -> bool:

@@ -51,7 +51,7 @@ class NounReader:
                 tag == "K" and words and not headed and after in ("J", "N", "R")
             ):
                 pass
-            elif tag == "C" and words and not headed and after == "J":
+            elif tag == "C" and words and not headed and (after == "J" or self.tags[self.at + 1 : self.at + 3] == "NN"):
                 words.append(word)
             else:
                 break

@@ -3,64 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from shoe.lexicon import text
+from shoe.lexicon.phrase_after_nouns import after_noun, belongs_to_gerund, describes_before
 from shoe.lexicon.phrase_classes import CONTRAST, NOMINAL, coming
 from shoe.lexicon.phrase_nouns import senses_of
-from shoe.lexicon.phrase_words import Word, base_of, is_expression, table, word_of
+from shoe.lexicon.phrase_place import Place
+from shoe.lexicon.phrase_words import base_of, is_expression, table, word_of
 
 # Another adjective may follow: "a dirty, cracked window".
 _ADJECTIVES = re.compile(r"[DO][RJCK]*JKR*$")
-# The verb must follow: "the woman whom the dog licks".
-_WHOM = re.compile(r"W[DJRNP]+$")
-# What may follow an adjective in a list, after a comma or "and".
-_DESCRIBED = {"K": ("N", "J", "E", "G"), "C": ("J",)}
-_ANAPHORS = frozenset(["it", "them", "him"])
 # A verb may follow: "the girl, wearing a hat, waits", "a man, with a dog, waits", "the boy, his arms crossed, waits".
 _PARENTHESIS = re.compile(r"[^VBGEK]*K(?:[RGEIW]|D[JN]+[GEI])[^K]*K")
-# What stands before the clause of a word: "surrounded by friends, a girl", "it is a ball that the girl".
-_BEFORE = re.compile(r"E[^K]*K|.*[WS]")
-
-
-class Place(NamedTuple):
-    """A word in its phrase; letters as in :mod:`shoe.lexicon.phrase_tags`.
-
-    Attributes:
-        words: all words of the phrase.
-        i: index of this one.
-        tags: letters of the words before it.
-        known: what it can be.
-        before: letter before it, adverbs aside.
-        after: letter that the next word has by itself.
-        noun: its letter if it is a noun.
-    """
-
-    words: list[str]
-    i: int
-    tags: list[str]
-    known: Word
-    before: str
-    after: str
-    noun: str
-
-    def is_compound(self, start: int) -> bool:
-        """Whether two words from an index on are one noun in the lexicon ("dining table")."""
-        return is_expression(tuple(self.words[start : start + 2]), "object")
-
-    @property
-    def describes(self) -> bool:
-        """Whether a noun follows, or another adjective, in a list of them."""
-        following = self.i + 2
-        while coming(self.words, following) == "R":
-            following += 1
-        listed = self.before in ("D", "J", "O") and coming(self.words, following) in _DESCRIBED.get(self.after, "")
-        return listed or self.after in ("N", "P", "J")
-
-    def of_anaphor(self) -> bool:
-        """Whether "it" follows, by a preposition or not."""
-        following = self.words[self.i + 1 : self.i + (3 if self.after == "I" else 2)]
-        return not _ANAPHORS.isdisjoint(following)
 
 
 def open_letter(words: list[str], i: int, tags: list[str]) -> str:
@@ -69,10 +23,14 @@ def open_letter(words: list[str], i: int, tags: list[str]) -> str:
     before = next((tag for tag in reversed(tags) if tag != "R"), "")
     before = "J" if before == "K" and _ADJECTIVES.search("".join(tags)) else before
     place = Place(words, i, tags, known, before, coming(words, i + 1), "P" if known.person else "N")
+    if belongs_to_gerund(place):
+        return "R"
     if word in table("resultative") and tags and tags[-1] in ("V", "G", "E") and place.after in ("D", "P"):
         return "I"
     if not known.forms and not known.noun and before in ("N", "P", "B") and words[i + 1 : i + 2] == ["by"]:
         return "E"
+    if known.adjective and describes_before(place):
+        return "R"
     if not known.forms:
         adjective = _describes(place) or (before == "N" and word in table("resultative"))
         return "J" if adjective else place.noun
@@ -127,6 +85,8 @@ def _base_or_s(place: Place) -> str:
     """Settle "rides", "ride", "cut": a verb, a noun, or an adjective before one ("open book")."""
     words, i, tags, known, before, after, noun = place
     if not known.noun and not known.adjective:
+        if before == "D" and known.forms == "b" and after in ("J", "N", "P"):
+            return "J"
         return "E" if before == "B" and "e" in known.forms else "V"
     if before == "W" and words[i - 1] == "whose" and known.noun:
         return noun
@@ -145,7 +105,7 @@ def _base_or_s(place: Place) -> str:
     if before in ("C", "K"):
         return _coordinate(place)
     if before in ("N", "P"):
-        return _after_noun(place)
+        return after_noun(place)
     if before in ("D", "J", "O", "V", "G", "E", "I"):
         return "J" if known.adjective and (place.describes or after == "K") else noun
     return "V" if tags[-1] == "R" and not known.rather_noun else noun
@@ -222,29 +182,3 @@ def _coordinate(place: Place) -> str:
     if tags[0] == "V" and after == "I" and not known.rather_noun and "b" in known.forms:
         return "V"
     return "V" if after == "D" and not known.person else noun
-
-
-def _after_noun(place: Place) -> str:
-    """Settle a word after a noun: its verb ("man rides horse", "kids fly kites") or the head of a compound."""
-    words, i, tags, known, _, after, noun = place
-    last = max(j for j in range(i) if tags[j] != "R")
-    before = word_of(words[last])
-    if place.is_compound(i - 1):
-        return noun
-    if after in ("", "I", "S", "K", "C") and words[i] in table("resultative"):
-        return "J"
-    if words[last] in table("pronoun") or ("s" in known.forms and place.of_anaphor()):
-        return "V"
-    if "s" in known.forms and after in ("K", "C") and "it" in words[i:] and not set("VBGE").intersection(tags):
-        return "V"
-    verbs = set("VBE").intersection(tags) and set("VBE").intersection(_BEFORE.sub("", "".join(tags)))
-    if verbs or (after == "D" and "G" in tags):
-        return "V" if after == "D" else noun
-    if "s" in known.forms:
-        if after == "N" and "G" in tags and known.rather_noun and not before.person:
-            return noun
-        verb = before.person or after in ("D", "P", "J", "I", "R", "N", "E", "G", "T")
-        return "V" if verb or _WHOM.search("".join(tags)) else noun
-    if before.person or before.plural:
-        return "V" if after or (before.person and not known.person) else noun
-    return noun

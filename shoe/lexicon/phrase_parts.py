@@ -60,6 +60,7 @@ class Clause:
         apart: whether it begins another sentence, or says what happens meanwhile.
         topic: the thing that it tells something of ("the bike that he rides").
         use: what its object is used for ("using a knife to cut a cake").
+        inner: the noun that its -ing form begins with ("horse riding").
     """
 
     verb: list[str]
@@ -76,6 +77,7 @@ class Clause:
     apart: bool = False
     topic: Noun | None = None
     use: Clause | None = None
+    inner: str = ""
 
 
 class Sentence(NamedTuple):

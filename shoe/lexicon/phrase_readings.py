@@ -84,7 +84,11 @@ def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
         if clause.object is not None and clause.object.words[0] in table("anaphor"):
             told = [noun for other in clauses[:number] for noun in (other.object, _told_of(other))]
             said = all_of(*(noun for noun in (*nouns, *told) if noun is not None))
-            things = [noun for noun in said if not noun.person and not is_of_body(noun)]
+            things = [
+                noun
+                for noun in said
+                if not noun.person and not is_of_body(noun) and not (clause.kind == "finite" and noun is clause.subject)
+            ]
             clause.object = clause.second or next(reversed(things or told), None)
             clause.second = None
     for before, clause in reversed(list(pairwise(clauses))):
@@ -134,7 +138,7 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
         objects = [word for word in (given.object, implied, given.only) if word][:1]
         return Candidate([verb], objects, not given.object and not implied) if objects else of_nominal(clause)
     light = _light(clause, given)
-    if light:
+    if light or (clause.verb[1:] == ["for"] and light_verb(clause.object)):
         return light
     if by_thing := turned(clause, given):
         return by_thing

@@ -89,6 +89,11 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         return "D" if (after in NOMINAL or after in ("G", "E")) and not seen else "P"
     if word == "one":
         return "D" if after in NOMINAL or words[i + 1 : i + 2] == ["of"] else "P"
+    if word in table("pronominal") and (
+        after in ("B", "H", "W")
+        or (words[i + 1 : i + 2] and "s" in word_of(words[i + 1]).forms and coming(words, i + 2) == "D")
+    ):
+        return "P"
     if word == "of" and before == "D":
         return "D"
     if word == "like" and (before in ("H", "T", "P") or not tags):

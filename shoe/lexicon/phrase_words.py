@@ -64,7 +64,8 @@ def word_of(word: str) -> Word:
     person = person or (not nouns and _does(word))
     as_noun = sum(int(store.tag_count(base, "n").sum()) for base in nouns)
     as_verb = sum(int(store.tag_count(base, "v").sum()) for base in verbs)
-    plural = (word.endswith("s") and bool(nouns) and nouns != (word,)) or word in ("people", "men", "women", "children")
+    plural = word.endswith("s") and bool(nouns) and (nouns != (word,) or _is_pair(word))
+    plural = plural or word in ("people", "men", "women", "children")
     rather_noun = as_noun > as_verb or (bool(nouns) and not as_verb)
     rather_noun = rather_noun and (bool(bases(word, "verb")) or not verbs)
     return Word(
@@ -92,6 +93,11 @@ def is_known_verb(word: str) -> bool:
 def gerund(base: str) -> str:
     """Return the -ing form of a verb."""
     return next(form for form in reversed(verb_forms(base)) if form.endswith("ing") and form != base)
+
+
+def _is_pair(word: str) -> bool:
+    """Whether a noun in -s that is a lemma itself is a plural ("scissors"), for all that is known."""
+    return len(word) > 5 and not word.endswith("ss") and bool(bases(word[:-1], "object") or bases(word[:-1], "verb"))
 
 
 def _does(word: str) -> bool:

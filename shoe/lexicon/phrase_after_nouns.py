@@ -1,0 +1,80 @@
+"""What a word is that follows a noun, or stands between one and an -ing form."""
+
+from __future__ import annotations
+
+import re
+
+from shoe.lexicon import text
+from shoe.lexicon.phrase_classes import NOMINAL, coming, is_incorporated
+from shoe.lexicon.phrase_place import Place
+from shoe.lexicon.phrase_words import base_of, table, word_of
+
+# The verb must follow: "the woman whom the dog licks".
+_WHOM = re.compile(r"W[DJRNP]+$")
+# What stands before the clause of a word: "surrounded by friends, a girl", "it is a ball that the girl".
+_BEFORE = re.compile(r"E[^K]*K|.*[WS]")
+
+
+def belongs_to_gerund(place: Place) -> bool:
+    """Whether a noun belongs to the -ing form after it: "is horse riding", "a woman dog walking in the park"."""
+    words, i, tags, *_ = place
+    if not tags or place.after != "G" or not is_incorporated(words, i):
+        return False
+    if tags[-1] == "P":
+        person = words[i - 1] in text.WORD_CLASSES["persons"] - {"baby"} and not place.is_compound(i - 1)
+        led = base_of(words[i + 1]) not in table("posture").keys() - table("led").keys()
+        return person and led and coming(words, i + 2) in ("I", "")
+    return tags[-1] == "B" or (tags[-1] == "V" and base_of(words[i - 1]) == "go")
+
+
+def describes_before(place: Place) -> bool:
+    """Whether an adjective is of what stands before it: "a bag big enough", "a kite high above us", "they lie open"."""
+    words, i, _, known, before, after, _ = place
+    following = (words[i + 1 :] or [""])[0]
+    if before == "N":
+        high = after == "I" and (not known.noun or following in ("above", "over", "in", "into", "up"))
+        return (high or following == "enough") and not place.is_compound(i - 1)
+    posed = before in ("V", "G") and base_of(words[i - 1]) in table("posture") and after in ("", "I", "S", "C", "K")
+    return posed and (not known.noun or words[i] in table("resultative"))
+
+
+def after_noun(place: Place) -> str:
+    """Settle a word after a noun: its verb ("man rides horse", "kids fly kites") or the head of a compound."""
+    words, i, tags, known, _, after, noun = place
+    last = max(j for j in range(i) if tags[j] != "R")
+    before = word_of(words[last])
+    if place.is_compound(i - 1) and not _agrees(place):
+        return noun
+    if after in ("", "I", "S", "K", "C") and words[i] in table("resultative"):
+        return "J"
+    if "b" in known.forms and _is_caused(words, tags):
+        return "V"
+    if words[last] in table("pronoun") or ("s" in known.forms and place.of_anaphor()):
+        return "V"
+    if "s" in known.forms and after in ("K", "C") and "it" in words[i:] and not set("VBGE").intersection(tags):
+        return "V"
+    verbs = set("VBE").intersection(tags) and set("VBE").intersection(_BEFORE.sub("", "".join(tags)))
+    if verbs or (after == "D" and "G" in tags):
+        return "V" if after == "D" else noun
+    if "s" in known.forms:
+        if after == "N" and "G" in tags and known.rather_noun and not before.person:
+            return noun
+        verb = before.person or after in ("D", "P", "J", "I", "R", "N", "E", "G", "T")
+        return "V" if verb or _WHOM.search("".join(tags)) else noun
+    if before.person or before.plural:
+        return "V" if after or (before.person and not known.person) else noun
+    return noun
+
+
+def _agrees(place: Place) -> bool:
+    """Whether a word says how one thing stands or moves, though it is a plural noun too: "the cat sleeps on a sofa"."""
+    words, i, tags, known, _, after, _ = place
+    verb = "s" in known.forms and base_of(words[i]) in table("posture") and after in ("I", "S")
+    return verb and i == 2 and words[0] in text.ARTICLES and tags == ["D", "N"]
+
+
+def _is_caused(words: list[str], tags: list[str]) -> bool:
+    """Whether the noun before is let do something: "lets the dog go"."""
+    verb = max((k for k, tag in enumerate(tags) if tag in "VGE"), default=-1)
+    caused = verb >= 0 and base_of(words[verb]) in table("causative")
+    return caused and tags[verb + 1] == "D" and NOMINAL.issuperset(tags[verb + 1 :])
