@@ -34,7 +34,7 @@ from shoe.predictions.pair_predictions import Pairs, pairs_of, triplet_scores
 from shoe.protocols.named import SEMANTIC
 from shoe.protocols.options import SemanticOptions, changed
 from shoe.scoring.score import coordinate_names
-from shoe.scoring.warnings import left_out
+from shoe.scoring.warnings import warnings
 from shoe.similarity import Similarity, load_similarity
 
 CHOICES = ("seeded", "greedy")
@@ -42,8 +42,8 @@ _SEEDS = 1 << 32
 _MOST_SEEDS = 1000
 
 _CUT = (
-    "pairs are those of the triplets: pairs that lost all their triplets to a limit per image count neither against "
-    "precision nor as known to do nothing"
+    "pairs are those that triplets name: where a limit per image cut all triplets of a pair, the pair is not known "
+    "here, neither to pair precision nor to negative AP"
 )
 _BEST_OF_TRIPLETS = (
     "a pair's interaction score is the highest of its triplets, which is that of all verbs if the file keeps the best "
@@ -99,14 +99,19 @@ class Diagnosis(ErrorAnalysis, OfPairs):
         return why_absent(self.negative_ap, self.interaction_map, needs)
 
     @cached_property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the figures has to know, one line each."""
+    def warnings(self) -> tuple[str, ...]:
+        """What to know before any figure is believed, one line each, the most urgent first."""
         applied = self.read.applied(len(self.table)) if self.read else "xyxy"
-        lines = examine_boxes(self.table, self.task.truth.interactions, applied).lines() + left_out(self.task)
-        lines += self.read.lines() if self.read else []
+        mixed = self.read.mixed() if self.read else []
+        return *mixed, *warnings(self.task, examine_boxes(self.table, self.task.truth.interactions, applied))
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the figures has to know, one line each: the warnings, then all else."""
+        lines = [*self.warnings, *(self.read.lines() if self.read else [])]
         if self.pair_file is None:
             lines += [_CUT] if self.action_scores is None else [_CUT, _BEST_OF_TRIPLETS]
-        return tuple(lines)
+        return tuple(dict.fromkeys(lines))
 
     @cached_property
     def semantic(self) -> SemanticDiagnosis | None:

@@ -72,6 +72,7 @@ class PairDiagnosis(OfPairs):
     facts: dict[str, str]
     interaction_map: ClassVar[None] = None
     semantic: ClassVar[None] = None
+    warnings: ClassVar[tuple[str, ...]] = ()
     notes: ClassVar[tuple[str, ...]] = ()
 
     @property

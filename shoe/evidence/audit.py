@@ -27,6 +27,7 @@ AUDITED = ("shoe", "shoe-literal", "shoe-robust")
 
 _SURE = 0.6
 """Above the published tau."""
+_AGAIN = "every prediction twice, once"
 
 
 class Attack(NamedTuple):
@@ -81,25 +82,39 @@ def _hedged(table: Interactions, verb: str) -> Interactions:
 
 
 ATTACKS = (
-    Attack("moved copy", "each again, 0.3 pixels off, at half the score", lambda p, _: _beside(p, _moved(p))),
-    Attack("respelled copy", "each again in capitals, at half the score", lambda p, _: _beside(p, _respelled(p))),
-    Attack("nonsense verb", "each again with 'qwzx', at 0.6", lambda p, _: _beside(p, _saying(p, "qwzx"), _SURE)),
-    Attack("vague verb", "each again with 'take', at 0.6", lambda p, _: _beside(p, _saying(p, "take"), _SURE)),
-    Attack("nonsense", "each again as 'qwzx vbnm', at 0.6", lambda p, _: _beside(p, _saying(p, "qwzx", "vbnm"), _SURE)),
+    Attack("moved copy", f"{_AGAIN} 0.3 pixels off, with half the score", lambda p, _: _beside(p, _moved(p))),
+    Attack("respelled copy", f"{_AGAIN} in capitals, with half the score", lambda p, _: _beside(p, _respelled(p))),
     Attack(
-        "padding", "each again as 'qwzx vbnm', at 0.0001", lambda p, _: _beside(p, _saying(p, "qwzx", "vbnm"), 1e-4)
+        "nonsense verb",
+        f"{_AGAIN} with verb 'qwzx', score 0.6",
+        lambda p, _: _beside(p, _saying(p, "qwzx"), _SURE),
     ),
-    Attack("stretched scores", "all scores s to 0.6 + 0.4 s", lambda p, _: replace(p, score=_SURE + 0.4 * p.score)),
-    Attack("scores by words", "the rank of each score among those of the same words", lambda p, _: _ranked(p)),
-    Attack("two words", "the commonest verb as an alternative to each", _hedged),
+    Attack(
+        "vague verb",
+        f"{_AGAIN} with verb 'take', score 0.6",
+        lambda p, _: _beside(p, _saying(p, "take"), _SURE),
+    ),
+    Attack(
+        "nonsense",
+        f"{_AGAIN} as 'qwzx vbnm', score 0.6",
+        lambda p, _: _beside(p, _saying(p, "qwzx", "vbnm"), _SURE),
+    ),
+    Attack(
+        "padding",
+        f"{_AGAIN} as 'qwzx vbnm', score 0.0001",
+        lambda p, _: _beside(p, _saying(p, "qwzx", "vbnm"), 1e-4),
+    ),
+    Attack("stretched scores", "scores s become 0.6 + 0.4 s", lambda p, _: replace(p, score=_SURE + 0.4 * p.score)),
+    Attack("scores by words", "scores become ranks among predictions of the same words", lambda p, _: _ranked(p)),
+    Attack("two words", "every verb gets the commonest of the ground truth as an alternative", _hedged),
     Attack(
         "only a vague verb",
-        "'take' for each verb, at 0.6",
+        "every verb becomes 'take', every score 0.6",
         lambda p, _: replace(_saying(p, "take"), score=np.full(len(p), _SURE)),
     ),
     Attack(
         "common guess",
-        "each again with the commonest verb, at half the score",
+        f"{_AGAIN} with the commonest verb of the ground truth and half the score",
         lambda p, verb: _beside(p, _saying(p, verb)),
     ),
 )

@@ -232,7 +232,8 @@ class ReadNotes:
             cut = f"{many(self.boxes_cut, 'item')} left out because a box has no area"
             lines.append(f"{cut}; first: {self.first_box_cut}")
         if self.boxes_unused:
-            lines.append(f"no triplet uses {many(self.boxes_unused, 'group')} of four numbers in the text of replies")
+            groups = f"{many(self.boxes_unused, 'group')} of four numbers in the text of replies"
+            lines.append(f"{groups}, perhaps boxes, {'is' if self.boxes_unused == 1 else 'are'} in no interaction read")
         lines += self.unread(self.first_unread)
         if self.none_said or 2 * self.replies_none > self.replies:
             said = f", in words: {_listed(self.none_said)}" if self.none_said else ""
@@ -257,7 +258,7 @@ class ReadNotes:
             what = f"{many(self.denied, 'interaction')} left out because the reply denies"
             lines.append(f"{what} {'it' if self.denied == 1 else 'them'}, as in 'is not riding'")
         if self.doubtful:
-            lines.append(f"doubtful reading of {_listed(self.doubtful)}")
+            lines.append(f"{_listed(self.doubtful)} may be misread: shoe resolve --phrase tells how each is read")
         if self.scores_read:
             how = ", ".join(f"{name} ({count:,})" for name, count in self.scores_read.items())
             lines.append(f"confidences were converted: {how}")
@@ -271,7 +272,7 @@ class ReadNotes:
         if self.words_clipped:
             lines.append(f"{many(self.words_clipped, 'word')} longer than 200 characters cut to that")
         if self.columns_by_truth:
-            lines.append(f"columns taken for the ground truth's {self.columns_by_truth:,} images, in its order")
+            lines.append(f"the file's columns are the ground truth's {self.columns_by_truth:,} images, in its order")
         return lines
 
 

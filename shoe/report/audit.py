@@ -14,6 +14,7 @@ _HEADINGS = {"map": "mAP", "mf1": "mF1", "gt_miss_rate": "GT missed", "predictio
 
 def print_audit(found: Audit, to: Console) -> None:
     """One table a protocol: the figures as they are, then what each attack adds, in points."""
+    say(to, "what each attack on the file adds to its figures, in points; a sound figure gains nothing by any of them")
     for protocol, honest in found.honest.items():
         shown = [name for name in Figures._fields if getattr(honest, name) is not None]
         rows = [["as it is", *(f"{100 * getattr(honest, name):.2f}" for name in shown)]]

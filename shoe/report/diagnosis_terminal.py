@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from rich.console import Console
 from rich.table import Table
@@ -18,9 +18,8 @@ from shoe.diagnosis.sweeps import Sweep
 from shoe.report.diagnosis_json import Models
 from shoe.report.diagnosis_semantics import print_semantics, semantic_table
 from shoe.report.notes import percent
-from shoe.report.text import note, points, say, table, table_of_models, words
+from shoe.report.text import points, say, table, table_of_models, words
 from shoe.scoring.entries import Means
-from shoe.scoring.warnings import NOTHING
 
 _WIDE = 126
 """Columns from which on there is room to say what each error is,"""
@@ -63,9 +62,8 @@ def print_diagnoses(models: Models, truth: GroundTruth, to: Console, *, sweeps: 
     first = next(iter(models.values()))
     counted = f"{many(first.pairs.images, 'image')} and {many(len(first.scope.truth), 'triplet')} that count"
     say(to, f"{truth.classes.name} · {printable(truth.split)} · {counted}", "bold")
-    for name, found in models.items():
-        if not len(found.table):
-            say(to, f"{name}: {NOTHING}", "bold")
+    for line in _of_models({name: found.warnings for name, found in models.items()}):
+        say(to, line, "bold")
     several = len(models) > 1
     (_print_several if several else _print_one)(models, to)
     if several and (semantics := {name: each.semantic for name, each in models.items() if each.semantic}):
@@ -75,7 +73,7 @@ def print_diagnoses(models: Models, truth: GroundTruth, to: Console, *, sweeps: 
             say(to, f"{name}: {SWEEPS[curve.by]}" if several else SWEEPS[curve.by])
             to.print(_sweep_table(curve))
     for line in _notes(models):
-        note(to, line)
+        say(to, line)
     for name, found in models.items():
         whose = f"{name}: " if several else ""
         say(to, f"signature  {whose}{found.signature.short()}")
@@ -228,14 +226,22 @@ def _sweep_table(curve: Sweep) -> Table:
 
 
 def _notes(models: Models) -> list[str]:
-    """Notes, each once, with the models that it is about where it is not about all."""
-    names: dict[str, list[str]] = {}
+    """Why parts are absent, and the notes that are no warnings."""
+    said: dict[str, list[str]] = {}
     for name, found in models.items():
         absent = {**found.absent, **(found.semantic.absent if found.semantic else {})}
-        lines = [f"{_PARTS.get(part, part)}: not measured: {why}" for part, why in absent.items()]
-        for line in (*lines, *found.notes):
+        said[name] = [f"{_PARTS.get(part, part)}: not measured: {why}" for part, why in absent.items()]
+        said[name] += [line for line in found.notes if line not in found.warnings]
+    return _of_models(said)
+
+
+def _of_models(said: Mapping[str, Iterable[str]]) -> list[str]:
+    """Lines, each once, with the models that it is about where it is not about all."""
+    names: dict[str, list[str]] = {}
+    for name, lines in said.items():
+        for line in lines:
             names.setdefault(line, []).append(name)
-    return [line if len(of) == len(models) else f"{', '.join(of)}: {line}" for line, of in names.items()]
+    return [line if len(of) == len(said) else f"{', '.join(of)}: {line}" for line, of in names.items()]
 
 
 def _number(value: float | None) -> str:

@@ -12,7 +12,7 @@ from shoe.attribution.near_duplicates import NearDuplicates
 from shoe.attribution.rules import Difference
 from shoe.attribution.verified import VERDICTS, FalsePositives
 from shoe.report.notes import percent
-from shoe.report.text import count, note, points, present, say, table, words
+from shoe.report.text import count, points, present, say, table, words
 from shoe.scoring.entries import Means
 
 _MOST_CLASSES = 10
@@ -72,7 +72,7 @@ def _print_difference(found: Explained, difference: Difference, to: Console) -> 
     to.print(table(names, "from", "to", *_FIGURES, names=3, rows=rows))
     if len(moving) < len(difference.switches):
         still = ", ".join(f"{s.name} ({s.before}, {s.after})" for s in difference.switches if s not in moving)
-        note(to, f"no effect   {still}")
+        say(to, f"no effect   {still}")
     moved = moved_classes(found, difference)
     if moved:
         shown = [

@@ -67,6 +67,8 @@ def notes(report: Report, evidence: Evidence) -> list[str]:
     """Collect the notes on a report, one line each, the most urgent first."""
     lines = report.warnings
     lines += [f"{part}: not measured: {why}" for part, why in report.absent.items()]
+    lines += [line for line in (report.notes.lines() if report.notes else []) if line not in lines]
+    lines += _prediction_lines(report, evidence)
     lines += [_rule_line(report.strict)] if report.strict else []
     for result in report.strict_results:
         lines += _strict_lines(result, report)
@@ -77,19 +79,21 @@ def notes(report: Report, evidence: Evidence) -> list[str]:
     if evidence.orders:
         spans = (f"{name} {percent(low)} to {percent(high)}" for name, (low, high) in evidence.orders.items())
         lines.append(f"order      lines, images and ground truths in other orders: mAP by {', '.join(spans)}")
-    lines += _tau_lines(report, evidence.tau)
-    lines += _word_lines(evidence.resolution) if evidence.profile.images else []
-    lines += _map_lines(evidence)
-    facts = evidence.profile
+    return lines + _tau_lines(report, evidence.tau) + _map_lines(evidence)
+
+
+def _prediction_lines(report: Report, evidence: Evidence) -> list[str]:
+    """What the file of predictions is like: repeats, boxes, words."""
+    facts, found, lines = evidence.profile, evidence.resolution, []
     if facts.repeats:
         verb = "repeats" if facts.repeats == 1 else "repeat"
         is_charged = report.semantic is not None and report.semantic.options.repeats != "matched"
-        charged = ": false positives for SHOE; remove what a job wrote twice" if is_charged else ""
+        charged = ", which SHOE counts as false positives: remove what was written twice" if is_charged else ""
         lines.append(f"repeats    {many(facts.repeats, 'prediction')} {verb} another one exactly{charged}")
-    if facts.outside_share is not None:
+    if facts.outside_share:
         lines.append(f"boxes      {percent(facts.outside_share)} % of predictions have a box that leaves its image")
-    if report.notes:
-        lines += [line for line in report.notes.lines() if line not in lines]
+    if found is not None and facts.images:
+        lines += [_part_line("verbs", found.verbs), _part_line("objects", found.objects)]
     return lines
 
 
@@ -104,14 +108,16 @@ def _strict_lines(result: StrictResult, report: Report) -> list[str]:
         lines.append(f"{name}: no {', '.join(absent)}: {why}")
     if options.zero_tp == "skip":
         lines.append(
-            f"{name}: classes with predictions and no true positive are skipped; those without predictions count "
-            "0 in mAP and not in rare and non-rare"
+            f"{name}: classes with predictions and no true positive are left out; those without predictions count "
+            "0 in mAP and are left out of rare and non-rare"
         )
     truthless = int((~np.isnan(result.ap) & (report.truth.triplets_per_class == 0)).sum())
     if truthless:
-        lines.append(f"{name}: {truthless:,} of its {result.classes:,} classes have no ground truth here and count 0")
+        lines.append(
+            f"{name}: {truthless:,} of its {result.classes:,} classes have no ground truth in this file and count 0"
+        )
     if options.known_object == "boxes":
-        lines.append(f"{name}: without image-level labels, images are known to show an object by their boxes")
+        lines.append(f"{name}: an image is known to show an object by its annotated boxes (better: --image-labels)")
     return lines
 
 
@@ -121,63 +127,59 @@ def _rule_line(result: StrictResult) -> str:
     classes = f"{options.ap} AP over {result.classes:,} class{'' if result.classes == 1 else 'es'}"
     classes += ", without no_interaction" if options.no_interaction == "exclude" else ""
     classes += " and those predicted but never hit" if options.zero_tp == "skip" else ""
-    return f"mAP        {options.protocol}: {classes}; `-p diag`, `shoe diagnose` and others go by rules of their own"
+    return f"mAP        {options.protocol}: {classes}; other protocols and shoe diagnose have an mAP by other rules"
 
 
 def _semantic_lines(result: SemanticResult, facts: Profile) -> list[str]:
     lines = []
     if result.prediction_miss_rate is None:
-        lines.append(f"unmatched predictions: not measured: no prediction reaches tau = {result.options.tau:g}")
+        lines.append(f"unmatched predictions: not measured: no prediction is confident (tau = {result.options.tau:g})")
     if result.tied_share is not None:
         line = _tie_line(result.options.protocol, result.tied_share, order_free=result.options.order_free)
         error = f" ± {100 * result.map_error:.2f}" if 100 * result.map_error >= 0.005 else ""
         lines.append(line + error)
     if result.components_share is not None:
         lines.append(
-            f"wholes     {percent(result.components_share)} % of matches and false positives but exact labels go by "
-            "components: nobody rated these interactions as wholes"
+            f"wholes     {percent(result.components_share)} % of matches and false positives that are no exact labels "
+            "are compared by verb and object, as nobody rated these interactions as wholes"
         )
     if facts.constant_scores:
-        lines.append("scores     all predictions have the same score: average precision has no ranking to judge")
+        lines.append("scores     all predictions have the same score, so that mAP cannot judge which were surer")
     return lines
 
 
 def _tie_line(protocol: str, share: float, *, order_free: bool) -> str:
-    line = f"ties       {percent(share)} % of what {protocol} ranks shares its score with another of its class"
+    line = f"ties       {protocol}: {percent(share)} % of predictions have the same score as another of their class"
     if not share:
         return line
     if order_free:
-        return f"{line}: the figure is the mean over their orders"
-    return f"{line}: where hits and misses do, the order of lines and images decides (--bounds: by how much)"
+        return f"{line}: mAP is the mean over their orders"
+    return f"{line}: where one is right and one wrong, the order of the file decides (--bounds: by how much)"
 
 
 def _tau_lines(report: Report, readings: dict[str, F1Figures]) -> list[str]:
     """What another reading of tau would give, where it would give anything else."""
     if report.semantic is None or len(set(readings.values())) == 1:
         return []
-    parts = [
-        f"{name} {' | '.join(percent(value) for value in values)}"
-        for name, values in zip(("SHOE-mF1", "missed", "unmatched"), zip(*readings.values(), strict=True), strict=True)
+    given = report.semantic.options
+    others = [
+        f"by {name} " + ", ".join(map("{} {}".format, ("SHOE-mF1", "missed", "unmatched"), map(percent, figures)))
+        for name, figures in readings.items()
+        if name != given.tau_by
     ]
-    return [f"tau        {report.semantic.options.tau:g} by {' | '.join(readings)} (A22): {', '.join(parts)}"]
-
-
-def _word_lines(found: Resolution | None) -> list[str]:
-    if found is None:
-        return []
-    lines = []
-    if found.basis:
-        lines.append(
-            f"matches    {percent(found.rated_share)} % of compared words are rated or identical, "
-            f"{percent(found.fallback_share)} % equal by spelling, {percent(found.learned_share)} % predicted, "
-            f"{percent(found.unrated_share)} % unrated"
-        )
-    return [*lines, _part_line("verbs", found.verbs), _part_line("objects", found.objects)]
+    start = f"tau        SHOE-mF1, missed and unmatched are those of tau = {given.tau:g} by {given.tau_by}"
+    return [f"{start}; {'; '.join(others)} (docs/protocols.md, A22)"]
 
 
 def _map_lines(evidence: Evidence) -> list[str]:
     """How far the figures depend on what the map leaves unrated, and on who rated."""
-    lines = []
+    lines, found = [], evidence.resolution
+    if found is not None and found.basis and evidence.profile.images:
+        lines.append(
+            f"matches    words compared: {percent(found.rated_share)} % have a rated similarity or one meaning, "
+            f"{percent(found.fallback_share)} % the same spelling alone, {percent(found.learned_share)} % a similarity "
+            f"predicted from ratings, {percent(found.unrated_share)} % none"
+        )
     if interval := evidence.interval:
         figures = [
             f"{name} {percent(ends[0])} to {percent(ends[1])}"
@@ -185,23 +187,23 @@ def _map_lines(evidence: Evidence) -> list[str]:
             if ends
         ]
         lines.append(
-            f"unrated    {many(interval.unrated_pairs, 'pair')} of senses behind matches; were all rated, "
-            f"90 % likely: {', '.join(figures)} (docs/protocols.md, 10.7)"
+            f"unrated    matches rest on {many(interval.unrated_pairs, 'pair')} of senses that nobody rated; were all "
+            f"rated, in 9 of 10 cases: {', '.join(figures)} (docs/protocols.md, 10.7)"
         )
     if spread := evidence.spread:
         lines.append(
-            f"raters     SHOE-mAP by single raters {percent(spread.low)} to {percent(spread.high)}, standard deviation "
-            f"{100 * spread.deviation:.2f}; where one has no rating, the ensemble's counts"
+            f"raters     SHOE-mAP by one rater alone: {percent(spread.low)} to {percent(spread.high)}, standard "
+            f"deviation {100 * spread.deviation:.2f}; where that one has no rating, that of all together counts"
         )
     return lines
 
 
 def _part_line(part: str, words: Words) -> str:
     labels = "1 is a label" if words.labels == 1 else f"{words.labels:,} are labels"
-    line = f"{part:<10} {many(words.words, 'word')}, {labels} of the dataset, as strict figures need them"
+    line = f"{part:<10} {many(words.words, 'different word')}, {labels} of the dataset (strict figures count no others)"
     unresolved = [word for word in words.unresolved if word]
     if unresolved:
         shown = ", ".join(f'"{printable(word, longest=30)}"' for word in unresolved[:_WORDS_SHOWN])
         more = f" and {len(unresolved) - _WORDS_SHOWN:,} more" if len(unresolved) > _WORDS_SHOWN else ""
-        line += f"; {len(unresolved):,} without a sense: {shown}{more}"
+        line += f"; {len(unresolved):,} not in WordNet, so similar to none: {shown}{more}"
     return line

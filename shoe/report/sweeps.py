@@ -9,7 +9,7 @@ from rich.console import Console
 
 from shoe.comparison.sweeps import FIGURES, Point, Setting, Survival
 from shoe.report.notes import percent
-from shoe.report.text import note, present, table, words
+from shoe.report.text import say, present, table, words
 
 _NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
 
@@ -25,7 +25,7 @@ def print_sweep(models: Sequence[str], points: Sequence[Point], survivals: Seque
         if rows:
             to.print(table(_NAMES[figure], "value", *(words(name, 24).plain for name in models), names=2, rows=rows))
     for survival in survivals:
-        note(to, sentence(survival))
+        say(to, sentence(survival))
 
 
 def sentence(survival: Survival) -> str:

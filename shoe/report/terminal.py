@@ -10,11 +10,10 @@ from rich.text import Text
 
 from shoe.core.errors import many, printable
 from shoe.report.notes import Evidence, notes, percent
-from shoe.report.text import note, table
+from shoe.report.text import say, table
 from shoe.report.wordings import wordings_table
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
-from shoe.scoring.warnings import coverage
 
 _PIPED_WIDTH = 160
 _NARROW = 80
@@ -40,12 +39,13 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
         f"{truth.classes.name} · {printable(truth.split)} · {many(len(truth.interactions.images), 'image')} · "
         f"{many(len(truth.interactions), 'triplet')} · {many(len(report.predictions), 'prediction')}"
     )
-    to.print(Text(title, style="bold"), soft_wrap=True)
+    say(to, title, "bold")
     evidence = evidence or Evidence.of(report)
-    if above := coverage(report.task):
-        to.print(Text(above, style="bold"), soft_wrap=True)
+    urgent = report.warnings
+    for line in urgent:
+        say(to, line, "bold")
     if report.notes:
-        to.print(Text(f"read as {report.notes.format}, boxes as {printable(report.notes.boxes)}"), soft_wrap=True)
+        say(to, f"read as {report.notes.format}, boxes as {report.notes.boxes}")
     if report.strict_results:
         to.print(_strict_table(report))
     if report.semantic:
@@ -53,11 +53,10 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
     if evidence.wordings:
         to.print(wordings_table(evidence.wordings, narrow=to.width < _NARROW))
     for line in notes(report, evidence):
-        if line == above:
-            continue
-        note(to, line)
-    to.print(Text(f"signature  {report.signature.short()}"), soft_wrap=True)
-    to.print(Text("           in full, and of each protocol: --json -", style="dim"), soft_wrap=True)
+        if line not in urgent:
+            say(to, line)
+    say(to, f"signature  {report.signature.short()}")
+    say(to, "           in full, and of each protocol: --json -", "dim")
 
 
 def comparison_table(reports: Mapping[str, Report]) -> Table:

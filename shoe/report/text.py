@@ -16,23 +16,18 @@ from shoe.report.stacked import StackedTable
 
 _LONGEST_LINE = 2000
 _READABLE = 100
-"""Columns that notes take at most, where there are more."""
+"""Columns that lines take at most, where there are more."""
 _KEY = 11
 """Columns before the text of most notes: what they are about."""
 
 
 def say(to: Console, line: str, style: str = "") -> None:
-    """Print one line."""
-    to.print(Text(printable(line, _LONGEST_LINE), style=style), soft_wrap=True)
-
-
-def note(to: Console, line: str) -> None:
-    """Print a note; on a terminal over several lines, broken between words, those after the first set in."""
+    """Print a line; on a terminal over several lines, broken between words, those after the first set in."""
     line = printable(line, _LONGEST_LINE)
     width = min(to.width, _READABLE) if to.is_terminal else len(line) + 1
     indent = " " * (_KEY if width > 2 * _KEY else 2)
-    for part in wrap(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False):
-        to.print(Text(part), soft_wrap=True)
+    for part in wrap(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False) or [""]:
+        to.print(Text(part, style=style), soft_wrap=True)
 
 
 def words(text: str, longest: int = 80) -> Text:

@@ -14,8 +14,8 @@ _NAMES_SHOWN = 3
 
 
 def warnings(task: Task, boxes: BoxReport) -> list[str]:
-    """Collect them all: images without predictions, boxes, images left out."""
-    return [*filter(None, [coverage(task)]), *exchanged(task), *boxes.lines(), *left_out(task)]
+    """Collect them all: boxes that do not fit, images without predictions, words exchanged, images left out."""
+    return [*boxes.lines(), *filter(None, [coverage(task)]), *exchanged(task), *left_out(task)]
 
 
 def coverage(task: Task) -> str | None:
@@ -35,7 +35,8 @@ def coverage(task: Task) -> str | None:
         first = printable(task.unknown_images[0])
         line += f": {unknown:,} of the file's {given:,} images are not in the ground truth, as {first}"
     elif named < images:
-        line += " (did you ask about no others? --images-in-predictions; Python: truth.within(predictions.images))"
+        line += "; what the others show counts as missed (leave them out: --images-in-predictions; "
+        line += "Python: truth.within(predictions.images))"
     return line
 
 
@@ -48,7 +49,7 @@ def exchanged(task: Task) -> list[str]:
     objects = int((match_labels(table.verbs, classes.objects, "object") >= 0).sum())
     if 2 * verbs <= len(table.objects) or 2 * objects <= len(table.verbs):
         return []
-    return [f"words: verb and object seem exchanged: as objects {objects:,} of {len(table.verbs):,} verbs are labels"]
+    return [f"words: verb and object seem exchanged: {objects:,} of {len(table.verbs):,} verbs are names of objects"]
 
 
 def left_out(task: Task) -> list[str]:

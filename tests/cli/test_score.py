@@ -170,8 +170,9 @@ def test_images_in_predictions(tmp_path: Path, usual: dict[str, Any]) -> None:
     assert part["semantic"]["map"] > whole["semantic"]["map"]
     lines = run(path).stdout.splitlines()
     assert lines[1] == (
-        f"{len(names)} of 200 images have predictions, 1 more is in the file without any "
-        "(did you ask about no others? --images-in-predictions; Python: truth.within(predictions.images))"
+        f"{len(names)} of 200 images have predictions, 1 more is in the file without any"
+        "; what the others show counts as missed (leave them out: --images-in-predictions; "
+        "Python: truth.within(predictions.images))"
     )
     lines = run(path, "--images-in-predictions").stdout.splitlines()
     assert lines[0].startswith("hico-det · test2015/images-in-predictions · ")
@@ -449,7 +450,7 @@ def test_no_prediction_is_said_first(tmp_path: Path) -> None:
     assert says not in lines[2:]
     assert as_json(path)["notes"][0] == says
     diagnosed = cli.run("diagnose", path, "-g", TRUTH, "--similarity", "none").stdout.splitlines()
-    assert diagnosed[1] == f"none: {says}"
+    assert diagnosed[1] == says
 
 
 def test_figures_of_each_class_have_the_means_that_are_printed(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_folder_has_a_file_per_object_in_cocos_order(tmp_path: Path) -> None:
         mat(tmp_path / f"detections_{number:02d}.mat", (len(classes), len(table.images)), cells)
     read, notes = read_predictions_with_notes(tmp_path, sizes=samples.sizes(table))
     assert notes.format == "mat"
-    assert notes.lines() == ["columns taken for the ground truth's 4 images, in its order"]
+    assert notes.lines() == ["the file's columns are the ground truth's 4 images, in its order"]
     assert sorted(samples.rows(read)) == sorted(expected)
     assert len(expected) == len(table)
     (tmp_path / "detections_17.mat").unlink()

@@ -143,7 +143,7 @@ def test_every_damaged_reply_is_read_or_counted(tmp_path_factory: pytest.TempPat
 
 def test_boxes_of_a_sentence_that_breaks_off_are_counted(tmp_path: Path) -> None:
     _, notes = read(tmp_path, {"image": "a.jpg", "response": FORMS["sentences"]()[:-25]})
-    assert "no triplet uses 1 group of four numbers in the text of replies" in notes.lines()
+    assert "1 group of four numbers in the text of replies, perhaps boxes, is in no interaction read" in notes.lines()
 
 
 @pytest.mark.parametrize("record", [{"prompt": "p", "predict": "[]", "label": "x"}, {"interactions": []}])

@@ -101,7 +101,7 @@ def test_what_cannot_be_measured_is_left_out_and_the_text_says_why(tables: tuple
     doubled = to_tables([], small_classes())[1]
     nothing = score(doubled, truth)
     assert "prediction_miss_rate" not in as_dict(nothing)["semantic"]
-    assert "no prediction reaches tau" in text_of(nothing)
+    assert "no prediction is confident (tau = " in text_of(nothing)
     high = Interactions.from_columns(
         images=predictions.images,
         image=predictions.image,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from shoe.report.text import note, table
+from shoe.report.text import say, table
 from tests.examples import examples
 
 
@@ -36,11 +36,11 @@ def test_a_table_that_fits_stays_one() -> None:
     assert printed(30, 4, "a").count("name") > 1
 
 
-def test_notes_are_broken_between_words_on_a_terminal_alone() -> None:
+def test_lines_are_broken_between_words_on_a_terminal_alone() -> None:
     line = "ties       " + "39.55 % of what shoe ranks shares its score with another of its class " * 2
     for terminal, most in ((True, 60), (False, len(line))):
         to = Console(file=StringIO(), width=60, force_terminal=terminal, color_system=None)
-        note(to, line)
+        say(to, line)
         assert isinstance(to.file, StringIO)
         lines = to.file.getvalue().splitlines()
         assert max(map(len, lines)) <= most
