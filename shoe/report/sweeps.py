@@ -9,7 +9,7 @@ from rich.console import Console
 
 from shoe.comparison.sweeps import FIGURES, Point, Setting, Survival
 from shoe.report.notes import percent
-from shoe.report.text import say, present, table, words
+from shoe.report.text import present, say, table, words
 
 _NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
 
