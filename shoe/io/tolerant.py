@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _OPENER = re.compile(
-    r"[\[{]|\((?=\s*(?:[\"'\[(]|(?:[A-Za-z_]\w{0,60}=[-+.\w]{1,20},\s{0,9}){0,9}[A-Za-z_]\w{0,60}=[\"'\[({]))"
+    r"[\[{]|\((?=\s*(?:[\"'\[(]|(?:[A-Za-z_]\w{0,60}=[-+.\w]{1,20},\s{0,9}){0,9}[A-Za-z_]\w{0,60}=(?:[\"'\[({]|[A-Za-z_]\w{0,60}\()))"
 )
 # Quotes end a string only where a value may end, so that "a man's bag" in single quotes is one string.
 _TOKEN = re.compile(
@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     | "(?P<double>(?:[^"\\\n]|\\.|"(?!\s{0,9}(?:[,:\]})\n]|\Z)))*)"
     | '(?P<single>(?:[^'\\\n]|\\.|'(?!\s{0,9}(?:[,:\]})\n]|\Z)))*)'
     | (?P<number>[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?(?=[\s,\]}):/]|\Z))
-    | (?P<keyword>[A-Za-z_]\w{0,60}+=(?=[\s"'\[({\d.-]))
+    | (?P<keyword>[A-Za-z_]\w{0,60}+=(?=[\s"'\[({\w.-]))
     | (?P<bare>[^\s\[\]{}(),:"'/]+|["'/])
     """,
     re.VERBOSE | re.DOTALL,

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import orjson
 import pytest
 
 from shoe.core.errors import InputError
@@ -101,3 +102,17 @@ def test_box_tokens_with_numbers_beyond_a_thousand_are_pixels(tmp_path: Path) ->
     table = read_predictions(path, sizes={"a.jpg": (1280, 960)})
     assert table.human_boxes.tolist() == [[100, 90, 1240, 900]]
     assert table.object_boxes.tolist() == [[200, 300, 400, 700]]
+
+
+@pytest.mark.parametrize("keys", [("noun", "act"), ("act", "noun")])
+def test_a_key_means_the_same_in_every_item(tmp_path: Path, keys: tuple[str, str]) -> None:
+    """Of "board" and "train" alone nobody can say which one is done to the other."""
+    words = [("train", "board"), ("traffic light", "stop at"), ("umbrella", "holding"), ("cake", "eat")]
+    items = [dict(zip(("noun", "act"), pair, strict=True)) for pair in words]
+    boxes = {"box1": [1, 2, 30, 40], "box2": [5, 6, 70, 80]}
+    path = tmp_path / "answers.jsonl"
+    said = orjson.dumps([{**boxes, **{key: item[key] for key in keys}} for item in items]).decode()
+    path.write_bytes(orjson.dumps({"image": "a.jpg", "response": said}))
+    table = read_predictions(path)
+    found = zip(table.object.tolist(), table.verb.tolist(), strict=True)
+    assert [(table.objects[thing], table.verbs[verb]) for thing, verb in found] == words

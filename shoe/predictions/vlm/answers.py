@@ -17,6 +17,7 @@ from shoe.predictions.vlm.replies import Reply, answer_of, reply_of
 from shoe.predictions.vlm.sentences import interactions_of_sentences
 from shoe.predictions.vlm.things import entity_of
 from shoe.predictions.vlm.wrapper_keys import is_beside, is_truth
+from shoe.predictions.vlm.wrappers import opened
 
 _NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
 _BOX = re.compile(rf"(?<![\w.]){_NUMBER}" + rf",\s?{_NUMBER}" * 3 + r"(?![\w.]*\d)(?!\s?,\s?\d)")
@@ -115,6 +116,10 @@ def read_answer(answer: Any, around: Fields) -> tuple[Reading, Reply]:
             return said, reply
         if reply.pool and (said := _beside_data(reply, around)).pairs:
             return said, reply
+    for value in () if whole.pairs or whole.says_none else reply.values:
+        inner = opened(value).answers if isinstance(value, dict) else []
+        if len(inner) == 1 and inner[0] is not value:
+            return read_answer(inner[0], around)
     is_cut_data = reply.lost and _KEYED.search(reply.text) is not None
     if whole.pairs or whole.says_none or whole.keys or is_cut_data or not reply.text:
         return whole, reply

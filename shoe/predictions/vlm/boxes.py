@@ -46,6 +46,7 @@ _CORNERS = (
     ("start", "end"),
     ("p1", "p2"),
 )
+_LAYOUT_KEYS = frozenset(("xyxy", "xyxyn"))
 _TAGS = re.compile(r"</?box>|<\|box_(?:start|end)\|>|<\|/?det\|>")
 _TAGGED = Convention(scale="thousand")
 _PERCENT = Convention(scale="hundred")
@@ -189,6 +190,10 @@ def _corner(key: object) -> tuple[str, str] | None:
 
 
 def _of_names(value: dict[Any, Any], depth: int) -> Box | None:
+    if len(value) == 1:
+        ((key, inner),) = value.items()
+        words = meaning(key).words
+        return _box(inner, depth + 1) if depth < 3 and len(words) == 1 and words[0] in _LAYOUT_KEYS else None
     if not 2 <= len(value) <= 8:
         return None
     plain = {_joined(key): inner for key, inner in value.items()}

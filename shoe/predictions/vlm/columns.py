@@ -13,23 +13,22 @@ from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
 from shoe.io.typed import shown
 from shoe.predictions.source import Source
-from shoe.predictions.vlm import scores
+from shoe.predictions.vlm import roles, scores
 from shoe.predictions.vlm.errors import UnreadableError
 from shoe.predictions.vlm.found import Pair
+from shoe.predictions.vlm.images import number_of_image
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.persons import is_person
+from shoe.predictions.vlm.scales import by_content
 from shoe.predictions.vlm.wordings import Hit, Said
 from shoe.predictions.vlm.words import Interaction, Words, words_of
 
 _NO_SIZE = (0.0, 0.0)
 _USUAL = "xyxy"
 _BINS = "unit"
-_UNIT, _THOUSAND, _LAST, _Y_FIRST = "unit", "thousand", 1000, "yxyx"
 _MANY = 0.02
-_SMALL = 800  # sides of images whose pixels tell from thousandths
 _ENOUGH = 20  # pairs that tell something of all pairs of a file
 _NO_ITEM = -1
-_LONGEST_NUMBER = 12
 _EXAMPLES = 3
 _IN_WORDS = "text, as 'riding'; class numbers are read in the formats qpic, hoidet and mllms"
 _NO_WORDS = (Interaction("", "", None),)
@@ -49,11 +48,12 @@ class Columns:
         # image, verb, object, score, loose, record, item, convention
         self._rows: list[tuple[int, int, int, float, bool, int, int, int]] = []
         self._boxes: list[tuple[float, ...]] = []
+        self._open: list[tuple[str, int, Pair, int, int | None, bool]] = []
         self._backward: list[tuple[UnreadableError, int, Pair, int, int | None]] = []
 
     def __len__(self) -> int:
         """How many interactions there are, those included of which :meth:`settle` decides."""
-        return len(self._rows) + len(self._backward)
+        return len(self._rows) + len(self._backward) + len(self._open)
 
     def image(self, place: str, image: Any, record: dict[Any, Any]) -> int:
         """The index of an image, whose size the record may say.
@@ -63,7 +63,7 @@ class Columns:
         """
         if image is None:
             raise UnreadableError(place, "image", "no such key", "the name of the image")
-        number = _number(image)
+        number = number_of_image(image)
         try:
             name = self._source.benchmark.image_name(image if number is None else number)
         except ValueError:
@@ -117,6 +117,9 @@ class Columns:
         Raises:
             UnreadableError: where there are no words, or the human is no person.
         """
+        if roles.are_open(pair):
+            self._open.append((place, image, pair, record, item, loose))
+            return
         words = words_of(pair)
         if words is None:
             part, value = pair.wrong or ("phrase", None)
@@ -152,18 +155,27 @@ class Columns:
         self._note(words)
 
     def settle(self) -> list[UnreadableError]:
-        """Decide which way round the relations of things to persons are; return the errors of those left out.
+        """Decide what only the whole file tells; return the errors of what is left out.
 
-        Where nearly all relations of a file have a thing first and a person second, that is how it writes them.
+        That is which of several texts of an item is the verb, and which way round the relations of things to persons
+        are: where nearly all relations of a file have a thing first and a person second, that is how it writes them.
         """
+        waiting, self._open = self._open, []
+        decided = roles.decided([pair for _, _, pair, *_ in waiting])
+        errors = []
+        for (place, image, _, record, item, loose), pair in zip(waiting, decided, strict=True):
+            try:
+                self.add_pair(place, image, pair, record, item, loose=loose)
+            except UnreadableError as unreadable:
+                errors.append(unreadable)
         backward, self._backward = self._backward, []
         if len(backward) < _ENOUGH or len(backward) * _MANY < len(self._rows):
-            return [error for error, *_ in backward]
+            return [*errors, *(error for error, *_ in backward)]
         self._notes.exchanged = len(backward)
         for error, image, pair, record, item in backward:
             turned = replace(pair, human=pair.object, object=pair.human, subject=pair.target, target=pair.subject)
             self.add_pair(error.place, image, turned, record, item, loose=True)
-        return []
+        return errors
 
     def rows(self) -> Rows:
         """Put together what was gathered.
@@ -185,7 +197,7 @@ class Columns:
         named = bool(convention.any())
         sides = self._sides()[image]
         names = [
-            _by_content(name, boxes[convention == i], sides[convention == i]) for name, i in self._conventions.items()
+            by_content(name, boxes[convention == i], sides[convention == i]) for name, i in self._conventions.items()
         ]
         return Rows(
             images=list(self._images),
@@ -262,38 +274,6 @@ class Columns:
             said = {"%": "percent", "/": "shares"}.get(how, f"{quote(how)} as {score:g}")
             self._notes.scores_read[said] = self._notes.scores_read.get(said, 0) + 1
         return score
-
-
-def _by_content(convention: str, boxes: Floats, sides: Floats) -> str:
-    """A convention that the form of boxes says, with another scale where their numbers cannot be of that.
-
-    Thousandths are not all below 1, nor beyond 1000; nor do nearly all of them stay below the pixels of small images.
-
-    Args:
-        convention: its name.
-        boxes: (n, 8) the numbers of both boxes.
-        sides: (n, 2) width and height of their images, 0 where not known.
-    """
-    words = convention.split(",")
-    if _THOUSAND not in words or not len(boxes):
-        return convention
-    rest = [word for word in words if word != _THOUSAND]
-    if boxes.max() <= 1:
-        return ",".join([_UNIT, *rest])
-    small = (sides > 0).all(axis=1) & (sides.max(axis=1) <= _SMALL)
-    limits = np.tile(sides[small][:, ::-1] if _Y_FIRST in words else sides[small], 4)
-    are_inside = small.sum() >= _ENOUGH and (boxes[small] <= limits + 1).all(axis=1).mean() > 1 - _MANY
-    if are_inside or (boxes.max(axis=1) > _LAST).mean() >= _MANY:
-        return ",".join(rest) or _USUAL
-    return convention
-
-
-def _number(image: Any) -> int | None:
-    """The number by which an image is named; None for a name."""
-    if isinstance(image, str):
-        return int(image) if image.isascii() and image.isdigit() and len(image) < _LONGEST_NUMBER else None
-    is_whole = type(image) is int or (type(image) is float and image.is_integer())
-    return int(image) if is_whole else None
 
 
 def _side(place: str, found: dict[str, Any], field: str) -> float:

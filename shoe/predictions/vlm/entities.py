@@ -118,7 +118,9 @@ class Pool:
         if isinstance(value, list):
             is_boxes = bool(side) and all(box_of(item) is not None for item in value)
             things = [
-                entity_of(item, None, "", holds_more=True) if isinstance(item, dict) or is_boxes else None
+                entity_of(item, None, "", holds_more=True)
+                if isinstance(item, dict) or is_boxes or _is_named(item)
+                else None
                 for item in value
             ]
             if any(things):
@@ -169,6 +171,11 @@ class Pool:
         thing = self._things[-1]
         ids = {_plain(v) for key, v in item.items() if meaning(key).part == "id" and type(v) in (str, int)}
         self._things[-1] = replace(thing, names=thing.names | ids)
+
+
+def _is_named(item: Any) -> bool:
+    """Whether an item may be a word and its box: ["cup", [1, 2, 3, 4]]."""
+    return isinstance(item, list) and len(item) in (2, 5) and isinstance(item[0], str)
 
 
 def _is_list_of_lists(value: Any) -> bool:

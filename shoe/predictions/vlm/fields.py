@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from shoe.io.tolerant import values_in
@@ -37,6 +38,7 @@ class Fields:
         phrase: a sentence or triplet.
         names: words of which no side is said.
         texts: other texts, in order.
+        keys_of: the key of each of these texts.
         score: as written; None if there is none.
         children: lists and objects inside it, with their keys.
         opened_by: the key that it stands under, where that may say what is done.
@@ -54,6 +56,7 @@ class Fields:
     phrase: str = ""
     names: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    keys_of: dict[str, str] = field(default_factory=dict)
     score: Any = None
     children: list[tuple[object, Any]] = field(default_factory=list)
     opened_by: str = ""
@@ -80,9 +83,14 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     corners = corners_in(record)
     fields.entities = [Entity(box, side) for side, box, _ in corners]
     of_boxes = {key for _, _, keys in corners for key in keys}
+    named = _words_of_boxes(record)
     for key, value in record.items():
         said = meaning(key)
-        if said.part in _WRITTEN_OUT or key in of_boxes:
+        if said.part in _WRITTEN_OUT or key in of_boxes or key in named.values():
+            continue
+        if key in named:
+            box = box_of(value, key)
+            fields.entities += [Entity(box, "", record[named[key]])] if box else []
             continue
         if value is None or value == "":
             if said.part == "box" and said.side:
@@ -106,6 +114,32 @@ def fields_of(record: dict[Any, Any]) -> Fields:
                 continue
             fields.references[said.side or str(key)] = value
     return fields
+
+
+def _words_of_boxes(record: dict[Any, Any]) -> dict[Any, Any]:
+    """The key of the word of each box that has one of the same name: "doer" for "doer_box"."""
+    named: dict[Any, Any] = {}
+    for key, value in record.items():
+        if (own := _box_of_whom(key)) and box_of(value, key) is not None:
+            words = (k for k, text in record.items() if isinstance(text, str) and _plain_words(k) == own)
+            named |= {key: next(words, None)}
+    return {key: name for key, name in named.items() if name is not None}
+
+
+@lru_cache(8192)
+def _box_of_whom(key: object) -> tuple[str, ...]:
+    """The words of a key of a box beside those for a box, where it says of no side: "what" of "what_bbox"."""
+    said = meaning(key)
+    if said.part != "box" or said.side:
+        return ()
+    return tuple(word for word in said.words if meaning(word).part != "box")
+
+
+@lru_cache(8192)
+def _plain_words(key: object) -> tuple[str, ...]:
+    """The words of a key that means nothing by itself."""
+    said = meaning(key)
+    return () if said.part or said.side else said.words
 
 
 def _sort_structure(fields: Fields, key: object, said: Meaning, value: Any) -> None:
@@ -218,8 +252,10 @@ def _sort_text(fields: Fields, key: object, said: Meaning, value: str) -> None:
         fields.phrase = fields.phrase or value
     elif said.part == "label":
         fields.names.append(value)
+        fields.keys_of[value] = str(key)
     elif len(value) <= 100:
         fields.texts.append(value)
+        fields.keys_of[value] = str(key)
 
 
 def is_pointer_pair(value: Any) -> bool:

@@ -31,6 +31,7 @@ class Pair:
         score: as written.
         is_relation: whether the first box is a relation's subject, which need not be a person.
         wrong: where a word should be, and what stands there.
+        keys: those of the texts, "" for a text without one.
     """
 
     human: Entity
@@ -43,6 +44,7 @@ class Pair:
     score: Any = None
     is_relation: bool = False
     wrong: tuple[str, Any] | None = None
+    keys: tuple[str, ...] = ()
 
     @property
     def has_words(self) -> bool:

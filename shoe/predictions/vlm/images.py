@@ -30,6 +30,7 @@ _STEM = re.compile(r"[A-Za-z]+_[A-Za-z]+\d*_\d{6,12}")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _STRONG = 13
 _DEEPEST = 12
+_LONGEST_NUMBER = 12
 
 
 def image_of(record: dict[Any, Any]) -> Any:
@@ -87,6 +88,14 @@ def _names_in(node: Any, depth: int) -> Iterator[str]:
     elif isinstance(node, list):
         for inner in node[:20]:
             yield from _names_in(inner, depth + 1)
+
+
+def number_of_image(image: Any) -> int | None:
+    """The number by which an image is named; None for a name."""
+    if isinstance(image, str):
+        return int(image) if image.isascii() and image.isdigit() and len(image) < _LONGEST_NUMBER else None
+    is_whole = type(image) is int or (type(image) is float and image.is_integer())
+    return int(image) if is_whole else None
 
 
 def is_image_key(key: Any) -> bool:

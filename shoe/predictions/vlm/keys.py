@@ -24,7 +24,7 @@ PARTS = {
     "score": (*SCORE_NAMES, "scores", "confidences", "likelihood", "certainty", "logit", "logits"),
     "id": ("id", "ids", "idx", "index", "ref", "reference", "number", "no"),
     "verb": ("verb", "verbs", "action", "actions", "predicate", "predicates", "relation", "relations", "relationship",
-             "relationships", "rel", "rels", "pred", "activity", "activities"),
+             "relationships", "edge", "edges", "rel", "rels", "pred", "activity", "activities"),
     "phrase": ("phrase", "interaction", "interactions", "hoi", "hois", "text", "description", "caption", "triplet",
                "triplets", "triple", "sentence", "statement", "summary"),
     "label": ("label", "labels", "name", "names", "category", "categories", "class", "classes", "type", "noun", "word",

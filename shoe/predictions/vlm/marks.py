@@ -77,6 +77,8 @@ def _named_corners(match: re.Match[str]) -> list[Box]:
     return _fours([float(number) for number in match.groups()], None)
 
 
+_FIRST = r"(?:top|upper)[- ]?left(?: corner)?\s*(?:at|:|=)?\s*"
+_TO = r"(?:,|;|to|-|→|and)?\s*(?:(?:bottom|lower)[- ]?right(?: corner)?\s*(?:at|:|=)?)?"
 _CORNERS = r"[,;]?\s*".join(
     rf"{axis}_?{end}\s*[:=]\s*({_NUMBER.pattern})" for end in ("(?:1|min)", "(?:2|max)") for axis in "xy"
 )
@@ -101,11 +103,19 @@ _FORMS: tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str]], list[Box]]],
     ),
     ("{<", re.compile(r"\{((?:<\s*\d{1,4}\s*>){4}(?:<delim>(?:<\s*\d{1,4}\s*>){4})*)\}"), _plain(_HUNDRED)),
     ("x", re.compile(rf"[\[({{]?\s?{_CORNERS}\s?[\])}}]?"), _named_corners),
+    ("<bbox>", re.compile(r"<bbox>(.{0,200}?)</bbox>", re.DOTALL), _plain(None)),
     ("[", re.compile(rf"\[\s*((?:\[{_FOUR}\](?:\s*[,;])?\s*)+)\]"), _plain(None)),
     ("[", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _plain(None)),
     ("[", re.compile(rf"\[\s*([\[(]{_N},{_N}[\])]\s*,\s*[\[(]{_N},{_N}[\])])\s*\]"), _plain(None)),
     ("(", re.compile(rf"[\[(<]((?:{_FOUR};?)+)[\])>]"), _plain(None)),
-    ("(", re.compile(rf"([\[(]{_N},{_N}[\])]\s*(?:,|to|-|→)?\s*[\[(]{_N},{_N}[\])])"), _plain(None)),
+    (
+        "(",
+        re.compile(
+            rf"(?:{_FIRST})?([\[(]{_N},{_N}[\])]\s*{_TO}\s*[\[(]{_N},{_N}[\])])",
+            re.I,
+        ),
+        _plain(None),
+    ),
 )
 _TAGS = re.compile(
     r"</?(?:ref|phrase|object|p|grounding|pred|rel|s|od|delim)>|<\|/?(?:object_)?(?:ref|grounding)(?:_start|_end)?\|>",

@@ -23,6 +23,8 @@ def pair_of(fields: Fields) -> Pair:
     if not thing and target.key and not (fields.phrase or label or texts):
         thing = target.key
     verbs = fields.verbs
+    if not fields.has_words and label and len(texts) == 1 and label in fields.keys_of and not thing:
+        texts, label = [t for t in fields.keys_of if t in (label, *texts)], ""
     if not fields.has_words and label:
         verbs, label = [Verb(label)], ""
     if not thing and label and fields.has_words:
@@ -41,6 +43,7 @@ def pair_of(fields: Fields) -> Pair:
         fields.score,
         is_relation,
         fields.wrong,
+        tuple(fields.keys_of.get(text, "") for text in texts),
     )
 
 
@@ -95,6 +98,7 @@ def _who_is_who(entities: list[Entity]) -> tuple[Entity, Entity, bool]:
         return neither[0], second[0], False
     if len(second) > 1:
         return second[0], second[1], False
-    person = next((e for e in neither if is_person(e.label or e.key)), neither[0])
+    unnamed = [e for e in neither if not e.label] if any(e.label for e in neither) else []
+    person = next((e for e in neither if is_person(e.label or e.key)), (unnamed or neither)[0])
     other = next(e for e in neither if e is not person)
     return person, other, False

@@ -20,6 +20,8 @@ def is_person(label: str) -> bool:
     (True, True, False)
     """
     words = [word for word in text.tokens(text.plain(label[:200])) if not word.isdigit()]
+    if len(words) > 1 and len(words[-1]) == 1:  # "person A", "player #7"
+        words = words[:-1]
     head = next((i for i, word in enumerate(words) if i and word in _ENDS), len(words))
     return bool(words) and _names_person(words[head - 1])
 

@@ -59,6 +59,7 @@ _REFUSES = re.compile(
 _BOXLIKE = re.compile(r"(?:\d[\s,.]+){3}\d|[{\[]")
 _LONGEST_REFUSAL = 1000
 _ESCAPED = re.compile(r"&(?:quot|#34|#x22);")
+_ESCAPED_LINE = re.compile(r"[\[{,]\\n\s*[\[{\"'\d]")
 _TYPOGRAPHIC = str.maketrans("“”„‟，：", '"""",:', "\u200b\u200c\u200d\u2060\ufeff")  # the last are of no width
 
 
@@ -106,6 +107,8 @@ def reply_of(text: str, count: Callable[[Any, list[Any]], int]) -> Reply:
         answer = answer.replace('\\"', '"').replace("\\n", "\n")
         if isinstance(clean := parsed(answer), dict | list):
             return Reply([clean], [clean], answer)
+    elif "\n" not in answer and _ESCAPED_LINE.search(answer):
+        answer = answer.replace("\\n", "\n")
     if not answer.isascii():
         answer = answer.translate(_TYPOGRAPHIC)
     fences = _FENCE.findall(answer)

@@ -12,6 +12,8 @@ _NUMBERING = re.compile(r"[\s_.#-]*\(?\d+\)?$")
 _ARTICLE = re.compile(r"^(?:an?|the)\s+(?=\w)", re.I)
 _REF = re.compile(r"</?ref>|<\|/?(?:object_)?ref(?:_start|_end)?\|>")
 _LABELLED_BOX = re.compile(r"\s*([^\W\d][^\[\](){}<>:=]{0,80}?)\s*[:=]?\s*([\[(<{].*)", re.DOTALL)
+_RELATIVE = frozenset(("norm", "normalized", "normalised", "rel", "relative", "n", "ratio", "percent", "1000"))
+_UNITS = _RELATIVE | {"abs", "absolute", "px", "pixel", "pixels", "raw", "orig", "original"}
 _SAYS_WHAT = {"interaction", "interactions", "hoi", "hois", "triplet", "triplets"}
 
 
@@ -61,14 +63,17 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
     if isinstance(value, str):
         return _labelled(value, key, side)
     if not isinstance(value, dict):
-        if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and (inner := box_of(value[1])):
-            return Entity(inner, side, value[0], _as_label(key))
+        if isinstance(value, list) and len(value) in (2, 5) and isinstance(value[0], str):
+            inner = box_of(value[1] if len(value) == 2 else value[1:])
+            return Entity(inner, side, value[0], _as_label(key)) if inner else None
         return None
     boxes = [(name, found) for name, inner in value.items() if (found := box_of(inner, name)) is not None]
+    if len(boxes) > 1:
+        boxes = _in_pixels(boxes)
     if len(boxes) != 1:
         return None
     name, box = boxes[0]
-    texts = {name: inner[0] if _is_one(inner) else inner for name, inner in value.items() if name != boxes[0][0]}
+    texts = {key: inner[0] if _is_one(inner) else inner for key, inner in value.items() if key != name}
     labels = {name: inner for name, inner in texts.items() if isinstance(inner, str)}
     ranked = sorted(labels, key=lambda name: (meaning(name).part != "label", meaning(name).part != "phrase"))
     label = next((labels[name] for name in ranked if meaning(name).part != "id"), "")
@@ -77,6 +82,13 @@ def entity_of(value: Any, key: object, side: str, *, holds_more: bool = False) -
     if box.convention is None and (outer := box_of(list(box.numbers), key)) is not None:
         box = box._replace(convention=outer.convention)
     return Entity(box, side, label, _as_label(key))
+
+
+def _in_pixels(boxes: list[tuple[object, Box]]) -> list[tuple[object, Box]]:
+    """Of boxes that are one in several units, "bbox" beside "bbox_norm", that in pixels; else all of them."""
+    plain = {tuple(word for word in meaning(name).words if word not in _UNITS) for name, _ in boxes}
+    relative = [not _RELATIVE.isdisjoint(meaning(name).words) for name, _ in boxes]
+    return [boxes[relative.index(False)]] if len(plain) == 1 and any(relative) and not all(relative) else boxes
 
 
 def _is_one(value: Any) -> bool:

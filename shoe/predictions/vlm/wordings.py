@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any
 
+from shoe.predictions.vlm import roles
 from shoe.predictions.vlm.found import Pair
 from shoe.predictions.vlm.words import Words, words_of
 
@@ -74,9 +75,14 @@ class Wording:
             joined: whether the pair's words are made of several of them.
 
         Raises:
-            UnfitError: if its scores are of single verbs.
+            UnfitError: if its scores are of single verbs, or the whole file tells what its texts are.
         """
-        if pair.wrong or any(verb.score is not None for verb in pair.verbs) or isinstance(pair.score, list):
+        if (
+            pair.wrong
+            or roles.are_open(pair)
+            or any(verb.score is not None for verb in pair.verbs)
+            or isinstance(pair.score, list)
+        ):
             raise UnfitError
         self._template = _blank(_written(pair, [(text, f"\0{i}\0") for i, text in enumerate(texts)], joined=joined))
         self._open = tuple(

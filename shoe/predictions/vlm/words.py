@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -78,6 +79,8 @@ def words_of(pair: Pair) -> Words | None:
         doubtful += [f"{verb or phrase} = {as_read}"] if said.doubtful else []
     if found or denied:
         return Words(tuple(found), doubtful=tuple(doubtful), denied=denied)
+    if not target and pair.object.key:
+        return words_of(replace(pair, target=pair.object.key))
     return Words(unparsed=phrase or verbs[0])
 
 

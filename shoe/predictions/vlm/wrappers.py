@@ -159,12 +159,23 @@ def _open_list(node: list[Any], found: Opened, depth: int) -> None:
             _open(turn, found, depth)
     elif node and all(isinstance(part, dict) and _is_block(part) for part in node):
         if any(_is_alternative(part) for part in node):
-            _open(node[0], found, depth)
-            found.choices += len(node) - 1
+            _open_first(node, found, depth)
         else:
             _open_blocks(node, found, depth)
     elif not node or any(isinstance(part, dict | list) for part in node):
         found.answers.append(node)
+
+
+def _open_first(choices: list[dict[Any, Any]], found: Opened, depth: int) -> None:
+    """Open the first of several answers that is one, and no error as of an attempt that failed."""
+    for i, choice in enumerate(choices):
+        inner = Opened()
+        _open(choice, inner, depth)
+        if inner.answers or i == len(choices) - 1:
+            found.answers += inner.answers
+            found.is_cut, found.error = found.is_cut or inner.is_cut, found.error or inner.error
+            found.reason, found.choices = found.reason or inner.reason, found.choices + len(choices) - 1 - i
+            return
 
 
 def _is_block(part: dict[Any, Any]) -> bool:
