@@ -57,9 +57,9 @@ def write_pairs(path: Path, **more: Any) -> Path:
     return path
 
 
-def write_ride(path: Path, score: float = 0.5) -> Path:
+def write_ride(path: Path, score: float = 0.5, verb: str = "ride") -> Path:
     boxes = {"human_box": PAIR["h_box"], "object_box": PAIR["o_box"]}
-    path.write_bytes(orjson.dumps({"image": IMAGE, **boxes, "verb": "ride", "object": "sheep", "score": score}))
+    path.write_bytes(orjson.dumps({"image": IMAGE, **boxes, "verb": verb, "object": "sheep", "score": score}))
     return path
 
 
@@ -67,6 +67,7 @@ def test_default_output_says_what_costs_most_and_is_signed(usual: dict[str, Any]
     done = run(VLM)
     assert (done.returncode, done.stderr) == (0, "")
     assert "costs most: object box" in done.stdout
+    assert done.stdout.splitlines()[1].startswith("155 of 200 images have predictions; what the others show counts")
     assert f"mAP {100 * usual['map']:.2f}" in done.stdout
     assert Signature.parse(usual["signature"], PROTOCOLS).short() in done.stdout
     assert Signature.parse(usual["semantic"]["signature"], PROTOCOLS).short() in done.stdout
@@ -96,7 +97,8 @@ def test_the_help_text_names_every_key_of_the_json_and_no_other(tmp_path: Path) 
     documented = set(re.findall(r"\w+", prose))
     pairs = write_pairs(tmp_path / "pairs.json", h_score=0.5, o_score=0.5, verb_scores={"ride": 0.5})
     outside = write_ride(tmp_path / "outside.jsonl", score=1.5)
-    reports = [as_json(VLM, DETECTOR, "--sweep"), as_json(pairs), as_json(outside, "--pairs", pairs)]
+    odd = write_ride(tmp_path / "odd.jsonl", verb="xqzt")
+    reports = [as_json(VLM, DETECTOR, "--sweep"), as_json(pairs), as_json(outside, "--pairs", pairs), as_json(odd)]
     found = {key for report in reports for key in keys_of(report)}
     assert found <= documented
     assert documented - found == set()

@@ -40,6 +40,17 @@ def test_an_interruption_while_modules_are_loaded_is_one() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
+@pytest.mark.slow
+def test_numpy_is_loaded_without_being_interrupted() -> None:
+    """An exception in its C code becomes a "bad install", or a crash: it holds interruptions back till it is there."""
+    held = "signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())"
+    look = f"def _look(name, *_):\n    if name in ('numpy.core', 'numpy.linalg', 'numpy.random'): print({held})\n"
+    looks = "import signal, sys; sys.meta_path.insert(0, type('', (), {'find_spec': _look})); "
+    command = [sys.executable, "-c", f"{look}{looks}{COMMAND[2]}", "score", "missing", "-g", "missing"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert set(done.stdout.split()) == {"True"}
+
+
 @pytest.mark.parametrize("error", [MemoryError(), ImportError("libx.so.5: failed to map segment from shared object")])
 def test_no_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fails() -> None:
@@ -60,6 +71,9 @@ def test_no_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, error: Exception
         ),
         (["score", "p" * 300, "-g", str(TRUTH)], ": found File name too long, expected a file that can be read"),
         (["diagnose", "p.json", "-g", "t.json", "--seed", "x"], "--seed"),
+        (["similarity", "ride", "sit", "--map", "hico-det"], "no such option: --map"),
+        (["convert", "in.json", "out.csv", "--from", "qpic"], "no such option: --from"),
+        (["map", "complete", "hico-det", "--budget", "1"], "no such option: --budget"),
         (["scores"], "no such command 'scores'"),
         (["map", "bild"], "no such command 'bild'"),
         (["demo", "more"], "(see shoe demo --help)"),

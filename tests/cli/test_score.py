@@ -229,7 +229,10 @@ def test_boxes(tmp_path: Path, usual: dict[str, Any]) -> None:
     assert signed(found) == signed(usual) | {"boxes": "xywh"}
     assert found["semantic"] == usual["semantic"]
     assert found["strict"] == usual["strict"]
-    assert "name it: --boxes xyxy" in run(VLM, "--boxes", "xywh").stdout
+    urgent = run(VLM, "--boxes", "xywh").stdout.splitlines()[1:3]
+    assert urgent[0].startswith("boxes: ")
+    assert "name it: --boxes xyxy" in urgent[0]
+    assert " have predictions; what the others show counts as missed" in urgent[1]
 
 
 def test_similarity(usual: dict[str, Any]) -> None:
