@@ -11,6 +11,10 @@ from shoe.lexicon.phrase_words import base_of, table, word_of
 
 # The verb must follow: "the woman whom the dog licks".
 _WHOM = re.compile(r"W[DJRNP]+$")
+# Another person, of whom something is told: "he reads a book and the boy plays".
+_SECOND = re.compile(r"[VE].*C[DJ]*P$")
+# Who a relative clause tells of, which has its verb: "the men that ride the bus".
+_TOLD = re.compile(r"([DJN]*P)W[BHRX]*[VGE]R*I*[DJ]*N+$")
 # What stands before the clause of a word: "surrounded by friends, a girl", "it is a ball that the girl".
 _BEFORE = re.compile(r"E[^K]*K|.*[WS]")
 
@@ -53,6 +57,10 @@ def after_noun(place: Place) -> str:
         return "V"
     if "s" in known.forms and after in ("K", "C") and "it" in words[i:] and not set("VBGE").intersection(tags):
         return "V"
+    if "s" in known.forms and tags[-1] == "P" and _SECOND.search("".join(tags)) and after in ("I", "D"):
+        return "V"
+    if _is_main(place):
+        return "V"
     verbs = set("VBE").intersection(tags) and set("VBE").intersection(_BEFORE.sub("", "".join(tags)))
     if verbs or (after == "D" and "G" in tags):
         return "V" if after == "D" else noun
@@ -64,6 +72,16 @@ def after_noun(place: Place) -> str:
     if before.person or before.plural:
         return "V" if after or (before.person and not known.person) else noun
     return noun
+
+
+def _is_main(place: Place) -> bool:
+    """Whether a word is the verb of those of whom a relative clause tells: "the boys that hold a bat wear caps"."""
+    words, _, tags, known, _, after, _ = place
+    told = _TOLD.match("".join(tags))
+    if told is None or after not in ("D", "J", "N", "P", "I"):
+        return False
+    several = word_of(words[told.end(1) - 1]).plural
+    return ("b" if several else "s") in known.forms and (after != "I" or not known.rather_noun)
 
 
 def _agrees(place: Place) -> bool:

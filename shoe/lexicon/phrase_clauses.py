@@ -140,6 +140,8 @@ class _Reader(VerbReader):
             clause.object, clause.direct = noun, preposition in text.PARTICLES and self._phrasal(clause, preposition)
         else:
             clause.attached.append(Attached(preposition, noun))
+            if clause.direct and clause.object is not None and is_of_body(noun):
+                clause.object.also += [other for other in noun.also if not is_of_body(other)]
 
     def _particle(self, clause: Clause) -> None:
         """Take the particle after an object where another preposition follows ("turns the TV off in the evening")."""

@@ -54,7 +54,7 @@ def _are_joined(clauses: list[Clause], a: int, b: int, given: Given) -> bool:
 
 def _stands_beside(clause: Clause, group: list[Clause]) -> bool:
     """Whether a clause states another interaction: "one washes a car while another holds a hose"."""
-    if any(_heads(clause) == _heads(other) for other in group):
+    if any(_heads(clause) == _heads(other) and _of_same(clause, other) for other in group):
         return False
     if any(clause.subject is other.subject for other in group):
         return len(group) == 1 and _wears(group[0]) and _does(clause) and not _wears(clause)
@@ -122,3 +122,9 @@ def implied_object(clause: Clause) -> str:
     noun = clause.inner or (clause.subject.head if clause.subject is not None else "")
     by_noun = table("implied_by_noun").get(noun) or implied.get(f"{first}-{base}") or implied.get(first + base)
     return by_noun or implied.get(base) or clause.inner
+
+
+def _of_same(clause: Clause, other: Clause) -> bool:
+    """Whether two clauses have one subject, or one of them says only where the person is."""
+    posed = any(not each.direct and base_of(each.verb[0]) in table("posture") for each in (clause, other))
+    return posed or clause.subject is other.subject

@@ -116,4 +116,5 @@ class NounReader:
         at = self.at + 1
         while self.tags[at] in "DJNPO":
             at += 1
-        return self.open is not None and self.tags[at - 1] == "P" and self.tags[at] in "BHV"
+        thing = self.open is not None and self.open.object is None and self.tags[self.at - 1] == "N"
+        return self.open is not None and self.tags[at - 1] == "P" and self.tags[at] in ("BHVG" if thing else "BHV")

@@ -74,26 +74,25 @@ def _unsure(clause: Clause) -> bool:
 def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
     """Give a verb without object the object of the verb that "and" joins to it; "it" the thing before it."""
     for clause in clauses:
-        if clause.topic is not None and clause.object is None and not implied_object(clause):
+        if clause.topic is not None and clause.object is None and (clause.verb[1:] or not implied_object(clause)):
             clause.verb += clause.dangling.split()
             clause.object, clause.direct, clause.dangling = clause.topic, len(clause.verb) == 1, ""
         elif clause.topic is not None and clause.dangling:
             clause.attached.append(Attached(clause.dangling, clause.topic))
             clause.dangling = ""
     for number, clause in enumerate(clauses):
+        own = clause.subject if clause.kind == "finite" else None
+        told = [noun for other in clauses[:number] for noun in (other.object, _told_of(other)) if noun is not None]
+        things = [n for n in all_of(*nouns, *told) if n is not own and not n.person and not is_of_body(n)]
         if clause.object is not None and clause.object.words[0] in table("anaphor"):
-            told = [noun for other in clauses[:number] for noun in (other.object, _told_of(other))]
-            said = all_of(*(noun for noun in (*nouns, *told) if noun is not None))
-            things = [
-                noun
-                for noun in said
-                if not noun.person and not is_of_body(noun) and not (clause.kind == "finite" and noun is clause.subject)
-            ]
-            clause.object = clause.second or next(reversed(things or told), None)
-            clause.second = None
+            clause.object, clause.second = clause.second or next(reversed(things or told), None), None
+        elif clause.object is not None and clause.object.of is not None and things:
+            of_it = clause.object.of.words[0] in table("anaphor")
+            clause.object.of = things[-1] if of_it else clause.object.of
     for before, clause in reversed(list(pairwise(clauses))):
         alike = clause.linked == "or" and not clause.direct and len(before.verb) == 1
         joined = clause.linked and (clause.linked != "," or clause.kind == before.kind)
+        joined = joined and (clause.subject is before.subject or (len(before.verb) == 1 and clause.kind != "finite"))
         if joined and before.object is None and clause.object is not None and (alike or not is_bare(before)):
             before.object, before.direct = clause.object, clause.direct and len(before.verb) == 1
             before.verb += clause.verb[1:] if alike else []

@@ -86,7 +86,8 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         return "C"
     if word == "her":
         seen = after == "G" and (i == 0 or coming(words, i + 2) in ("D", "I"))
-        return "D" if (after in NOMINAL or after in ("G", "E")) and not seen else "P"
+        back = after == "I" and before == "I" and word_of(words[i + 1]).noun
+        return "D" if back or ((after in NOMINAL or after in ("G", "E")) and not seen) else "P"
     if word == "one":
         return "D" if after in NOMINAL or words[i + 1 : i + 2] == ["of"] else "P"
     if word in table("pronominal") and (
