@@ -24,7 +24,7 @@ def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
     yield from zip(starts, [*starts[1:], len(count)], strict=True)
 
 
-def index_in_group(count: Indices) -> Indices:
+def index_in_group(count: NDArray[np.integer]) -> Indices:
     """(total,) index of each element in its group, from 0; groups stand one after the other."""
     return np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
 

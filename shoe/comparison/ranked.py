@@ -1,0 +1,267 @@
+"""Average precision of the same lists under many weights of their images, without building a list anew.
+
+A resample of images gives every image a weight: how often it was drawn. The rank of a positive entry is the weight of
+what stands above it; the entries between one positive and the next are one row of a sparse matrix of counts by image,
+so that a product of matrices has the ranks under all weights at once. What comes out is what
+:meth:`~shoe.scoring.entries.Entries.take_images` of the drawn images, in ascending order, would score, with two
+differences where scores are tied: under an order of input, two tied entries of one class and one image that is drawn
+twice stand as a, a, b, b and not a, b, a, b; and an expectation over orders is the mean over few of them, drawn at
+random, not over all or many.
+
+Entries of two models can stand in one list, of which an image shows one model's or the other's. A model's confidences
+mean nothing on another's scale, and average precision asks for their order alone: so entries enter by their rank in
+their own model's list of the class, equal ones in the order of images.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.ragged import first_of_each, index_in_group
+from shoe.core.seeded import random_numbers
+from shoe.protocols.options import Interpolation, Ties
+from shoe.scoring.average_precision import average_precision
+from shoe.scoring.entries import ClassScores, Entries, Rule
+from shoe.scoring.ranking import RankedLists
+
+Counts = NDArray[np.int32]
+"""Weights and what is counted by them."""
+PAIRS = 2
+"""Mirrored pairs of orders of tied entries that are drawn for each list."""
+_BATCH = 250
+"""Resamples at once: their weights stay in a processor's cache."""
+_RANDOM_BITS = 40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Positives:
+    """The positive entries of one class, by rank; p of them, and g groups of tied entries whose order is open.
+
+    Attributes:
+        column: (p,) column of weights of each: its image, and model.
+        credit: (p,) what it earns.
+        stop: (p,) row of the matrix of counts whose cumulated sum is the weight above it, or above its group.
+        open: (p,) whether it is in a group.
+        members: (m,) column of each member of a group, in the order of groups.
+        group: (m,) group of each member.
+        credited: (m,) whether a member is positive.
+    """
+
+    column: Indices
+    credit: Floats
+    stop: Indices
+    open: Mask
+    members: Indices
+    group: Indices
+    credited: Mask
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """Entries of K classes, of one model or of two, prepared for weights of images.
+
+    Attributes:
+        positives: of each class that has any.
+        between: for each of these, (stops, columns) sparse counts of entries between one stop and the next.
+        truths: (K, columns) sparse counts of ground truths.
+        entries: (K, columns) sparse counts of entries.
+        counted: (K,) classes that take part.
+        rare: (K,) rare ones.
+        rule: how entries become figures.
+    """
+
+    positives: dict[int, _Positives]
+    between: dict[int, Any]
+    truths: Any
+    entries: Any
+    counted: Mask
+    rare: Mask
+    rule: Rule
+
+    @classmethod
+    def of(cls, images: int, *models: Entries) -> Ranked:
+        """Prepare the entries of one model, or of several in one list.
+
+        Args:
+            images: number of images, M; image i of model j has column j M + i of weights.
+            models: their entries, under one rule and one ground truth.
+        """
+        from scipy.sparse import csr_matrix, hstack
+
+        first = models[0]
+        classes, columns = len(first.counted), images * len(models)
+        joined = {name: np.concatenate([getattr(of, name) for of in models]) for name in ("category", "image")}
+        credit, place = np.concatenate([of.credit for of in models]), np.concatenate([_places(of) for of in models])
+        model = np.repeat(np.arange(len(models)), [len(of.category) for of in models])
+        order = np.lexsort((joined["image"], place, joined["category"]))
+        category, image, credit, place = joined["category"][order], joined["image"][order], credit[order], place[order]
+        column = model[order] * images + image
+        open_ = _open_groups(category, place, credit, model[order], first.rule)
+        positives, between = {}, {}
+        ends = np.cumsum(np.bincount(category, minlength=classes))
+        for k in np.unique(category[credit > 0]).tolist():
+            rows = slice(ends[k - 1] if k else 0, ends[k])
+            positives[k], segment = _positives_of(column[rows], credit[rows], open_[rows])
+            inside = segment >= 0
+            shape = int(positives[k].stop.max()) + 1, columns
+            ones = np.ones(int(inside.sum()), np.int32)
+            between[k] = csr_matrix((ones, (segment[inside], column[rows][inside])), shape=shape, dtype=np.int32)
+        of_truths = _counts(first.truth_category, first.truth_image, classes, images)
+        return cls(
+            positives=positives,
+            between=between,
+            truths=hstack([of_truths] * len(models), format="csr", dtype=np.int32),
+            entries=_counts(category, column, classes, columns),
+            counted=first.counted,
+            rare=first.rare,
+            rule=first.rule,
+        )
+
+    def means(self, weights: Counts) -> Floats:
+        """(R, 3) mean average precision over all, rare and non-rare classes, NaN for none; weights are (columns, R)."""
+        parts = [weights[:, start : start + _BATCH] for start in range(0, weights.shape[1], _BATCH)]
+        return np.concatenate([self._means(np.ascontiguousarray(part), first) for first, part in enumerate(parts)])
+
+    def _means(self, weights: Counts, batch: int) -> Floats:
+        truths = np.where(self.counted, (self.truths @ weights).T, 0)
+        entries = np.zeros_like(truths)
+        if self.rule.skip_without_hit or self.rule.parts_need_entries:
+            entries = np.where(truths > 0, (self.entries @ weights).T, 0)
+        ap, recall = np.zeros((2, *truths.shape))
+        for k, positives in self.positives.items():
+            above = np.cumsum(self.between[k] @ weights, axis=0, dtype=np.int32)[positives.stop].T
+            # A class none of whose ground truths was drawn has no list.
+            weight, of = np.where(truths[:, k] > 0, weights[positives.column], 0).T, np.maximum(truths[:, k], 1)
+            recall[:, k] = weight @ positives.credit / of
+            ap[:, k] = self._ap(positives, above, weight, of, weights[positives.members].T, (k, batch))
+        lists = RankedLists(ap, np.zeros(0), recall, entries, 0)
+        scores = ClassScores.of(lists, truths, self.counted, self.rule)
+        masks = (scores.in_mean, scores.in_parts & self.rare, scores.in_parts & ~self.rare)
+        return np.stack([mean_over_each(ap, mask) for mask in masks], axis=1)
+
+    def _ap(
+        self, of: _Positives, above: Counts, weight: Counts, truths: Indices, members: Counts, stream: tuple[int, int]
+    ) -> Floats:
+        """(R,) average precision of one class from (R, p) weights above and of its positives."""
+        how = truths, self.rule.ap, self.rule.epsilon
+        once = weight.max(initial=0) <= 1
+        if not of.open.any() and (once or (self.rule.ap is not Interpolation.TRAPEZOID and (of.credit == 1).all())):
+            # Copies of one entry with full credit only raise precision: it is the last that counts. One without weight
+            # has the recall of the entry before and no better precision, which changes nothing.
+            return average_precision(np.maximum(above + weight, 1).astype(np.float64), weight * of.credit, *how)
+        cell = np.repeat(np.arange(weight.size), weight.reshape(-1))
+        row, which = np.divmod(cell, weight.shape[1])
+        base, copy = above.reshape(-1)[cell], index_in_group(weight.reshape(-1))
+        credit, column = of.credit[which], index_in_group(weight.sum(axis=1))
+
+        def value(offset: Indices) -> Floats:
+            ranks = np.full((len(weight), int(column.max(initial=-1)) + 1), np.inf)
+            labels = np.zeros_like(ranks)
+            ranks[row, column], labels[row, column] = base + offset + 1, credit
+            if of.open.any():
+                order = np.argsort(ranks, axis=1)
+                ranks, labels = np.take_along_axis(ranks, order, 1), np.take_along_axis(labels, order, 1)
+            return average_precision(ranks, labels, *how)
+
+        if not of.open.any():
+            return value(copy)
+        values = []
+        for pair in range(PAIRS):
+            for positions in _positions(of, members, (stream[1] << 20) + (stream[0] << 4) + pair):
+                offset = copy.copy()
+                offset[of.open[which]] = positions
+                values.append(value(offset))
+        mean: Floats = np.mean(values, axis=0)
+        return mean
+
+
+def mean_over_each(values: Floats, mask: Mask) -> Floats:
+    """(R,) mean of the masked values of each row of (R, K); NaN where there are none. The mask may be of all rows."""
+    mask = np.broadcast_to(mask, values.shape)
+    number = mask.sum(axis=1)
+    means: Floats = np.where(number > 0, np.where(mask, values, 0).sum(axis=1) / np.maximum(number, 1), np.nan)
+    return means
+
+
+def _places(entries: Entries) -> Floats:
+    """(n,) place of each entry in its class's list, from 0; equal scores share their mean place, or take an order."""
+    order = np.lexsort((np.arange(len(entries.category)), -entries.score, entries.category))
+    category, score = entries.category[order], entries.score[order]
+    first = np.concatenate([[True], (category[1:] != category[:-1]) | (score[1:] != score[:-1])])[: len(order)]
+    size = np.diff(np.flatnonzero(first), append=len(order))
+    start = np.flatnonzero(first_of_each(category))
+    place = np.arange(len(order)) - np.repeat(start, np.diff(start, append=len(order)))
+    index = index_in_group(size)
+    if entries.rule.ties is Ties.REVERSED:
+        place = place - index + np.repeat(size, size) - 1 - index
+    found = np.empty(len(order))
+    found[order] = place - index + (np.repeat(size, size) - 1) / 2 if entries.rule.ties is Ties.EXPECTED else place
+    return found
+
+
+def _open_groups(category: NDArray[np.integer], place: Floats, credit: Floats, model: Indices, rule: Rule) -> Indices:
+    """(n,) number of the group of tied entries whose order changes average precision, -1 for entries of none."""
+    number = np.full(len(category), -1)
+    if rule.ties is not Ties.EXPECTED or not len(category):
+        return number
+    start = np.flatnonzero(np.concatenate([[True], (category[1:] != category[:-1]) | (place[1:] != place[:-1])]))
+    group = np.repeat(np.arange(len(start)), np.diff(start, append=len(category)))
+    mixed = np.maximum.reduceat(credit, start) > np.minimum.reduceat(credit, start)
+    # Equal places of two models are no tie: neither says so.
+    tied = np.bincount(group * 2 + model, minlength=2 * len(start)).reshape(-1, 2).max(axis=1) > 1
+    return np.where((mixed & tied)[group], group, -1)
+
+
+def _positives_of(column: Indices, credit: Floats, group: Indices) -> tuple[_Positives, Indices]:
+    """The positives of one class's sorted entries, and (n,) the stop to which an entry counts, -1 after the last."""
+    in_group = group >= 0
+    begins = in_group & np.concatenate([[True], group[1:] != group[:-1]])
+    position = np.flatnonzero(credit > 0)
+    first = np.maximum.accumulate(np.where(begins, np.arange(len(group)), 0))
+    stopping = np.where(in_group[position], first[position], position)
+    stops, stop = np.unique(stopping, return_inverse=True)
+    segment = np.searchsorted(stops, np.arange(len(group)), "right")
+    members = np.flatnonzero(in_group)
+    positives = _Positives(
+        column=column[position],
+        credit=credit[position],
+        stop=stop,
+        open=in_group[position],
+        members=column[members],
+        group=np.cumsum(begins)[members] - 1,
+        credited=credit[members] > 0,
+    )
+    return positives, np.where(segment < len(stops), segment, -1)
+
+
+def _positions(of: _Positives, weight: Counts, stream: int) -> tuple[Indices, Indices]:
+    """Position, from 0, of each copy of a positive in its group, all orders equally likely; and in the mirrored order.
+
+    Args:
+        of: the positives.
+        weight: (R, m) copies of each member of a group.
+        stream: of random numbers.
+    """
+    groups = int(of.group.max()) + 1
+    cell = np.repeat(np.arange(weight.size), weight.reshape(-1))
+    row, member = np.divmod(cell, weight.shape[1])
+    number = row * groups + of.group[member]
+    drawn = random_numbers(stream, (len(cell),)) >> np.uint64(64 - _RANDOM_BITS)
+    order = np.argsort((number.astype(np.uint64) << np.uint64(_RANDOM_BITS)) | drawn)
+    size = np.bincount(number, minlength=len(weight) * groups)
+    position = np.empty(len(cell), np.int64)
+    position[order] = index_in_group(size)
+    credited = of.credited[member]
+    return position[credited], (size[number] - 1 - position)[credited]
+
+
+def _counts(category: NDArray[np.integer], column: NDArray[np.integer], classes: int, columns: int) -> Any:
+    from scipy.sparse import csr_matrix
+
+    ones = np.ones(len(category), np.int32)
+    return csr_matrix((ones, (category, column)), shape=(classes, columns), dtype=np.int32)

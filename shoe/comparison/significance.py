@@ -1,0 +1,162 @@
+"""How sure the figures of runs are, and whether their differences are real, as far as the choice of images goes.
+
+- **Intervals.** Images are drawn with replacement, as many as there are, and every figure is computed anew (Efron and
+  Tibshirani 1993, chapters 6 and 13). Mean average precision depends on how many images there are, and on images that
+  stand twice: with fewer different ones it is higher. So resamples are not centred on the figure itself; the 2.5 and
+  97.5 % percentiles of their deviations from their own mean are laid around the figure. It is an interval for the mean
+  of the figure over test sets of this size.
+- **Paired bootstrap test.** All models are resampled by the same draws. p is the share of resamples whose difference
+  deviates from the mean of all by as much as the difference that is there (the shift method: Noreen 1989; Riezler and
+  Maxwell 2005).
+- **Paired randomisation test.** If two models were exchangeable, each image's predictions might as well be the other's:
+  coins swap them, and p is the share of such tables whose difference is as large (Noreen 1989). A list of average
+  precision then holds entries of both, whose confidences mean nothing on each other's scale; average precision asks for
+  their order alone, so an entry enters by its rank in its own model's list of the class, and a stretched scale changes
+  nothing. Counts, as of SHOE-mF1, are sums over images, and need no scale.
+
+Both are two-sided, with p = (1 + count) / (1 + resamples), so that no p is 0. Holm's procedure (1979) corrects them for
+the number of pairs of models in each figure: the family is what is compared in one column of a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from shoe.comparison.resampling import Resampler, coins, differences_when_swapped, drawn_images
+from shoe.core.arrays import Floats
+from shoe.runs.run import Run
+
+COVERAGE = 0.95
+LEVEL = 0.05
+"""Adjusted p below which a difference is called significant."""
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure, or a difference of two, and its 95 % interval over images; fractions."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, value: float, resamples: Floats) -> Estimate:
+        """Lay the deviations of (R,) resamples from their mean around a value; NaN ones are left out."""
+        known = _centred(resamples)
+        if not len(known):
+            return cls(value, value, value)
+        low, high = np.quantile(known, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2]).tolist()
+        return cls(value, value + low, value + high)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A figure of one model less that of another.
+
+    Attributes:
+        first, second: names of the models.
+        figure: key of the figure.
+        estimate: the difference and its interval.
+        bootstrap, randomisation: p of the two tests.
+        adjusted_bootstrap, adjusted_randomisation: the same, corrected for all pairs of models.
+    """
+
+    first: str
+    second: str
+    figure: str
+    estimate: Estimate
+    bootstrap: float
+    randomisation: float
+    adjusted_bootstrap: float
+    adjusted_randomisation: float
+
+    @property
+    def significant(self) -> bool:
+        """Whether both tests say so after correction."""
+        return max(self.adjusted_bootstrap, self.adjusted_randomisation) < LEVEL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statistics:
+    """Intervals and tests of some runs.
+
+    Attributes:
+        resamples: how many were drawn.
+        seed: of the draws.
+        estimates: of each run, by its name and a figure's key; without figures that have no value.
+        differences: of each pair of runs, in their order, and figure that both have.
+    """
+
+    resamples: int
+    seed: int
+    estimates: dict[str, dict[str, Estimate]]
+    differences: tuple[Difference, ...]
+
+    def between(self, first: str, second: str, figure: str) -> Difference | None:
+        """The difference of two models, in whichever order they were compared; None where one has no such figure."""
+        pair = {first, second}
+        return next((d for d in self.differences if {d.first, d.second} == pair and d.figure == figure), None)
+
+    @property
+    def smallest(self) -> float:
+        """The lowest p that can come out after correction."""
+        models = len(self.estimates)
+        return min(1.0, max(1, models * (models - 1) // 2) / (1 + self.resamples))
+
+
+def statistics(runs: Sequence[Run], resamples: int, seed: int) -> Statistics:
+    """Resample runs of the same images, ground truth and protocols, whose names differ."""
+    images = len(runs[0].images)
+    weights, kept = drawn_images(images, resamples, seed), coins(images, resamples, seed)
+    figures = [run.figures() for run in runs]
+    drawn = [Resampler(run).figures(weights) for run in runs]
+    estimates = {
+        run.name: {key: Estimate.of(value, found[key]) for key, value in of.items() if value is not None}
+        for run, of, found in zip(runs, figures, drawn, strict=True)
+    }
+    del weights
+    compared: dict[str, list[tuple[int, int, float, Floats, Floats]]] = {key: [] for key in figures[0]}
+    for i, j in combinations(range(len(runs)), 2):
+        swapped = differences_when_swapped(runs[i], runs[j], kept)
+        for key, of in compared.items():
+            a, b = figures[i][key], figures[j].get(key)
+            if a is not None and b is not None:
+                of.append((i, j, a - b, drawn[i][key] - drawn[j][key], swapped[key]))
+    differences = []
+    for key, of in compared.items():
+        bootstrap = [share_as_large(value, _centred(apart)) for _, _, value, apart, _ in of]
+        randomisation = [share_as_large(value, swapped) for _, _, value, _, swapped in of]
+        tests = zip(bootstrap, randomisation, holm(bootstrap), holm(randomisation), strict=True)
+        for (i, j, value, apart, _), p in zip(of, tests, strict=True):
+            differences.append(Difference(runs[i].name, runs[j].name, key, Estimate.of(value, apart), *p))
+    return Statistics(resamples, seed, estimates, tuple(differences))
+
+
+def share_as_large(value: float, others: Floats) -> float:
+    """P of a value among (R,) ones that chance made, two-sided: (1 + as large ones) / (1 + R)."""
+    known = others[~np.isnan(others)]
+    return float((1 + (np.abs(known) >= abs(value) - _ROUNDING).sum()) / (1 + len(known)))
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Holm's step-down correction of some p: what each would have to be below for its null hypothesis to be rejected.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    adjusted, highest = [0.0] * len(p), 0.0
+    for number, which in enumerate(sorted(range(len(p)), key=p.__getitem__)):
+        highest = max(highest, min(1.0, (len(p) - number) * p[which]))
+        adjusted[which] = highest
+    return adjusted
+
+
+def _centred(resamples: Floats) -> Floats:
+    """Deviations from the mean, of those that are numbers."""
+    known = resamples[~np.isnan(resamples)]
+    return known - known.mean() if len(known) else known

@@ -1,0 +1,147 @@
+"""Figures under weights of images are those of the images taken one by one, and what is equal stays equal."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.comparison.ranked import Ranked
+from shoe.comparison.resampling import Resampler, coins, differences_when_swapped, drawn_images
+from shoe.core.arrays import Indices
+from shoe.protocols.options import Interpolation, Ties
+from shoe.runs.run import Run, semantic_figures, strict_figures
+from shoe.scoring.entries import Entries, Rule
+from tests.examples import examples
+from tests.runs.samples import OPTIONS, run_of, scenes_of
+
+
+def of_images(run: Run, index: Indices) -> dict[str, float | None]:
+    """Figures of some images of a run, by the slow way."""
+    semantic = run.semantic
+    assert semantic is not None
+    strict = strict_figures("qpic", run.strict[0].entries.take_images(index).means())
+    f1 = semantic.f1.take_images(index).figures()
+    return strict | semantic_figures(semantic.entries.take_images(index).means(), f1)
+
+
+def entries(rng: np.random.Generator, images: int, levels: int, rule: Rule) -> Entries:
+    """Entries of three classes; scores of so many levels, or none of them equal."""
+    number, truths, classes = 30, 12, 3
+    score = rng.integers(0, levels, number) / levels if levels else rng.permutation(number) / number
+    credit = np.where(rng.random(number) < 0.4, rng.integers(1, 5, number) / 4, 0.0)
+    truth_category = rng.integers(0, classes, truths)
+    return Entries(
+        category=rng.integers(0, classes, number),
+        image=np.sort(rng.integers(0, images, number)),
+        score=score,
+        credit=credit,
+        truth_category=truth_category,
+        truth_image=rng.integers(0, images, truths),
+        counted=np.ones(classes, bool),
+        rare=np.arange(classes) == 1,
+        rule=rule,
+    )
+
+
+def untied(run: Run) -> Run:
+    """The same with no two scores equal."""
+    strict = run.strict[0]
+    score = strict.entries.score + 1e-6 * np.arange(len(strict.entries.score))
+    return replace(run, strict=(replace(strict, entries=replace(strict.entries, score=score)),))
+
+
+@pytest.mark.slow
+@given(st.integers(0, 1 << 32), st.sampled_from(OPTIONS))
+@examples(0.5)
+def test_weights_of_images_give_what_the_images_give(seed: int, options: tuple[str, ...]) -> None:
+    run = untied(run_of(scenes_of(seed, 6), options))
+    weights = drawn_images(6, 5, seed % 100)
+    found = Resampler(run).figures(weights)
+    for number in range(5):
+        for key, value in of_images(run, np.repeat(np.arange(6), weights[:, number])).items():
+            # Tied scores of SHOE: the mean over a few random orders, not over all of them.
+            near = 0.1 if key == "semantic:map" and "ties=input" not in options else 1e-9
+            assert found[key][number] == pytest.approx(np.nan if value is None else value, abs=near, nan_ok=True)
+
+
+@pytest.mark.slow
+@given(st.integers(0, 1 << 32), st.sampled_from(Interpolation), st.sampled_from(Ties), st.booleans(), st.booleans())
+@examples(0.5)
+def test_so_do_untied_lists_under_every_rule(
+    seed: int, ap: Interpolation, ties: Ties, skipping: bool, truthless: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    found = entries(rng, 5, 0, Rule(ap, ties, 1e-8, truthless, skipping, skipping))
+    weights = drawn_images(5, 4, seed % 100)
+    means = Ranked.of(5, found).means(weights)
+    for number in range(4):
+        slow = found.take_images(np.repeat(np.arange(5), weights[:, number])).means()
+        assert means[number].tolist() == pytest.approx(
+            [np.nan if v is None else v for v in slow], abs=1e-9, nan_ok=True
+        )
+
+
+def test_tied_scores_have_the_mean_over_their_orders_nearly() -> None:
+    rng = np.random.default_rng(0)
+    tied = entries(rng, 5, 3, Rule(Interpolation.ALL_POINTS, Ties.EXPECTED))
+    weights = np.ones((5, 2000), np.int32)
+    found = Ranked.of(5, tied).means(weights)[:, 0]
+    assert found.mean() == pytest.approx(tied.means().map, abs=0.01)
+    assert found.std() < 0.05
+
+
+def test_draws_are_of_all_images_and_the_same_for_all() -> None:
+    weights = drawn_images(50, 400, 3)
+    assert (weights.sum(axis=0) == 50).all()
+    assert np.abs(weights.mean(axis=1) - 1).max() < 0.25
+    assert weights.var() == pytest.approx(0.98, abs=0.05)
+    assert (drawn_images(50, 9, 3) == weights[:, :9]).all()
+    assert (drawn_images(50, 9, 4) != weights[:, :9]).any()
+    assert coins(50, 400, 3).mean() == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_equal_models_swap_nothing(options: tuple[str, ...]) -> None:
+    run = run_of(scenes_of(7, 6), options)
+    found = differences_when_swapped(run, replace(run, name="other"), coins(6, 20, 0))
+    assert all((values[~np.isnan(values)] == 0).all() for values in found.values())
+
+
+def test_swapping_everything_or_nothing_changes_only_the_sign() -> None:
+    a, b = (run_of(scenes_of(seed, 6)) for seed in (7, 8))
+    b = _of_truth_of(a, b)
+    kept = coins(6, 30, 1)
+    kept[:, 0], kept[:, 1] = 1, 0
+    there, back = differences_when_swapped(a, b, kept), differences_when_swapped(b, a, kept)
+    mine, others = a.figures(), b.figures()
+    for key, values in there.items():
+        assert np.array_equal(values, -back[key], equal_nan=True)
+        assert values[0] == -values[1]
+        x, y = mine[key], others[key]
+        if x is not None and y is not None and key != "semantic:map":
+            assert values[0] == pytest.approx(x - y, abs=1e-12)
+
+
+def test_the_scale_of_confidences_moves_nothing() -> None:
+    a, b = (run_of(scenes_of(seed, 6)) for seed in (7, 8))
+    b, kept = _of_truth_of(a, b), coins(6, 30, 1)
+    strict = b.strict[0]
+    squeezed = replace(strict, entries=replace(strict.entries, score=strict.entries.score / 100 + 0.001))
+    there = differences_when_swapped(a, b, kept)["strict:qpic:full"]
+    again = differences_when_swapped(a, replace(b, strict=(squeezed,)), kept)["strict:qpic:full"]
+    assert np.array_equal(there, again, equal_nan=True)
+
+
+def _of_truth_of(a: Run, b: Run) -> Run:
+    """A run that claims another's ground truth."""
+    assert a.semantic is not None
+    assert b.semantic is not None
+    strict, f1, semantic = a.strict[0].entries, a.semantic.f1, a.semantic.entries
+    of_strict = replace(b.strict[0].entries, truth_category=strict.truth_category, truth_image=strict.truth_image)
+    of_map = replace(b.semantic.entries, truth_category=semantic.truth_category, truth_image=semantic.truth_image)
+    of_f1 = replace(b.semantic.f1, truth_category=f1.truth_category, truth_image=f1.truth_image)
+    return replace(
+        b, strict=(replace(b.strict[0], entries=of_strict),), semantic=replace(b.semantic, entries=of_map, f1=of_f1)
+    )

@@ -1,0 +1,119 @@
+"""Intervals, tests, corrections and rankings: by hand, against slow forms, and against scipy."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.comparison.ranks import kendall, ranks
+from shoe.comparison.significance import Estimate, Statistics, holm, share_as_large, statistics
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.runs.run import Run
+from tests.examples import examples
+from tests.runs.samples import run_of, scenes_of
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.02, 0.03, 0.5]) == pytest.approx([0.04, 0.06, 0.06, 0.5])
+    assert holm([0.9, 0.6]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_an_interval_holds_the_deviations_around_the_figure() -> None:
+    found = Estimate.of(0.5, np.linspace(0.6, 0.8, 401))
+    assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.405, 0.595))
+    assert Estimate.of(0.5, np.full(3, np.nan)) == Estimate(0.5, 0.5, 0.5)
+
+
+def test_p_counts_what_is_as_large_on_either_side() -> None:
+    assert share_as_large(0.2, np.array([0.1, -0.2, 0.3, -0.4])) == pytest.approx(4 / 5)
+    assert share_as_large(-0.5, np.array([0.1, -0.2, 0.3, np.nan])) == pytest.approx(1 / 4)
+
+
+def test_ranks_share_the_first_and_miss_rates_count_from_below() -> None:
+    assert ranks("semantic:map", [0.3, 0.5, None, 0.5]) == [3, 1, None, 1]
+    assert ranks("semantic:gt_miss_rate", [0.3, 0.5, 0.3]) == [1, 3, 1]
+
+
+@pytest.mark.slow
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=8))
+@examples(0.5)
+def test_kendall_is_scipys(pairs: list[tuple[int, int]]) -> None:
+    from scipy.stats import kendalltau
+
+    a, b = zip(*pairs, strict=True)
+    expected = kendalltau(a, b).statistic
+    assert kendall(a, b) == (None if np.isnan(expected) else pytest.approx(expected))
+
+
+def demo(name: str) -> Run:
+    import shoe
+
+    return Run.of(shoe.score(shoe.read_predictions(PREDICTIONS[name]), shoe.read_ground_truth(TRUTH)), name)
+
+
+@pytest.fixture(scope="module")
+def models() -> list[Run]:
+    detector, text = demo("detector"), demo("free text")
+    return [detector, text, replace(detector, name="detector again")]
+
+
+@pytest.fixture(scope="module")
+def found(models: list[Run]) -> Statistics:
+    return statistics(models, 99, 0)
+
+
+def test_equal_models_are_equal_in_the_small() -> None:
+    run = run_of(scenes_of(7, 6))
+    found = statistics([run, replace(run, name="other")], 19, 0)
+    assert len(found.differences) == sum(value is not None for value in run.figures().values())
+    assert {(d.estimate, d.bootstrap, d.randomisation) for d in found.differences} == {(Estimate(0, 0, 0), 1, 1)}
+    assert found.estimates["model"] == found.estimates["other"]
+
+
+@pytest.mark.slow
+def test_a_model_does_not_differ_from_itself(found: Statistics) -> None:
+    same = [d for d in found.differences if {d.first, d.second} == {"detector", "detector again"}]
+    assert len(same) == 7
+    assert {(d.estimate, d.bootstrap, d.randomisation) for d in same} == {(Estimate(0, 0, 0), 1, 1)}
+
+
+@pytest.mark.slow
+def test_models_that_differ_do_so_in_any_order(models: list[Run], found: Statistics) -> None:
+    other = statistics(models[::-1], 99, 0)
+    assert other.estimates == found.estimates
+    for here in found.differences:
+        there = other.between(here.first, here.second, here.figure)
+        assert there is not None
+        assert there.estimate.value == -here.estimate.value
+        assert there.estimate.low == pytest.approx(-here.estimate.high, abs=1e-12)
+        assert (there.bootstrap, there.randomisation) == (here.bootstrap, here.randomisation)
+        assert there.adjusted_randomisation == here.adjusted_randomisation
+    far = found.between("free text", "detector", "strict:hico-det:full")
+    assert far is not None
+    assert far.significant is (far.adjusted_bootstrap < 0.05)
+    assert far.randomisation == 0.01
+    assert far.adjusted_randomisation == pytest.approx(0.03)
+    assert found.smallest == pytest.approx(0.03)
+
+
+@pytest.mark.slow
+def test_the_randomisation_test_nears_the_exact_one() -> None:
+    """Miss rates are sums over images, so that all swaps of a few images can be listed."""
+    a, b = (run_of(scenes_of(seed, 8)) for seed in (1, 2))
+    assert a.semantic is not None
+    assert b.semantic is not None
+    truth = a.semantic.f1
+    moved = replace(b.semantic.f1, truth_category=truth.truth_category, truth_image=truth.truth_image)
+    b = replace(b, strict=(), semantic=replace(b.semantic, f1=moved), name="other")
+    a = replace(a, strict=())
+    key = "semantic:gt_miss_rate"
+    p = statistics([a, b], 4000, 0).between("model", "other", key)
+    assert p is not None
+    counts = [np.bincount(f1.image, minlength=8) for f1 in (truth, moved)]
+    apart = counts[0] - counts[1]
+    exact = np.mean([abs(np.dot(signs, apart)) >= abs(apart.sum()) for signs in product([-1, 1], repeat=8)])
+    assert p.randomisation == pytest.approx(exact, abs=0.03)
