@@ -1,6 +1,7 @@
 """From predictions to the words on the screen and the JSON in the file."""
 
 import math
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
@@ -230,6 +231,35 @@ def test_a_metric_fed_in_batches_and_merged_equals_the_score_of_all(
     assert found["semantic"]["map"] == pytest.approx(expected["semantic"]["map"], abs=1e-12)
     assert found["strict"] == pytest.approx(expected["strict"], abs=1e-12)
     assert found["signature"] == expected["signature"]
+
+
+def test_rows_of_an_image_may_come_in_several_batches_and_reset_forgets_all(
+    tables: tuple[GroundTruth, Interactions], report: Report
+) -> None:
+    truth, predictions = tables
+    metric = Metric(truth)
+    for _ in range(2):
+        for rows in np.array_split(np.arange(len(predictions)), 7):
+            metric.update(predictions.select(rows))
+        assert as_dict(metric.compute()) == as_dict(report)
+        metric.reset()
+
+
+def test_a_metric_keeps_numbers_to_the_last_bit_in_few_bytes() -> None:
+    truth, table = to_tables(random_scenes(np.random.default_rng(5), 30, n_predictions=60), small_classes())
+    names = ("human_boxes", "object_boxes", "score")
+    single = {name: getattr(table, name).astype(np.float32).astype(float) for name in names}
+    table = replace(table, **single)
+    metric, number = Metric(truth), 40
+    tracemalloc.start()
+    for _ in range(number):
+        metric.update(table)
+    used = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert used / (number * len(table)) < 45
+    other = Metric(truth)
+    other.update(replace(table, score=table.score / 3))  # which single precision does not hold
+    assert other.compute().predictions.score.tolist() == (table.score / 3).tolist()
 
 
 def test_concatenating_nothing_scores_nothing() -> None:
