@@ -13,6 +13,7 @@ FILE: Any = Path("detector.json")
 NAME: Any = "truth.json"
 NOTHING: Any = None
 NUMBERS: Any = [3]
+WORDS: Any = ["ride"]
 TABLE: Any = shoe.read_predictions(PREDICTIONS["detector"])
 GROUND_TRUTH: Any = shoe.read_ground_truth(TRUTH)
 
@@ -54,6 +55,14 @@ GROUND_TRUTH: Any = shoe.read_ground_truth(TRUTH)
         (lambda: shoe.read_ground_truth(TRUTH, dataset=NOTHING), "dataset: found None, expected text or Benchmark"),
         (lambda: shoe.benchmark(NOTHING), "dataset: found NoneType, expected Benchmark"),
         (lambda: shoe.parse_phrase(NOTHING), "phrase: found None, expected text"),
+        (
+            lambda: shoe.load_similarity("path").between("verb", NAME, ["sit.v.01"]),
+            "class_synsets: found 'truth.json', expected a list of names",
+        ),
+        (
+            lambda: shoe.load_similarity("path").of_words("verb", WORDS, WORDS),
+            r"found \['ride'\], expected a list of \(text, text\)",
+        ),
         (
             lambda: shoe.write_predictions(NUMBERS, FILE, "qpic"),
             "table: found list, expected Interactions, as shoe.read",

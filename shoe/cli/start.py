@@ -30,7 +30,7 @@ def start() -> None:
     try:
         with streams_kept():
             _run(sys.argv[1:])
-        sys.stdout.flush()
+        print(end="", flush=True)  # which is nothing where standard output is closed
     except ShoeError as error:
         print(f"shoe: {error}", file=sys.stderr)
         sys.exit(2)

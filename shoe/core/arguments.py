@@ -83,6 +83,8 @@ def _fits(value: object, hint: Any) -> bool:
 
 def _words(kind: Any) -> str:
     origin = get_origin(kind) or kind
+    if origin is tuple and ... not in get_args(kind):
+        return f"({', '.join(map(_words, get_args(kind)))})"
     if origin is not np.ndarray and get_args(kind) and not issubclass(origin, Mapping):
         inner = get_args(kind)[0]
         return "a list of names" if inner is str else f"a list of {_words(inner)}"

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import NO_INTERACTION
+from shoe.core.arguments import checked
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.lexicon.expressions import KIND, POS, RARE, Part, is_rare
@@ -96,6 +97,7 @@ class Similarity(ABC):
         """Whole interactions that raters compared, and (m,) the similarity 0..1 of each; None where nobody did."""
         return None
 
+    @checked
     def between(self, part: Part, class_synsets: Sequence[str], synsets: Sequence[str]) -> Floats:
         """Compare C senses of classes with S senses, by name.
 
@@ -117,6 +119,7 @@ class Similarity(ABC):
         """
         return self.values(part, _known_senses(part, class_synsets), _known_senses(part, synsets))
 
+    @checked
     def of_words(
         self,
         part: Part,
