@@ -14,7 +14,7 @@ from shoe.scoring.score import Report
 from shoe.similarity import Basis, SimilarityTable
 
 _LEAST = 0.05
-"""Ground truths that a wording has to lose to be worth a line: less is shown as 0.0."""
+"""Ground truths that a wording has to lose, or earn, to be worth a line: less is shown as 0.0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,8 @@ class Wording:
 def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
     """List the distinct (verb, object) words of predictions, those that lost or earned most first; none without SHOE.
 
-    All are listed; where ``most`` is given, at most so many of those that lost anything, labels of classes left out.
+    All are listed; where ``most`` is given, at most so many, labels of classes left out: half are those that lost most,
+    then come those that earned most of the others.
 
     Example:
         >>> import shoe, shoe.demo
@@ -99,10 +100,13 @@ def wordings(report: Report, most: int | None = None) -> tuple[Wording, ...]:
 
     order = np.argsort(-np.maximum(earned, lost), kind="stable")
     if most is not None:
-        costs = lost.copy()
-        costs[group_of[task.hoi >= 0]] = 0
-        order = np.argsort(-costs, kind="stable")[:most]
-        order = order[costs[order] >= _LEAST]
+        costs, earns = lost.copy(), earned.copy()
+        costs[group_of[task.hoi >= 0]] = earns[group_of[task.hoi >= 0]] = 0
+        dearest = np.argsort(-costs, kind="stable")[: (most + 1) // 2]
+        dearest = dearest[costs[dearest] >= _LEAST]
+        earns[dearest] = 0
+        best = np.argsort(-earns, kind="stable")[: most - len(dearest)]
+        order = np.append(dearest, best[earns[best] >= _LEAST])
     phrases = report.notes.phrases if report.notes else {}
     listed = []
     for i in order.tolist():

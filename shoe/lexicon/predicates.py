@@ -38,7 +38,7 @@ def verb_senses(words: list[str], spelled: str) -> list[Sense]:
     compound: list[Sense] = []
     if "-" in spelled:
         compound, kept = _compound(kept, spelled)
-    content = _essential(kept)
+    content, purpose = _purpose(_essential(kept))
     found = _of_noun(kept, _LIGHT)
     known = bool(found)
     if not known:
@@ -46,7 +46,7 @@ def verb_senses(words: list[str], spelled: str) -> list[Sense]:
         found += _of_noun(kept, _DELIVERING)
     if len(content) > 1 and not known and bases(content[0], "verb"):
         found += defined_by(content)
-    found += [*constructions(content), *_purpose(content)]
+    found = [*_told_how(kept), *found, *constructions(content), *purpose]
     if found:
         # What a compound has of its own is a kind of what its head says: "bottle-feeding" of feeding.
         return [*compound, *(sense._replace(weight=sense.weight * KIND) for sense in found)] if compound else found
@@ -110,19 +110,25 @@ def _of_noun(words: list[str], light: frozenset[str]) -> list[Sense]:
         return []
     # Without an article only what is no plural: "maintenance", not "leaves".
     nouns = bases(words[end - 1], "object") if counted else [words[end - 1]]
-    verbs = [verb for noun in nouns for verb in lexicon().verbs_of(noun)]
+    verbs = dict.fromkeys(verb for noun in nouns for verb in lexicon().verbs_of(noun))
     why = f'"{words[end - 1]}" of "{" ".join(words)}"'
-    return [sense for verb in dict.fromkeys(verbs) for sense in because(find([verb], "verb"), why)]
+    said = [*([verb, f"{words[end - 2]}ly"] for verb in verbs), *([verb] for verb in verbs)]
+    return [sense for expression in said for sense in because(find(expression, "verb"), why)]
 
 
-def _purpose(words: list[str]) -> list[Sense]:
-    """What something is done for, as far as it is already done: "bending down to pick up" is picking up."""
+def _told_how(words: list[str]) -> list[Sense]:
+    """An expression of a verb and the adverb after it: "looking closely at"."""
+    return find(words[:2], "verb") if len(words) > 1 and is_adverb(words[1]) else []
+
+
+def _purpose(words: list[str]) -> tuple[list[str], list[Sense]]:
+    """Words but for what something is done for, and the senses of that, as far as it is done: "bending to pick up"."""
     for place in (place for place in range(1, len(words) - 1) if words[place] == "to"):
         verb, uses = words[place + 1], lexicon().tag_count
         if verb in bases(verb, "verb") and uses(verb, "v").sum() > uses(verb, "n").sum():
             found = because(verb_senses(words[place + 1 :], ""), f'purpose of "{" ".join(words)}"')
-            return [sense._replace(weight=sense.weight * KIND) for sense in found]
-    return []
+            return words[:place], [sense._replace(weight=sense.weight * KIND) for sense in found]
+    return words, []
 
 
 def _expression(words: list[str], spelled: str) -> tuple[list[Sense], bool]:

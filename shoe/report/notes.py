@@ -36,7 +36,7 @@ class Evidence:
     Attributes:
         profile: facts about the predictions.
         resolution: how predicted words fared; None without the semantic part.
-        wordings: of those that are no labels of the dataset, the 20 that lost most.
+        wordings: of those that are no labels of the dataset, the 10 that lost most and the 10 that earned most.
         tau: SHOE-mF1 and the miss rates by each reading of tau; empty without the semantic part.
         orders: lowest and highest mAP of the protocols that an order moves; None where not asked for.
         interval, spread: where figures would lie were all pairs rated, and figures by single raters; None where not

@@ -54,7 +54,9 @@ def test_every_prediction_and_match_is_counted_once(free_text: shoe.Report) -> N
     assert all(0 <= wording.similarity <= 1 for wording in listed)
 
 
-def test_the_file_holds_all_and_the_report_what_lost_anything(free_text: shoe.Report, tmp_path: Path) -> None:
+def test_the_file_holds_all_and_the_report_what_lost_and_what_earned_most(
+    free_text: shoe.Report, tmp_path: Path
+) -> None:
     target = tmp_path / "words.csv"
     files = (shoe.demo.PREDICTIONS["free text"], "-g", shoe.demo.TRUTH)
     found = cli.as_json("score", *files, "--words", target)
@@ -64,7 +66,10 @@ def test_the_file_holds_all_and_the_report_what_lost_anything(free_text: shoe.Re
     assert [(w["verb"]["word"], w["object"]["word"]) for w in found["wordings"]] == [
         (w.verb.word, w.object.word) for w in wordings(free_text, 20)
     ]
-    assert all(w["lost"] >= 0.05 for w in found["wordings"])
+    lost, earned = ([w[stake] for w in found["wordings"]] for stake in ("lost", "earned"))
+    assert len(lost) == 20
+    assert lost[:10] == sorted(lost[:10], reverse=True) and min(lost[:10]) >= max(lost[10:])
+    assert earned[10:] == sorted(earned[10:], reverse=True) and min(earned[10:]) >= 1
     assert "lacks" in cli.run("score", *files).stdout
 
 

@@ -58,6 +58,10 @@ def reasons(word: str) -> dict[str, str]:
         ("with", "hold.v.02", "says only that one has it, counts 0.5"),
         ("bottle-feeding", "feed.v.02", 'base form of "feeding", counts 0.75'),
         ("taking a bite of", "eat.v.01", "alias: how one begins to eat"),
+        ("running her hand over", "stroke.v.01", "alias: the hand moves along the surface"),
+        ("looking closely at", "inspect.v.01", "alias: looking with care"),
+        ("taking a close look at", "inspect.v.01", '"look" of "taking a close look at", alias: looking with care'),
+        ("having a meal at", "eat.v.02", "alias: eating a meal there"),
         ("dressed in", "wear.v.02", "alias: having clothes on"),
     ],
 )
@@ -67,7 +71,7 @@ def test_each_way_of_saying_a_verb(word: str, sense: str, why: str) -> None:
 
 def test_a_light_verb_s_noun_counts_alone_and_only_if_it_names_a_doing() -> None:
     assert "feed.v.02" not in reasons("giving a scratch")
-    assert {c.lemma for c in resolve("taking a close look at", "verb").candidates} == {"look"}
+    assert {c.lemma for c in resolve("taking a long look at", "verb").candidates} == {"look"}
     assert "feed.v.02" in reasons("giving a carrot to")
     assert "feed.v.02" in reasons("giving leaves to")
     assert "picture.v.01" not in reasons("took a picture of")
@@ -86,6 +90,7 @@ def test_a_light_verb_s_noun_counts_alone_and_only_if_it_names_a_doing() -> None
         ("shaking hands with", "wash_up.v.01"),  # a definition that mentions hands; the whole is known
         ("holding up to face", "confront.v.02"),  # "face" is the noun
         ("on top of", "exceed.v.02"),
+        ("reaching out to catch", "lasso.v.01"),  # a definition that mentions a catch, which is none here
     ],
 )
 def test_a_construction_asks_for_all_its_parts(said: str, not_meant: str) -> None:
