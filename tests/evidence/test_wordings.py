@@ -68,8 +68,10 @@ def test_the_file_holds_all_and_the_report_what_lost_and_what_earned_most(
     ]
     lost, earned = ([w[stake] for w in found["wordings"]] for stake in ("lost", "earned"))
     assert len(lost) == 20
-    assert lost[:10] == sorted(lost[:10], reverse=True) and min(lost[:10]) >= max(lost[10:])
-    assert earned[10:] == sorted(earned[10:], reverse=True) and min(earned[10:]) >= 1
+    assert lost[:10] == sorted(lost[:10], reverse=True)
+    assert min(lost[:10]) >= max(lost[10:])
+    assert earned[10:] == sorted(earned[10:], reverse=True)
+    assert min(earned[10:]) >= 1
     assert "lacks" in cli.run("score", *files).stdout
 
 
