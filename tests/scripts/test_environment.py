@@ -50,8 +50,8 @@ def test_the_second_call_installs_nothing(checkout: Path) -> None:
     [
         (["dev", "core", "docs"], [".[dev]"]),
         (["core", "dev"], [".", ".[dev]"]),
-        (["ci", "dev", "core", "ci"], [".[dev,local]"]),
-        (["dev", "ci"], [".[dev]", ".[dev,local]"]),
+        (["ci", "dev", "core", "ci"], [".[dev,local,torch,browser]"]),
+        (["dev", "ci"], [".[dev]", ".[dev,local,torch,browser]"]),
     ],
 )
 def test_what_a_larger_kind_brought_is_not_installed_again(

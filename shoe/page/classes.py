@@ -1,0 +1,82 @@
+"""What a page says per class: average precision and F1 of every model, and precision-recall curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shoe.core.arrays import Floats
+from shoe.core.ragged import expand
+from shoe.runs.run import Run
+from shoe.scoring.entries import Entries
+
+MOST_POINTS = 50
+"""Points of a curve: more would look the same."""
+_SCALE = 65535
+
+
+def classes(runs: Sequence[Run]) -> dict[str, Any]:
+    """Collect figures and curves per class, in the keys that ``static/classes.js`` and ``static/curves.js`` read.
+
+    Args:
+        runs: of one ground truth, under the same protocols.
+    """
+    first = runs[0]
+    measures, curves = [], []
+    for number, strict in enumerate(first.strict):
+        of = [run.strict[number].entries for run in runs]
+        measures.append(_measure("strict", f"{strict.options.protocol} AP", [_ap(entries) for entries in of]))
+        curves.append({"label": f"strict, {strict.options.protocol}", "models": [_curves(entries) for entries in of]})
+    semantic = [run.semantic for run in runs if run.semantic is not None]
+    if len(semantic) == len(runs):
+        measures.append(_measure("ap", "SHOE AP", [_ap(each.entries) for each in semantic]))
+        measures.append(_measure("f1", "SHOE F1", [np.where(mask, f1, np.nan) for f1, mask in _f1(semantic)]))
+        curves.append({"label": "soft, by meaning", "models": [_curves(each.entries) for each in semantic]})
+    of_truths = semantic[0].entries if semantic else first.strict[0].entries
+    return {
+        "labels": first.classes.labels,
+        "rare": first.classes.rare.astype(np.uint8),
+        "truths": of_truths.truths,
+        "measures": measures,
+        "curves": curves,
+        "scale": _SCALE,
+    }
+
+
+def _f1(semantic: Sequence[Any]) -> list[Any]:
+    return [each.f1.f1() for each in semantic]
+
+
+def _measure(key: str, label: str, values: Sequence[Floats]) -> dict[str, Any]:
+    return {"key": key, "label": label, "models": list(values)}
+
+
+def _ap(entries: Entries) -> Floats:
+    """(K,) AP per class, NaN outside the mean."""
+    scores = entries.scores()
+    return np.where(scores.in_mean, scores.ap, np.nan)
+
+
+def _curves(entries: Entries) -> dict[str, Any]:
+    """Recall and precision at the positive entries of each class, of ties in the order of the input.
+
+    ``count`` (K,) says how many points a class has.
+    """
+    order = np.lexsort((-entries.score, entries.category))
+    category, credit = entries.category[order], entries.credit[order]
+    truths = entries.truths
+    number = np.bincount(category, minlength=len(truths))
+    start = np.cumsum(number) - number
+    rank = np.arange(len(category)) - start[category] + 1
+    gained = np.cumsum(credit)
+    gained -= np.append(0, gained)[start][category]
+    positive = np.flatnonzero((credit > 0) & (truths[category] > 0))
+    of = np.bincount(category[positive], minlength=len(truths))
+    count = np.minimum(of, MOST_POINTS)
+    which, point = expand(np.zeros(len(of), np.int64), count)
+    chosen = positive[(np.cumsum(of) - of)[which] + point * (of[which] - 1) // np.maximum(count[which] - 1, 1)]
+    recall, precision = gained[chosen] / truths[category[chosen]], gained[chosen] / rank[chosen]
+    columns = (np.round(np.clip(values, 0, 1) * _SCALE).astype(np.uint16) for values in (recall, precision))
+    return dict(zip(("count", "recall", "precision"), (count, *columns), strict=True))

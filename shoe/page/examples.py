@@ -1,0 +1,163 @@
+"""Images on which models can be looked at: ground truth, predictions, and why a word counts what it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoe.core.arrays import Floats, Indices
+from shoe.core.coordinates import CommonCoordinates
+from shoe.core.interactions import Interactions
+from shoe.matching.overlaps import Boxes
+from shoe.page.pictures import picture
+from shoe.page.words import Words
+from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.score import Report
+from shoe.scoring.semantic import SemanticResult
+
+_OF_EACH_KIND = 8
+_MATCHED, _UNMATCHED = 12, 5
+"""Predictions shown of a model on an image: matched ones, and the most confident of the others."""
+
+
+def examples(names: Sequence[str], reports: Sequence[Report], images: Path | None = None) -> dict[str, Any]:
+    """Choose images and collect what stands on them, in the keys of ``static/examples.js``.
+
+    Args:
+        names: of the models.
+        reports: with semantic figures, of one ground truth.
+        images: folder of the dataset's images, for small pictures; without it boxes stand on an empty canvas.
+    """
+    words = Words()
+    models = [
+        _Model.of(report, report.semantic, report.similarities, words)
+        for report in reports
+        if report.semantic is not None and report.similarities is not None
+    ]
+    shown: dict[int, str] = {}
+    for kind, value in _kinds(models, [*names]):
+        order = np.argsort(-value, kind="stable")
+        fresh = [
+            image for image in order[: len(shown) + _OF_EACH_KIND].tolist() if image not in shown and value[image] > 0
+        ]
+        shown |= dict.fromkeys(fresh[:_OF_EACH_KIND], kind)
+    truth = reports[0].truth
+    made = [_image(image, kind, reports[0], models, images) for image, kind in shown.items()]
+    labels = truth.classes.labels
+    return {"images": made, "labels": labels, "words": words.listed}
+
+
+def _kinds(models: Sequence[_Model], names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
+    """Reasons to look at an image, and how much of a reason each image is."""
+    credit = np.stack([model.credit for model in models])
+    if len(models) > 1:
+        yield "models differ", np.ptp(credit, axis=0)
+    yield "right by meaning, not by label", np.stack([model.by_meaning for model in models]).max(axis=0)
+    yield "missed by all", np.stack([model.missed for model in models]).min(axis=0)
+    for name, model in zip(names, models, strict=True):
+        yield f"confident and wrong: {name}", model.wrong
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Model:
+    """What one model did on each of m images.
+
+    Attributes:
+        report, similarities: of the model.
+        words: where explanations are listed.
+        truth_of: (n,) the ground truth that a prediction is matched with, -1 for none.
+        false_of: (n,) the class that it is a false positive of, -1 for none.
+        credit, by_meaning, missed, wrong: (m,) reasons to look at an image.
+    """
+
+    report: Report
+    similarities: HoiSimilarity
+    words: Words
+    truth_of: Indices
+    false_of: Indices
+    credit: Floats
+    by_meaning: Floats
+    missed: Floats
+    wrong: Floats
+
+    @classmethod
+    def of(cls, report: Report, result: SemanticResult, similarities: HoiSimilarity, words: Words) -> _Model:
+        task, images, matches = report.task, len(report.truth.interactions.images), result.matches
+        of_truth = report.truth.interactions.image
+        truth_of, false_of = np.full((2, len(task.predictions)), -1, np.int64)
+        matched = np.flatnonzero(matches.prediction >= 0)
+        truth_of[matches.prediction[matched]] = matched
+        false_of[matches.unmatched] = matches.false_positive_of
+        other = task.hoi[matches.prediction[matched]] != report.truth.hoi[matched]
+        near = matched[other & (matches.sigma[matched] >= result.options.delta)]
+        wrong = np.zeros(images)
+        false = matches.unmatched[matches.false_positive_of >= 0]
+        np.maximum.at(wrong, task.image[false], task.predictions.score[false])
+        return cls(
+            report=report,
+            similarities=similarities,
+            words=words,
+            truth_of=truth_of,
+            false_of=false_of,
+            credit=np.bincount(of_truth, matches.sigma, minlength=images).astype(np.float64),
+            by_meaning=np.bincount(of_truth[near], minlength=images).astype(np.float64),
+            missed=np.bincount(of_truth[matches.prediction < 0], minlength=images).astype(np.float64),
+            wrong=wrong,
+        )
+
+    def predictions(self, image: int) -> list[dict[str, Any]]:
+        """What it said of an image: matched predictions, and the most confident of the others."""
+        task = self.report.task
+        first, count = (int(column[image]) for column in task.image_rows)
+        rows = np.arange(first, first + count)
+        rows = rows[np.argsort(-task.predictions.score[rows], kind="stable")]
+        hit = self.truth_of[rows] >= 0
+        rows = np.concatenate([rows[hit][:_MATCHED], rows[~hit][:_UNMATCHED]])
+        return [self._prediction(row, int(task.truth.interactions.offsets[image])) for row in rows.tolist()]
+
+    def _prediction(self, row: int, first: int) -> dict[str, Any]:
+        table, truth = self.report.predictions, int(self.truth_of[row])
+        hoi = int(self.report.truth.hoi[truth]) if truth >= 0 else int(self.false_of[row])
+        verb, object_ = int(table.verb[row]), int(table.object[row])
+        found: dict[str, Any] = {
+            "verb": table.verbs[verb],
+            "object": table.objects[object_],
+            "score": float(f"{table.score[row]:.4g}"),
+            "boxes": _boxes(table, row),
+            "truth": truth - first if truth >= 0 else -1,
+        }
+        if hoi >= 0:
+            sigma = self.similarities.sigma(np.array([hoi]), np.array([verb]), np.array([object_]))
+            why = self.words.of(
+                self.similarities, self.report.truth.classes, hoi, (verb, found["verb"]), (object_, found["object"])
+            )
+            found |= {"class": hoi, "sigma": round(float(sigma[0]), 4), "why": why}
+        return found
+
+
+def _image(image: int, kind: str, report: Report, models: Sequence[_Model], folder: Path | None) -> dict[str, Any]:
+    table = report.truth.interactions
+    rows = range(int(table.offsets[image]), int(table.offsets[image + 1]))
+    truths = [{"class": int(report.truth.hoi[row]), "boxes": _boxes(table, row)} for row in rows]
+    of_models = [model.predictions(image) for model in models]
+    width, height = table.sizes[image].tolist()
+    if min(width, height) <= 0:  # unknown: as much as all boxes need
+        boxes = [box for each in (truths, *of_models) for triplet in each for box in triplet["boxes"]]
+        width, height = (int(max([1.0, *(box[side] for box in boxes)])) + 1 for side in (2, 3))
+    return {
+        "name": table.images[image],
+        "kind": kind,
+        "size": [width, height],
+        "truths": truths,
+        "models": of_models,
+        "picture": picture(table.images[image], folder),
+    }
+
+
+def _boxes(table: Interactions, row: int) -> list[list[float]]:
+    rows, boxes = np.array([row]), Boxes(table, CommonCoordinates.EDGES)
+    return [np.round(side(rows)[0], 1).tolist() for side in (boxes.human, boxes.object)]

@@ -1,0 +1,40 @@
+"""HTML and SVG from values: text is escaped unless it is markup already, so no label can end an element."""
+
+from __future__ import annotations
+
+from html import escape
+
+
+class Markup(str):
+    """Text that is markup, and is not escaped again."""
+
+    __slots__ = ()
+
+
+def tag(name: str, /, *content: object, **attributes: object) -> Markup:
+    """Write an element.
+
+    Args:
+        name: of the element.
+        content: what stands in it; None is nothing.
+        attributes: by name, ``_`` for ``-`` and ``class_`` for "class"; True is an attribute without a value, None and
+            False none.
+
+    Example:
+        >>> tag("p", "1 < 2", tag("br"), class_="note")
+        '<p class="note">1 &lt; 2<br></p>'
+    """
+    written = "".join(
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(str(value))}"')
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    end = "" if name in ("br", "input", "meta") else f"</{name}>"
+    return Markup(f"<{name}{written}>{joined(*content)}{end}")
+
+
+def joined(*content: object) -> Markup:
+    """Write one thing after the other."""
+    return Markup(
+        "".join(each if isinstance(each, Markup) else escape(str(each)) for each in content if each is not None)
+    )

@@ -1,0 +1,223 @@
+"""What the page says before any script runs: headings, the summary, controls, how to get the same figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shoe.diagnosis.diagnose import Diagnosis
+from shoe.page.errors import error_bars
+from shoe.page.markup import Markup, joined, tag
+from shoe.page.summary import summary
+from shoe.runs.run import Run
+
+
+def body(
+    runs: Sequence[Run], command: str, *, again: str | None, diagnoses: Sequence[Diagnosis], shown: bool
+) -> Markup:
+    """Write everything but the data.
+
+    Args:
+        runs: of all models.
+        command: that made the page.
+        again: why models cannot be scored again in the page; None if they can.
+        diagnoses: of all models, or none.
+        shown: whether there are images to show.
+    """
+    parts = {
+        "summary": ("Summary", _summary(runs)),
+        "settings": ("Settings", _settings(again)),
+        "classes": ("Classes", _classes(runs)),
+        "errors": ("Errors", _errors(runs, diagnoses)),
+        "examples": (
+            "Examples",
+            _examples() if shown else _absent("Images are shown of predictions, not of .shoe files."),
+        ),
+        "reproduce": ("Reproduce", _reproduce(runs, command)),
+    }
+    links = (tag("a", name, href=f"#{key}") for key, (name, _) in parts.items())
+    theme = tag("button", "◐", type="button", id="theme", title="light or dark", aria_label="light or dark")
+    top = tag("header", tag("div", tag("b", "shoe"), tag("nav", *links, aria_label="parts"), theme), class_="top")
+    made = (tag("section", content, id=key) for key, (_, content) in parts.items())
+    return joined(top, tag("main", tag("h1", _title(runs)), tag("p", _line(runs), class_="quiet"), *made))
+
+
+def _title(runs: Sequence[Run]) -> str:
+    return "One model" if len(runs) == 1 else f"{len(runs)} models compared"
+
+
+def _line(runs: Sequence[Run]) -> str:
+    run = runs[0]
+    truths = int((run.semantic.entries if run.semantic else run.strict[0].entries).truths.sum())
+    split = run.facts.get("split", "")
+    sizes = f"{len(run.images):,} images · {truths:,} ground truths · {len(run.classes):,} classes"
+    return f"{run.classes.name} {split} · {sizes}"
+
+
+def _absent(why: str) -> Markup:
+    return tag("p", why, class_="quiet")
+
+
+def _summary(runs: Sequence[Run]) -> Markup:
+    about = "Percent. The best of each column is bold, the second underlined."
+    notes = list(dict.fromkeys(f"{run.name}: {note}" if len(runs) > 1 else note for run in runs for note in run.notes))
+    return joined(
+        tag("h2", "Summary"),
+        tag("p", about, class_="quiet") if len(runs) > 1 else None,
+        tag("div", summary(runs), class_="card wide"),
+        tag("ul", *(tag("li", tag("bdi", note)) for note in notes), class_="quiet") if notes else None,
+    )
+
+
+def _settings(again: str | None) -> Markup:
+    head = tag("h2", "What if meaning were weighed otherwise?")
+    if again is not None:
+        return joined(head, _absent(f"Not in this page: {again}."))
+
+    def slider(name: str, label: str) -> Markup:
+        control = tag("input", type="range", id=name, min=0, max=1, step=0.01)
+        return tag("label", tag("span", label), control, tag("output", id=f"{name}-value", for_=name))
+
+    columns = ("model", "SHOE-mAP", "SHOE-mF1", "missed truths", "unmatched predictions", "rank")
+    return joined(
+        head,
+        tag(
+            "p",
+            "All predictions are matched and scored again here, as shoe score would with these options.",
+            class_="quiet",
+        ),
+        tag(
+            "div",
+            tag(
+                "div",
+                slider("weight", "weight of the verb"),
+                slider("delta", "delta"),
+                tag("label", tag("span", "ensemble"), tag("select", id="ensemble")),
+                class_="sliders",
+            ),
+            tag(
+                "div",
+                tag(
+                    "table",
+                    tag("thead", tag("tr", *(tag("th", name, scope="col") for name in columns))),
+                    tag("tbody", id="rescored", aria_live="polite"),
+                ),
+                class_="wide",
+            ),
+            tag(
+                "div",
+                tag("code", id="same-options"),
+                tag("button", "as reported", type="button", id="reset"),
+                class_="controls",
+            ),
+            tag("p", id="same-note", class_="quiet"),
+            class_="card",
+        ),
+    )
+
+
+def _classes(runs: Sequence[Run]) -> Markup:
+    choices = (
+        tag("option", label, value=value)
+        for value, label in (("all", "all"), ("rare", "rare"), ("non-rare", "non-rare"))
+    )
+    return joined(
+        tag("h2", "Classes"),
+        tag(
+            "p",
+            "Spread is the difference between the best and the worst model. Choose a class for its curves.",
+            class_="quiet",
+        )
+        if len(runs) > 1
+        else None,
+        tag(
+            "div",
+            tag(
+                "input", type="search", id="filter", placeholder="filter, as ride or horse", aria_label="filter classes"
+            ),
+            tag("select", id="measure", aria_label="figure"),
+            tag("select", *choices, id="part", aria_label="rare or not"),
+            tag("span", id="class-count", class_="quiet", role="status"),
+            class_="controls",
+        ),
+        tag(
+            "div",
+            tag(
+                "div",
+                tag("table", tag("thead", tag("tr", id="class-head")), tag("tbody", id="class-rows")),
+                class_="card list",
+                tabindex=0,
+                role="region",
+                aria_label="classes",
+            ),
+            tag("div", id="curves", class_="card", aria_live="polite"),
+            class_="classes",
+        ),
+    )
+
+
+def _errors(runs: Sequence[Run], diagnoses: Sequence[Diagnosis]) -> Markup:
+    head = tag("h2", "Errors")
+    if not diagnoses:
+        return joined(head, _absent("Errors are broken down of predictions, not of .shoe files."))
+    names = (
+        tag("span", tag("span", class_=f"dot m{number % 8}"), tag("bdi", run.name), class_="model")
+        for number, run in enumerate(runs)
+    )
+    return joined(
+        head,
+        tag(
+            "p",
+            "Points of strict mAP that fixing all errors of a kind would add, as shoe diagnose says, and their number.",
+            class_="quiet",
+        ),
+        tag("div", tag("div", error_bars(diagnoses), class_="wide"), tag("p", *names, class_="legend"), class_="card"),
+    )
+
+
+def _examples() -> Markup:
+    lines = (
+        tag("span", tag("span", class_="key"), "person", class_="quiet"),
+        tag("span", tag("span", class_="key object"), "object", class_="quiet"),
+    )
+    return joined(
+        tag("h2", "Examples"),
+        tag(
+            "div",
+            tag("button", "‹", type="button", id="previous", aria_label="previous image"),
+            tag("select", id="image", aria_label="image"),
+            tag("button", "›", type="button", id="next", aria_label="next image"),
+            class_="controls",
+        ),
+        tag("div", id="example-models", class_="controls", role="group", aria_label="model"),
+        tag(
+            "div",
+            tag(
+                "div",
+                tag("div", id="canvas"),
+                tag("p", tag("span", id="image-facts"), " ", *lines, class_="legend quiet"),
+            ),
+            tag("div", tag("ul", id="said"), tag("div", id="why", aria_live="polite"), class_="card"),
+            class_="examples",
+        ),
+    )
+
+
+def _reproduce(runs: Sequence[Run], command: str) -> Markup:
+    typed = tag("pre", command, id="command")
+    copy = tag("button", "copy", type="button", data_copy="command")
+    return joined(
+        tag("h2", "The same figures again"),
+        tag("div", tag("div", typed, copy, class_="command"), *map(_identity, runs), class_="card"),
+    )
+
+
+def _identity(run: Run) -> Markup:
+    """What identifies a model's figures: equal signatures mean comparable figures."""
+    rows = {
+        "signature": str(run.signature),
+        "predictions": f"{int(run.facts['predictions']):,}, sha {run.facts['predictions-sha']}",
+        "version": run.facts["shoe"],
+    }
+    named = (each for name, value in rows.items() for each in (tag("dt", name), tag("dd", tag("code", value))))
+    title = tag("summary", tag("bdi", run.name[:200]), " ", tag("code", run.signature.short()))
+    return tag("details", title, tag("dl", *named, class_="facts"))

@@ -1,0 +1,23 @@
+// Elements from values. Text is only ever set as text, so that no label is read as markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export const element = (name, attributes = {}, ...content) => filled(document.createElement(name), attributes, content);
+export const drawing = (name, attributes = {}, ...content) =>
+  filled(document.createElementNS(SVG, name), attributes, content);
+
+function filled(made, attributes, content) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...content.filter((each) => each !== null && each !== undefined));
+  return made;
+}
+
+export const byId = (id) => document.getElementById(id);
+export const percent = (value) => (value === null || Number.isNaN(value) ? "–" : (100 * value).toFixed(2));
+
+/** A model's name with its colour; `number` is its place among the models. */
+export const modelName = (name, number) =>
+  element("span", { class: "model", title: name }, element("span", { class: `dot m${number % 8}` }), element("bdi", {}, name));

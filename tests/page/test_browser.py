@@ -1,0 +1,188 @@
+"""The page in a browser: it asks for nothing, complains of nothing, and sorts, filters, shows and scores again."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shoe
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.interactions import Interactions
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.page.build import PageModel, write_page
+from shoe.runs.run import Run
+
+pytestmark = pytest.mark.slow
+HOSTILE = [
+    "</script><script>document.title='taken'</script>",
+    "<img src=x onerror=\"document.title='taken'\">",
+    "\u202egnidir\u202d \u0645\u0631\u062d\u0628\u0627",
+    "long " * 2000,
+    "&lt;b&gt; \"quoted\" 'twice' \x00\x07",
+]
+
+
+@pytest.fixture(scope="module")
+def truth() -> GroundTruth:
+    return shoe.read_ground_truth(TRUTH)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("chromium is not installed")
+    with api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+def model(name: str, predictions: Interactions, truth: GroundTruth) -> PageModel:
+    report = shoe.score(predictions, truth, protocols=["hico-det", "shoe"])
+    return PageModel(Run.of(report, name), report, shoe.diagnose(predictions, truth, seeds=1, similarity=None))
+
+
+@pytest.fixture(scope="module")
+def demo(truth: GroundTruth, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    models = [model(name, shoe.read_predictions(file), truth) for name, file in PREDICTIONS.items()]
+    write_page(path, models, "shoe compare ... --html report.html")
+    return path
+
+
+class Opened:
+    """A page, and everything that it complained of or asked for."""
+
+    def __init__(self, browser: Any, path: Path, **how: Any) -> None:
+        self.page = browser.new_page(**how)
+        self.complaints: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda said: self.complaints.append(said.text) if said.type != "log" else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready]")
+
+    def texts(self, selector: str) -> list[str]:
+        return [str(text) for text in self.page.locator(selector).all_text_contents()]
+
+    def set(self, slider: str, value: float) -> None:
+        self.page.locator(f"#{slider}").fill(str(value))
+        self.page.wait_for_selector("#rescored:not([aria-busy])")
+
+    def close(self) -> None:
+        assert self.complaints == []
+        assert [url for url in self.asked if not url.startswith(("file:", "blob:", "data:"))] == []
+        self.page.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 400)])
+def test_nothing_is_wider_than_the_window_and_all_shows(browser: Any, demo: Path, scheme: str, width: int) -> None:
+    opened = Opened(browser, demo, color_scheme=scheme, viewport={"width": width, "height": 900})
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert opened.texts("#summary tbody th") == ["detector", "free text"]
+    ground = opened.page.evaluate("getComputedStyle(document.body).backgroundColor").removeprefix("rgb(").rstrip(")")
+    assert (sum(map(int, ground.split(","))) < 3 * 60) == (scheme == "dark")
+    opened.close()
+
+
+def test_classes_are_sorted_and_filtered(browser: Any, demo: Path) -> None:
+    opened = Opened(browser, demo)
+    page = opened.page
+    page.locator("#class-head button", has_text="class").click()
+    labels = opened.texts("#class-rows tr th button")
+    assert len(labels) == 600
+    assert labels == sorted(labels)
+    page.locator("#class-head button", has_text="truths").click()
+    truths = [int(text) for text in opened.texts("#class-rows tr td:nth-child(2)")]
+    assert truths == sorted(truths, reverse=True)
+    page.locator("#filter").fill("ride hor")
+    assert opened.texts("#class-rows tr th button") == ["ride horse"]
+    page.locator("#class-rows button").focus()
+    page.keyboard.press("Enter")
+    assert opened.texts("#curves h3") == ["ride horse"]
+    assert page.locator("#curves path.line").count() >= 2
+    opened.close()
+
+
+def test_sliders_say_what_the_command_says(browser: Any, demo: Path, truth: GroundTruth) -> None:
+    opened = Opened(browser, demo)
+    opened.set("weight", 0.3)
+    opened.set("delta", 0.65)
+    opened.page.locator("#ensemble").select_option(label="majority")
+    opened.page.wait_for_selector("#rescored:not([aria-busy])")
+    options = opened.texts("#same-options")[0].split(" -o ")
+    for number, file in enumerate(PREDICTIONS.values()):
+        predictions = shoe.read_predictions(file)
+        wanted = shoe.score(
+            predictions, truth, protocols=["shoe"], options=[each.removeprefix("-o ") for each in options]
+        ).semantic
+        assert wanted is not None
+        row = opened.page.locator("#rescored tr").nth(number)
+        for figure in ("map", "mf1", "gt_miss_rate", "prediction_miss_rate"):
+            value = row.locator(f"[data-figure={figure}]").get_attribute("data-value")
+            assert float(value) == pytest.approx(getattr(wanted, figure), abs=1e-9)
+    opened.page.locator("#reset").click()
+    assert opened.page.locator("#rescored .change").count() == 0
+    opened.close()
+
+
+def test_examples_show_boxes_and_say_why(browser: Any, demo: Path) -> None:
+    opened = Opened(browser, demo)
+    page = opened.page
+    assert page.locator("#canvas .triplet rect").count() > 0
+    page.locator("#example-models button").nth(1).click()
+    page.locator("#image").select_option(index=9)
+    page.locator("#said button", has_text="σ").first.focus()
+    assert page.locator("#canvas .pointed").count() == 2
+    assert page.locator("#why meter").count() == 2
+    assert "σ =" in opened.texts("#why")[0]
+    page.locator("#next").click()
+    assert page.locator("#canvas .pointed").count() == 0
+    opened.close()
+
+
+def test_hostile_names_stay_names(browser: Any, truth: GroundTruth, tmp_path: Path) -> None:
+    predictions = shoe.read_predictions(PREDICTIONS["free text"])
+    verbs = tuple(HOSTILE[i % 5] + (str(i) if i > 4 else "") for i in range(len(predictions.verbs)))
+    predictions = replace(predictions, verbs=verbs)
+    table = truth.interactions
+    names = tuple(HOSTILE[i % 5] + str(i) for i in range(len(table.images)))
+    known = dict(zip(table.images, names, strict=True))
+    predictions = replace(predictions, images=tuple(known[name] for name in predictions.images))
+    truth = replace(truth, interactions=replace(table, images=names))
+    path = tmp_path / "hostile.html"
+    write_page(path, [model(name, predictions, truth) for name in HOSTILE], "shoe compare '</script>' <b>&amp;")
+    opened = Opened(browser, path, viewport={"width": 400, "height": 900})
+    assert "taken" not in opened.page.title().split(": ")[0]
+    assert opened.page.title().startswith("shoe: ")
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 400
+    assert opened.page.locator("img, main script").count() == 0
+    assert opened.texts("#command") == ["shoe compare '</script>' <b>&amp;"]
+    opened.page.locator("#said button").first.focus()
+    opened.set("weight", 0.4)
+    opened.close()
+
+
+def test_pictures_and_runs_without_predictions(browser: Any, truth: GroundTruth, tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
+    for name in truth.interactions.images:
+        image.fromarray(np.full((60, 80, 3), 90, np.uint8)).save(tmp_path / name)
+    of_demo = model("detector", shoe.read_predictions(PREDICTIONS["detector"]), truth)
+    write_page(tmp_path / "pictures.html", [of_demo], "shoe", tmp_path)
+    opened = Opened(browser, tmp_path / "pictures.html")
+    assert opened.page.locator("#canvas image").count() == 1
+    opened.close()
+    write_page(tmp_path / "runs.html", [PageModel(of_demo.run)], "shoe")
+    opened = Opened(browser, tmp_path / "runs.html")
+    assert "not of .shoe files" in opened.texts("#examples p")[0]
+    assert opened.page.locator("#weight, #canvas").count() == 0
+    assert opened.page.locator("#class-rows tr").count() == 600
+    opened.close()

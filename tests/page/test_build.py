@@ -1,0 +1,29 @@
+"""The page as text: what is packed comes back, and what is said is escaped."""
+
+import base64
+import gzip
+import json
+
+import numpy as np
+
+from shoe.page.markup import Markup, joined, tag
+from shoe.page.packed import pack
+
+
+def test_packed_columns_stand_where_the_head_says() -> None:
+    columns = {"small": np.arange(5), "signed": np.array([-3, 70000]), "real": np.array([0.1, np.nan])}
+    content = gzip.decompress(base64.b64decode(pack({"label": "</script>", "of": [columns]})))
+    length = int.from_bytes(content[:4], "little")
+    head = json.loads(content[4 : 4 + length])
+    start = -(-(4 + length) // 8) * 8
+    assert head["value"]["label"] == "</script>"
+    for name, of in columns.items():
+        kind, offset, size = head["columns"][head["value"]["of"][0][name]["$column"]]
+        np.testing.assert_array_equal(np.frombuffer(content, f"<{kind}", size, start + offset), of)
+    assert [kind for kind, _, _ in head["columns"]] == ["u1", "i4", "f8"]
+
+
+def test_text_is_escaped_and_markup_is_not() -> None:
+    made = tag("p", "</p><b>", tag("i", "&"), None, title='"<', hidden=True, class_="a", lang=None)
+    assert made == '<p title="&quot;&lt;" hidden class="a">&lt;/p&gt;&lt;b&gt;<i>&amp;</i></p>'
+    assert joined("<", Markup("<br>")) == "&lt;<br>"
