@@ -52,6 +52,7 @@ def reasons(word: str) -> dict[str, str]:
         ("surfing on", "ride.v.01", "named for what is ridden, counts 0.75"),
         ("pressing the buttons on", "operate.v.03", "moving a control of it, counts 0.75"),
         ("offering a carrot to", "feed.v.01", "food is what is given, counts 0.75"),
+        ("strolling beside", "walk.v.09", "taking it for a walk, counts 0.75"),
         ("is on top of", "sit.v.01", "says only where, counts 0.5"),
         ("on", "lie.v.02", "says only where, counts 0.5"),
         ("underneath", "stand.v.01", "says only where, counts 0.5"),
