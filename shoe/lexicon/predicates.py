@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 
 from shoe.lexicon import text
 from shoe.lexicon.constructions import constructions
@@ -126,7 +127,8 @@ def _purpose(words: list[str]) -> tuple[list[str], list[Sense]]:
     for place in (place for place in range(1, len(words) - 1) if words[place] == "to"):
         verb, uses = words[place + 1], lexicon().tag_count
         if verb in bases(verb, "verb") and uses(verb, "v").sum() > uses(verb, "n").sum():
-            found = because(verb_senses(words[place + 1 :], ""), f'purpose of "{" ".join(words)}"')
+            first = list(takewhile("to".__ne__, words[place + 1 :]))  # a chain of purposes would be a list of guesses
+            found = because(verb_senses(first, ""), f'purpose of "{" ".join(words)}"')
             return words[:place], [sense._replace(weight=sense.weight * KIND) for sense in found]
     return words, []
 

@@ -91,6 +91,7 @@ def test_a_light_verb_s_noun_counts_alone_and_only_if_it_names_a_doing() -> None
         ("shaking hands with", "wash_up.v.01"),  # a definition that mentions hands; the whole is known
         ("holding up to face", "confront.v.02"),  # "face" is the noun
         ("on top of", "exceed.v.02"),
+        ("bending to hold to ride", "ride.v.01"),
         ("reaching out to catch", "lasso.v.01"),  # a definition that mentions a catch, which is none here
     ],
 )
