@@ -43,9 +43,9 @@ def closed_classes() -> dict[str, str]:
 
 @lru_cache(maxsize=20_000)
 def is_adverb(word: str) -> bool:
-    """Whether a word ends as adverbs do, and is neither a noun nor a verb form."""
+    """Whether a word ends as adverbs do, and is neither a noun nor a verb form; "mid-swing" says when."""
     known = word_of(word)
-    return len(word) > 3 and word.endswith("ly") and not known.forms and not known.noun
+    return word.startswith("mid-") or (len(word) > 3 and word.endswith("ly") and not known.forms and not known.noun)
 
 
 def is_incorporated(words: list[str], i: int) -> bool:

@@ -44,7 +44,10 @@ _BACK_ARROW = re.compile(r"\s*<[-=]+\s*")
 _TAG = re.compile(r"</?[^<>]*>")
 _ARROW = re.compile(r"\s*(?:-+\[|\]-+>|[-=—]+>|→|⟶|⇒|\|)\s*")
 _COMMA = re.compile(r"\s*[,;]\s*|\s\+\s")
+_VERBS = re.compile(r"([\w ]+(?:(?:\s*[,;]|\s\+)\s*[\w ]+)+?)(?:\s*(?:[/:|]|-+>|→)\s*|\s+-\s+)([\w ]+)")
 _JOINT = re.compile(r"\s+-+\s+|\s*-{2,}\s*|\s*[:/]\s*")
+# Between a key and its value.
+_SETS = r"(?:[-=]*>|[:=\]]| is(?= \")|\s-\s|\s?[\[(](?=[^)\]]*[\])]))"
 _LONGEST_FIELD = 5
 _TO_BE = [[word] for word in text.WORD_CLASSES["be"]]
 _BRACKETS = "|<>()[]{}\"'`. "
@@ -107,10 +110,8 @@ def _keys() -> re.Pattern[str]:
     named = "|".join(
         f"(?P<{role}>{'|'.join(table('key_' + role))})" for role in ("verb", "object", "subject", "phrase", "other")
     )
-    key = rf"(?<!\bno )(?:(?!no\b)\w+[ _])?(?:{named})(?:[ _](?:{'|'.join(table('key_suffix'))}|\d+))?"
-    return re.compile(
-        rf"(?:^|[\s,;|{{(\[<>])[\"']?{key}(?: is(?=:))?[\"']?\s*(?:[-=]*>|[:=\]]| is(?= \")|\s-\s)\s*[\"']?"
-    )
+    key = rf"(?<!\bno )(?:(?!no[ _])\w+[ _])?(?:{named})(?:[ _](?:{'|'.join(table('key_suffix'))}|\d+))?"
+    return re.compile(rf"(?:^|[\s,;|{{(\[<>])[\"']?{key}(?: is(?=:))?[\"']?\s*{_SETS}\s*[\"']?")
 
 
 def _call(plain: str) -> Fields | None:
@@ -122,6 +123,15 @@ def _call(plain: str) -> Fields | None:
     if name in table("key_verb") or name in table("key_phrase"):
         return _of_parts(arguments, sure=True)
     things = [part for part in arguments if part and not _is_person(part)] or (arguments if _like_verb(name) else [])
+    verb, _, thing = name.replace("_", " ").partition(" ")
+    if (
+        thing
+        and len(arguments) == 1
+        and _is_person(arguments[0])
+        and word_of(verb).forms
+        and find(thing.split(), "object")
+    ):
+        return Fields(verb, thing)
     if len(things) == 1 or len(arguments) == 2:
         thing = (things or arguments)[-1]
         if "(" in plain.split()[0] or len(arguments) == 2:
@@ -133,8 +143,16 @@ def _call(plain: str) -> Fields | None:
 
 
 def _row(plain: str) -> Fields | None:
-    """Read "person -> ride -> horse", "<person, ride, horse>", "ride, horse"."""
+    """Read "person -> ride -> horse", "<person, ride, horse>", "ride, horse", "ride, hold / horse"."""
     inner = plain.strip(_BRACKETS)
+    if listed := _VERBS.fullmatch(inner):
+        verbs = [verb.strip() for verb in _COMMA.split(listed[1])]
+        if (
+            all(_like_verb(verb) and _short(verb) for verb in verbs)
+            and not _like_clause(listed[2])
+            and _short(listed[2])
+        ):
+            return Fields(" and ".join(verbs), listed[2])
     if _BACK_ARROW.search(inner):
         return _of_parts([part.strip(_BRACKETS) for part in _BACK_ARROW.split(inner)][::-1], sure=True)
     for separator in (_ARROW, _COMMA, _JOINT):

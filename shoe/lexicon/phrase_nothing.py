@@ -11,7 +11,7 @@ from shoe.lexicon.phrase_given import Given
 from shoe.lexicon.phrase_nouns import is_scenery, names
 from shoe.lexicon.phrase_parts import Candidate, Clause, Noun
 from shoe.lexicon.phrase_tags import tags_of, words_of
-from shoe.lexicon.phrase_words import patterns, table
+from shoe.lexicon.phrase_words import patterns, table, word_of
 
 NO_INTERACTION = "no_interaction"
 
@@ -62,4 +62,6 @@ def _without_verbs(tags: str) -> str:
 def _is_general(noun: Noun) -> bool:
     """Whether a noun names nothing by itself: "no interaction with any object"."""
     heads = {noun.head, *bases(noun.head, "object")}
-    return not heads.isdisjoint(table("nothing").keys() | table("key_object").keys())
+    told = word_of(noun.head)
+    general = not heads.isdisjoint(table("nothing").keys() | table("key_object").keys())
+    return general or (bool(told.forms) and not told.noun)

@@ -61,13 +61,14 @@ def _describes(place: Place) -> bool:
 def _ing(place: Place) -> str:
     words, i, _, known, before, after, _ = place
     if before in ("D", "J", "O"):
-        if after in ("N", "P", "J"):
+        if place.describes:
             return "J"
         return "G" if after == "I" and words[i + 1] == "of" else "N" if known.noun or not after else "G"
     leads_on = i > 0 and base_of(words[i - 1]) in table("filler")
     describes = before in ("V", "G", "E", "I", "C") and not leads_on and after in NOMINAL and place.is_compound(i)
     describes = describes or (before == "I" and after == "N" and words[i - 1] not in table("gerund_preposition"))
     subject = not before and place.is_compound(i) and coming(words, i + 2) in ("B", "H", "W")
+    describes = describes or (before == "N" and after == "N" and place.is_compound(i))
     return "J" if describes or subject else "G"
 
 

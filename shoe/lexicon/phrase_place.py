@@ -44,7 +44,8 @@ class Place(NamedTuple):
         while coming(self.words, following) == "R":
             following += 1
         listed = self.before in ("D", "J", "O") and coming(self.words, following) in _DESCRIBED.get(self.after, "")
-        return listed or self.after in ("N", "P", "J")
+        made = self.before in ("D", "J", "O") and self.after == "E" and coming(self.words, following) in ("N", "P")
+        return listed or made or self.after in ("N", "P", "J")
 
     def of_anaphor(self) -> bool:
         """Whether "it" follows, by a preposition or not."""

@@ -95,6 +95,8 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         or (words[i + 1 : i + 2] and "s" in word_of(words[i + 1]).forms and coming(words, i + 2) == "D")
     ):
         return "P"
+    if word == "can" and before in ("D", "J", "N", "G") and after not in ("B", "H", "R", "X"):
+        return tag if "b" in word_of((words[i + 1 :] or [","])[0]).forms else "N"
     if word == "of" and before == "D":
         return "D"
     if word == "like" and (before in ("H", "T", "P") or not tags):

@@ -34,6 +34,8 @@ _EXCHANGE = re.compile(
     rf"(?:({patterns('assent')})\b|({patterns('dissent')})(?=\W*$|[,.;:!]| -))?\W*(.*)",
     re.DOTALL,
 )
+# What is said of an interaction that is named with its things: "the interaction between him and the dog is petting".
+_ABOUT = re.compile(rf"\s*(?:{patterns('about')}) (.+?)(?: is|:) (?!no |not |un)(.+)")
 _OF_THING = re.compile(r"\b(?:it|them)\b")
 _SENTENCE_END = re.compile(r"[.!?]+(?:\s|$)|\n|;\s")
 _REFUSES = re.compile(rf"(?:{patterns('refusal')}).*?(?:\b(?:but|however)\b,?|$)")
@@ -167,6 +169,11 @@ def _groups(phrase: str, given: Given) -> tuple[list[list[Candidate]], bool]:
         return [], False
     if "?" in phrase and (exchange := _EXCHANGE.fullmatch(text.plain(phrase))):
         return _of_exchange(exchange, given)
+    if about := _ABOUT.match(text.plain(phrase)):
+        things = _things(words_of(about[1]))
+        groups, denied = _groups(about[2], given._replace(only=things[-1]) if things and not given.heads else given)
+        if groups:
+            return groups, denied
     found = fields_or_sentence(phrase)
     if isinstance(found, Fields) and given.object and not find(words_of(found.object), "object"):
         found = f"{found.verb}, {found.object}"
@@ -179,8 +186,7 @@ def _of_exchange(exchange: re.Match[str], given: Given) -> tuple[list[list[Candi
     """Read a question with its answer: the answer counts, and has its things and its verb from the question."""
     asked, assent, denial, said = exchange.groups()
     said = said[frame.end() :] if (frame := _FRAME.match(said)) else said
-    words = words_of(asked)
-    things = [" ".join(noun.words) for noun in nouns_of(words, tags_of(words)) if not noun.person]
+    things = _things(words_of(asked))
     if things and not given.heads:
         given = given._replace(only=things[-1])
     groups, denied = _groups(f"the {things[-1]}, {said}" if things and _OF_THING.search(said) else said, given)
@@ -189,6 +195,10 @@ def _of_exchange(exchange: re.Match[str], given: Given) -> tuple[list[list[Candi
     if denial:
         return (no_interaction(asked, given) if says_nothing(f"not{asked}") else []), True
     return _of_sentences([asked if assent else f"{asked} {said}"], given)
+
+
+def _things(words: list[str]) -> list[str]:
+    return [" ".join(noun.words) for noun in nouns_of(words, tags_of(words)) if not noun.person]
 
 
 def _of_fields(fields: Fields) -> tuple[list[list[Candidate]], bool]:
@@ -244,7 +254,8 @@ def _of_sentences(parts: Sequence[str], given: Given) -> tuple[list[list[Candida
         groups = candidates(sentence_of(words, tags_of(words)), given)
     if len(words) == 2 and not words[0].endswith("ing") and find(words, "object"):
         groups = [[candidate._replace(doubtful=True) for candidate in group] for group in groups]
-    if nothing and words and all(verb.startswith("being") for group in groups for c in group for verb in c.verbs):
+    subjects = [clause.subject for clause in sentence.clauses if clause.verb[0] != "being"]
+    if nothing and words and not any(subject is None or subject.person for subject in subjects):
         groups = no_interaction("none", given, words) or groups
     return groups, not groups and (denied or any(clause.negated for clause in sentence.clauses))
 
