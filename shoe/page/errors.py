@@ -37,7 +37,7 @@ def error_bars(models: Sequence[Diagnosis]) -> Markup:
                     class_=f"m{number % 8}",
                 )
             )
-            label = f"{100 * value:+.2f}"
+            label = f"{round(100 * value, 2) + 0:+.2f}"
             parts.append(tag("text", label, x=f"{_LEFT + width + 8:.1f}", y=top + _BAR - 2))
             count = f"{found.counts[error.name]:,}"
             parts.append(tag("text", count, x=_WIDTH, y=top + _BAR - 2, class_="count"))

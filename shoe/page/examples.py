@@ -32,9 +32,9 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
         reports: with semantic figures, of one ground truth.
         images: folder of the dataset's images, for small pictures; without it boxes stand on an empty canvas.
     """
-    words = Words()
+    words: list[dict[str, Any]] = []
     models = [
-        _Model.of(report, report.semantic, report.similarities, words)
+        _Model.of(report, report.semantic, report.similarities, Words(words, report, report.semantic.options))
         for report in reports
         if report.semantic is not None and report.similarities is not None
     ]
@@ -48,7 +48,7 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
     truth = reports[0].truth
     made = [_image(image, kind, reports[0], models, images) for image, kind in shown.items()]
     labels = truth.classes.labels
-    return {"images": made, "labels": labels, "words": words.listed}
+    return {"images": made, "labels": labels, "words": words}
 
 
 def _kinds(models: Sequence[_Model], names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
@@ -68,7 +68,7 @@ class _Model:
 
     Attributes:
         report, similarities: of the model.
-        words: where explanations are listed.
+        words: explanations of its words.
         truth_of: (n,) the ground truth that a prediction is matched with, -1 for none.
         false_of: (n,) the class that it is a false positive of, -1 for none.
         credit, by_meaning, missed, wrong: (m,) reasons to look at an image.
@@ -132,9 +132,7 @@ class _Model:
         }
         if hoi >= 0:
             sigma = self.similarities.sigma(np.array([hoi]), np.array([verb]), np.array([object_]))
-            why = self.words.of(
-                self.similarities, self.report.truth.classes, hoi, (verb, found["verb"]), (object_, found["object"])
-            )
+            why = self.words.of(self.similarities, hoi, table, row)
             found |= {"class": hoi, "sigma": round(float(sigma[0]), 4), "why": why}
         return found
 

@@ -181,6 +181,7 @@ def _examples() -> Markup:
     )
     return joined(
         tag("h2", "Examples"),
+        tag("p", "Bold is the ground truth; in colour is what the model said, with its score.", class_="quiet"),
         tag(
             "div",
             tag("button", "‹", type="button", id="previous", aria_label="previous image"),

@@ -14,7 +14,7 @@ from shoe.lexicon.labels import match_labels
 from shoe.lexicon.names import ids_of
 from shoe.lexicon.phrases import best_reading
 from shoe.lexicon.prepositions import done_with, preposition_weights
-from shoe.lexicon.resolve import resolve
+from shoe.lexicon.resolve import Candidate, resolve
 from shoe.lexicon.store import lexicon
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity.maps import SimilarityMap
@@ -134,6 +134,25 @@ def _explain(similarity: Similarity, of: _ClassSense, word: str) -> Explanation:
         sense=None if sense < 0 else lexicon().name(sense),
         candidates=candidates,
     )
+
+
+def reason_of(candidate: Candidate, part: Part, of: tuple[str, str], word: str, options: SemanticOptions) -> str:
+    """Say how a word leads to a sense, and what that sense counts where it is less than all of its value.
+
+    Args:
+        candidate: the sense.
+        part: "verb" or "object".
+        of: the word and the sense of the class that it is compared with.
+        word: as predicted.
+        options: of the protocol.
+    """
+    reason, (class_word, synset) = candidate.reason, of
+    if part == "verb" and candidate.name == synset and options.partial == "weighed":
+        place = float(preposition_weights([class_word], [word])[0, 0])
+        reason += f", in another place: counts {place:g}" if place < 1 else ""
+    if options.sense == "likely" and is_rare(candidate.lemma, candidate.synset):
+        reason += f", rarely meant: counts {RARE:g}"
+    return reason
 
 
 def _class_senses(classes: HoiClasses, text: str, part: str | None) -> list[_ClassSense]:

@@ -4,7 +4,7 @@ import { byId, element, modelName, percent } from "./dom.js";
 export class ClassTable {
   /** @param show called with a class when it is chosen */
   constructor(classes, models, show) {
-    Object.assign(this, { classes, models, show, sorted: { by: "spread", falling: true }, chosen: -1, anew: new Map() });
+    Object.assign(this, { classes, models, show, sorted: { by: "spread", falling: true }, chosen: -1, anew: [] });
     this.measure = byId("measure");
     this.filter = byId("filter");
     this.part = byId("part");
@@ -23,14 +23,9 @@ export class ClassTable {
     this.choose(this.order[0]);
   }
 
-  /** Take over what was scored again, or go back to what the command reported. */
-  rescored(model, found) {
-    this.anew.set(model, found);
-    this.draw();
-  }
-
-  reported() {
-    this.anew.clear();
+  /** Take over what was scored again, per model; nothing is what the command reported. */
+  rescored(found) {
+    this.anew = found;
     this.draw();
   }
 
@@ -43,7 +38,7 @@ export class ClassTable {
 
   #values() {
     const { key, models } = this.classes.measures[this.measure.value];
-    return models.map((of, model) => this.anew.get(model)?.[key] ?? of);
+    return models.map((of, model) => this.anew[model]?.[key] ?? of);
   }
 
   draw() {

@@ -132,15 +132,16 @@ export class Examples {
     );
   }
 
-  #part(part, { label, sense, word, found, value, basis, ratings }) {
+  #part(part, { label, sense, word, found, reason, value, basis, ratings }) {
     const given = Object.entries(ratings);
+    const how = [reason, given.length ? `rated ${given.map(([rater, rating]) => `${rater} ${rating}`).join(", ")} of 4` : basis];
     return element(
       "dl",
       {},
       element("dt", {}, part, element("meter", { min: 0, max: 1, value, title: String(value) }), element("b", {}, value.toFixed(2))),
       element("dd", {}, "said ", element("bdi", { class: "word" }, word), " ", element("code", {}, found || "no sense")),
       element("dd", {}, "class ", element("bdi", { class: "word" }, label), " ", element("code", {}, sense || "no sense")),
-      element("dd", { class: "quiet" }, given.length ? given.map(([rater, rating]) => `${rater} ${rating}`).join(" · ") + " of 4" : basis),
+      element("dd", { class: "quiet" }, how.filter(Boolean).join("; ")),
     );
   }
 }

@@ -12,11 +12,7 @@ async function start() {
   const page = await packed("data-page");
   const curves = new Curves(byId("curves"), page.classes, page.models);
   const table = new ClassTable(page.classes, page.models, (k) => curves.show(k));
-  if (page.rescoring) {
-    new Settings({ ...page.rescoring, models: page.models }, (model, found) =>
-      found ? table.rescored(model, found) : table.reported(),
-    );
-  }
+  if (page.rescoring) new Settings({ ...page.rescoring, models: page.models }, (found) => table.rescored(found));
   const examples = await packed("data-examples");
   if (examples) new Examples(examples, page.models, page.similarity);
   document.documentElement.dataset.ready = "true";

@@ -51,13 +51,17 @@ export class Rescorer {
    */
   score({ weight, delta, ensemble }) {
     const { shared, model } = this;
+    const combine = COMBINATIONS[shared.options.combine];
     if (!this.tables.has(ensemble)) this.tables.set(ensemble, similarities(shared, shared.ensembles[ensemble]));
     const tables = this.tables.get(ensemble);
-    const combine = COMBINATIONS[shared.options.combine];
-    for (let i = 0; i < this.sigma.length; i++) {
-      this.sigma[i] = combine(tables.verbs[this.verbCell[i]], tables.objects[this.objectCell[i]], weight);
+    if (this.sortedBy !== `${weight} ${ensemble}`) {
+      for (let i = 0; i < this.sigma.length; i++) {
+        this.sigma[i] = combine(tables.verbs[this.verbCell[i]], tables.objects[this.objectCell[i]], weight);
+      }
+      this.order = fallingOrder(this.sigma);
+      this.sortedBy = `${weight} ${ensemble}`;
     }
-    const order = fallingOrder(this.sigma);
+    const order = this.order;
     const nearest = this.#nearest(tables, combine, weight, delta);
     const forMap = this.#match(order, model.map_rows, delta, model.not_playing[ensemble]);
     const forF1 =

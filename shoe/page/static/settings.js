@@ -6,7 +6,7 @@ const FIGURES = ["map", "mf1", "gt_miss_rate", "prediction_miss_rate"];
 export class Settings {
   /**
    * @param page what the command reported: models, figures per model, and the settings
-   * @param changed called with a model and its figures per class, or with nothing when settings are the command's again
+   * @param changed called with what each model was scored anew, or with nothing when settings are the command's again
    */
   constructor(page, changed) {
     Object.assign(this, { page, changed, number: 0 });
@@ -53,35 +53,35 @@ export class Settings {
     this.number++;
     this.found = this.page.figures.map((figures) => (same ? figures : null));
     if (same) {
-      this.changed();
       this.#draw();
+      this.changed([]);
       this.rows.removeAttribute("aria-busy");
       return;
     }
     this.rows.setAttribute("aria-busy", "true");
     this.started = performance.now();
-    this.#worker().postMessage({ number: this.number, settings });
+    for (const worker of this.#workers()) worker.postMessage({ number: this.number, settings });
   }
 
-  /** The worker is made when it is first needed: until then nothing is unpacked. */
-  #worker() {
-    if (!this.made) {
-      this.made = new Worker(URL.createObjectURL(new Blob([byId("worker").textContent], { type: "text/javascript" })));
-      this.made.onmessage = ({ data }) => this.#take(data);
-      const packed = (id) => byId(id).textContent;
-      this.made.postMessage({ shared: packed("data-shared"), models: this.page.models.map((_, i) => packed(`data-model-${i}`)) });
-    }
+  /** One for each model, made when they are first needed: until then nothing is unpacked. */
+  #workers() {
+    this.made ??= this.page.models.map((_, model) => {
+      const worker = new Worker(URL.createObjectURL(new Blob([byId("worker").textContent], { type: "text/javascript" })));
+      worker.onmessage = ({ data }) => this.#take(model, data);
+      worker.postMessage({ shared: byId("data-shared").textContent, model: byId(`data-model-${model}`).textContent });
+      return worker;
+    });
     return this.made;
   }
 
-  #take({ number, model, found }) {
+  #take(model, { number, found }) {
     if (number !== this.number) return;
     this.found[model] = found;
-    this.changed(model, found);
-    if (this.found.some((each) => each === null)) return;
+    if (this.found.includes(null)) return;
     this.rows.removeAttribute("aria-busy");
     this.rows.dataset.milliseconds = Math.round(performance.now() - this.started);
     this.#draw();
+    this.changed(this.found);
   }
 
   #draw() {
