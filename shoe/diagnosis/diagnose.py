@@ -179,7 +179,7 @@ def diagnose(
             paper 2.4 and 6.6).
         similarity: name of a shipped map or baseline, or a map's folder, for the semantic part; None: leave meaning
             out.
-        protocol: the semantic protocol, ``shoe`` or ``shoe-literal``.
+        protocol: the semantic protocol: ``shoe``, ``shoe-robust`` or ``shoe-literal``.
         pairs: the model's pairs before classification (``read_pairs``); those of the triplets if absent.
         action_scores: (n,) interaction scores of the triplets (``read_action_scores``); those of ``pairs`` if absent.
         rules: how pairs are counted; as the papers' toolbox does if absent.

@@ -9,7 +9,8 @@ once under the map. That gain has three parts, which add up to it:
 - credit: it credits the matches for what their words mean.
 
 The credit is split over the matches, and over the verb and the object of each by what either adds to its similarity
-(``shoe.diagnosis.integrated_gradients``). A *confusion* is a predicted word for a class's word; it has what its matches
+(``shoe.diagnosis.integrated_gradients``); where raters compared whole interactions, equally over the words that are
+not the class's own. A *confusion* is a predicted word for a class's word; it has what its matches
 have, and the shares of all confusions add up to 1.
 """
 
@@ -28,7 +29,7 @@ from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.scorer import Matches, Scorer
-from shoe.similarity import WordNetSimilarity
+from shoe.similarity import WordNetSimilarity, combine
 
 MOST = 50
 """Confusions that are listed."""
@@ -134,7 +135,7 @@ def vocabulary_gap(
 
     Args:
         tables: the scorer's, which lead back to the rows and boxes of the files; some class has ground truth.
-        scorer: under the map, and a protocol of arithmetic means of verb and object and of the area under a curve.
+        scorer: under the map.
         matches: its matches for SHOE-mAP.
         lists: of the same scorer, ranked before.
         words: similarities and relations of verbs and of objects.
@@ -144,10 +145,15 @@ def vocabulary_gap(
     def map_of(scorer: Scorer, matches: Matches) -> float:
         return lists.means(scorer.entries(matches)).map or 0.0
 
-    exact = _under(scorer, exact_matches(scorer.task, scorer.similarities))
-    identity = _under(scorer, HoiSimilarity.of(scorer.task, WordNetSimilarity("identity"), scorer.options))
+    # What repeats another prediction is no matter of credit: the map says it, or words of no class would be all one.
+    exact = Scorer(scorer.task, exact_matches(scorer.task, scorer.similarities), scorer.options, scorer.near)
+    options = scorer.options
+    if options.compare == "interactions":
+        options = replace(options, compare="components", combine="geometric")
+    identity = scorer.under(HoiSimilarity.of(scorer.task, WordNetSimilarity("identity"), options))
     start = _sigma(exact, matches)
-    other = _under(scorer, exact.similarities, _NOTHING).match(matches.unmatched).false_positive_of
+    alone = Scorer(scorer.task, exact.similarities, scorer.options, _NOTHING)
+    other = alone.match(matches.unmatched).false_positive_of
     ladder = [
         map_of(exact, exact.match(exact.map_rows)),
         map_of(exact, replace(matches, sigma=start, false_positive_of=other)),
@@ -196,7 +202,7 @@ def vocabulary_gap(
 
 
 def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
-    """The same words, of which only those that are a label's own are similar."""
+    """The same words, of which only those that are a label's own are similar; of whole interactions both have to be."""
     classes = task.truth.classes
     values = []
     for row, label, of_word in (
@@ -210,12 +216,9 @@ def exact_matches(task: Task, similarities: HoiSimilarity) -> HoiSimilarity:
         similarities,
         verbs=replace(similarities.verbs, values=values[0]),
         objects=replace(similarities.objects, values=values[1]),
+        how=similarities.how if similarities.whole is None else "geometric",
         whole=None,
     )
-
-
-def _under(scorer: Scorer, similarities: HoiSimilarity, near: Overlaps | None = None) -> Scorer:
-    return Scorer(scorer.task, similarities, scorer.options, scorer.near if near is None else near)
 
 
 def _sigma(scorer: Scorer, matches: Matches) -> Floats:
@@ -256,12 +259,12 @@ def _gains_by_word(
     truth = np.flatnonzero(gains)
     hoi, rows = scorer.hoi[truth], matches.prediction[truth]
     cells = [(part.row[hoi], part.of(scorer.task.predictions)[rows]) for part in words]
-    growth = [
-        weight * (part.table.values[at] - before.values[at])
-        for weight, part, before, at in zip(
-            (scorer.options.weight, 1 - scorer.options.weight), words, (exact.verbs, exact.objects), cells, strict=True
-        )
-    ]
+    before = [of_part.values[at] for of_part, at in zip((exact.verbs, exact.objects), cells, strict=True)]
+    if scorer.similarities.whole is None:
+        after = [part.table.values[at] for part, at in zip(words, cells, strict=True)]
+    else:
+        after = [np.ones(len(truth))] * 2
+    growth = _growth(before, after, exact.how, exact.weight)
     made = []
     for part, (row, word), own in zip(words, cells, growth, strict=True):
         cell, gain = row * len(part.words) + word, gains[truth] * own / (growth[0] + growth[1])
@@ -269,6 +272,17 @@ def _gains_by_word(
         order = order[gain[order] > 0]
         made.append(_GainsByWord(part, truth[order], cell[order], gain[order]))
     return made
+
+
+def _growth(before: list[Floats], after: list[Floats], how: str, weight: float) -> tuple[Floats, Floats]:
+    """What a verb, and an object, adds to similarity: the mean of where it changes first, and where last (Shapley)."""
+
+    def sigma(verb: Floats, object_: Floats) -> Floats:
+        return combine(verb, object_, how, weight)
+
+    verb_first, object_first = sigma(after[0], before[1]), sigma(before[0], after[1])
+    none, both = sigma(*before), sigma(*after)
+    return (verb_first - none + both - object_first) / 2, (object_first - none + both - verb_first) / 2
 
 
 def _example(

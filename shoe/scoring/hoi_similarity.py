@@ -119,7 +119,11 @@ class HoiSimilarity:
     @cached_property
     def meanings(self) -> tuple[Ints, Ints]:
         """Of (verb words,) and (object words,): a number that is equal for words as similar to every class."""
-        return _meanings(self.verbs.values), _meanings(self.objects.values)
+        verbs, objects = self.verbs.values.T, self.objects.values.T
+        if self.whole is not None:  # a word that was rated in whole interactions is like no other
+            verbs = np.column_stack([verbs, self.whole.verb])
+            objects = np.column_stack([objects, self.whole.object])
+        return _meanings(verbs), _meanings(objects)
 
     def sigma(self, hoi: NDArray[np.integer], verb: NDArray[np.integer], object_: NDArray[np.integer]) -> Floats:
         """Similarity of classes to predicted words, element by element (arguments broadcast), 0..1."""
@@ -197,9 +201,9 @@ class HoiSimilarity:
         return nearest, sigma
 
 
-def _meanings(values: Floats) -> Ints:
+def _meanings(words: Floats) -> Ints:
     number: dict[bytes, int] = {}
-    return np.array([number.setdefault(column.tobytes(), len(number)) for column in values.T], np.int32)
+    return np.array([number.setdefault(word.tobytes(), len(number)) for word in words], np.int32)
 
 
 def _distinct(keys: Indices, size: int) -> tuple[Indices, Indices]:

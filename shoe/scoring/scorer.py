@@ -82,6 +82,12 @@ class Scorer:
         """The same, where a match must be more similar than delta, as published (``min-sigma=delta``)."""
         return Scorer(self.task, self.similarities, replace(self.options, min_sigma="delta"), self.near)
 
+    def under(self, similarities: HoiSimilarity) -> Scorer:
+        """The same under other similarities; copies are looked for anew where others take part or mean the same."""
+        same = all(map(np.array_equal, similarities.meanings, self.similarities.meanings))
+        same &= np.array_equal(participants(self.task, similarities, self.options), self.rows)
+        return Scorer(self.task, similarities, self.options, self.near if same else None)
+
     @property
     def map_rows(self) -> Indices:
         """Predictions that take part in SHOE-mAP, ascending."""

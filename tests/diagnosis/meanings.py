@@ -5,6 +5,7 @@ from typing import Any
 
 from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.lexicon.expressions import Part
+from shoe.similarity.whole import WholeRatings
 from tests.diagnosis.by_hand import diagnosed
 from tests.maps.samples import Pairs, written
 from tests.oracles.model import ImageScene
@@ -27,8 +28,8 @@ RATINGS: dict[Part, Pairs] = {
 """0..4. Senses that are not here are not rated."""
 
 
-def write_hand_map(folder: Path) -> Path:
-    written(folder, RATINGS, name="by-hand")
+def write_hand_map(folder: Path, whole: WholeRatings | None = None) -> Path:
+    written(folder, RATINGS, name="by-hand", whole=whole)
     return folder
 
 

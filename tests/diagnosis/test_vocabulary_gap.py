@@ -1,15 +1,19 @@
 """The vocabulary gap: figures by hand, and what must add up."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 
 from shoe.core.coordinates import Coordinates
 from shoe.diagnosis.relations import WordPair
 from shoe.diagnosis.vocabulary_gap import ConfusionExample, VocabularyGap
+from shoe.protocols.options import changed
+from shoe.similarity.whole import WholeRatings
 from tests.diagnosis.by_hand import AWAY, O1, P1, comparable, image
 from tests.diagnosis.meanings import read_for_meaning, write_hand_map
 from tests.oracles.model import ImageScene, Triplet
@@ -17,7 +21,7 @@ from tests.oracles.model import ImageScene, Triplet
 TRUTH = [Triplet(P1, O1, "ride", "horse")]
 
 
-def near(value: float) -> Any:
+def near(value: Any) -> Any:
     return pytest.approx(value, abs=1e-7)
 
 
@@ -26,8 +30,9 @@ def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_hand_map(tmp_path_factory.mktemp("map"))
 
 
-def gap_of(folder: Path, *scenes: ImageScene, protocol: str = "shoe") -> VocabularyGap:
-    found = read_for_meaning(folder, *scenes, protocol=protocol).vocabulary_gap
+def gap_of(folder: Path, *scenes: ImageScene, options: Sequence[str] = ()) -> VocabularyGap:
+    result = read_for_meaning(folder, *scenes)
+    found = replace(result, options=changed(result.options, options)).vocabulary_gap
     assert found is not None
     return found
 
@@ -147,13 +152,51 @@ def test_one_confusion_gathers_its_matches_over_classes_and_shows_the_three_that
     assert pony.gain > sum(example.gain for example in pony.examples)
 
 
+BOTH_WRONG = image(TRUTH, [Triplet(P1, O1, "gallop", "pony", 0.7)])
+
+
+@pytest.mark.parametrize(
+    ("how", "sigma", "of_verb"),
+    [("arithmetic", 5 / 8, 0.4), ("geometric", (3 / 8) ** 0.5, 0.5), ("minimum", 1 / 2, 0.5)],
+)
+def test_two_wrong_words_share_by_what_each_adds_first_and_last(
+    rated: Path, how: str, sigma: float, of_verb: float
+) -> None:
+    """Gallop is worth 1/2, pony 3/4; where neither is worth anything alone, both have half."""
+    found = gap_of(rated, BOTH_WRONG, options=[f"combine={how}"])
+    assert (found.exact_map, found.map) == (0, near(sigma**2))
+    assert (found.verb_credit, found.object_credit) == near((of_verb * sigma**2, (1 - of_verb) * sigma**2))
+
+
+def test_whole_interactions_have_both_words_right_or_wrong(tmp_path: Path) -> None:
+    """Ride horse is rated 3 for gallop horse and 1 for gallop pony, which by its components would be 5/8."""
+    rows = [("ride", "horse", "gallop", "horse"), ("ride", "horse", "gallop", "pony")]
+    write_hand_map(tmp_path / "map", WholeRatings(rows, np.array([[3], [1]], np.int8)))
+    options = ["compare=interactions"]
+    for scene, credits_ in ((TWO_WORDS[0], (9 / 16, 0)), (BOTH_WRONG, (1 / 32, 1 / 32))):
+        found = gap_of(tmp_path / "map", scene, options=options)
+        assert (found.exact_map, found.identity_map, found.map) == (0, 0, near(sum(credits_)))
+        assert (found.verb_credit, found.object_credit) == near(credits_)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", ["shoe", "shoe-robust"])
+@given(found=comparable())
+def test_figures_of_exact_words_are_those_of_scoring_by_them(protocol: str, found: list[ImageScene]) -> None:
+    """What stands beside the map's figure is what scoring by WordNet's identity of senses says, repeats included."""
+    explained = read_for_meaning("hico-det", *found, protocol=protocol).vocabulary_gap
+    if explained is not None:
+        identity = read_for_meaning("identity", *found, protocol=protocol).means.map
+        assert explained.identity_map == pytest.approx(identity)
+
+
 @pytest.mark.parametrize("predictions", [[], [Triplet(P1, O1, "ride", "horse")], [Triplet(P1, O1, "xyz", "xyz")]])
 def test_where_words_cost_nothing_nothing_is_explained(rated: Path, predictions: list[Triplet]) -> None:
     found = gap_of(rated, image(TRUTH, predictions))
     assert (found.confusions, found.further, found.gain, *steps(found)) == ((), 0, 0, 0, 0, 0)
 
 
-@pytest.mark.parametrize("protocol", ["shoe", "shoe-literal"])
+@pytest.mark.parametrize("protocol", ["shoe", "shoe-literal", pytest.param("shoe-robust", marks=pytest.mark.slow)])
 @given(found=comparable())
 def test_shares_sum_to_one_and_parts_to_the_gain(protocol: str, found: list[ImageScene]) -> None:
     result = replace(read_for_meaning("hico-det", *found, protocol=protocol), most=2)
@@ -175,7 +218,9 @@ def test_shares_sum_to_one_and_parts_to_the_gain(protocol: str, found: list[Imag
         for example in confusion.examples:
             words = example.verb if confusion.part == "verb" else example.object
             assert words == confusion.word
-            assert example.similarity == pytest.approx((example.verb.similarity + example.object.similarity) / 2)
+            of_both = example.verb.similarity, example.object.similarity
+            mean = sum(of_both) / 2 if protocol != "shoe-robust" else (of_both[0] * of_both[1]) ** 0.5
+            assert example.similarity == pytest.approx(mean)
             assert example.iou >= 0.5
     gains = [confusion.gain for confusion in explained.confusions]
     assert gains == sorted(gains, reverse=True)
