@@ -16,18 +16,24 @@ from shoe.lexicon.names import names_of
 from shoe.lexicon.store import lexicon
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import MISSING
+from shoe.similarity.whole import FILE as WHOLE
 
 
 def export(similarity: SimilarityMap, target: Path) -> None:
     """Write a map, in the format that the target's ending names: .npz, .csv or .tsv; whole or not at all.
 
     Raises:
-        OptionError: for another ending.
+        OptionError: for another ending, or a table of senses where the map has ratings of whole interactions.
         InputError: if the file cannot be written.
     """
     ending = target.suffix.lower()
     if ending not in (".npz", ".csv", ".tsv"):
         raise OptionError(f"OUT: found {quote(target.name)}, expected a name that ends in .npz, .csv, .tsv")
+    if similarity.wholes and ending != ".npz":
+        raise OptionError(
+            f"OUT: found {quote(target.name)}, a table of senses, which has no room for this map's ratings of whole "
+            f"interactions (its {WHOLE} is such a table); expected a name that ends in .npz"
+        )
     with replacing(target) as stream:
         if ending == ".npz":
             _write_dense(similarity, stream)
@@ -63,6 +69,10 @@ def _write_dense(similarity: SimilarityMap, stream: IO[bytes]) -> None:
     arrays = {f"{part}_{name}": array for part in similarity.tables for name, array in dense(similarity, part).items()}
     about = {name: np.array(getattr(similarity, name)) for name in ("name", "dataset", "digest", "ensemble")}
     raters = np.array([rater.name for rater in similarity.raters], np.str_)
+    if similarity.whole is not None:
+        rated, values = similarity.whole
+        arrays |= {"interaction_rows": np.array(rated.rows, np.str_), "interaction_values": values}
+        arrays["interaction_ratings"] = rated.ratings
     np.savez_compressed(stream, allow_pickle=False, raters=raters, **about, **arrays)
 
 

@@ -23,11 +23,12 @@ from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.ensemble import MISSING
 from shoe.similarity.maps import is_map
 from shoe.similarity.pairs import parse_table
+from shoe.similarity.whole import WholeRatings
 from shoe.similarity.writing import check_is_new
 
 _NAMES = ["class_synset", "synset"]
 _EXPORTED = ["part", *_NAMES, "value"]
-_NOT_OF_THE_ORIGIN = ("format", "version", "scale", "verbs", "objects", "learned")
+_NOT_OF_THE_ORIGIN = ("format", "version", "scale", "verbs", "objects", "learned", "interactions")
 _MADE_BY_MERGING = {"name", "dataset", "ensemble", "raters", "digest"}
 """What the map.json of a merged map says beside the origins, unless somebody adds to it."""
 
@@ -42,6 +43,7 @@ class RatingSource:
         pairs: what they rated, R columns.
         lines: per part of speech, (m,) line of the file that each pair stands on.
         origin: what a map made from them should say about where they are from.
+        whole: what they rated of whole interactions, R columns; None for nothing.
     """
 
     name: str | Path
@@ -49,6 +51,7 @@ class RatingSource:
     pairs: dict[Part, RatedPairs]
     lines: dict[Part, Indices]
     origin: dict[str, Any]
+    whole: WholeRatings | None = None
 
 
 def import_tables(
@@ -119,6 +122,7 @@ def merge(folder: Path, names: Sequence[str]) -> SimilarityMap:
         pairs=pairs,
         ensemble=ensembles.pop() if len(ensembles) == 1 else "mean",
         prose={"merged": sorted(origins, key=msgspec.json.encode)},
+        whole=_wholes_side_by_side(sources),
     )
     return SimilarityMap.load(folder)
 
@@ -204,6 +208,21 @@ def _joined(sources: Sequence[RatingSource], part: Part, column: Mapping[str, in
     return RatedPairs(class_sense, sense, ratings).by_name()
 
 
+def _wholes_side_by_side(sources: Sequence[RatingSource]) -> WholeRatings | None:
+    """Ratings of whole interactions by sources whose raters are different ones; None if no source has any."""
+    rows = sorted({row for source in sources if source.whole for row in source.whole.rows})
+    index = {row: number for number, row in enumerate(rows)}
+    ratings = np.full((len(rows), sum(len(source.raters) for source in sources)), MISSING, np.int8)
+    first = 0
+    for source in sources:
+        if source.whole:
+            ratings[[index[row] for row in source.whole.rows], first : first + len(source.raters)] = (
+                source.whole.ratings
+            )
+        first += len(source.raters)
+    return WholeRatings(rows, ratings) if any(source.whole for source in sources) else None
+
+
 def _source_of(similarity: SimilarityMap) -> RatingSource:
     """Take a map with all that its map.json says but for the format of its tables, and its digest."""
     about = {name: value for name, value in similarity.about.items() if name not in _NOT_OF_THE_ORIGIN}
@@ -213,6 +232,7 @@ def _source_of(similarity: SimilarityMap) -> RatingSource:
         pairs=similarity.tables,
         lines={part: np.arange(len(table)) + 2 for part, table in similarity.tables.items()},
         origin=about | {"digest": similarity.digest},
+        whole=similarity.wholes,
     )
 
 

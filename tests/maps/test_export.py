@@ -13,7 +13,8 @@ from shoe.lexicon.expressions import Part
 from shoe.maps.export import export
 from shoe.maps.sources import import_tables
 from shoe.similarity import SimilarityMap
-from tests.maps.samples import made
+from shoe.similarity.whole import WholeRatings
+from tests.maps.samples import made, written
 
 
 def test_dense_arrays(tmp_path: Path) -> None:
@@ -58,6 +59,21 @@ def test_a_table_can_be_imported_again(tmp_path: Path, ending: str) -> None:
     assert ["object", "horse.n.01", "dog.n.01", "0.25", "1", ""] in rows
     again = import_tables(tmp_path / "again", [path], dataset="hico-det", models={}, prose={})
     assert again.digest == similarity.digest
+
+
+def test_ratings_of_whole_interactions_are_written_or_refused(tmp_path: Path) -> None:
+    row = ("ride", "horse", "hug", "pony")
+    similarity = written(tmp_path / "a", {}, ["one", "two"], whole=WholeRatings([row], np.array([[1, 2]], np.int8)))
+    export(similarity, tmp_path / "a.npz")
+    with np.load(tmp_path / "a.npz", allow_pickle=False) as arrays:
+        assert arrays["interaction_rows"].tolist() == [list(row)]
+        assert arrays["interaction_ratings"].tolist() == [[1, 2]]
+        assert arrays["interaction_values"].tolist() == [0.375]
+    with pytest.raises(OptionError, match=r"no room for this map's ratings of whole interactions .* ends in \.npz"):
+        export(similarity, tmp_path / "a.csv")
+    with pytest.raises(InputError, match=r"line 1: found 'class_verb .*expected class_synset synset RATER"):
+        import_tables(tmp_path / "b", [tmp_path / "a" / "interactions.tsv"], dataset="hico-det", models={}, prose={})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "a.npz"]
 
 
 def test_other_endings_and_places_are_refused(tmp_path: Path) -> None:

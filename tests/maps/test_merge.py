@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 from shoe.core.errors import InputError, OptionError
 from shoe.maps.sources import merge
 from shoe.similarity import SimilarityMap
-from tests.maps.samples import made
+from shoe.similarity.whole import WholeRatings
+from tests.maps.samples import made, written
 from tests.maps.test_sources import content
 
 VERBS = ("ride.v.01", "straddle.v.01", "eat.v.01", "feed.v.01")
@@ -62,6 +64,16 @@ def test_what_each_map_says_of_itself_is_kept(tmp_path: Path, two: tuple[str, st
     assert (a["name"], a["provenance"], a["licence"], a["method"]) == ("a", "by one model", "CC0", ["read", "rate"])
     assert a["raters"][1] == {"name": "two", "model": "model of two", "note": "", "refused": 7}
     assert (b["provenance"], b["digest"]) == ("by another", SimilarityMap.load(two[1]).digest)
+
+
+def test_ratings_of_whole_interactions_stay(tmp_path: Path, two: tuple[str, str]) -> None:
+    hug, sit = ("ride", "horse", "hug", "pony"), ("ride", "horse", "sit on", "horse")
+    written(tmp_path / "c", {}, ["four", "five"], whole=WholeRatings([hug, sit], np.array([[1, -1], [4, 3]], np.int8)))
+    written(tmp_path / "d", {}, ["six"], whole=WholeRatings([hug], np.array([[2]], np.int8)))
+    found = merge(tmp_path / "m", [two[1], str(tmp_path / "c"), str(tmp_path / "d")]).wholes
+    assert found is not None
+    assert dict(zip(found.rows, found.ratings.tolist(), strict=True)) == {hug: [-1, 1, -1, 2], sit: [-1, 4, 3, -1]}
+    assert merge(tmp_path / "n", two).wholes is None
 
 
 def test_tables_are_raters_too(tmp_path: Path, two: tuple[str, str]) -> None:

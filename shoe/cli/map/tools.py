@@ -69,7 +69,8 @@ def merge(
     Example: shoe map merge my-map new-rater.csv --out my-map-2
 
     A rater's name that occurs twice is refused. Where a rater did not rate a pair of another's, its rating is missing,
-    not 0. What each map says of itself is kept under "merged" in the new map.json. DIR is written whole or not at all.
+    not 0; so it is with whole interactions. What each map says of itself is kept under "merged" in the new map.json.
+    DIR is written whole or not at all.
     """
     from shoe.maps.sources import merge as merge_maps
 
@@ -206,6 +207,8 @@ def export(
     object_classes (C,); verb_synsets, object_synsets (S,); verb_values, object_values (C, S), NaN where nobody rated, 1
     for a sense and itself; verb_ratings, object_ratings (C, S, R) int8, -1 where missing; raters (R,); name, dataset,
     digest, ensemble. Loading them needs no pickle. Columns of a table: part, class_synset, synset, value, each rater.
+    Of m rated whole interactions: interaction_rows (m, 4), interaction_values (m,), interaction_ratings (m, R); a table
+    has no room for them.
     """
     from shoe.maps.export import export as export_map
     from shoe.report.map_info import heading
