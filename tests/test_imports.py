@@ -41,6 +41,11 @@ def test_scoring_loads_no_extra_and_no_heavy_part_of_scipy() -> None:
     assert not loaded & (HEAVY | COMMAND_LINE)
 
 
+def test_diagnosis_loads_no_scipy() -> None:
+    code = _SCORE.replace("shoe.score(", "shoe.diagnose(").replace(', protocols=["all"]', "")
+    assert not modules_after(code[: code.rindex("    assert")] + "    report.to_dict()") & (HEAVY | {"scipy"})
+
+
 def test_the_demo_loads_no_extra_and_no_heavy_part_of_scipy() -> None:
     loaded = modules_after(_DEMO)
     assert "shoe.scoring.score" in loaded

@@ -182,6 +182,8 @@ class Interactions:
 def concatenate(parts: Sequence[Interactions]) -> Interactions:
     """Join tables: images and words in order of first appearance; rows of an image in the order of the parts.
 
+    What readers noted of the parts is put together, once for parts of one reading.
+
     Raises:
         InputError: when two parts give one image different sizes or coordinates.
     """
@@ -205,7 +207,8 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
     def joined(columns: list[NDArray[np.generic]]) -> ArrayLike:
         return np.concatenate(columns) if columns else []
 
-    return Interactions.from_columns(
+    notes = list({id(part.notes): part.notes for part in parts if part.notes is not None}.values())
+    table = Interactions.from_columns(
         images=list(images),
         image=joined([_renumbered(part.images, images)[part.image] for part in parts]),
         human_boxes=joined([part.human_boxes for part in parts]),
@@ -219,6 +222,7 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
         objects=list(objects),
         source="concatenate",
     )
+    return replace(table, notes=notes[0].joined(notes[1:])) if notes else table
 
 
 def _renumbered(names: Sequence[str], index: dict[str, int]) -> Ints:

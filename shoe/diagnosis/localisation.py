@@ -215,14 +215,34 @@ def _kept_apart(image: Indices, label: NDArray[np.integer], *boxes: Floats) -> M
 
 
 def _largest_one_to_one(truth: Indices, prediction: Indices) -> int:
-    """How many truths can each have a prediction of their own."""
-    if len(truth) == 0:
-        return 0
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    graph = csr_array((np.ones(len(truth), np.int8), (truth, prediction)))
-    return int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
+    """How many truths can each have a prediction of their own (augmenting paths; scipy's take longer to import)."""
+    candidates: dict[int, list[int]] = {}
+    for asking, wanted in zip(truth.tolist(), prediction.tolist(), strict=True):
+        candidates.setdefault(asking, []).append(wanted)
+    holder: dict[int, int] = {}
+    held: dict[int, int] = {}
+    hopeless: set[int] = set()  # predictions whose holders cannot have another one
+    for first in candidates:
+        reached: dict[int, int] = {}
+        queue, free = [first], None
+        for asking in queue:
+            for wanted in candidates[asking]:
+                if wanted not in reached and wanted not in hopeless:
+                    reached[wanted] = asking
+                    if wanted not in holder:
+                        free = wanted
+                        break
+                    queue.append(holder[wanted])
+            if free is not None:
+                break
+        else:
+            hopeless.update(reached)
+        while free is not None:
+            asking = reached[free]
+            before = held.get(asking)
+            holder[free], held[asking] = asking, free
+            free = before
+    return len(held)
 
 
 def _share_found(found: Indices, counted: Mask) -> float | None:

@@ -1,6 +1,8 @@
 """What reading a prediction file assumed, fixed or could not use: facts that belong into every report."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -135,6 +137,35 @@ class ReadNotes:
             scores_as=read.scores_as,
             kept=read.said,
         )
+
+    def joined(self, others: Sequence["ReadNotes"]) -> "ReadNotes":
+        """Put those of several readings together: numbers add up, of texts and conventions that differ all are kept.
+
+        Where triplets have several box conventions, the commonest stands for all.
+        """
+        everything, found = [self, *others], ReadNotes()
+        for each in fields(ReadNotes):
+            values = [getattr(notes, each.name) for notes in everything]
+            kept = [value for value in values if value]
+            if isinstance(values[0], bool):
+                joined: Any = all(values)
+            elif isinstance(values[0], int):
+                joined = sum(values)
+            elif isinstance(values[0], dict):
+                joined = {}
+                for key, value in (item for of in values for item in of.items()):
+                    joined[key] = joined[key] + value if isinstance(value, int) and key in joined else value
+            elif isinstance(values[0], list):
+                joined = list(dict.fromkeys(item for of in values for item in of))
+            elif each.name in ("format", "boxes", "scores_as"):
+                joined = ", ".join(dict.fromkeys(kept))
+            elif each.name == "scales":
+                joined = tuple(map(sum, zip(*kept, strict=True))) or None
+            else:
+                joined = kept[0] if kept else values[0]
+            setattr(found, each.name, joined)
+        found.conventions = max(everything, key=lambda notes: notes.triplets).conventions
+        return found
 
     def to_keep(self) -> bytes:
         """What a native table keeps of them."""

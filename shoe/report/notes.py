@@ -74,7 +74,7 @@ def notes(report: Report, evidence: Evidence) -> list[str]:
         lines += _strict_lines(result, report)
     if report.semantic:
         lines += _semantic_lines(report.semantic, evidence.profile)
-    if report.strict and (report.strict.tied_share or (not report.semantic and report.strict.tied_share is not None)):
+    if report.strict and report.strict.tied_share and report.strict.ties_matter:
         lines.append(_tie_line(report.strict.options.protocol, report.strict.tied_share, order_free=False))
     if evidence.orders:
         spans = (f"{name} {percent(low)} to {percent(high)}" for name, (low, high) in evidence.orders.items())
@@ -134,7 +134,7 @@ def _semantic_lines(result: SemanticResult, facts: Profile) -> list[str]:
     lines = []
     if result.prediction_miss_rate is None:
         lines.append(f"unmatched predictions: not measured: no prediction is confident (tau = {result.options.tau:g})")
-    if result.tied_share is not None:
+    if result.tied_share and result.ties_matter:
         line = _tie_line(result.options.protocol, result.tied_share, order_free=result.options.order_free)
         error = f" ± {100 * result.map_error:.2f}" if 100 * result.map_error >= 0.005 else ""
         lines.append(line + error)
@@ -150,8 +150,6 @@ def _semantic_lines(result: SemanticResult, facts: Profile) -> list[str]:
 
 def _tie_line(protocol: str, share: float, *, order_free: bool) -> str:
     line = f"ties       {protocol}: {percent(share)} % of predictions have the same score as another of their class"
-    if not share:
-        return line
     if order_free:
         return f"{line}: mAP is the mean over their orders"
     return f"{line}: where one is right and one wrong, the order of the file decides (--bounds: by how much)"

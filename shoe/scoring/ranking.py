@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.ragged import expand, stable_order
+from shoe.core.ragged import expand, runs, stable_order
 from shoe.protocols.options import Interpolation, Ties
 from shoe.scoring.average_precision import average_precision
 from shoe.scoring.tied_orders import TiedList
@@ -32,6 +32,7 @@ class RankedLists:
         recall: (K,) credit of the whole list by truths, 0..1.
         entries: (K,) number of entries.
         tied: number of entries that share class and score with another entry, in classes with truths.
+        ties_matter: whether entries of different credit are among those that tie, so that orders differ in AP.
     """
 
     ap: Floats
@@ -39,6 +40,7 @@ class RankedLists:
     recall: Floats
     entries: Indices
     tied: int
+    ties_matter: bool
 
 
 def ranked_lists(
@@ -67,7 +69,7 @@ def ranked_lists(
     ends = np.cumsum(entries)
     score, credit = score[by_class], credit[by_class]
     values, error, recall = np.zeros((3, classes))
-    tied = 0
+    tied, ties_matter = 0, False
     certain: list[tuple[int, Floats, Floats]] = []
     for k in np.flatnonzero((entries > 0) & (truths > 0)).tolist():
         part = slice(ends[k] - entries[k], ends[k])
@@ -83,7 +85,9 @@ def ranked_lists(
         if equal.max() == 1:
             order = np.argsort(-right)
             certain.append((k, (len(ascending) - right[order] + 1).astype(np.float64), gains[order]))
-        elif ties is not Ties.EXPECTED:
+            continue
+        ties_matter = ties_matter or _differ(right, equal, gains)
+        if ties is not Ties.EXPECTED:
             certain.append((k, *_by_position(score[part], credit[part], ties)))
         else:
             order = np.lexsort((-gains, -gained))
@@ -91,7 +95,7 @@ def ranked_lists(
             values[k], error[k] = _over_orders(ranked, k, truths[k : k + 1], ap, epsilon)
     which = [k for k, _, _ in certain]
     values[which] = average_precision(*_padded(certain), truths[which], ap, epsilon)
-    return RankedLists(values, error, recall, entries, tied)
+    return RankedLists(values, error, recall, entries, tied, ties_matter)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,7 +167,7 @@ class FixedRanking:
         for k, lists in _of_like_length(ranks, first, true_per_class):
             values[k] = average_precision(lists, np.isfinite(lists).astype(np.float64), truths[k], ap, 0.0)
         recall = true_per_class / np.maximum(truths, 1)
-        return RankedLists(values, np.zeros(classes), recall, false_per_class + true_per_class, 0)
+        return RankedLists(values, np.zeros(classes), recall, false_per_class + true_per_class, 0, ties_matter=False)
 
 
 def _over_orders(
@@ -201,6 +205,21 @@ def _of_like_length(ranks: Indices, first: Indices, count: Indices) -> Iterator[
         lists[which, position] = ranks[first[k][which] + position]
         yield k, lists
         shorter = limit
+
+
+def _differ(place: Indices, equal: Indices, gains: Floats) -> bool:
+    """Whether any of the m positives ties with an entry of another credit.
+
+    Args:
+        place: (m,) a number of each score.
+        equal: (m,) how many entries have this score.
+        gains: (m,) credits.
+    """
+    order = np.argsort(place, kind="stable")
+    start, size = runs(place[order])
+    ordered = gains[order]
+    even = np.maximum.reduceat(ordered, start) == np.minimum.reduceat(ordered, start)
+    return not bool((even & (size == equal[order[start]])).all())
 
 
 def number_tied(equal: Mask) -> int:

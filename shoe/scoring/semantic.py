@@ -37,6 +37,7 @@ class SemanticResult:
             right object with any verb is a match.
         classes: classes in the mean of ``map``.
         tied_share: share of ranked predictions whose score another of their class has.
+        ties_matter: whether some of those differ in credit, or the protocol asks for an order elsewhere, too.
         components_share: of the matches and false positives that SHOE-mAP rests on and that are not the class's own
             labels, the share whose interaction nobody rated as a whole; None unless ``compare=interactions``.
     """
@@ -55,6 +56,7 @@ class SemanticResult:
     above_delta: F1Figures
     classes: int
     tied_share: float | None
+    ties_matter: bool
     components_share: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,6 +123,7 @@ def result_of(scorer: Scorer) -> SemanticResult:
         above_delta=above_delta,
         classes=int(in_mean.sum()),
         tied_share=tied / ranked if ranked else None,
+        ties_matter=scores.ties_matter or (tied > 0 and not options.order_free),
         components_share=_components_share(scorer, matches),
     )
 

@@ -31,6 +31,7 @@ class StrictResult:
         classes: number of classes in the mean over all.
         ranked: predictions that were ranked; the rest are on unknown or left-out images, cut, or no class in the mean.
         tied_share: share of the ranked predictions whose score another of their class has.
+        ties_matter: whether their order may move a figure.
     """
 
     options: StrictOptions
@@ -43,6 +44,7 @@ class StrictResult:
     classes: int
     ranked: int
     tied_share: float | None
+    ties_matter: bool
 
     def to_dict(self) -> dict[str, Any]:
         """The means, in the keys of ``shoe score --json``."""
@@ -77,6 +79,7 @@ def strict_score(task: Task, options: StrictOptions) -> StrictResult:
         classes=int(scores.in_mean.sum()),
         ranked=ranked,
         tied_share=scores.tied / ranked if ranked else None,
+        ties_matter=scores.ties_matter or (scores.tied > 0 and not options.cap is options.class_cap is None),
     )
 
 

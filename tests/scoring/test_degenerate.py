@@ -52,6 +52,15 @@ def test_missed_truths_are_no_ties_of_predictions_that_score_nothing() -> None:
     assert fast_semantic(task, VERB, NOUN, {}).tied_share == pytest.approx(2 / 3)
 
 
+@pytest.mark.parametrize(("wrong", "matter"), [(0.4, False), (0.5, True)])
+def test_ties_matter_where_their_order_may_move_a_figure(wrong: float, matter: bool) -> None:
+    """Two hits tie, and a false positive comes after them or ties with them, too."""
+    first = image([on_pair()], [on_pair(score=0.5), far(score=wrong)], 1)
+    task = task_of([first, image([on_pair()], [on_pair(score=0.5)], 2)], CLASSES)
+    result = fast_strict(task, "hico-det")
+    assert (result.tied_share, result.ties_matter) == (1.0 if matter else pytest.approx(2 / 3), matter)
+
+
 @every_protocol
 def test_no_truth_is_absent_not_zero(protocol: str) -> None:
     task = task_of([image([], [on_pair()])], CLASSES)
