@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 
 import shoe
 from shoe.evidence import interval
-from shoe.evidence.draws import Drawn, InPlay, predictive
+from shoe.evidence.draws import DRAWS, Drawn, predictive
+from shoe.evidence.in_play import _KINDS, InPlay
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import ids_of
 from shoe.protocols.options import SemanticOptions
@@ -75,9 +77,10 @@ def test_sure_predictions_leave_no_width(tmp_path: Path) -> None:
     found = interval(report_of(learned_map(tmp_path, (0, 0, 0, 1, 0)), [on_pair("straddle")]))
     # One match of credit (0.75 + 1) / 2: precision and recall are that; those of F1 are that and 1.
     assert found is not None
-    assert found.map == pytest.approx((0.875**2,) * 2)
-    assert found.mf1 == pytest.approx((2 * 0.875 / 1.875,) * 2)
-    assert found.unrated_pairs == 2 + 4  # two senses of straddle, four of horse
+    # Ends are hundredths of a point, outwards.
+    assert found.map == (0.7656, 0.7657)
+    assert found.mf1 == (0.9333, 0.9334)
+    assert found.unrated_pairs == 2  # of straddle's senses; the other senses of the class's own word cannot count
 
 
 def test_notes_and_json_say_the_interval(tmp_path: Path) -> None:
@@ -94,12 +97,26 @@ def test_notes_and_json_say_the_interval(tmp_path: Path) -> None:
     assert f"SHOE-mAP {100 * low:.2f} to {100 * high:.2f}" in line
 
 
+def told(rated: Sequence[tuple[int, int, int]], found: Sequence[float]) -> InPlay:
+    """Some rated pairs beside those of the first sense with the others, of which each is of a word of its own."""
+    shape = (1, len(SENSES))
+    return InPlay(
+        class_senses=ids_of(["ride.v.01"]),
+        synsets=np.sort(ids_of(SENSES)),
+        kind=np.zeros(shape, np.int8),
+        unrated=np.ones(shape, bool),
+        rated=np.array(rated, np.int64).reshape(-1, 3),
+        found=np.array(found),
+        word=np.arange(len(SENSES)),
+    )
+
+
 @pytest.mark.parametrize(("shared", "alike"), [((0, 0), 0.5), ((1, 0), 1.0), ((0, 1), 0.5)])
 def test_draws_share_the_luck_of_a_class(tmp_path: Path, shared: Sequence[float], alike: float) -> None:
     similarity = SimilarityMap.load(learned_map(tmp_path, (0.5, 0, 0, 0, 0.5), shared))
     assert similarity.learned is not None
-    nothing = InPlay(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), 0)
-    drawn = [Drawn(similarity, similarity.learned, {"verb": nothing}, seed) for seed in range(200)]
+    nothing = told([], [])
+    drawn = [Drawn(similarity, similarity.learned, {"verb": nothing}, seed) for seed in range(8 * DRAWS)]
     values = np.concatenate([one.values("verb", ids_of(["ride.v.01"]), ids_of(SENSES)) for one in drawn])
     assert set(np.unique(values)) == {0, 1}
     assert values.mean() == pytest.approx(0.5, abs=0.1)
@@ -108,10 +125,36 @@ def test_draws_share_the_luck_of_a_class(tmp_path: Path, shared: Sequence[float]
     assert np.array_equal(again[0], values[0])
 
 
+def test_draws_cover_a_distribution_evenly(tmp_path: Path) -> None:
+    """Of eight draws for each pair one is from each eighth: two of them at least reach a rating of one in four."""
+    similarity = SimilarityMap.load(learned_map(tmp_path, (0.75, 0, 0, 0, 0.25)))
+    assert similarity.learned is not None
+    nothing = told([], [])
+    drawn = [Drawn(similarity, similarity.learned, {"verb": nothing}, seed) for seed in range(8 * DRAWS)]
+    values = np.array([one.values("verb", ids_of(["ride.v.01"]), ids_of(SENSES))[0] for one in drawn])
+    assert values.mean() == pytest.approx(0.25, abs=0.05)
+
+
+def test_what_withheld_ratings_say_moves_the_draws() -> None:
+    """Ratings of pairs behind matches, all 4 where 1 in 2 was predicted, lift those pairs; those of others sink."""
+    half = np.array([[0.5, 0, 0, 0, 0.5]], np.float32)
+    kinds = len(_KINDS)
+    rows = [(0, 0, word) for word in range(30)] + [(kinds - 1, 0, word) for word in range(30)]
+    found = [0.0] * 30 + [4.0] * 30
+    playing = told(rows, found)
+    tilted = playing.tilted(half, np.random.default_rng(0))
+    assert tilted.sum(axis=2) == pytest.approx(1)
+    assert tilted[0, 0, 4] < 0.1
+    assert tilted[-1, 0, 4] > 0.9
+    # One word, whatever it weighs, says little: what was predicted is believed as much.
+    few = replace(playing, rated=playing.rated[:1], found=playing.found[:1]).tilted(half, np.random.default_rng(0))
+    assert 0.1 < few[0, 0, 4] < 0.5
+
+
 def test_the_ends_are_those_of_another_draw() -> None:
-    # Eight draws 0.10 to 0.17: mean 0.135, standard deviation 0.024495, t 1.8946, the mean's own error; 1.3.
-    reach = 1.3 * 1.8946 * 0.024495 * 1.06066
-    assert predictive([n / 100 + 0.1 for n in range(8)]) == pytest.approx((0.135 - reach, 0.135 + reach), abs=1e-5)
+    # Eight draws 0.10 to 0.17: mean 0.135, standard deviation 0.024495, t 1.8946, the mean's own error; 1.2: 0.05907.
+    assert predictive([n / 100 + 0.1 for n in range(8)]) == (0.0759, 0.1941)
+    assert predictive([0.5] * 8) == (0.5, 0.5)
     assert predictive([0.5, None]) is None
 
 
