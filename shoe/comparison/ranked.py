@@ -139,7 +139,7 @@ class Ranked:
             weight, of = np.where(truths[:, k] > 0, weights[positives.column], 0).T, np.maximum(truths[:, k], 1)
             recall[:, k] = weight @ positives.credit / of
             ap[:, k] = self._ap(positives, above, weight, of, weights[positives.members].T, (k, batch))
-        lists = RankedLists(ap, np.zeros(0), recall, entries, 0)
+        lists = RankedLists(ap, np.zeros(0), recall, entries, 0, False)
         scores = ClassScores.of(lists, truths, self.counted, self.rule)
         masks = (scores.in_mean, scores.in_parts & self.rare, scores.in_parts & ~self.rare)
         return np.stack([mean_over_each(ap, mask) for mask in masks], axis=1)

@@ -40,7 +40,7 @@ class RankedLists:
     recall: Floats
     entries: Indices
     tied: int
-    ties_matter: bool = False
+    ties_matter: bool
 
 
 def ranked_lists(
@@ -167,7 +167,7 @@ class FixedRanking:
         for k, lists in _of_like_length(ranks, first, true_per_class):
             values[k] = average_precision(lists, np.isfinite(lists).astype(np.float64), truths[k], ap, 0.0)
         recall = true_per_class / np.maximum(truths, 1)
-        return RankedLists(values, np.zeros(classes), recall, false_per_class + true_per_class, 0)
+        return RankedLists(values, np.zeros(classes), recall, false_per_class + true_per_class, 0, False)
 
 
 def _over_orders(
