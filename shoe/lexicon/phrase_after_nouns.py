@@ -57,7 +57,7 @@ def after_noun(place: Place) -> str:
         return "V"
     if "s" in known.forms and after in ("K", "C") and "it" in words[i:] and not set("VBGE").intersection(tags):
         return "V"
-    if "s" in known.forms and tags[-1] == "P" and _SECOND.search("".join(tags)) and after in ("I", "D"):
+    if "s" in known.forms and tags[-1] == "P" and _SECOND.search("".join(tags)) and after in ("I", "D", "R", ""):
         return "V"
     if _is_main(place):
         return "V"

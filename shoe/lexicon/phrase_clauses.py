@@ -219,7 +219,8 @@ class _Reader(VerbReader):
             kind = "infinitive"
         verb = self._verb_of(word)
         clause = Clause(verb, self._kind(kind), subject, negated=negated, passive=passive, dangling=stranded)
-        within = own or (kind == "participle" and not {"B", "V"}.isdisjoint(self.tags[self.at :]))
+        told = tag == "E" and self.mode == "relative"
+        within = own or (kind == "participle" and not told and not {"B", "V"}.isdisjoint(self.tags[self.at :]))
         if tag == "G" and self.tags[self.at - 2] == "R" and is_incorporated(self.words, self.at - 2):
             clause.inner = self.words[self.at - 2]
         if self.thing is not None and not within:

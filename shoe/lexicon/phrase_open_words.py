@@ -16,6 +16,9 @@ _ADJECTIVES = re.compile(r"[DO][RJCK]*JKR*$")
 # A verb may follow: "the girl, wearing a hat, waits", "a man, with a dog, waits", "the boy, his arms crossed, waits".
 _PARENTHESIS = re.compile(r"[^VBGEK]*K(?:[RGEIW]|D[JN]+[GEI])[^K]*K")
 
+# Prepositions that follow verbs rather than nouns.
+_AIMS = frozenset(["at", "to", "into", "onto", "toward", "towards"])
+
 
 def open_letter(words: list[str], i: int, tags: list[str]) -> str:
     """Return the letter of a word of an open class, given the letters before it."""
@@ -123,7 +126,7 @@ def _first(place: Place) -> str:
     if after == "D" or (third in NOMINAL and third and place.is_compound(1)):
         return "V"
     if after == "I":
-        aimed = "s" in known.forms and words[1] in ("at", "for", "to", "into", "onto", "toward", "towards")
+        aimed = "s" in known.forms and (words[1] == "for" or words[1] in _AIMS)
         verb = (
             aimed or base in table("posture") or words[0] in table("implied") or is_expression(tuple(words[:2]), "verb")
         )
@@ -168,7 +171,8 @@ def _coordinate(place: Place) -> str:
         return "V"
     if known.adjective and other == "J":
         return "J"
-    if "s" in known.forms and place.of_anaphor():
+    aimed = "V" in tags and not _AIMS.isdisjoint(words[place.i + 1 : place.i + 2])
+    if "s" in known.forms and (place.of_anaphor() or aimed):
         return "V"
     if "s" in known.forms and after:
         first = other in ("P", "N") and not set("VBGE").intersection(tags)

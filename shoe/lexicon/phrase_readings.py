@@ -90,10 +90,13 @@ def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
             of_it = clause.object.of.words[0] in table("anaphor")
             clause.object.of = things[-1] if of_it else clause.object.of
     for before, clause in reversed(list(pairwise(clauses))):
+        if before.object is not None or clause.object is None or not clause.linked:
+            continue
         alike = clause.linked == "or" and not clause.direct and len(before.verb) == 1
-        joined = clause.linked and (clause.linked != "," or clause.kind == before.kind)
+        joined = clause.linked != "," or clause.kind == before.kind
         joined = joined and (clause.subject is before.subject or (len(before.verb) == 1 and clause.kind != "finite"))
-        if joined and before.object is None and clause.object is not None and (alike or not is_bare(before)):
+        holds = len(before.verb) == 1 and implied_object(before)
+        if joined and not holds and (alike or not is_bare(before)):
             before.object, before.direct = clause.object, clause.direct and len(before.verb) == 1
             before.verb += clause.verb[1:] if alike else []
 

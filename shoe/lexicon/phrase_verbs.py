@@ -18,7 +18,8 @@ class VerbReader(NounReader):
     def _verb_of(self, word: str) -> list[str]:
         """Take what makes one verb with the word just taken: "letting go of"."""
         together = self.words[self.at - 1 : self.at + 2]
-        if self._tag() in "NV" and self._tag(1) == "I" and is_expression(tuple(together), "verb"):
+        whole = self._tag() in "NV" and self._tag(1) == "I" and base_of(word) not in table("light_verb")
+        if whole and is_expression(tuple(together), "verb"):
             self.at += 2
             return together
         return word.split("_")
