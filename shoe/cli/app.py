@@ -14,6 +14,8 @@ from shoe.core.errors import OptionError
 
 COMMANDS = (
     "score",
+    "compare",
+    "verify",
     "diagnose",
     "convert",
     "resolve",

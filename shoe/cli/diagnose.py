@@ -1,6 +1,5 @@
 """``shoe diagnose``: which errors cost a detector its mAP."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -76,6 +75,7 @@ def diagnose(
     """
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.classes import read_classes
+    from shoe.cli.models import model_names
     from shoe.cli.output import spare, write_json
     from shoe.core.errors import InputError, OptionError
     from shoe.diagnosis.diagnose import Diagnosis
@@ -117,7 +117,7 @@ def diagnose(
     if images_in_predictions:
         truth = truth.within(*((file.table if isinstance(file, Pairs) else file[0]).images for file in files))
     found: dict[str, Diagnosis | PairDiagnosis] = {}
-    for name, path, file, pairs_path in zip(_names(predictions), predictions, files, of_pairs, strict=True):
+    for name, path, file, pairs_path in zip(model_names(predictions), predictions, files, of_pairs, strict=True):
         if isinstance(file, Pairs):
             found[name] = diagnose_pairs(file, truth, no_interaction=no_interaction)
             if out is not None:
@@ -155,16 +155,3 @@ def diagnose(
 
 def _say(folder: Path, written: list[Path]) -> None:
     print(f"{folder}: {', '.join(path.name for path in written) or 'nothing to draw'}", file=sys.stderr)
-
-
-def _names(paths: list[Path]) -> list[str]:
-    """What models are called: file names, with endings and folders only where these tell them apart."""
-    paths = [Path(os.fsencode(path).decode("utf-8", "replace")) for path in paths]  # JSON holds no other text
-    names = [path.stem for path in paths]
-    for parts in range(1, max(len(path.parts) for path in paths) + 1):
-        if len(set(names)) == len(names):
-            return names
-        names = [str(Path(*path.parts[-parts:])) for path in paths]
-    if len(set(names)) == len(names):
-        return names
-    return [f"{path.name} ({number})" for number, path in enumerate(paths, 1)]

@@ -53,6 +53,10 @@ class Estimate:
         low, high = np.quantile(known, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2]).tolist()
         return cls(value, value + low, value + high)
 
+    def share(self) -> Estimate:
+        """The same of a figure, whose interval ends at 0 and at 1."""
+        return Estimate(self.value, max(self.low, 0.0), min(self.high, 1.0))
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -116,7 +120,7 @@ def statistics(runs: Sequence[Run], resamples: int, seed: int) -> Statistics:
     figures = [run.figures() for run in runs]
     drawn = [Resampler(run).figures(weights) for run in runs]
     estimates = {
-        run.name: {key: Estimate.of(value, found[key]) for key, value in of.items() if value is not None}
+        run.name: {key: Estimate.of(value, found[key]).share() for key, value in of.items() if value is not None}
         for run, of, found in zip(runs, figures, drawn, strict=True)
     }
     del weights

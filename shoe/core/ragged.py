@@ -26,7 +26,8 @@ def blocks(count: Indices, most: int) -> Iterator[tuple[int, int]]:
 
 def index_in_group(count: NDArray[np.integer]) -> Indices:
     """(total,) index of each element in its group, from 0; groups stand one after the other."""
-    return np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    index: Indices = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    return index
 
 
 def first_of_each(sorted_groups: NDArray[np.integer] | NDArray[np.floating]) -> NDArray[np.bool_]:

@@ -19,7 +19,7 @@ from shoe.lexicon.resolve import lexicon_digest
 from shoe.matching.task import Task
 from shoe.predictions.box_check import BoxReport, examine_boxes
 from shoe.predictions.notes import ReadNotes
-from shoe.protocols.named import choose
+from shoe.protocols.named import Options, choose
 from shoe.protocols.signature import Signature, sign
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.semantic import SemanticResult, semantic_score
@@ -173,7 +173,13 @@ def score(
     """
     task, benchmark, labels = Task(predictions, truth), truth.benchmark, truth.image_labels is not None
     chosen = choose(protocols or benchmark.default_protocols, options, benchmark.protocols, image_labels=labels)
+    return score_by(chosen, task, similarity, notes)
+
+
+def score_by(chosen: Options, task: Task, similarity: str | Path, notes: ReadNotes | None = None) -> Report:
+    """Score a task by options as they stand; see :func:`score`."""
     task.check_images()
+    predictions = task.predictions
     facts = {"coordinates": coordinate_names(predictions)}
     notes = notes or predictions.notes
     if notes is not None:

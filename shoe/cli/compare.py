@@ -1,0 +1,102 @@
+"""``shoe compare``: models beside each other, strict and semantic, with the statistics of a paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoe.benchmarks import DEFAULT
+from shoe.cli.output import Json, put_json
+
+
+def compare(
+    models: Annotated[list[Path], typer.Argument(help="Prediction files, or runs (NAME.shoe) of score --save.")],
+    ground_truth: Annotated[
+        Path | None, typer.Option("--ground-truth", "-g", help="Annotation file; not needed for runs alone.")
+    ] = None,
+    dataset: Annotated[str, typer.Option(help="Whose classes the ground truth has.")] = DEFAULT,
+    protocol: Annotated[
+        list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: hico-det, shoe.")
+    ] = None,
+    similarity: Annotated[str, typer.Option(help="Similarity map: a shipped name or a folder.")] = "hico-det",
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol.")
+    ] = None,
+    boxes: Annotated[
+        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
+    ] = None,
+    scores: Annotated[
+        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), minmax or rank.")
+    ] = None,
+    format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
+    classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
+    subset: Annotated[str | None, typer.Option(help="Score on a named part of the images: single-pair.")] = None,
+    images_in_predictions: Annotated[bool, typer.Option(help="Score only the images that all files name.")] = False,
+    split: Annotated[
+        str | None, typer.Option(help="test2015 or train2015, if the annotation file holds both (anno_bbox.mat).")
+    ] = None,
+    image_labels: Annotated[
+        Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")
+    ] = None,
+    no_confidence: Annotated[
+        bool, typer.Option("--no-confidence", help="Also score each file with all its scores equal.")
+    ] = False,
+    allow_different: Annotated[
+        bool, typer.Option("--allow-different", help="Compare runs under unlike signatures, too.")
+    ] = False,
+    bounds: Annotated[bool, typer.Option("--bounds", help="Also say what the map leaves open; takes longer.")] = False,
+    resamples: Annotated[int, typer.Option(min=0, help="How often images are drawn; 0: no statistics.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, max=65535, help="Of the draws.")] = 0,
+    latex: Annotated[Path | None, typer.Option(help="Write the table as LaTeX (booktabs) to this file.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write it as Markdown to this file.")] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", help="Write a line for each model and figure as CSV.")] = None,
+    json: Json = None,
+) -> None:
+    """Compare models: strict beside semantic figures, with intervals, paired tests, and whether rankings agree.
+
+    Best in bold, second underlined; superscripts are the numbers of the models than which one is significantly better.
+    Intervals are over images; figures by single raters of the map, and with --bounds of what it leaves unrated, stand
+    apart.
+
+    Example: shoe compare a.json b.json c.json -g instances_test2015.json -p qpic -p shoe --latex table.tex
+
+    JSON keys: models [{name, signature, predictions, predictions_sha; figures {figure {value, rank, interval}}; gain,
+    raters, map_interval, absent}]; resamples, seed; differences [{models, figure, value, interval, bootstrap,
+    randomisation {p, adjusted}, significant}]; ranking {figures, tau, moved}; unlike; notes. Figures are called
+    strict:PROTOCOL:full, :rare and :non_rare, semantic:map, :mf1, :gt_miss_rate and :prediction_miss_rate. Fractions
+    0..1; what cannot be measured is left out.
+    """
+    from shoe.cli.models import Asked, runs_of
+    from shoe.cli.output import spare
+    from shoe.comparison.compare import compare as compared
+    from shoe.report.comparison import comparison_csv, comparison_dict
+    from shoe.report.comparison_tables import as_latex, as_markdown, print_comparison, write
+    from shoe.report.terminal import console
+
+    spare((*models, ground_truth, classes, image_labels), latex, markdown, csv, json)
+    asked = Asked(
+        ground_truth=ground_truth,
+        dataset=dataset,
+        protocols=tuple(protocol or ()),
+        similarity=similarity,
+        options=tuple(option or ()),
+        boxes=boxes,
+        scores=scores,
+        format=format,
+        classes=classes,
+        subset=subset,
+        images_in_predictions=images_in_predictions,
+        split=split,
+        image_labels=image_labels,
+    )
+    runs = runs_of(models, asked, no_confidence=no_confidence, bounds=bounds)
+    found = compared(runs, resamples=resamples, seed=seed, allow_different=allow_different)
+    for path, text in ((latex, as_latex), (markdown, as_markdown)):
+        if path is not None:
+            write(text(found), str(path))
+    if csv is not None:
+        write(comparison_csv(found).decode(), str(csv))
+    if not put_json(comparison_dict(found), json):
+        print_comparison(found, console())

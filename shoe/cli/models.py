@@ -1,0 +1,135 @@
+"""Models on a command line: files of predictions, scored alike, and runs that were scored before."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.classes import read_classes
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.errors import InputError, OptionError
+from shoe.core.interactions import Interactions
+from shoe.predictions import ReadNotes, read_predictions_with_notes
+from shoe.predictions.truth import read_ground_truth
+from shoe.runs.file import is_run, read_run
+from shoe.runs.run import Run
+from shoe.scoring.score import Report, score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """How files are to be read and scored: the options of ``shoe score`` by their names."""
+
+    ground_truth: Path | None
+    dataset: str
+    protocols: tuple[str, ...]
+    similarity: str
+    options: tuple[str, ...]
+    boxes: str | None
+    scores: str | None
+    format: str | None
+    classes: Path | None
+    subset: str | None
+    images_in_predictions: bool
+    split: str | None
+    image_labels: Path | None
+
+    def truth(self) -> GroundTruth:
+        """Read the ground truth; which part of it counts, :meth:`part` says."""
+        if self.ground_truth is None:
+            raise OptionError("--ground-truth: found none, expected the annotation file that predictions are scored by")
+        table = read_classes(self.classes, benchmark(self.dataset).classes) if self.classes else None
+        return read_ground_truth(
+            self.ground_truth, self.dataset, classes=table, image_labels=self.image_labels, split=self.split
+        )
+
+    def read(self, path: Path, truth: GroundTruth) -> tuple[Interactions, ReadNotes]:
+        """Read predictions."""
+        return read_predictions_with_notes(
+            path,
+            format=self.format,
+            boxes=self.boxes,
+            scores=self.scores,
+            dataset=self.dataset,
+            truth=truth.interactions,
+        )
+
+    def part(self, truth: GroundTruth, tables: Sequence[Interactions]) -> GroundTruth:
+        """The images that are to count."""
+        if self.subset is not None:
+            truth = truth.subset(self.subset)
+        return truth.within(*(table.images for table in tables)) if self.images_in_predictions else truth
+
+    def score(self, table: Interactions, truth: GroundTruth, notes: ReadNotes) -> Report:
+        """Score predictions."""
+        return score(
+            table, truth, similarity=self.similarity, protocols=self.protocols, options=self.options, notes=notes
+        )
+
+
+def runs_of(paths: Sequence[Path], asked: Asked, *, no_confidence: bool = False, bounds: bool = False) -> list[Run]:
+    """Read runs, and score predictions, in the order of their files.
+
+    Args:
+        paths: runs, by their ending, and prediction files.
+        asked: how to score.
+        no_confidence: whether to score each prediction file with equal scores, too.
+        bounds: whether to estimate what the map leaves open.
+
+    Raises:
+        InputError: for a file that is given twice, or that cannot be read.
+        OptionError: for predictions without a ground truth.
+    """
+    from shoe import evidence
+
+    real = [os.path.realpath(path) for path in paths]
+    twice = next((path for number, path in enumerate(paths) if real[number] in real[:number]), None)
+    if twice is not None:
+        raise InputError(twice, found="the same file twice", expected="one file for each model")
+    names = dict(zip(paths, model_names(paths), strict=True))
+    predicted = [path for path in paths if not is_run(path)]
+    if asked.ground_truth is not None or predicted:
+        truth = asked.truth()
+        tables = {path: asked.read(path, truth) for path in predicted}
+        truth = asked.part(truth, [table for table, _ in tables.values()])
+    runs = []
+    for path in paths:
+        if is_run(path):
+            runs.append(replace(read_run(path), name=names[path]))
+            if asked.ground_truth is not None:
+                _check_truth(path, runs[-1], truth)
+            continue
+        table, notes = tables.pop(path)
+        kinds = [(names[path], table)]
+        if no_confidence:
+            kinds.append((f"{names[path]}, no confidence", replace(table, score=np.ones(len(table)))))
+        for name, each in kinds:
+            report = asked.score(each, truth, notes)
+            spread, interval = evidence.spread(report), evidence.interval(report) if bounds else None
+            runs.append(Run.of(report, name, spread, interval))
+    return runs
+
+
+def _check_truth(path: Path, run: Run, truth: GroundTruth) -> None:
+    for name, value in truth.facts().items():
+        if run.facts.get(name) != value:
+            expected = f"{value}, as --ground-truth has"
+            raise InputError(path, field=f"ground truth: {name}", found=str(run.facts.get(name)), expected=expected)
+
+
+def model_names(paths: Sequence[Path]) -> list[str]:
+    """What models are called: file names, with endings and folders only where these tell them apart."""
+    paths = [Path(os.fsencode(path).decode("utf-8", "replace")) for path in paths]  # JSON holds no other text
+    names = [path.stem for path in paths]
+    for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):
+        if len(set(names)) == len(names):
+            return names
+        names = [str(Path(*path.parts[-parts:])) for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{path.name} ({number})" for number, path in enumerate(paths, 1)]

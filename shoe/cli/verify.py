@@ -1,0 +1,80 @@
+"""``shoe verify``: whether a published result can be had again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoe.cli.output import Json, put_json
+
+
+def verify(
+    run: Annotated[Path, typer.Argument(help="The run (NAME.shoe) that score --save wrote.")],
+    predictions: Annotated[Path, typer.Argument(help="The predictions that it is of.")],
+    ground_truth: Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")],
+    similarity: Annotated[
+        str | None, typer.Option(help="Similarity map, where the run's is no shipped one: its folder.")
+    ] = None,
+    boxes: Annotated[
+        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
+    ] = None,
+    format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
+    classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
+    image_labels: Annotated[
+        Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")
+    ] = None,
+    json: Json = None,
+) -> None:
+    """Compute a run's figures again from its predictions: equal, or what differs and why.
+
+    Protocols, options, the part of the images and how scores were read are the run's. Exit code 0 if all is equal, 1 if
+    something differs.
+
+    Example: shoe verify published.shoe predictions.json -g instances_test2015.json
+
+    JSON keys: equal, reasons; figures {figure {run, now, equal}}; mismatches [{name, run, now, why}]. Fractions 0..1;
+    what is absent is left out.
+    """
+    from shoe.benchmarks import benchmark
+    from shoe.cli.models import Asked
+    from shoe.cli.output import spare
+    from shoe.matching.task import Task
+    from shoe.predictions.scores import SCORES
+    from shoe.report.terminal import console
+    from shoe.report.verification import print_verdict, verdict_dict
+    from shoe.runs.file import read_run
+    from shoe.runs.run import Run
+    from shoe.runs.verify import options_of
+    from shoe.runs.verify import verify as verified
+    from shoe.scoring.score import score_by
+
+    spare((run, predictions, ground_truth, classes, image_labels), json)
+    kept = read_run(run)
+    split, *parts = kept.facts["split"].split("/")
+    scores = kept.facts.get("scores", "").split(", ")[-1]
+    asked = Asked(
+        ground_truth=ground_truth,
+        dataset=kept.facts["data"],
+        protocols=(),
+        similarity=similarity or kept.facts.get("map", "hico-det"),
+        options=(),
+        boxes=boxes,
+        scores=scores if scores in SCORES else None,
+        format=format,
+        classes=classes,
+        subset=next((part for part in parts if part != "images-in-predictions"), None),
+        images_in_predictions="images-in-predictions" in parts,
+        split=split if split in benchmark(kept.facts["data"]).splits else None,
+        image_labels=image_labels,
+    )
+    truth = asked.truth()
+    table, notes = asked.read(predictions, truth)
+    truth = asked.part(truth, [table])
+    report = score_by(options_of(kept), Task(table, truth), asked.similarity, notes)
+    verdict = verified(kept, Run.of(report, kept.name))
+    if not put_json(verdict_dict(verdict), json):
+        print_verdict(str(run), verdict, console())
+    if not verdict.equal:
+        raise typer.Exit(1)

@@ -1,0 +1,229 @@
+"""Runs beside each other: which is best, how sure that is, and whether strict and semantic rankings agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+from shoe.comparison.ranks import better, kendall, ranks
+from shoe.comparison.significance import Statistics, statistics
+from shoe.core.errors import InputError, OptionError, many, quote
+from shoe.runs.run import PARTS, SEMANTIC, Run
+
+OF_PREDICTIONS = ("boxes", "scores", "coordinates")
+"""What a signature says of how predictions were read, which is each model's own."""
+_OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha")
+_HEADINGS = dict(
+    zip((*PARTS, *SEMANTIC), ("mAP", "rare", "non-rare", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched"), strict=True)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A figure of a table.
+
+    Attributes:
+        figure: its key.
+        group: the protocol that it is of.
+        heading: what it is called.
+    """
+
+    figure: str
+    group: str
+    heading: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A figure of one model among those of others.
+
+    Attributes:
+        value: a fraction; None where there is nothing to measure.
+        rank: 1 for the best; None without a value.
+        best, second: whether it is the best, or the best of the others.
+        above: numbers, from 1, of the models than which it is significantly better.
+    """
+
+    value: float | None
+    rank: int | None
+    best: bool
+    second: bool
+    above: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Runs beside each other.
+
+    Attributes:
+        runs: with the protocols that all have.
+        statistics: intervals and tests over images; None where none were asked for.
+        unlike: what differs between signatures, one line each.
+    """
+
+    runs: tuple[Run, ...]
+    statistics: Statistics | None
+    unlike: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The models."""
+        return [run.name for run in self.runs]
+
+    @cached_property
+    def figures(self) -> list[dict[str, float | None]]:
+        """Of each model."""
+        return [run.figures() for run in self.runs]
+
+    @property
+    def columns(self) -> list[Column]:
+        """The figures, strict ones first."""
+        semantic = next((run.semantic for run in self.runs if run.semantic is not None), None)
+        found = []
+        for figure in dict.fromkeys(figure for of in self.figures for figure in of):
+            kind, *protocol, name = figure.split(":")
+            group = semantic.options.protocol if kind == "semantic" and semantic else "".join(protocol)
+            found.append(Column(figure, group, _HEADINGS[name]))
+        return found
+
+    def cells(self, figure: str) -> list[Cell]:
+        """A figure of every model."""
+        values = [of.get(figure) for of in self.figures]
+        found = ranks(figure, values)
+        places = sorted({rank for rank in found if rank is not None})
+        second = places[1] if len(places) > 1 and found.count(1) == 1 else None
+        return [
+            Cell(
+                value, rank, rank == 1 and len(places) > 1, rank is not None and rank == second, self._above(figure, i)
+            )
+            for i, (value, rank) in enumerate(zip(values, found, strict=True))
+        ]
+
+    def _above(self, figure: str, model: int) -> tuple[int, ...]:
+        if self.statistics is None:
+            return ()
+        name, found = self.names[model], []
+        for number, other in enumerate(self.names, 1):
+            difference = self.statistics.between(name, other, figure) if other != name else None
+            if difference is not None and difference.significant:
+                sign = 1 if difference.first == name else -1
+                if better(figure, sign * difference.estimate.value, 0):
+                    found.append(number)
+        return tuple(found)
+
+    @property
+    def compared(self) -> tuple[str, str] | None:
+        """Keys of the strict and the semantic figure that rankings are made of; None where one is absent."""
+        strict = next((column.figure for column in self.columns if column.figure.startswith("strict:")), None)
+        semantic = "semantic:map" if any(run.semantic for run in self.runs) else None
+        return None if strict is None or semantic is None else (strict, semantic)
+
+    @property
+    def gains(self) -> list[float | None]:
+        """What each model gains from strict to semantic mAP, as a fraction."""
+        if self.compared is None:
+            return [None] * len(self.runs)
+        strict, semantic = self.compared
+        pairs = [(of.get(strict), of.get(semantic)) for of in self.figures]
+        return [None if a is None or b is None else b - a for a, b in pairs]
+
+    @property
+    def tau(self) -> float | None:
+        """Kendall's tau-b between the rankings by strict and by semantic mAP."""
+        if self.compared is None:
+            return None
+        columns = [[cell.value for cell in self.cells(figure)] for figure in self.compared]
+        known = [(a, b) for a, b in zip(*columns, strict=True) if a is not None and b is not None]
+        return kendall(*zip(*known, strict=True)) if len(known) > 1 else None
+
+    @property
+    def moved(self) -> list[tuple[str, str]]:
+        """Pairs of models that strict and semantic mAP rank in opposite orders, the better one by strict mAP first."""
+        if self.compared is None:
+            return []
+        strict, semantic = ([cell.rank or 0 for cell in self.cells(figure)] for figure in self.compared)
+        found = []
+        for i, j in combinations(range(len(self.runs)), 2):
+            if (strict[i] - strict[j]) * (semantic[i] - semantic[j]) < 0:
+                first, second = (i, j) if strict[i] < strict[j] else (j, i)
+                found.append((self.names[first], self.names[second]))
+        return found
+
+    @property
+    def raters(self) -> dict[str, list[float | None]]:
+        """SHOE-mAP of every model by single raters of the map, where all were scored by one."""
+        spreads = [run.spread.raters for run in self.runs if run.spread is not None]
+        shared = [rater for rater in (spreads[0] if spreads else ()) if all(rater in of for of in spreads)]
+        return {rater: [run.spread.raters[rater] if run.spread else None for run in self.runs] for rater in shared}
+
+
+def compare(runs: Sequence[Run], *, resamples: int = 1000, seed: int = 0, allow_different: bool = False) -> Comparison:
+    """Put runs beside each other.
+
+    Args:
+        runs: at least two, of the same images and ground truth.
+        resamples: how many times images are drawn; 0 for no intervals and tests.
+        seed: of the draws.
+        allow_different: whether signatures may differ; protocols that not all have are left out then.
+
+    Raises:
+        InputError: for runs of different images, ground truths or classes, or under unlike signatures.
+        OptionError: for fewer than two runs, or two of one name.
+    """
+    if len(runs) < 2:
+        raise OptionError(f"compare: found {many(len(runs), 'model')}, expected two or more")
+    names = [run.name for run in runs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise OptionError(f"compare: found {quote(twice)} twice, expected a name of its own for each model")
+    for run in runs[1:]:
+        _check_truth(runs[0], run)
+    unlike = [line for run in runs[1:] for line in unlikeness(runs[0], run)]
+    if unlike and not allow_different:
+        raise InputError(
+            names[-1] if len(runs) == 2 else "runs",
+            found=unlike[0],
+            expected="equal signatures",
+            hint="--allow-different compares them all the same",
+        )
+    kept = _shared(runs)
+    found = statistics(kept, resamples, seed) if resamples else None
+    return Comparison(tuple(kept), found, tuple(unlike))
+
+
+def unlikeness(a: Run, b: Run) -> list[str]:
+    """What differs between the signatures of two runs, beside how predictions were read; one line each."""
+    of_a, of_b = (dict(run.signature.items) for run in (a, b))
+    absent = "nothing"
+    lines = [
+        f"{name} {of_a.get(name, absent)} of {a.name} and {of_b.get(name, absent)} of {b.name}"
+        for name in dict.fromkeys([*of_a, *of_b])
+        if name not in OF_PREDICTIONS and of_a.get(name) != of_b.get(name)
+    ]
+    protocols = [[strict.options.protocol for strict in run.strict] for run in (a, b)]
+    if protocols[0] != protocols[1] and not lines:
+        lines.append(f"protocols {', '.join(protocols[0])} of {a.name} and {', '.join(protocols[1])} of {b.name}")
+    return lines
+
+
+def _check_truth(a: Run, b: Run) -> None:
+    for name in _OF_TRUTH:
+        if a.facts.get(name) != b.facts.get(name):
+            expected = f"{a.facts.get(name)}, as {a.name} has"
+            raise InputError(b.name, field=f"ground truth: {name}", found=str(b.facts.get(name)), expected=expected)
+
+
+def _shared(runs: Sequence[Run]) -> list[Run]:
+    """The runs with the protocols that all have, in one order."""
+    protocols = [
+        strict.options.protocol
+        for strict in runs[0].strict
+        if all(strict.options.protocol in [each.options.protocol for each in run.strict] for run in runs)
+    ]
+    kept = []
+    for run in runs:
+        by_name = {strict.options.protocol: strict for strict in run.strict}
+        kept.append(replace(run, strict=tuple(by_name[name] for name in protocols)))
+    return kept

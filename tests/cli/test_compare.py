@@ -1,0 +1,131 @@
+"""``shoe compare`` and ``shoe verify``: what they print and write, and what they refuse."""
+
+import csv
+import io
+import re
+from pathlib import Path
+from shutil import copyfile
+
+import pytest
+
+from shoe.demo import PREDICTIONS, REPLIES, TRUTH
+from shoe.report.comparison_tables import escaped
+from tests.cli.run import as_json, refused, run
+
+WORDS = ("-g", TRUTH, "--resamples", "49")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("runs")
+    for name in ("detector", "free text"):
+        done = run("score", PREDICTIONS[name], "-g", TRUTH, "--save", folder / f"{name}.shoe")
+        assert done.returncode == 0
+    return folder / "detector.shoe", folder / "free text.shoe"
+
+
+def test_runs_need_no_ground_truth_and_give_every_kind_of_table(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    written = [tmp_path / name for name in ("a.tex", "a.md", "a.csv", "a.json")]
+    done = run(
+        *("compare", *runs, "--resamples", "49"),
+        *("--latex", written[0], "--markdown", written[1], "--csv", written[2], "--json", written[3]),
+        environment={"COLUMNS": "140"},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "detector - free text: mAP +52.07 points" in done.stdout
+    assert "Kendall's tau-b between strict mAP and SHOE-mAP is 1.00: no two models change places" in done.stdout
+    latex, markdown, table = (path.read_text("utf-8") for path in written[:3])
+    assert r"\textbf{68.00}\textsuperscript{2}" in latex
+    assert r"\underline{15.93}" in latex
+    body = [line for line in latex.splitlines() if line.endswith(r"\\")]
+    assert {line.replace(r"\&", "").count("&") for line in body[1:]} == {9}
+    assert latex.count("{") == latex.count("}")
+    assert "**68.00**<sup>2</sup>" in markdown
+    assert len({line.count("|") for line in markdown.splitlines() if line.startswith("|")}) == 1
+    rows = list(csv.DictReader(io.StringIO(table)))
+    assert len(rows) == 14
+    assert rows[0]["figure"] == "strict:hico-det:full"
+    assert float(rows[0]["low"]) < float(rows[0]["value"]) < float(rows[0]["high"])
+
+
+@pytest.mark.slow
+def test_predictions_say_what_their_runs_say(runs: tuple[Path, Path]) -> None:
+    of_runs = as_json("compare", *runs, *WORDS)
+    of_files = as_json("compare", PREDICTIONS["detector"], PREDICTIONS["free text"], *WORDS)
+    for here, there in zip(of_runs["models"], of_files["models"], strict=True):
+        assert here["figures"] == there["figures"]
+        assert here["signature"] == there["signature"]
+        assert len(there["raters"]) == 5
+    assert [{**each, "models": 0} for each in of_runs["differences"]] == [
+        {**each, "models": 0} for each in of_files["differences"]
+    ]
+
+
+@pytest.mark.slow
+def test_a_copy_differs_by_nothing_and_equal_scores_are_a_model_of_their_own(tmp_path: Path) -> None:
+    copyfile(PREDICTIONS["free text"], tmp_path / "copy.jsonl")
+    found = as_json(
+        "compare", PREDICTIONS["free text"], tmp_path / "copy.jsonl", *WORDS, "--no-confidence", "-p", "qpic"
+    )
+    assert [model["name"] for model in found["models"]] == ["vlm", "vlm, no confidence", "copy", "copy, no confidence"]
+    for each in found["differences"]:
+        if each["models"] in (["vlm", "copy"], ["vlm, no confidence", "copy, no confidence"]):
+            assert (each["value"], each["interval"]) == (0, [0, 0])
+            assert each["bootstrap"] == each["randomisation"] == {"p": 1, "adjusted": 1}
+    assert "ranking" not in found
+
+
+def test_what_cannot_be_compared_is_said_in_a_line(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    detector, text = PREDICTIONS["detector"], PREDICTIONS["free text"]
+    refused(run("compare", runs[0], runs[0]), "the same file twice")
+    refused(run("compare", runs[0]), "found 1 model, expected two or more")
+    refused(run("compare", runs[0], text), "--ground-truth: found none")
+    refused(run("compare", runs[0], text, "-g", TRUTH, "--subset", "single-pair"), "ground truth: split", "single-pair")
+    (tmp_path / "cut.shoe").write_bytes(runs[0].read_bytes()[:5000])
+    refused(run("compare", runs[1], tmp_path / "cut.shoe"), "cut.shoe: found a damaged file")
+    refused(run("compare", detector, text, "-g", TRUTH, "--latex", text), "an input or another output")
+    other = ("compare", runs[0], text, *WORDS, "-o", "delta=0.25")
+    refused(run(*other), "delta 0.5 of detector and 0.25 of vlm", "--allow-different")
+
+
+@pytest.mark.slow
+def test_unlike_runs_are_compared_where_that_is_asked_for(runs: tuple[Path, Path]) -> None:
+    text, more = PREDICTIONS["free text"], ("-o", "delta=0.25", "-p", "qpic", "-p", "hico-det", "-p", "shoe")
+    found = as_json("compare", runs[0], text, *WORDS, *more, "--allow-different")
+    assert any(line.startswith("delta 0.5") for line in found["unlike"])
+    assert not any("qpic" in figure for figure in found["models"][1]["figures"])
+
+
+@pytest.mark.slow
+def test_the_help_names_the_keys_of_the_json(runs: tuple[Path, Path]) -> None:
+    told = run("compare", "--help").stdout
+    found = as_json("compare", *runs, "--resamples", "19")
+    keys = {*found, *found["models"][0], *found["differences"][0], *found["ranking"]}
+    assert sorted(key for key in keys if not re.search(rf"\b{key}\b", told)) == []
+
+
+def test_names_that_latex_would_read_as_commands() -> None:
+    assert escaped(r"a_b & 50% #1 {x} $y$ ~z ^ \w --") == (
+        r"a\_b \& 50\% \#1 \{x\} \$y\$ \textasciitilde{}z \textasciicircum{} \textbackslash{}w -{}-"
+    )
+
+
+def test_a_run_is_verified(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    done = run("verify", runs[1], PREDICTIONS["free text"], "-g", TRUTH)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "equal: 7 figures, options, version and hashes" in done.stdout
+    changed = tmp_path / "changed.jsonl"
+    changed.write_text(PREDICTIONS["free text"].read_text("utf-8").replace("riding", "walking"), "utf-8")
+    done = run("verify", runs[1], changed, "-g", TRUTH)
+    assert done.returncode == 1
+    assert "different: other predictions" in done.stdout
+    assert "differs" in done.stdout
+    refused(run("verify", PREDICTIONS["free text"], PREDICTIONS["free text"], "-g", TRUTH), "no run")
+
+
+@pytest.mark.slow
+def test_other_maps_and_raw_replies_are_named(runs: tuple[Path, Path]) -> None:
+    done = run("verify", runs[1], REPLIES, "-g", TRUTH, "--similarity", "wup", "--json", "-")
+    assert done.returncode == 1
+    assert "another similarity map" in done.stdout
+    assert "other predictions" in done.stdout
