@@ -73,6 +73,8 @@ def read_native(path: str | Path, data: bytes = b"") -> Interactions:
         raise InputError(path, found="no such file", expected="a native table (.npz)")
     try:
         with BytesIO(data) if data else open(path, "rb") as stream, zipfile.ZipFile(stream) as archive:
+            if "header.npy" not in archive.namelist():
+                raise InputError(path, found="a zip archive of other files", expected="a native table (.npz)")
             header = msgspec.json.decode(np.load(BytesIO(archive.read("header.npy")), allow_pickle=False).tobytes())
             version = header.get("shoe") if isinstance(header, dict) else header
             if version != _VERSION:

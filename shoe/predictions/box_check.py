@@ -77,7 +77,8 @@ class BoxReport:
         lines = self.verdicts
         if self.tiny_share >= _WORTH_SAYING:
             lines.append(
-                f"boxes: {self.tiny_share:.0%} of the triplets have boxes that are less than a pixel wide or high"
+                f"boxes: {self.tiny_share:.0%} of the triplets have boxes that are less than a pixel wide or high "
+                f"(from 0 to 1? {flag('boxes', 'unit')})"
             )
         return lines
 

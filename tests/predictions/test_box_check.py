@@ -110,7 +110,10 @@ def test_images_are_matched_as_scoring_does() -> None:
 def test_boxes_without_size_are_reported() -> None:
     tiny = misread(MODELS["free text"], parse_convention("unit"), parse_convention("xyxy"))
     lines = examine_boxes(tiny, TRUTH_TABLE).lines()
-    assert lines[-1] == "boxes: 100% of the triplets have boxes that are less than a pixel wide or high"
+    assert lines[-1] == (
+        "boxes: 100% of the triplets have boxes that are less than a pixel wide or high "
+        '(from 0 to 1? --boxes unit (Python: boxes="unit"))'
+    )
 
 
 def _random_boxes(rng: np.random.Generator, sizes: Floats, low: float, high: float) -> Floats:
