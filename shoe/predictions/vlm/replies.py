@@ -10,6 +10,7 @@ import html
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -158,6 +159,7 @@ def _without_thinking(text: str) -> str:
     return " ".join([*parts, "" if is_open else text[start:]])
 
 
+@lru_cache(4096)
 def says_none(text: str) -> bool:
     """Whether a text says that there are no interactions."""
     plain = text.strip().strip(".!*\"'` ") if len(text) < 150 else ""

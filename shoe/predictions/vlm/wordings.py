@@ -62,7 +62,7 @@ class Wording:
     """A pair whose words stand at known places; kinds of words are trusted once they were read right a few times.
 
     Attributes:
-        known: what was said before, by the words; None where the general reader has to tell.
+        known: what was said before, by the words.
     """
 
     def __init__(self, pair: Pair, texts: Sequence[str], kinds: Sequence[Kind], *, joined: bool = False) -> None:
@@ -93,11 +93,11 @@ class Wording:
         self._everywhere = _known_words(self._template, tuple(kinds))
         self._kind_of = kinds
         self._checks: dict[tuple[int | None, ...], int] = {}
-        self.known: dict[tuple[str, ...], Said | None] = {}
+        self.known: dict[tuple[str, ...], Said] = {}
 
     def said(self, texts: tuple[str, ...]) -> Said | None:
         """What other words say in their place; None if the general reader has to tell."""
-        return self.known[texts] if texts in self.known else self._say(texts)
+        return self.known.get(texts) or self._say(texts)
 
     def confirm(self, texts: tuple[str, ...], human: Numbers, thing: Numbers, score: Any, pair: Pair) -> bool:
         """Compare with what the general reader found: whether it is the same, or of words that are not read."""
@@ -109,8 +109,6 @@ class Wording:
         if replace(known, human=next(boxed), object=next(boxed), score=score) != pair:
             return False
         self._checks[kinds] = self._checks.get(kinds, 0) + 1
-        if self._checks[kinds] == _CHECKS:
-            self.known.clear()
         return True
 
     def _understood(self, texts: tuple[str, ...]) -> tuple[tuple[int | None, ...], Words | None]:
@@ -128,8 +126,9 @@ class Wording:
 
     def _say(self, texts: tuple[str, ...]) -> Said | None:
         kinds, words = self._understood(texts)
-        said = Said(words, self._convention) if words and self._checks.get(kinds, 0) >= _CHECKS else None
-        self.known[texts] = said
+        if not words or self._checks.get(kinds, 0) < _CHECKS:
+            return None
+        said = self.known[texts] = Said(words, self._convention)
         return said
 
 
