@@ -102,8 +102,8 @@ class Diagnosis(ErrorAnalysis, OfPairs):
     def warnings(self) -> tuple[str, ...]:
         """What to know before any figure is believed, one line each, the most urgent first."""
         applied = self.read.applied(len(self.table)) if self.read else "xyxy"
-        mixed = self.read.mixed() if self.read else []
-        return *mixed, *warnings(self.task, examine_boxes(self.table, self.task.truth.interactions, applied))
+        urgent = self.read.urgent() if self.read else []
+        return *urgent, *warnings(self.task, examine_boxes(self.table, self.task.truth.interactions, applied))
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -219,19 +219,33 @@ class ReadNotes:
         count = f"{self.replies_refused:,} of {self.replies:,} replies refuse to answer"
         return [f"{count}, which counts as no prediction: {quote(self.first_refusal)}"]
 
-    def mixed(self) -> list[str]:
-        """Say that scores are of two scales, which no ranking of them survives."""
-        if self.scales is None:
+    def urgent(self) -> list[str]:
+        """Say what makes all figures doubtful: scores of two scales, most of the words or items not understood."""
+        lines = []
+        if self.scales is not None:
+            low, high = self.scales
+            lines.append(f"scores mix two scales, so that their ranking means nothing: {low:,} in 0..1, {high:,} above")
+        lines += self._without_words() if 2 * sum(self.unparsed.values()) > self.triplets else []
+        return lines + (self._left_out() if sum(self.items_cut.values()) > self.triplets else [])
+
+    def _without_words(self) -> list[str]:
+        if not self.unparsed:
             return []
-        return [
-            "scores mix two scales, so that their ranking means nothing: {:,} in 0..1, {:,} above".format(*self.scales)
-        ]
+        shown = ", ".join(quote(phrase) for phrase in list(self.unparsed)[:_EXAMPLES])
+        count, more = many(sum(self.unparsed.values()), "phrase"), ", ..." if len(self.unparsed) > _EXAMPLES else ""
+        return [f"no verb and object found in {count}, which match nothing: {shown}{more}"]
+
+    def _left_out(self) -> list[str]:
+        if not self.items_cut:
+            return []
+        causes = ", ".join(f"{cause} {count:,}" for cause, count in self.items_cut.items())
+        return [f"{many(sum(self.items_cut.values()), 'item')} left out ({causes}); first: {self.first_cut}"]
 
     def lines(self) -> list[str]:
         """Say what a reader of the figures has to know, one line each, the most urgent first; none if nothing."""
         if self.kept:
             return list(self.kept)
-        lines = [*self.mixed(), *self.refused()]
+        lines = [*self.urgent(), *self.refused()]
         if self.numbered:
             lines.append("numbers of images were read as those of their files: {} as {}".format(*self.numbered))
         if self.sizeless:
@@ -249,16 +263,11 @@ class ReadNotes:
             what = "they rank below all that have one" if mixed else "1 assumed"
             meant = f" ({self.meant})" if self.meant else ""
             lines.append(f"no score given for {share}{many(self.triplets, 'triplet')}: {what}{meant}")
-        if self.unparsed:
-            shown = ", ".join(quote(phrase) for phrase in list(self.unparsed)[:_EXAMPLES])
-            count, more = many(sum(self.unparsed.values()), "phrase"), ", ..." if len(self.unparsed) > _EXAMPLES else ""
-            lines.append(f"no verb and object found in {count}, which match nothing: {shown}{more}")
+        lines += [line for line in self._without_words() if line not in lines]
         if self.replies_fixed:
             fixed = f"{self.replies_fixed:,} of {self.replies:,} replies"
             lines.append(f"{fixed} were not clean JSON: their complete items were read")
-        if self.items_cut:
-            causes = ", ".join(f"{cause} {count:,}" for cause, count in self.items_cut.items())
-            lines.append(f"{many(sum(self.items_cut.values()), 'item')} left out ({causes}); first: {self.first_cut}")
+        lines += [line for line in self._left_out() if line not in lines]
         if self.boxes_cut:
             cut = f"{many(self.boxes_cut, 'item')} left out because a box has no area"
             lines.append(f"{cut}; first: {self.first_box_cut}")

@@ -81,7 +81,7 @@ class Report:
     @property
     def warnings(self) -> list[str]:
         """What to know before any figure is believed: images left out or without predictions, boxes that do not fit."""
-        return [*(self.notes.mixed() if self.notes else []), *warnings(self.task, self.box_check)]
+        return [*(self.notes.urgent() if self.notes else []), *warnings(self.task, self.box_check)]
 
     @property
     def _notes(self) -> list[str]:

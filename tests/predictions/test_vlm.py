@@ -106,7 +106,7 @@ def test_odd_phrases_are_kept_counted_and_match_nothing(tmp_path: Path) -> None:
     table, notes = read(tmp_path, [{"image": "a.jpg", **BOXES, "phrase": p} for p in phrases])
     assert [row[1:3] for row in told(table)] == [("riding", "horse"), ("", ""), ("", ""), ("", "")]
     assert notes.unparsed == {"???": 2, "hm": 1}
-    assert notes.lines()[1] == "no verb and object found in 3 phrases, which match nothing: '???', 'hm'"
+    assert notes.lines()[0] == "no verb and object found in 3 phrases, which match nothing: '???', 'hm'"
 
 
 @pytest.mark.parametrize("similarity", ["hico-det", "identity", "wup"])
@@ -267,9 +267,9 @@ def test_what_is_left_out_of_replies_is_counted_by_cause_and_the_first_is_shown(
     assert len(table) == 2
     assert notes.items_cut == {"human_box": 2, "verb": 1, "incomplete": 1}
     assert notes.lines() == [
-        "1 image has more than one reply: its interactions are joined",
         "4 items left out (human_box 2, verb 1, incomplete 1); "
         "first: line 2, item 1: human_box: found 'left', expected four numbers",
+        "1 image has more than one reply: its interactions are joined",
     ]
 
 

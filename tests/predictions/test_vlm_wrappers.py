@@ -184,3 +184,29 @@ def test_answers_that_differ_in_one_record_are_counted(tmp_path: Path) -> None:
     table, notes = read(tmp_path, [{"image": f"{i}.jpg", "response": each} for i, each in enumerate(said)])
     assert [table.verbs, len(table)] == [("riding",), 4]
     assert notes.answers_besides == 3
+
+
+def test_an_answer_may_be_of_several_images(tmp_path: Path) -> None:
+    """By their names, as an object or a list; of several images without names it cannot be told."""
+    by_name = orjson.dumps({"a.jpg": ITEMS, "b.jpg": ITEMS}).decode()
+    listed = [{"file": "a.jpg", "interactions": ITEMS}, {"file": "b.jpg", "interactions": []}]
+    for record in (
+        {"image": ["a.jpg", "b.jpg"], "response": by_name},
+        {"id": 1, "response": f"Both:\n{by_name}"},
+        {"id": 1, "response": listed},
+    ):
+        assert read(tmp_path, [record])[0].images == ("a.jpg", "b.jpg")
+    with pytest.raises(InputError, match="image: found 2 images, expected one, or an answer by the name of each"):
+        read(tmp_path, [{"image": ["a.jpg", "b.jpg"], "response": SAID}])
+
+
+def test_all_of_several_people_do_it(tmp_path: Path) -> None:
+    several = {**ITEMS[0], "human_box": None, "human_boxes": [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]}
+    table, _ = read(tmp_path, [{"image": "a.jpg", "response": orjson.dumps([several]).decode()}])
+    assert table.human_boxes.tolist() == several["human_boxes"]
+
+
+def test_a_table_may_have_no_header(tmp_path: Path) -> None:
+    path = tmp_path / "answers.tsv"
+    path.write_text(f"images/a.jpg\t{SAID}\nimages/b.jpg\t{SAID}\n")
+    assert read_predictions_with_notes(path)[0].images == ("a.jpg", "b.jpg")

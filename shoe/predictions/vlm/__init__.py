@@ -25,10 +25,11 @@ from shoe.io.files import replacing
 from shoe.io.typed import shown
 from shoe.predictions.source import Source
 from shoe.predictions.vlm.errors import UnreadableError
+from shoe.predictions.vlm.images import is_file_name
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.reader import Reader
-from shoe.predictions.vlm.records import record_of, records_in
+from shoe.predictions.vlm.records import by_image, record_of, records_in
 from shoe.predictions.vlm.sgg import is_sgg, records_of_sgg
 
 _LOOKED_AT = 5
@@ -53,7 +54,12 @@ def _table(source: Source, most: int | None = None) -> list[dict[str, str]]:
     header = text[:_LONGEST_HEADER].partition("\n")[0]
     if "," not in header and "\t" not in header:
         return []
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in header else ",")
+    delimiter = "\t" if "\t" in header else ","
+    cells = header.split(delimiter)
+    names = None  # the first line has them
+    if any(map(is_file_name, cells)):
+        names = ["image" if is_file_name(cell) else f"column {i}" for i, cell in enumerate(cells)]
+    reader = csv.DictReader(io.StringIO(text, newline=""), names, delimiter=delimiter)
     with suppress(csv.Error):
         rows = [{key: value for key, value in row.items() if isinstance(key, str)} for row in islice(reader, most)]
         return rows if rows and all(map(_is_record, rows[:_LOOKED_AT])) else []
@@ -65,7 +71,7 @@ def _is_record(record: Any) -> bool:
         return False
     opened = record_of(record)
     if opened.answer is not None:
-        return opened.image is not None
+        return opened.image is not None or bool(by_image(opened))
     reading = interactions_in([opened.outer])
     is_sided = any(meaning(key).part == "box" and meaning(key).side in ("human", "subject") for key in record)
     return opened.image is not None and bool(reading.pairs or reading.says_none or is_sided)

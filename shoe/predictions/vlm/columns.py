@@ -67,6 +67,9 @@ class Columns:
         try:
             name = self._source.benchmark.image_name(image if number is None else number)
         except ValueError:
+            if isinstance(image, list):
+                found, expected = f"{len(image):,} images", "one, or an answer by the name of each"
+                raise UnreadableError(place, "image", found, expected) from None
             expected = "a file name" if number is None else "a file name, or the number in that of a test image"
             raise UnreadableError(place, "image", shown(image), expected) from None
         if number is not None:

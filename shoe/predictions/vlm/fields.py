@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from shoe.io.tolerant import values_in
@@ -11,7 +10,7 @@ from shoe.lexicon.text import ALTERNATIVES
 from shoe.predictions.vlm.boxes import box_of, corners_in, number_of
 from shoe.predictions.vlm.keys import Meaning, meaning
 from shoe.predictions.vlm.persons import can_be_verb, is_person
-from shoe.predictions.vlm.things import Entity, entity_of
+from shoe.predictions.vlm.things import Entity, entity_of, words_of_boxes
 
 _AROUND_ALL = {"union", "interaction", "hoi", "pair", "relation", "relationship", "image", "predicate", "action"}
 _NUMBERED = {"hoi", "verb", "action", "interaction", "predicate", "relation"}
@@ -83,7 +82,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     corners = corners_in(record)
     fields.entities = [Entity(box, side) for side, box, _ in corners]
     of_boxes = {key for _, _, keys in corners for key in keys}
-    named = _words_of_boxes(record)
+    named = words_of_boxes(record)
     for key, value in record.items():
         said = meaning(key)
         if said.part in _WRITTEN_OUT or key in of_boxes or key in named.values():
@@ -100,7 +99,7 @@ def fields_of(record: dict[Any, Any]) -> Fields:
             continue
         if said.part == "score":
             if not said.side and (fields.score is None or key in ("score", "confidence")):
-                fields.score = value
+                fields.score = _score_in(value) if isinstance(value, dict) else value
         elif isinstance(value, dict | list):
             _sort_structure(fields, key, said, value)
         elif isinstance(value, str):
@@ -116,30 +115,9 @@ def fields_of(record: dict[Any, Any]) -> Fields:
     return fields
 
 
-def _words_of_boxes(record: dict[Any, Any]) -> dict[Any, Any]:
-    """The key of the word of each box that has one of the same name: "doer" for "doer_box"."""
-    named: dict[Any, Any] = {}
-    for key, value in record.items():
-        if (own := _box_of_whom(key)) and box_of(value, key) is not None:
-            words = (k for k, text in record.items() if isinstance(text, str) and _plain_words(k) == own)
-            named |= {key: next(words, None)}
-    return {key: name for key, name in named.items() if name is not None}
-
-
-@lru_cache(8192)
-def _box_of_whom(key: object) -> tuple[str, ...]:
-    """The words of a key of a box beside those for a box, where it says of no side: "what" of "what_bbox"."""
-    said = meaning(key)
-    if said.part != "box" or said.side:
-        return ()
-    return tuple(word for word in said.words if meaning(word).part != "box")
-
-
-@lru_cache(8192)
-def _plain_words(key: object) -> tuple[str, ...]:
-    """The words of a key that means nothing by itself."""
-    said = meaning(key)
-    return () if said.part or said.side else said.words
+def _score_in(scores: dict[Any, Any]) -> Any:
+    """The score of the interaction among those of its parts; all of them where none is its own."""
+    return next((score for key, score in scores.items() if meaning(key).part in ("phrase", "verb", "score")), scores)
 
 
 def _sort_structure(fields: Fields, key: object, said: Meaning, value: Any) -> None:
@@ -159,7 +137,7 @@ def _sort_structure(fields: Fields, key: object, said: Meaning, value: Any) -> N
         fields.references |= {f"{key} 1": value[0], f"{key} 2": value[1]}
     elif all(isinstance(inner, str) for inner in value):
         _sort_words(fields, key, said, value)
-    elif said.part in ("box", "", "label") and len(value) == 2 and all(box_of(inner, key) for inner in value):
+    elif _may_hold_boxes(said, len(value)) and all(box_of(inner, key) for inner in value):
         fields.entities += [Entity(box, said.side) for inner in value if (box := box_of(inner, key))]
     elif said.part == "box" or (said.side and all(type(inner) in (int, float) for inner in value)):
         fields.broken[said.side] = value
@@ -171,6 +149,11 @@ def _sort_structure(fields: Fields, key: object, said: Meaning, value: Any) -> N
         )
     else:
         fields.children.append((key, value))
+
+
+def _may_hold_boxes(said: Meaning, count: int) -> bool:
+    """Whether a list may be of boxes, a pair's two or several of one side."""
+    return said.part == "box" if said.side and count != 2 else count == 2 and said.part in ("box", "", "label")
 
 
 def _sort_object(fields: Fields, key: object, said: Meaning, value: dict[Any, Any]) -> None:
@@ -191,6 +174,8 @@ def _sort_object(fields: Fields, key: object, said: Meaning, value: dict[Any, An
             fields.broken[said.side] = value
     elif said.part in ("verb", "phrase") and simple and texts and not (inner_fields := fields_of(value)).entities:
         names = [verb.text for verb in inner_fields.verbs] or list(texts.values())[:1]
+        if inner_fields.verbs and inner_fields.names:
+            inner_fields.labels.setdefault("object", inner_fields.names[0])
         for side, label in inner_fields.labels.items():
             fields.labels.setdefault(side, label)
         fields.verbs += [Verb(name, inner_fields.score) for name in names]

@@ -31,6 +31,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _STRONG = 13
 _DEEPEST = 12
 _LONGEST_NUMBER = 12
+_MOST_IMAGES = 100
 
 
 def image_of(record: dict[Any, Any]) -> Any:
@@ -59,7 +60,8 @@ def image_of(record: dict[Any, Any]) -> Any:
 
 def _named(value: Any) -> Any:
     if isinstance(value, list):
-        return _named(value[0]) if len(value) == 1 else None
+        names = [_named(inner) for inner in value[:_MOST_IMAGES]]
+        return names[0] if len(names) == 1 else names if len(names) > 1 and all(map(is_file_name, names)) else None
     if isinstance(value, dict):
         for key in ("file_name", "filename", "path", "name", "url", "image", "id", "uri"):
             if value.get(key) not in (None, "") and not isinstance(value[key], list | dict):
@@ -96,6 +98,18 @@ def number_of_image(image: Any) -> int | None:
         return int(image) if image.isascii() and image.isdigit() and len(image) < _LONGEST_NUMBER else None
     is_whole = type(image) is int or (type(image) is float and image.is_integer())
     return int(image) if is_whole else None
+
+
+def names_file(text: str) -> bool:
+    """Whether the name of an image's file stands in a text."""
+    return _NAME.search(text) is not None
+
+
+def is_file_name(text: Any) -> bool:
+    """Whether a value is the name of an image's file and nothing else."""
+    return (
+        isinstance(text, str) and _NAME.fullmatch(text.strip(" \"'").replace("\\", "/").rsplit("/", 1)[-1]) is not None
+    )
 
 
 def is_image_key(key: Any) -> bool:

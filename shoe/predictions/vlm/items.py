@@ -99,7 +99,8 @@ class _Walk:
         said = {meaning(key).part or meaning(key).side for key in fields.empty_lists} - {""}
         self.reading.says_none |= bool(said & {"verb", "phrase"}) or (bool(said) and not fields.children)
         points_out = self._follow_references(fields)
-        if not fields.entities and not fields.labels and self._find_mentions(fields):
+        is_graph = any(map(_lists_by_id, record.values()))
+        if (is_graph or not (fields.entities or fields.labels)) and self._find_mentions(fields):
             return
         own, said_own = list(fields.entities), fields.has_words
         fields.opened_by, fields.within = around.opened_by, around.within
@@ -122,7 +123,7 @@ class _Walk:
         is_said = fields.has_words or fields.texts or said_here or named or (len(own) > 1 and fields.opened_by)
         if len(fields.entities) >= 2 and is_said:
             if own or (fields is not around and (fields.verbs != around.verbs or fields.phrase != around.phrase)):
-                self.reading.found.append(pair_of(fields))
+                self.reading.found += map(pair_of, _each_with_each(fields))
         elif (said_own or (fields.has_words and not own)) and not has_pairs_inside and not fields.empty_lists:
             self._explain(fields, around, points_out=points_out)
         self.reading.single += len(own) == 1
@@ -230,6 +231,23 @@ def _numbers(value: Any, depth: int) -> Any:
         for inner in value:
             if isinstance(inner, dict | list):
                 yield from _numbers(inner, depth + 1)
+
+
+def _lists_by_id(value: Any) -> bool:
+    """Whether a value lists things that have ids."""
+    first = value[0] if isinstance(value, list) and value else None
+    return isinstance(first, dict) and any(meaning(key).part == "id" for key in first)
+
+
+def _each_with_each(fields: Fields) -> list[Fields]:
+    """An item for every box of several on one side, as of all who eat one cake."""
+    sides = [entity.side for entity in fields.entities]
+    several = next((side for side in ("human", "object") if 1 < sides.count(side) < len(sides)), None)
+    if several is None or len(set(sides)) != 2 or len(sides) - sides.count(several) != 1:
+        return [fields]
+    (other,) = (entity for entity in fields.entities if entity.side != several)
+    same = [entity for entity in fields.entities if entity.side == several]
+    return [replace(fields, entities=[one, other]) for one in same]
 
 
 def _holds_items(value: Any) -> bool:

@@ -18,7 +18,7 @@ from shoe.predictions.vlm.found import Problem
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.quick import Quick, holds_items
-from shoe.predictions.vlm.records import record_of
+from shoe.predictions.vlm.records import by_image, record_of
 from shoe.predictions.vlm.replies import Reply, refuses
 from shoe.predictions.vlm.tally import ITEMS, Tally
 from shoe.predictions.vlm.wordings import Hit
@@ -67,6 +67,10 @@ class Reader:
         if not isinstance(record, dict):
             raise UnreadableError(place, None, shown(record), "an object")
         opened = record_of(record)
+        if several := by_image(opened):
+            for one in several:
+                self.add(number, one)
+            return
         image = self._columns.image(place, opened.image, record)
         self._quick.openings.learn(record, opened)
         outer = {key: value for key, value in opened.outer.items() if meaning(key).part != "image"}

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shoe.predictions.vlm.boxes import box_of
-from shoe.predictions.vlm.images import has_own_image, image_of, is_image_key, plain
+from shoe.predictions.vlm.images import has_own_image, image_of, is_file_name, is_image_key, names_file, plain
 from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.replies import answer_of, parsed, reply_of
 from shoe.predictions.vlm.wrapper_keys import ANSWERS, BESIDE_BOXES, CHATS, is_asked, is_truth
 from shoe.predictions.vlm.wrappers import Opened, holds_box, is_chat, opened, opened_beside
 
@@ -56,6 +57,24 @@ def record_of(record: dict[Any, Any]) -> Record:
         if found.answers or found.error:
             return Record(image, found)
     return Record(image, None, said)
+
+
+def by_image(opened_record: Record) -> list[dict[Any, Any]]:
+    """The records of an answer that names its images itself, several or where nothing else names one; else none."""
+    answers = opened_record.answer.answers if opened_record.answer else []
+    said = answers[-1] if answers else None
+    if isinstance(said, str):
+        clean = parsed(answer_of(said)) if names_file(said) else None
+        said = clean if clean is not None or not names_file(said) else reply_of(said, lambda *_: 1).values
+    while isinstance(said, list) and len(said) == 1:
+        said = said[0]
+    if isinstance(said, dict) and said and all(map(is_file_name, said)):
+        records = list(_records_of_object(said, 0))
+    else:
+        items = said if isinstance(said, list) else [said]
+        records = [item for item in items if isinstance(item, dict) and is_file_name(image_of(item))]
+        records = records if len(records) == len(items) else []
+    return records if len(records) > (opened_record.image is not None) else []
 
 
 def _holds_one(value: Any) -> bool:

@@ -216,6 +216,8 @@ def _add(
         reading.found.append(Problem("pairs", f"{len(first)} and {len(second)} boxes", "which belong together"))
         return
     words = _BRACKETS.sub(" ", phrase).strip(" .,:;-–—|")
+    if words[:1] + words[-1:] == "()":
+        words = words[1:-1].strip(" .,:;-–—|")
     if _DATA.search(phrase) or len(words) > _LONGEST:
         reading.found.append(Problem("words", quote(words), "words for what is done"))
         return

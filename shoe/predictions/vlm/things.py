@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from shoe.predictions.vlm.boxes import Box, box_of, number_of
@@ -124,3 +125,29 @@ def _labelled(text: str, key: object, side: str) -> Entity | None:
     match = _LABELLED_BOX.fullmatch(_REF.sub(" ", text)) if len(text) <= 200 else None
     box = box_of(match[2], key) if match else None
     return Entity(box, side, match[1], _as_label(key)) if match and box else None
+
+
+def words_of_boxes(record: dict[Any, Any]) -> dict[Any, Any]:
+    """The key of the word of each box that has one of the same name: "doer" for "doer_box"."""
+    named: dict[Any, Any] = {}
+    for key, value in record.items():
+        if (own := _box_of_whom(key)) and box_of(value, key) is not None:
+            words = (k for k, text in record.items() if isinstance(text, str) and _plain_words(k) == own)
+            named |= {key: next(words, None)}
+    return {key: name for key, name in named.items() if name is not None}
+
+
+@lru_cache(8192)
+def _box_of_whom(key: object) -> tuple[str, ...]:
+    """The words of a key of a box beside those for a box, where it says of no side: "what" of "what_bbox"."""
+    said = meaning(key)
+    if said.part != "box" or said.side:
+        return ()
+    return tuple(word for word in said.words if meaning(word).part != "box")
+
+
+@lru_cache(8192)
+def _plain_words(key: object) -> tuple[str, ...]:
+    """The words of a key that means nothing by itself."""
+    said = meaning(key)
+    return () if said.part or said.side else said.words

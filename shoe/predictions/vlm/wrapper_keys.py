@@ -51,6 +51,8 @@ _ASKED = frozenset(
     _words("prompt prompts question query queries instruction instructions system input inputs user tools schema")
 )
 _TRUE = frozenset(_words("gt ground truth solution expected gold annotation annotations"))
+_RIGHT = frozenset(_words("reference correct target true right label"))
+_SAID = frozenset(_words("answer answers response output text completion reply"))
 _LABELS = frozenset(_words("label labels"))
 _BESIDE = frozenset(
     _words(
@@ -88,7 +90,7 @@ def is_end(key: object) -> bool:
 def is_truth(key: object, value: Any) -> bool:
     """Whether a key holds what would be right; "label" does where data stand under it and not a word."""
     words = meaning(key).words
-    if not _TRUE.isdisjoint(words):
+    if not _TRUE.isdisjoint(words) or not (_RIGHT.isdisjoint(words) or _SAID.isdisjoint(words)):
         return True
     return not _LABELS.isdisjoint(words) and len(words) == 1 and isinstance(value, str) and holds_data(value)
 
