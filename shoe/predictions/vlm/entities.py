@@ -160,6 +160,7 @@ class Pool:
     def _add(self, entity: Entity, item: dict[Any, Any], side: str = "", place: int = 0) -> None:
         names = {value for key, value in item.items() if meaning(key).part == "id" and type(value) in (str, int)}
         label = entity.label or next((word for name in names if (word := _word_in(name))), "")
+        label = label or ("person" if side == "human" else "")
         if label and numberless(label) != label:
             names.add(label)
         plain = frozenset(_plain(name) for name in names)
