@@ -19,7 +19,6 @@ from shoe.lexicon.phrase_groups import (
 from shoe.lexicon.phrase_nouns import (
     all_of,
     is_inner,
-    is_of_body,
     is_scenery,
     light_verb,
     names,
@@ -83,7 +82,7 @@ def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
     for number, clause in enumerate(clauses):
         own = clause.subject if clause.kind == "finite" else None
         told = [noun for other in clauses[:number] for noun in (other.object, _told_of(other)) if noun is not None]
-        things = [n for n in all_of(*nouns, *told) if n is not own and not n.person and not is_of_body(n)]
+        things = [n for n in all_of(*nouns, *told) if n is not own and not n.person and not is_inner(n)]
         if clause.object is not None and clause.object.words[0] in table("anaphor"):
             clause.object, clause.second = clause.second or next(reversed(things or told), None), None
         elif clause.object is not None and clause.object.of is not None and things:
