@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoe.diagnosis.diagnose import Diagnosis
+from shoe.comparison.compare import Comparison
+from shoe.diagnosis.diagnose import diagnose
 from shoe.io.files import replacing
 from shoe.page import classes, examples, sections
 from shoe.page.markup import Markup, joined, tag
@@ -25,68 +25,45 @@ _PAGE = ("packed", "dom", "curves", "classes", "settings", "examples", "main")
 _BETWEEN_MODULES = re.compile(r"^import .*;\n|^export (?=class|const|function|async)", re.MULTILINE)
 
 
-@dataclass(frozen=True, eq=False)
-class PageModel:
-    """One model of a comparison.
-
-    Attributes:
-        run: its figures.
-        report: its predictions as scored; without it the page can neither score again nor show images.
-        diagnosis: its errors; without it the page does not break them down.
-    """
-
-    run: Run
-    report: Report | None = None
-    diagnosis: Diagnosis | None = None
-
-
-def write_page(path: str | Path, models: Sequence[PageModel], command: str, images: Path | None = None) -> None:
+def write_page(
+    path: str | Path, found: Comparison, reports: Mapping[str, Report], command: str, images: Path | None = None
+) -> None:
     """Write the report.
 
     Args:
         path: the HTML file.
-        models: at least one, of one ground truth and scored under the same protocols.
+        found: the comparison.
+        reports: by the names of models, what was scored; the page can score again, break down errors and show images
+            only where it has those of all models.
         command: what was typed, for who wants to do it again.
         images: folder of the dataset's images, of which small copies of the shown ones go into the page.
 
     Raises:
         InputError: if the file cannot be written.
     """
-    content = page(models, command, images).encode("utf-8", "replace")
+    content = page(found, reports, command, images).encode("utf-8", "replace")
     with replacing(path) as stream:
         stream.write(content)
 
 
-def page(models: Sequence[PageModel], command: str, images: Path | None = None) -> str:
+def page(found: Comparison, reports: Mapping[str, Report], command: str, images: Path | None = None) -> str:
     """Make the report; arguments as in :func:`write_page`."""
-    runs = [model.run for model in models]
-    reports = [model.report for model in models if model.report is not None]
-    diagnoses = [model.diagnosis for model in models if model.diagnosis is not None]
-    again: Rescoring | str = "this takes predictions, and a model was given as what was measured of it"
-    if len(reports) == len(models):
-        again = rescoring(reports)
-    shown = len(reports) == len(models) and all(report.semantic is not None for report in reports)
-
-    names = [run.name for run in runs]
-    data: dict[str, Any] = {"models": names, "classes": classes.classes(runs)}
+    known = [reports[name] for name in found.names] if all(name in reports for name in found.names) else []
+    again = rescoring(known) if known else "it takes predictions, and there are runs without them"
+    diagnoses = [
+        diagnose(report.predictions, report.truth, seeds=1, similarity=None, notes=report.notes) for report in known
+    ]
+    data: dict[str, Any] = {"models": found.names, "classes": classes.classes(found.runs)}
     packed: dict[str, Any] = {"data-page": data}
     if isinstance(again, Rescoring):
-        data["rescoring"] = _settings(again, runs)
-        data["similarity"] = {name: again.shared["options"][name] for name in ("combine", "weight")}
+        data["rescoring"] = _settings(again, found.runs)
         packed["data-shared"] = again.shared
         packed |= {f"data-model-{number}": model for number, model in enumerate(again.models)}
-    elif shown and runs[0].semantic is not None:
-        data["similarity"] = {"combine": runs[0].semantic.options.combine, "weight": runs[0].semantic.options.weight}
-    if shown:
-        packed["data-examples"] = examples.examples(names, reports, images)
+    shown = examples.examples(found.names, known, images)
+    if shown is not None:
+        packed["data-examples"] = shown
 
-    body = sections.body(
-        runs,
-        command,
-        again=again if isinstance(again, str) else None,
-        diagnoses=diagnoses if len(diagnoses) == len(models) else [],
-        shown=shown,
-    )
+    body = sections.body(found, command, again if isinstance(again, str) else None, diagnoses, shown is not None)
     script, style = _modules(_PAGE), Markup((_STATIC / "page.css").read_text("utf-8"))
     return "<!doctype html>\n" + tag(
         "html",
@@ -95,7 +72,7 @@ def page(models: Sequence[PageModel], command: str, images: Path | None = None) 
             tag("meta", charset="utf-8"),
             tag("meta", http_equiv="Content-Security-Policy", content=_policy(script, style)),
             tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            tag("title", "shoe: " + ", ".join(name[:40] for name in names)),
+            tag("title", "shoe: " + ", ".join(name[:40] for name in found.names)),
             tag("style", style),
         ),
         tag(

@@ -15,6 +15,7 @@ from shoe.core.interactions import Interactions
 from shoe.matching.overlaps import Boxes
 from shoe.page.pictures import picture
 from shoe.page.words import Words
+from shoe.protocols.options import SemanticOptions
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
@@ -24,12 +25,12 @@ _MATCHED, _UNMATCHED = 12, 5
 """Predictions shown of a model on an image: matched ones, and the most confident of the others."""
 
 
-def examples(names: Sequence[str], reports: Sequence[Report], images: Path | None = None) -> dict[str, Any]:
-    """Choose images and collect what stands on them, in the keys of ``static/examples.js``.
+def examples(names: Sequence[str], reports: Sequence[Report], images: Path | None = None) -> dict[str, Any] | None:
+    """Choose images and collect what stands on them, in the keys of ``static/examples.js``; None without matches.
 
     Args:
         names: of the models.
-        reports: with semantic figures, of one ground truth.
+        reports: of all of them and of one ground truth, or none.
         images: folder of the dataset's images, for small pictures; without it boxes stand on an empty canvas.
     """
     words: list[dict[str, Any]] = []
@@ -38,6 +39,8 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
         for report in reports
         if report.semantic is not None and report.similarities is not None
     ]
+    if not models or len(models) < len(names):
+        return None
     shown: dict[int, str] = {}
     for kind, value in _kinds(models, [*names]):
         order = np.argsort(-value, kind="stable")
@@ -48,7 +51,8 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
     truth = reports[0].truth
     made = [_image(image, kind, reports[0], models, images) for image, kind in shown.items()]
     labels = truth.classes.labels
-    return {"images": made, "labels": labels, "words": words}
+    options = models[0].options
+    return {"images": made, "labels": labels, "words": words, "combine": options.combine, "weight": options.weight}
 
 
 def _kinds(models: Sequence[_Model], names: Sequence[str]) -> Iterator[tuple[str, Floats]]:
@@ -67,7 +71,7 @@ class _Model:
     """What one model did on each of m images.
 
     Attributes:
-        report, similarities: of the model.
+        report, options, similarities: of the model.
         words: explanations of its words.
         truth_of: (n,) the ground truth that a prediction is matched with, -1 for none.
         false_of: (n,) the class that it is a false positive of, -1 for none.
@@ -75,6 +79,7 @@ class _Model:
     """
 
     report: Report
+    options: SemanticOptions
     similarities: HoiSimilarity
     words: Words
     truth_of: Indices
@@ -99,6 +104,7 @@ class _Model:
         np.maximum.at(wrong, task.image[false], task.predictions.score[false])
         return cls(
             report=report,
+            options=result.options,
             similarities=similarities,
             words=words,
             truth_of=truth_of,

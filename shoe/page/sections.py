@@ -4,45 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shoe.comparison.compare import Comparison
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.page.errors import error_bars
 from shoe.page.markup import Markup, joined, tag
-from shoe.page.summary import summary
+from shoe.page.summary import named, summary
 from shoe.runs.run import Run
 
 
-def body(
-    runs: Sequence[Run], command: str, *, again: str | None, diagnoses: Sequence[Diagnosis], shown: bool
-) -> Markup:
+def body(found: Comparison, command: str, again: str | None, diagnoses: Sequence[Diagnosis], shown: bool) -> Markup:
     """Write everything but the data.
 
     Args:
-        runs: of all models.
+        found: the comparison.
         command: that made the page.
         again: why models cannot be scored again in the page; None if they can.
         diagnoses: of all models, or none.
         shown: whether there are images to show.
     """
+    runs = found.runs
     parts = {
-        "summary": ("Summary", _summary(runs)),
+        "summary": ("Summary", joined(tag("h2", "Summary"), summary(found))),
         "settings": ("Settings", _settings(again)),
-        "classes": ("Classes", _classes(runs)),
+        "classes": ("Classes", _classes()),
         "errors": ("Errors", _errors(runs, diagnoses)),
-        "examples": (
-            "Examples",
-            _examples() if shown else _absent("Images are shown of predictions, not of .shoe files."),
-        ),
+        "examples": ("Examples", _examples() if shown else _absent("Examples", "Images are shown of predictions.")),
         "reproduce": ("Reproduce", _reproduce(runs, command)),
     }
     links = (tag("a", name, href=f"#{key}") for key, (name, _) in parts.items())
     theme = tag("button", "◐", type="button", id="theme", title="light or dark", aria_label="light or dark")
     top = tag("header", tag("div", tag("b", "shoe"), tag("nav", *links, aria_label="parts"), theme), class_="top")
     made = (tag("section", content, id=key) for key, (_, content) in parts.items())
-    return joined(top, tag("main", tag("h1", _title(runs)), tag("p", _line(runs), class_="quiet"), *made))
-
-
-def _title(runs: Sequence[Run]) -> str:
-    return "One model" if len(runs) == 1 else f"{len(runs)} models compared"
+    return joined(
+        top, tag("main", tag("h1", f"{len(runs)} models compared"), tag("p", _line(runs), class_="quiet"), *made)
+    )
 
 
 def _line(runs: Sequence[Run]) -> str:
@@ -53,25 +48,13 @@ def _line(runs: Sequence[Run]) -> str:
     return f"{run.classes.name} {split} · {sizes}"
 
 
-def _absent(why: str) -> Markup:
-    return tag("p", why, class_="quiet")
-
-
-def _summary(runs: Sequence[Run]) -> Markup:
-    about = "Percent. The best of each column is bold, the second underlined."
-    notes = list(dict.fromkeys(f"{run.name}: {note}" if len(runs) > 1 else note for run in runs for note in run.notes))
-    return joined(
-        tag("h2", "Summary"),
-        tag("p", about, class_="quiet") if len(runs) > 1 else None,
-        tag("div", summary(runs), class_="card wide"),
-        tag("ul", *(tag("li", tag("bdi", note)) for note in notes), class_="quiet") if notes else None,
-    )
+def _absent(heading: str, why: str) -> Markup:
+    return joined(tag("h2", heading), tag("p", why, class_="quiet"))
 
 
 def _settings(again: str | None) -> Markup:
-    head = tag("h2", "What if meaning were weighed otherwise?")
     if again is not None:
-        return joined(head, _absent(f"Not in this page: {again}."))
+        return _absent("What if meaning were weighed otherwise?", f"Not in this page: {again}.")
 
     def slider(name: str, label: str) -> Markup:
         control = tag("input", type="range", id=name, min=0, max=1, step=0.01)
@@ -79,7 +62,7 @@ def _settings(again: str | None) -> Markup:
 
     columns = ("model", "SHOE-mAP", "SHOE-mF1", "missed truths", "unmatched predictions", "rank")
     return joined(
-        head,
+        tag("h2", "What if meaning were weighed otherwise?"),
         tag(
             "p",
             "All predictions are matched and scored again here, as shoe score would with these options.",
@@ -115,7 +98,7 @@ def _settings(again: str | None) -> Markup:
     )
 
 
-def _classes(runs: Sequence[Run]) -> Markup:
+def _classes() -> Markup:
     choices = (
         tag("option", label, value=value)
         for value, label in (("all", "all"), ("rare", "rare"), ("non-rare", "non-rare"))
@@ -126,9 +109,7 @@ def _classes(runs: Sequence[Run]) -> Markup:
             "p",
             "Spread is the difference between the best and the worst model. Choose a class for its curves.",
             class_="quiet",
-        )
-        if len(runs) > 1
-        else None,
+        ),
         tag(
             "div",
             tag(
@@ -156,15 +137,11 @@ def _classes(runs: Sequence[Run]) -> Markup:
 
 
 def _errors(runs: Sequence[Run], diagnoses: Sequence[Diagnosis]) -> Markup:
-    head = tag("h2", "Errors")
     if not diagnoses:
-        return joined(head, _absent("Errors are broken down of predictions, not of .shoe files."))
-    names = (
-        tag("span", tag("span", class_=f"dot m{number % 8}"), tag("bdi", run.name), class_="model")
-        for number, run in enumerate(runs)
-    )
+        return _absent("Errors", "Errors are broken down of predictions.")
+    names = (tag("span", *named(run.name, number), class_="model") for number, run in enumerate(runs))
     return joined(
-        head,
+        tag("h2", "Errors"),
         tag(
             "p",
             "Points of strict mAP that fixing all errors of a kind would add, as shoe diagnose says, and their number.",

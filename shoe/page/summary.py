@@ -1,61 +1,60 @@
-"""The table that a page opens with: models down, figures across."""
+"""The table that a page opens with: models down, figures across, and what that says in words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from itertools import groupby
 
-from shoe.page.markup import Markup, tag
-from shoe.runs.run import Run
-
-_STRICT = {"full": "mAP", "rare": "rare", "non_rare": "non-rare"}
-_SEMANTIC = {
-    "map": "SHOE-mAP",
-    "mf1": "SHOE-mF1",
-    "gt_miss_rate": "missed truths",
-    "prediction_miss_rate": "unmatched predictions",
-}
-_LOWER_IS_BETTER = ("gt_miss_rate", "prediction_miss_rate")
+from shoe.comparison.compare import Cell, Column, Comparison
+from shoe.page.markup import Markup, joined, tag
+from shoe.report.comparison import sentences
+from shoe.report.notes import percent
+from shoe.report.text import points
 
 
-def summary(runs: Sequence[Run]) -> Markup:
-    """Write the table: percent, the best of each column in bold and the second underlined."""
-    figures = [run.figures() for run in runs]
-    keys = list(figures[0])
-    places = {key: _places([of[key] for of in figures], _last(key) in _LOWER_IS_BETTER) for key in keys}
-    rows = [
-        tag(
-            "tr",
-            tag("th", tag("span", class_=f"dot m{number % 8}"), tag("bdi", run.name), scope="row", class_="model"),
-            *(_cell(of[key], places[key][number]) for key in keys),
+def summary(found: Comparison) -> Markup:
+    """Write the table: percent, best in bold, second underlined, with intervals and significance where tested."""
+    columns = [found.cells(column.figure) for column in found.columns]
+    rows = []
+    for number, name in enumerate(found.names):
+        model = tag("th", *named(name, number), scope="row", class_="model")
+        cells = (_cell(found, column, of[number], number) for column, of in zip(found.columns, columns, strict=True))
+        gain = tag("td", points(found.gains[number])) if found.compared else None
+        rows.append(tag("tr", model, *cells, gain))
+    groups = [(name, len(list(of))) for name, of in groupby(found.columns, key=lambda column: column.group)]
+    above = tag("tr", tag("td"), *(tag("th", name, scope="colgroup", colspan=size) for name, size in groups))
+    headings = [column.heading for column in found.columns] + (["gain"] if found.compared else [])
+    below = tag("tr", *(tag("th", heading, scope="col") for heading in ("model", *headings)))
+    table = tag("table", tag("thead", above, below), tag("tbody", *rows), class_="figures")
+    return joined(tag("p", _about(found), class_="quiet"), tag("div", table, class_="card wide"), _words(found))
+
+
+def named(name: str, number: int) -> tuple[Markup, Markup, Markup]:
+    """A model's colour, its number from 1, and its name; ``number`` counts from 0."""
+    colour = tag("span", class_=f"dot m{number % 8}")
+    return colour, tag("small", number + 1), tag("bdi", name, title=name[:1000])
+
+
+def _about(found: Comparison) -> str:
+    about = "Percent. The best of each column is bold, the second underlined."
+    if found.statistics is not None:
+        about += (
+            " Superscripts are the numbers of the models than which one is significantly better; under each figure "
+            "stands its 95 % interval over images."
         )
-        for number, (run, of) in enumerate(zip(runs, figures, strict=True))
-    ]
-    names = (_STRICT if key.startswith("strict:") else _SEMANTIC for key in keys)
-    second = [tag("th", of[_last(key)], scope="col") for of, key in zip(names, keys, strict=True)]
-    head = tag("thead", tag("tr", tag("td"), *_groups(keys)), tag("tr", tag("th", "model", scope="col"), *second))
-    return tag("table", head, tag("tbody", *rows), class_="figures")
+    return about + (" Gain is from strict to semantic mAP, in points." if found.compared else "")
 
 
-def _last(key: str) -> str:
-    return key.rsplit(":", 1)[1]
+def _cell(found: Comparison, column: Column, cell: Cell, number: int) -> Markup:
+    above = tag("sup", ",".join(map(str, cell.above))) if cell.above else None
+    estimates = found.statistics.estimates[found.names[number]] if found.statistics else {}
+    of = estimates.get(column.figure)
+    interval = tag("small", f"{percent(of.low)} – {percent(of.high)}") if of else None
+    weight = "best" if cell.best else "second" if cell.second else None
+    return tag("td", tag("span", percent(cell.value), class_=weight), above, interval)
 
 
-def _groups(keys: Sequence[str]) -> list[Markup]:
-    names = [
-        "by meaning" if key.startswith("semantic:") else f"strict, {key.split(':', 1)[1].rsplit(':', 1)[0]}"
-        for key in keys
-    ]
-    return [tag("th", name, scope="colgroup", colspan=names.count(name)) for name in dict.fromkeys(names)]
-
-
-def _places(values: Sequence[float | None], lower: bool) -> Mapping[int, int]:
-    """Place of each model among several, from 0; equal figures share theirs."""
-    known = sorted({value for value in values if value is not None}, reverse=not lower)
-    return {
-        number: known.index(value) if value is not None and len(known) > 1 else -1
-        for number, value in enumerate(values)
-    }
-
-
-def _cell(value: float | None, place: int) -> Markup:
-    return tag("td", "–" if value is None else f"{100 * value:.2f}", class_={0: "best", 1: "second"}.get(place))
+def _words(found: Comparison) -> Markup:
+    """What the comparison says, and what is to be known before it is believed."""
+    notes = [f"{run.name}: {note}" for run in found.runs for note in run.notes]
+    lines = [*found.unlike, *sentences(found), *notes]
+    return tag("ul", *(tag("li", tag("bdi", " ".join(line.split()))) for line in lines), class_="words")

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ import pytest
 
 import shoe
 from shoe.benchmarks.truth import GroundTruth
+from shoe.comparison.compare import Comparison, compare
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.page.build import PageModel, write_page
+from shoe.page.build import write_page
 from shoe.runs.run import Run
 
 pytestmark = pytest.mark.slow
@@ -44,16 +45,18 @@ def browser() -> Iterator[Any]:
         launched.close()
 
 
-def model(name: str, predictions: Interactions, truth: GroundTruth) -> PageModel:
-    report = shoe.score(predictions, truth, protocols=["hico-det", "shoe"])
-    return PageModel(Run.of(report, name), report, shoe.diagnose(predictions, truth, seeds=1, similarity=None))
+def write(path: Path, models: Mapping[str, Interactions], truth: GroundTruth, **how: Any) -> Comparison:
+    """Compare models, and write the page."""
+    reports = {name: shoe.score(table, truth, protocols=["hico-det", "shoe"]) for name, table in models.items()}
+    found = compare([Run.of(report, name) for name, report in reports.items()], resamples=20)
+    write_page(path, found, reports, **{"command": "shoe compare ... --html report.html"} | how)
+    return found
 
 
 @pytest.fixture(scope="module")
 def demo(truth: GroundTruth, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    models = [model(name, shoe.read_predictions(file), truth) for name, file in PREDICTIONS.items()]
-    write_page(path, models, "shoe compare ... --html report.html")
+    write(path, {name: shoe.read_predictions(file) for name, file in PREDICTIONS.items()}, truth)
     return path
 
 
@@ -87,7 +90,7 @@ class Opened:
 def test_nothing_is_wider_than_the_window_and_all_shows(browser: Any, demo: Path, scheme: str, width: int) -> None:
     opened = Opened(browser, demo, color_scheme=scheme, viewport={"width": width, "height": 900})
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
-    assert opened.texts("#summary tbody th") == ["detector", "free text"]
+    assert opened.texts("#summary tbody th bdi") == ["detector", "free text"]
     ground = opened.page.evaluate("getComputedStyle(document.body).backgroundColor").removeprefix("rgb(").rstrip(")")
     assert (sum(map(int, ground.split(","))) < 3 * 60) == (scheme == "dark")
     opened.close()
@@ -159,7 +162,7 @@ def test_hostile_names_stay_names(browser: Any, truth: GroundTruth, tmp_path: Pa
     predictions = replace(predictions, images=tuple(known[name] for name in predictions.images))
     truth = replace(truth, interactions=replace(table, images=names))
     path = tmp_path / "hostile.html"
-    write_page(path, [model(name, predictions, truth) for name in HOSTILE], "shoe compare '</script>' <b>&amp;")
+    write(path, dict.fromkeys(HOSTILE, predictions), truth, command="shoe compare '</script>' <b>&amp;")
     opened = Opened(browser, path, viewport={"width": 400, "height": 900})
     assert "taken" not in opened.page.title().split(": ")[0]
     assert opened.page.title().startswith("shoe: ")
@@ -175,14 +178,14 @@ def test_pictures_and_runs_without_predictions(browser: Any, truth: GroundTruth,
     image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
     for name in truth.interactions.images:
         image.fromarray(np.full((60, 80, 3), 90, np.uint8)).save(tmp_path / name)
-    of_demo = model("detector", shoe.read_predictions(PREDICTIONS["detector"]), truth)
-    write_page(tmp_path / "pictures.html", [of_demo], "shoe", tmp_path)
+    models = {name: shoe.read_predictions(file) for name, file in PREDICTIONS.items()}
+    found = write(tmp_path / "pictures.html", models, truth, images=tmp_path)
     opened = Opened(browser, tmp_path / "pictures.html")
     assert opened.page.locator("#canvas image").count() == 1
     opened.close()
-    write_page(tmp_path / "runs.html", [PageModel(of_demo.run)], "shoe")
+    write_page(tmp_path / "runs.html", found, {}, "shoe compare a.shoe b.shoe")
     opened = Opened(browser, tmp_path / "runs.html")
-    assert "not of .shoe files" in opened.texts("#examples p")[0]
+    assert "runs without" in opened.texts("#settings p")[0]
     assert opened.page.locator("#weight, #canvas").count() == 0
     assert opened.page.locator("#class-rows tr").count() == 600
     opened.close()

@@ -2,8 +2,8 @@
 import { byId, drawing, element, modelName } from "./dom.js";
 
 export class Examples {
-  constructor({ images, labels, words }, models, settings) {
-    Object.assign(this, { images, labels, words, models, settings, model: 0 });
+  constructor({ images, labels, words, combine, weight }, models) {
+    Object.assign(this, { images, labels, words, combine, weight, models, model: 0 });
     this.list = byId("image");
     this.canvas = byId("canvas");
     this.said = byId("said");
@@ -123,7 +123,7 @@ export class Examples {
       return;
     }
     const [verb, object] = said.why.map((number) => this.words[number]);
-    const { combine, weight } = this.settings;
+    const { combine, weight } = this;
     const rule = combine === "arithmetic" ? `${weight} × ${verb.value} + ${+(1 - weight).toFixed(4)} × ${object.value}` : `${combine} of ${verb.value} and ${object.value}`;
     this.why.replaceChildren(
       this.#part("verb", verb),

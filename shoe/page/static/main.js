@@ -14,7 +14,7 @@ async function start() {
   const table = new ClassTable(page.classes, page.models, (k) => curves.show(k));
   if (page.rescoring) new Settings({ ...page.rescoring, models: page.models }, (found) => table.rescored(found));
   const examples = await packed("data-examples");
-  if (examples) new Examples(examples, page.models, page.similarity);
+  if (examples) new Examples(examples, page.models);
   document.documentElement.dataset.ready = "true";
 }
 
