@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli.output import Json, put_json
+
+if TYPE_CHECKING:
+    from shoe.scoring.score import Report
 
 
 def compare(
@@ -52,6 +58,10 @@ def compare(
     latex: Annotated[Path | None, typer.Option(help="Write the table as LaTeX (booktabs) to this file.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write it as Markdown to this file.")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="Write a line for each model and figure as CSV.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write one page to this file: tables, curves, errors, examples, sliders.")
+    ] = None,
+    images: Annotated[Path | None, typer.Option(help="Folder of the dataset's images, for --html.")] = None,
     json: Json = None,
 ) -> None:
     """Compare models: strict beside semantic figures, with intervals, paired tests, and whether rankings agree.
@@ -75,7 +85,9 @@ def compare(
     from shoe.report.comparison_tables import as_latex, as_markdown, print_comparison, write
     from shoe.report.terminal import console
 
-    spare((*models, ground_truth, classes, image_labels), latex, markdown, csv, json)
+    spare((*models, ground_truth, classes, image_labels), latex, markdown, csv, html, json)
+    if images is not None:
+        _check_images(images, html)
     asked = Asked(
         ground_truth=ground_truth,
         dataset=dataset,
@@ -91,12 +103,28 @@ def compare(
         split=split,
         image_labels=image_labels,
     )
-    runs = runs_of(models, asked, no_confidence=no_confidence, bounds=bounds)
+    reports: dict[str, Report] | None = None if html is None else {}
+    runs = runs_of(models, asked, no_confidence=no_confidence, bounds=bounds, reports=reports)
     found = compared(runs, resamples=resamples, seed=seed, allow_different=allow_different)
     for path, text in ((latex, as_latex), (markdown, as_markdown)):
         if path is not None:
             write(text(found), str(path))
     if csv is not None:
         write(comparison_csv(found).decode(), str(csv))
+    if html is not None:
+        from shoe.page.build import write_page
+
+        write_page(html, found, reports or {}, shlex.join(["shoe", *sys.argv[1:]]), images)
     if not put_json(comparison_dict(found), json):
         print_comparison(found, console())
+
+
+def _check_images(images: Path, html: Path | None) -> None:
+    from shoe.core.errors import InputError, MissingExtraError, OptionError
+
+    if html is None:
+        raise OptionError("--images: found no --html, the page that shows them")
+    if not images.is_dir():
+        raise InputError(images, found="no such folder", expected="the folder of the dataset's images")
+    if find_spec("PIL") is None:
+        raise MissingExtraError("pictures", "plots")

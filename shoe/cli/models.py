@@ -72,7 +72,14 @@ class Asked:
         )
 
 
-def runs_of(paths: Sequence[Path], asked: Asked, *, no_confidence: bool = False, bounds: bool = False) -> list[Run]:
+def runs_of(
+    paths: Sequence[Path],
+    asked: Asked,
+    *,
+    no_confidence: bool = False,
+    bounds: bool = False,
+    reports: dict[str, Report] | None = None,
+) -> list[Run]:
     """Read runs, and score predictions, in the order of their files.
 
     Args:
@@ -80,6 +87,7 @@ def runs_of(paths: Sequence[Path], asked: Asked, *, no_confidence: bool = False,
         asked: how to score.
         no_confidence: whether to score each prediction file with equal scores, too.
         bounds: whether to estimate what the map leaves open.
+        reports: gets the report behind each run that was scored here, by the model's name; it holds all predictions.
 
     Raises:
         InputError: for a file that is given twice, or that cannot be read.
@@ -112,6 +120,8 @@ def runs_of(paths: Sequence[Path], asked: Asked, *, no_confidence: bool = False,
             report = asked.score(each, truth, notes)
             spread, interval = evidence.spread(report), evidence.interval(report) if bounds else None
             runs.append(Run.of(report, name, spread, interval))
+            if reports is not None:
+                reports[name] = report
     return runs
 
 

@@ -48,7 +48,7 @@ def _cell(found: Comparison, column: Column, cell: Cell, number: int) -> Markup:
     above = tag("sup", ",".join(map(str, cell.above))) if cell.above else None
     estimates = found.statistics.estimates[found.names[number]] if found.statistics else {}
     of = estimates.get(column.figure)
-    interval = tag("small", f"{percent(of.low)} – {percent(of.high)}") if of else None
+    interval = tag("small", f"{percent(of.low)}–{percent(of.high)}") if of else None
     weight = "best" if cell.best else "second" if cell.second else None
     return tag("td", tag("span", percent(cell.value), class_=weight), above, interval)
 
@@ -56,5 +56,8 @@ def _cell(found: Comparison, column: Column, cell: Cell, number: int) -> Markup:
 def _words(found: Comparison) -> Markup:
     """What the comparison says, and what is to be known before it is believed."""
     notes = [f"{run.name}: {note}" for run in found.runs for note in run.notes]
-    lines = [*found.unlike, *sentences(found), *notes]
-    return tag("ul", *(tag("li", tag("bdi", " ".join(line.split()))) for line in lines), class_="words")
+    items = []
+    for line in [*found.unlike, *sentences(found), *notes]:
+        label, gap, text = line.partition("   ")
+        items.append(tag("li", tag("b", f"{label}: ") if gap else None, tag("bdi", text.strip() if gap else line)))
+    return tag("ul", *items, class_="words")

@@ -17,6 +17,7 @@ from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.page.build import write_page
 from shoe.runs.run import Run
+from tests.cli.run import run
 
 pytestmark = pytest.mark.slow
 HOSTILE = [
@@ -149,6 +150,16 @@ def test_examples_show_boxes_and_say_why(browser: Any, demo: Path) -> None:
     assert "σ =" in opened.texts("#why")[0]
     page.locator("#next").click()
     assert page.locator("#canvas .pointed").count() == 0
+    opened.close()
+
+
+def test_the_command_writes_the_page(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "of command.html"
+    done = run("compare", *PREDICTIONS.values(), "-g", TRUTH, "--resamples", "9", "--html", path)
+    assert (done.returncode, done.stderr) == (0, "")
+    opened = Opened(browser, path)
+    assert opened.texts("#summary tbody td span")[0] == "68.00"
+    assert opened.texts("#command")[0].endswith(f"--html '{path}'")
     opened.close()
 
 

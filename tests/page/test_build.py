@@ -3,11 +3,13 @@
 import base64
 import gzip
 import json
+from pathlib import Path
 
 import numpy as np
 
 from shoe.page.markup import Markup, joined, tag
 from shoe.page.packed import pack
+from tests.cli.run import refused, run
 
 
 def test_packed_columns_stand_where_the_head_says() -> None:
@@ -27,3 +29,9 @@ def test_text_is_escaped_and_markup_is_not() -> None:
     made = tag("p", "</p><b>", tag("i", "&"), None, title='"<', hidden=True, class_="a", lang=None)
     assert made == '<p title="&quot;&lt;" hidden class="a">&lt;/p&gt;&lt;b&gt;<i>&amp;</i></p>'
     assert joined("<", Markup("<br>")) == "&lt;<br>"
+
+
+def test_pictures_need_a_page_and_a_folder(tmp_path: Path) -> None:
+    words = ("compare", "a.shoe", "b.shoe", "--images")
+    refused(run(*words, tmp_path), "--images: found no --html, the page that shows them")
+    refused(run(*words, tmp_path / "none", "--html", tmp_path / "page.html"), "found no such folder")
