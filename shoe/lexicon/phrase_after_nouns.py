@@ -47,8 +47,8 @@ def after_noun(place: Place) -> str:
     words, i, tags, known, _, after, noun = place
     last = max(j for j in range(i) if tags[j] != "R")
     before = word_of(words[last])
-    if place.is_compound(i - 1) and not _agrees(place):
-        return noun
+    if place.is_compound(i - 1):
+        return "V" if _agrees(place) else noun
     if after in ("", "I", "S", "K", "C") and words[i] in table("resultative"):
         return "J"
     if "b" in known.forms and _is_caused(words, tags):

@@ -25,6 +25,7 @@ class _Reader(VerbReader):
         self.mode: Kind | None = None
         self.linked = self.brought = ""
         self.without = self.apart = False
+        self.sentence = 0
 
     def read(self) -> Sentence:
         steps = {"W": self._relative, "S": self._subordinate, "C": self._link, "K": self._link, "I": self._preposition}
@@ -50,6 +51,7 @@ class _Reader(VerbReader):
         self.open = self.subject = self.thing = self.mode = None
         self.linked = self.brought = ""
         self.without, self.apart, self.at = False, True, self.at + 1
+        self.sentence += 1
 
     def _subordinate(self) -> None:
         clause, self.at = self.open, self.at + 1
@@ -244,6 +246,7 @@ class _Reader(VerbReader):
     def _add(self, clause: Clause) -> None:
         clause.negated |= self.without or (clause.subject is not None and clause.subject.none)
         clause.linked, clause.apart = self.linked if self.clauses else "", self.apart
+        clause.sentence = self.sentence
         self.clauses.append(clause)
         self.open, self.mode, self.linked, self.without, self.apart = clause, None, "", False, False
 

@@ -28,7 +28,7 @@ def are_rivals(first: Clause, second: Clause) -> bool:
     return (
         not sets_scene(second, first)
         and first.kind == second.kind
-        and not second.linked
+        and not (second.linked or second.apart)
         and first.object is not second.object is not None
     )
 
@@ -37,7 +37,14 @@ def _are_joined(clauses: list[Clause], a: int, b: int, given: Given) -> bool:
     """Whether two neighbouring clauses are two interactions of the pair."""
     first, second = clauses[min(a, b)], clauses[max(a, b)]
     being = "being" in (first.verb[0], second.verb[0])
-    if not second.linked or second.linked == "but" or is_bare(first) or is_bare(second) or being:
+    if (
+        not second.linked
+        or second.linked == "but"
+        or first.sentence != second.sentence
+        or is_bare(first)
+        or is_bare(second)
+        or being
+    ):
         return False
     last = clauses[max(a, b) + 1] if max(a, b) + 1 < len(clauses) else None
     listed = last is not None and last.linked in ("and", "or") and first.kind == second.kind == last.kind

@@ -51,6 +51,8 @@ def _describes(place: Place) -> bool:
     verb_next = verb_next or words[i] in text.WORD_CLASSES["persons"]
     if known.person and known.noun and verb_next and coming(words, i + 2) in NOMINAL:
         return False
+    if before == "V" and base_of(words[i - 1]) in table("copula") and not known.noun:
+        return True
     if not known.adjective:
         verb_next = verb_next and before not in ("D", "J", "O")
         return not known.noun and not known.person and place.describes and not verb_next

@@ -57,6 +57,7 @@ class Clause:
         negated: whether it is denied.
         passive: whether its subject undergoes it.
         linked: "and", "or", "but" or a comma where that joins it to the clause before.
+        sentence: number of its sentence.
         apart: whether it begins another sentence, or says what happens meanwhile.
         topic: the thing that it tells something of ("the bike that he rides").
         use: what its object is used for ("using a knife to cut a cake").
@@ -75,6 +76,7 @@ class Clause:
     passive: bool = False
     linked: str = ""
     apart: bool = False
+    sentence: int = 0
     topic: Noun | None = None
     use: Clause | None = None
     inner: str = ""

@@ -49,7 +49,7 @@ def candidates(sentence: Sentence, given: Given) -> list[list[Candidate]]:
     for k, (first, second) in enumerate(pairwise(clause for clause, _ in read)):
         led = first.object is None and not first.passive and not implied_object(first)
         ranks[k] += 5 * (led and second.kind == "infinitive")
-        ranks[k] += 2 * is_before(first, second) + 4 * sets_scene(first, second) + 0.3 * poses(first, second)
+        ranks[k] += 2 * is_before(first, second) + 4 * sets_scene(first, second) + 1.5 * poses(first, second)
     order = sorted(range(len(read)), key=lambda i: (ranks[i], i))
     best = order[0]
     group = group_of([clause for clause, _ in read], best, given)
@@ -122,6 +122,7 @@ def _rank(clause: Clause, given: Given) -> float:
         rank += 4
     if base_of(clause.verb[0]) == "have" and clause.object is not None and is_inner(clause.object):
         rank += 4
+    rank += 1.2 * (clause.sentence > 0)
     return rank + 0.4 * (base_of(clause.verb[0]) in table("attributive"))
 
 
