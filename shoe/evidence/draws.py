@@ -7,10 +7,8 @@ pairs of a class, of a sense, of a word, and of a word with a class are drawn to
 not what it might say of it: the distributions are those of the pairs that it looks up (:mod:`shoe.evidence.in_play`).
 
 From the draws, a normal predictive interval follows: with n draws of mean m and standard deviation s, another draw lies
-within m ± t s sqrt(1 + 1/n), t the quantile of Student's distribution with n - 1 degrees of freedom. Figures are not
-quite normal, and what is not modelled varies, too: 90 % of intervals held the figure that withheld ratings give where
-they were 1.2 times as wide, over detections and free text of images of classes of even numbers. Others were left for
-the check (``scripts/interval-coverage``).
+within m ± t s sqrt(1 + 1/n), t the quantile of Student's distribution with n - 1 degrees of freedom. Nothing is fitted
+to how often intervals hold a figure; ``scripts/interval-coverage`` looks.
 """
 
 from __future__ import annotations
@@ -38,7 +36,6 @@ DRAWS = 8
 _T = 1.8946
 """Student's 95 % quantile for DRAWS - 1 degrees of freedom: both ends together leave 10 % out."""
 COVERAGE = 0.9
-_WIDENED = 1.2
 _STEPS = 10_000
 _OF_WORD = 0.25
 """Share of what is left of the variance of errors that all senses of a word have in common, and again those senses with
@@ -158,6 +155,6 @@ def predictive(figures: Sequence[float | None]) -> Ends | None:
     known = np.array([figure for figure in figures if figure is not None])
     if len(known) < len(figures):
         return None
-    reach = _WIDENED * _T * known.std(ddof=1) * sqrt(1 + 1 / len(known))
+    reach = _T * known.std(ddof=1) * sqrt(1 + 1 / len(known))
     low, high = floor((known.mean() - reach) * _STEPS) / _STEPS, ceil((known.mean() + reach) * _STEPS) / _STEPS
     return max(0.0, low), min(1.0, high)

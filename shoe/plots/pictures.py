@@ -54,6 +54,7 @@ def draw_pictures(found: ErrorAnalysis, name: str, folder: Path, pictures: Path 
             continue
         paths.append(folder / f"{error.name}.png")
         count = f"{len(chosen)} of {found.counts[error.name]:,}"
+        count += f", truths by seed {found.seed}" if found.drawn else ""
         image = grid(chosen, f"{error.label}: {error.meaning}", f"{count} · {name}", pictures)
         with replacing(paths[-1]) as stream:
             image.save(stream, format="PNG")

@@ -128,7 +128,9 @@ def _print_several(models: Models, to: Console) -> None:
 
 
 def _print_semantics_of_several(models: Mapping[str, SemanticDiagnosis], to: Console) -> None:
-    say(to, "SHOE-mAP, and what the same oracles add to it; * costs most")
+    drawn = next((of.analysis for of in models.values() if of.analysis.drawn), None)
+    seed = f" (seed {drawn.seed} alone)" if drawn else ""
+    say(to, f"SHOE-mAP, and what the same oracles add to it{seed}; * costs most")
     to.print(_deltas_table(models, to))
     say(to, "SHOE-mAP: with exact matches of words, what meaning adds, and wrong words related to the right ones")
     to.print(semantic_table(models))
