@@ -165,12 +165,15 @@ class _Words:
 def _model(of: _Scored, ensembles: Sequence[_Ensemble], verbs: _Words, objects: _Words) -> dict[str, Any]:
     task, table, options = of.report.task, of.report.predictions, of.result.options
     scorer = Scorer(task, of.similarities, options, of.result.near)
-    playing = [scorer.near.prediction]
-    for each in ensembles[1:]:
+    # Which copies are out depends on which words mean the same, and on nothing else of an ensemble.
+    by_meanings = {_key(of.similarities): scorer.near.prediction}
+    playing = []
+    for each in ensembles:
         other = HoiSimilarity.of(task, each.similarity, options)
-        # Which copies are out depends on which words mean the same, and on nothing else of an ensemble.
-        same = all(np.array_equal(a, b) for a, b in zip(other.meanings, of.similarities.meanings, strict=True))
-        playing.append(playing[0] if same else Scorer(task, other, options).near.prediction)
+        key = _key(other)
+        if key not in by_meanings:
+            by_meanings[key] = Scorer(task, other, options).near.prediction
+        playing.append(by_meanings[key])
     some = np.unique(np.concatenate(playing))
 
     rows = scorer.rows[falling_order(table.score[scorer.rows])]
@@ -194,3 +197,7 @@ def _model(of: _Scored, ensembles: Sequence[_Ensemble], verbs: _Words, objects: 
         "step": np.diff(position[pairs.prediction], prepend=0),
         "not_playing": [position[np.setdiff1d(some, each)] for each in playing],
     }
+
+
+def _key(similarities: HoiSimilarity) -> bytes:
+    return b"".join(meaning.tobytes() for meaning in similarities.meanings)

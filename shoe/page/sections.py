@@ -26,7 +26,7 @@ def body(found: Comparison, command: str, again: str | None, diagnoses: Sequence
     parts = {
         "summary": ("Summary", joined(tag("h2", "Summary"), summary(found))),
         "settings": ("Settings", _settings(again)),
-        "classes": ("Classes", _classes()),
+        "classes": ("Classes", _classes(len(runs))),
         "errors": ("Errors", _errors(runs, diagnoses)),
         "examples": ("Examples", _examples() if shown else _absent("Examples", "Images are shown of predictions.")),
         "reproduce": ("Reproduce", _reproduce(runs, command)),
@@ -98,7 +98,7 @@ def _settings(again: str | None) -> Markup:
     )
 
 
-def _classes() -> Markup:
+def _classes(models: int) -> Markup:
     choices = (
         tag("option", label, value=value)
         for value, label in (("all", "all"), ("rare", "rare"), ("non-rare", "non-rare"))
@@ -107,7 +107,7 @@ def _classes() -> Markup:
         tag("h2", "Classes"),
         tag(
             "p",
-            "Spread is the difference between the best and the worst model. Choose a class for its curves.",
+            _spread(models) + " Choose a class for its curves.",
             class_="quiet",
         ),
         tag(
@@ -134,6 +134,12 @@ def _classes() -> Markup:
             class_="classes",
         ),
     )
+
+
+def _spread(models: int) -> str:
+    if models == 2:
+        return "Difference is how much better the second model is."
+    return "Spread is the difference between the best and the worst model."
 
 
 def _errors(runs: Sequence[Run], diagnoses: Sequence[Diagnosis]) -> Markup:

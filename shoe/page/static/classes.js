@@ -12,7 +12,6 @@ export class ClassTable {
     this.body = byId("class-rows");
     this.measure.append(...classes.measures.map(({ label }, i) => element("option", { value: i }, label)));
     this.measure.value = Math.max(0, classes.measures.findIndex(({ key }) => key === "ap"));
-    if (models.length === 1) this.sorted.by = 0;
     for (const control of [this.measure, this.part]) control.addEventListener("change", () => this.draw());
     this.filter.addEventListener("input", () => this.draw());
     this.body.addEventListener("click", ({ target }) => {
@@ -46,6 +45,7 @@ export class ClassTable {
     const { labels, rare, truths } = this.classes;
     const spread = labels.map((_, k) => {
       const known = values.map((of) => of[k]).filter((value) => !Number.isNaN(value));
+      if (values.length === 2) return values[1][k] - values[0][k];
       return known.length > 1 ? Math.max(...known) - Math.min(...known) : NaN;
     });
     const columns = { label: labels, truths, spread, ...values };
@@ -73,7 +73,7 @@ export class ClassTable {
       ["truths", "truths"],
       ...this.models.map((name, number) => [number, modelName(name, number)]),
     ];
-    if (this.models.length > 1) columns.push(["spread", "spread"]);
+    columns.push(["spread", this.models.length === 2 ? "difference" : "spread"]);
     const focused = this.head.contains(document.activeElement) ? document.activeElement.dataset.by : null;
     this.head.replaceChildren(
       ...columns.map(([by, label]) => {
@@ -104,8 +104,8 @@ export class ClassTable {
         rare[k] ? element("span", { class: "tag" }, "rare") : null,
       ),
       element("td", {}, truths[k].toLocaleString("en")),
-      ...values.map((of) => element("td", { class: values.length > 1 && of[k] === best && best > 0 ? "best" : null }, percent(of[k]))),
-      values.length > 1 ? element("td", { class: "quiet" }, percent(spread[k])) : null,
+      ...values.map((of) => element("td", { class: of[k] === best && best > 0 ? "best" : null }, percent(of[k]))),
+      element("td", { class: "quiet" }, percent(spread[k])),
     );
   }
 }
