@@ -99,8 +99,8 @@ class _Walk:
         said = {meaning(key).part or meaning(key).side for key in fields.empty_lists} - {""}
         self.reading.says_none |= bool(said & {"verb", "phrase"}) or (bool(said) and not fields.children)
         points_out = self._follow_references(fields)
-        is_graph = any(map(_lists_by_id, record.values()))
-        if (is_graph or not (fields.entities or fields.labels)) and self._find_mentions(fields):
+        may_mention = not (fields.entities or fields.labels) or any(map(_lists_by_id, record.values()))
+        if fields.has_words and may_mention and self._find_mentions(fields):
             return
         own, said_own = list(fields.entities), fields.has_words
         fields.opened_by, fields.within = around.opened_by, around.within
