@@ -19,9 +19,11 @@ from subprocess import CompletedProcess
 from typing import Any
 from unittest import mock
 
+import msgspec
 import orjson
 
 from shoe.cli import main
+from shoe.report.schemas import SCHEMAS
 
 COMMAND = [sys.executable, "-c", "from shoe.cli import main; main()"]
 
@@ -57,7 +59,23 @@ def run(
             gc.enable()
             for number, handler in handlers.items():
                 signal.signal(number, handler)
-    return CompletedProcess(command, code, _text(out), _text(err))
+    done = CompletedProcess(command, code, _text(out), _text(err))
+    if code == 0 and "--json" in arguments:
+        _see_that_json_is_as_published(done, str(arguments[arguments.index("--json") + 1]), folder or Path())
+    return done
+
+
+def _see_that_json_is_as_published(done: CompletedProcess[str], target: str, folder: Path) -> None:
+    """No key is missing, none is new, and no value is of another kind than one of the command's schemas says."""
+    found = orjson.loads(done.stdout if target == "-" else (folder / target).read_bytes())
+    command = " ".join(done.args[1:3]) if done.args[1] in ("dataset", "map") else done.args[1]
+    problems = []
+    for kind in SCHEMAS[command]:
+        try:
+            msgspec.convert(found, kind)
+        except msgspec.ValidationError as error:
+            problems.append(str(error))
+    assert len(problems) < len(SCHEMAS[command]), problems
 
 
 def _code(code: Any, err: io.TextIOWrapper) -> int:

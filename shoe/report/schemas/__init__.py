@@ -1,0 +1,41 @@
+"""What every ``--json`` holds, as types; JSON schemas are made from them, and tests hold the commands to them.
+
+A key that need not be there is unset by default: what cannot be measured, or was not asked for, is left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from shoe.report.schemas.datasets import DatasetInfo, DatasetStats
+from shoe.report.schemas.diagnosis import OneModel, SeveralModels
+from shoe.report.schemas.maps import MapAblate, MapDiff, MapInfo, Similarity
+from shoe.report.schemas.rating import BuildEstimate, CompleteEstimate, MapBuilt, MapCompleted, MapLearned
+from shoe.report.schemas.scoring import Audit, Explain, Score
+
+SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
+    "score": (Score,),
+    "diagnose": (OneModel, SeveralModels),
+    "audit": (Audit,),
+    "explain": (Explain,),
+    "similarity": (Similarity,),
+    "dataset info": (DatasetInfo,),
+    "dataset stats": (DatasetStats,),
+    "map build": (MapBuilt, BuildEstimate),
+    "map complete": (MapCompleted, CompleteEstimate),
+    "map learn": (MapLearned,),
+    "map info": (MapInfo,),
+    "map diff": (MapDiff,),
+    "map ablate": (MapAblate,),
+}
+"""By command, each kind of document that it writes; commands without ``--json`` have none."""
+
+
+def json_schema(command: str) -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of what a command writes under ``--json``."""
+    kinds, definitions = msgspec.json.schema_components(SCHEMAS[command], ref_template="#/$defs/{name}")
+    one = kinds[0] if len(kinds) == 1 else {"oneOf": list(kinds)}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"shoe {command} --json"}
+    return {**head, **one, "$defs": definitions}
