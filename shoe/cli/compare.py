@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -62,6 +63,10 @@ def compare(
         Path | None, typer.Option(help="Write one page to this file: tables, curves, errors, examples, sliders.")
     ] = None,
     images: Annotated[Path | None, typer.Option(help="Folder of the dataset's images, for --html.")] = None,
+    per_class: Annotated[Path | None, typer.Option(help="Write the figures of each class to this CSV file.")] = None,
+    sweep: Annotated[
+        bool, typer.Option("--sweep", help="Also vary each choice of the metric: does the ranking survive?")
+    ] = False,
     json: Json = None,
 ) -> None:
     """Compare models: strict beside semantic figures, with intervals, paired tests, and whether rankings agree.
@@ -74,18 +79,30 @@ def compare(
 
     JSON keys: models [{name, signature, predictions, predictions_sha; figures {figure {value, rank, interval}}; gain,
     raters, map_interval, absent}]; resamples, seed; differences [{models, figure, value, interval, bootstrap,
-    randomisation {p, adjusted}, significant}]; ranking {figures, tau, moved}; unlike; notes. Figures are called
-    strict:PROTOCOL:full, :rare and :non_rare, semantic:map, :mf1, :gt_miss_rate and :prediction_miss_rate. Fractions
-    0..1; what cannot be measured is left out.
+    randomisation {p, adjusted}, significant}]; ranking {figures, tau, moved}; apart [{models, figure; classes, verbs,
+    objects [{name, classes, before, after}]}]; unlike; notes; with --sweep sweep {points [{option, value, asked;
+    figures {strict, map, mf1 {model}}}], rankings [{figure, settings, changed [{option, value}], lowest_tau}]}. Figures
+    are called strict:PROTOCOL:full, :rare and :non_rare, semantic:map, :mf1, :gt_miss_rate and :prediction_miss_rate.
+    Fractions 0..1; what cannot be measured is left out.
     """
     from shoe.cli.models import Asked, runs_of
     from shoe.cli.output import spare
+    from shoe.comparison.classes import apart
     from shoe.comparison.compare import compare as compared
+    from shoe.comparison.sweeps import FIGURES, settings_of, survival
+    from shoe.comparison.sweeps import sweep as swept
+    from shoe.core.errors import OptionError
+    from shoe.report.apart import apart_dict, classes_csv, print_apart
     from shoe.report.comparison import comparison_csv, comparison_dict
     from shoe.report.comparison_tables import as_latex, as_markdown, print_comparison, write
+    from shoe.report.sweeps import print_sweep, sweep_dict
     from shoe.report.terminal import console
+    from shoe.runs.file import is_run
 
-    spare((*models, ground_truth, classes, image_labels), latex, markdown, csv, html, json)
+    spare((*models, ground_truth, classes, image_labels), latex, markdown, csv, html, per_class, json)
+    kept = next((path for path in models if is_run(path)), None)
+    if sweep and kept is not None:
+        raise OptionError(f"--sweep: found the run {kept}, expected predictions, which can be scored in other ways")
     if images is not None:
         _check_images(images, html)
     asked = Asked(
@@ -103,7 +120,7 @@ def compare(
         split=split,
         image_labels=image_labels,
     )
-    reports: dict[str, Report] | None = None if html is None else {}
+    reports: dict[str, Report] | None = {} if html is not None or sweep else None
     runs = runs_of(models, asked, no_confidence=no_confidence, bounds=bounds, reports=reports)
     found = compared(runs, resamples=resamples, seed=seed, allow_different=allow_different)
     for path, text in ((latex, as_latex), (markdown, as_markdown)):
@@ -115,8 +132,27 @@ def compare(
         from shoe.page.build import write_page
 
         write_page(html, found, reports or {}, shlex.join(["shoe", *sys.argv[1:]]), images)
-    if not put_json(comparison_dict(found), json):
-        print_comparison(found, console())
+    if per_class is not None:
+        write(classes_csv(found), str(per_class))
+    made, told = apart(found), comparison_dict(found)
+    scored = [(reports or {})[name] for name in found.names] if sweep else []
+    points = swept(scored, _bar(len(settings_of(scored[0])) * len(scored))) if sweep else []
+    survivals = [one for figure in FIGURES if (one := survival(scored, points, figure)) is not None]
+    told |= {"apart": apart_dict(made)} | ({"sweep": sweep_dict(found.names, points, survivals)} if sweep else {})
+    if not put_json(told, json):
+        to = console()
+        print_comparison(found, to)
+        print_apart(found, made, to)
+        print_sweep(found.names, points, survivals, to)
+
+
+def _bar(number: int) -> Any:
+    """Shows how far a sweep is, where somebody looks."""
+    from rich.console import Console
+    from rich.progress import track
+
+    talk = Console(stderr=True)
+    return partial(track, description=f"{number} scorings", console=talk, transient=True, disable=not talk.is_terminal)
 
 
 def _check_images(images: Path, html: Path | None) -> None:

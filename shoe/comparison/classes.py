@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
+from shoe.comparison.compare import Comparison
 from shoe.core.arrays import Floats
+from shoe.runs.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +59,42 @@ def _moved(names: Sequence[str], group: NDArray[np.integer], before: Floats, aft
         Moved(names[g], int(number[g]), float(means[0][g]), float(means[1][g])) for g in np.flatnonzero(number).tolist()
     ]
     return sorted(found, key=lambda moved: -moved.by)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Apart:
+    """What sets two models apart.
+
+    Attributes:
+        models: their names.
+        figure: key of the mean that average precision is of: "strict:PROTOCOL:full" or "semantic:map".
+        classes, verbs, objects: by falling gain of the second.
+    """
+
+    models: tuple[str, str]
+    figure: str
+    classes: list[Moved]
+    verbs: list[Moved]
+    objects: list[Moved]
+
+
+def apart(found: Comparison) -> list[Apart]:
+    """What sets every two models apart, by the figures that their rankings are made of."""
+    made = []
+    for figure in found.compared or [column.figure for column in found.columns[:1]]:
+        ap = {run.name: class_ap(run, figure) for run in found.runs}
+        for a, b in combinations(found.names, 2):
+            columns = found.runs[0].classes, ap[a], ap[b]
+            made.append(Apart((a, b), figure, by_class(*columns), by_verb(*columns), by_object(*columns)))
+    return made
+
+
+def class_ap(run: Run, figure: str) -> Floats:
+    """(K,) average precision behind a mean over all classes; NaN for classes outside it, and where there is none."""
+    of = {f"strict:{each.options.protocol}:full": each.entries for each in run.strict}
+    if run.semantic is not None:
+        of["semantic:map"] = run.semantic.entries
+    if figure not in of:
+        return np.full(len(run.classes), np.nan)
+    scores = of[figure].scores()
+    return np.where(scores.in_mean, scores.ap, np.nan)

@@ -48,6 +48,36 @@ def test_runs_need_no_ground_truth_and_give_every_kind_of_table(runs: tuple[Path
     assert float(rows[0]["low"]) < float(rows[0]["value"]) < float(rows[0]["high"])
 
 
+def test_classes_that_set_models_apart_have_the_means_that_are_compared(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    found = as_json("compare", *runs, "--resamples", "0", "--per-class", tmp_path / "classes.csv")
+    first, second = found["models"]
+    assert [each["figure"] for each in found["apart"]] == found["ranking"]["figures"]
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "classes.csv").read_text("utf-8"))))
+    assert len(rows) == 600
+    for each in found["apart"]:
+        for model, side in ((first, "before"), (second, "after")):
+            column = f"{model['name']} {each['figure']}"
+            values = [float(row[column]) for row in rows if row[column]]
+            mean = model["figures"][each["figure"]]["value"]
+            assert sum(values) / len(values) == pytest.approx(mean, abs=1e-6)
+            assert sum(c[side] for c in each["classes"]) / len(values) == pytest.approx(mean)
+            assert sum(v["classes"] for v in each["verbs"]) == len(values)
+        gains = [moved["after"] - moved["before"] for moved in each["objects"]]
+        assert gains == sorted(gains, reverse=True)
+
+
+@pytest.mark.slow
+def test_a_sweep_says_whether_rankings_survive(runs: tuple[Path, Path]) -> None:
+    done = run("compare", *PREDICTIONS.values(), *WORDS, "--sweep")
+    assert done.returncode == 0
+    assert "by SHOE-mAP no two models change places under any of 20 other settings" in done.stdout
+    found = as_json("compare", *PREDICTIONS.values(), *WORDS, "--sweep")["sweep"]
+    assert len(found["points"]) == 29
+    refused(run("compare", *runs, *WORDS, "--sweep"), "--sweep: found the run", "expected predictions")
+
+
 @pytest.mark.slow
 def test_predictions_say_what_their_runs_say(runs: tuple[Path, Path]) -> None:
     of_runs = as_json("compare", *runs, *WORDS)

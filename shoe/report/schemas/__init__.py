@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from shoe.report.schemas.comparison import Compare, Verify
 from shoe.report.schemas.datasets import DatasetInfo, DatasetStats
 from shoe.report.schemas.diagnosis import OneModel, SeveralModels
 from shoe.report.schemas.maps import MapAblate, MapDiff, MapInfo, Similarity
@@ -20,6 +21,8 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "diagnose": (OneModel, SeveralModels),
     "audit": (Audit,),
     "explain": (Explain,),
+    "compare": (Compare,),
+    "verify": (Verify,),
     "similarity": (Similarity,),
     "dataset info": (DatasetInfo,),
     "dataset stats": (DatasetStats,),
