@@ -14,7 +14,7 @@ import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -23,17 +23,20 @@ import orjson
 from shoe.benchmarks import read_ground_truth
 from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.benchmarks.truth import GroundTruth
+from shoe.comparison.significance import statistics
 from shoe.core.interactions import Interactions
 from shoe.io.native import read_native
 from shoe.matching.task import Task
 from shoe.predictions import read_predictions
 from shoe.predictions.source import collection_paused
 from shoe.protocols.named import SEMANTIC
+from shoe.runs.run import Run
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import score
 from shoe.similarity import load_similarity
 
 REPEATS = 5
+COMPARISONS, RESAMPLES = 2, 1000
 PROFILE_LINES = 14
 EVERY_NTH_IMAGE = 10
 """The slow oracle is timed on every tenth image."""
@@ -150,6 +153,25 @@ def score_all(folder: Path) -> Outcome:
     }
 
 
+def comparison(folder: Path) -> Outcome:
+    """CPU seconds of intervals and paired tests of two models by 1,000 resamples, and of scoring one, in turns.
+
+    They differ a hundredfold in length, so that wall-clock time would compare what else the machine does.
+    """
+    truth, *tables = _tables(folder)
+    runs = [Run.of(score(table, truth), name) for table, name in zip(tables, ("detector", "vlm"), strict=True)]
+    scored, compared = [], []
+    for _ in range(COMPARISONS):
+        start = process_time()
+        for table in tables:
+            score(table, truth)
+        scored.append((process_time() - start) / len(tables))
+        start = process_time()
+        statistics(runs, RESAMPLES, 0)
+        compared.append(process_time() - start)
+    return {"seconds": {"score": scored, "compare": compared}}
+
+
 def oracle(folder: Path) -> Outcome:
     """Time the slow oracle of the tests from the tables that the fast side starts from, and from its own scenes.
 
@@ -224,7 +246,8 @@ def _tables(folder: Path) -> tuple[GroundTruth, Interactions, Interactions]:
 
 
 STAGES = {
-    stage.__name__: stage for stage in (read, read_replies, parse_once, whole_run, resolve, score_all, oracle, profile)
+    stage.__name__: stage
+    for stage in (read, read_replies, parse_once, whole_run, resolve, score_all, comparison, oracle, profile)
 }
 
 

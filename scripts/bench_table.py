@@ -31,7 +31,7 @@ def rows(measured: Measured) -> list[Row]:
     """Turn what was measured into figures."""
     read, scored, slow = measured["read"]["seconds"], measured["score_all"], measured["oracle"]
     seconds, processes = scored["seconds"], measured["processes"]
-    replies = measured["read_replies"]["seconds"]
+    replies, compared = measured["read_replies"]["seconds"], measured["comparison"]["seconds"]
     triplets, free_triplets, slow_triplets = scored["triplets"], scored["vlm_triplets"], slow["triplets"]
     native = measured["files"]["detector.npz"]
     limit = 6 * native + 200 * _MEGABYTE
@@ -63,6 +63,8 @@ def rows(measured: Measured) -> list[Row]:
         _seconds("match and score, shoe, first in its process", seconds["shoe, first in its process"]),
         _seconds("match and score, shoe, free text", seconds["vlm"]),
         _rate("  triplets a second", free_triplets, seconds["vlm"], None),
+        _seconds("compare two models, 1,000 resamples", compared["compare"]),
+        _ratio("  / scoring one", compared["compare"], compared["score"], 40),
         _seconds("NumPy alone: sort, cumulative sums by class", seconds["numpy"]),
         *[Row(f"slow oracle, {name}, triplets a second", rate, "1/s") for name, rate in slow_rates.items()],
         _seconds("process: python -c 'import numpy'", processes["import numpy"]),

@@ -54,8 +54,10 @@ def compare(
         bool, typer.Option("--allow-different", help="Compare runs under unlike signatures, too.")
     ] = False,
     bounds: Annotated[bool, typer.Option("--bounds", help="Also say what the map leaves open; takes longer.")] = False,
-    resamples: Annotated[int, typer.Option(min=0, help="How often images are drawn; 0: no statistics.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, max=65535, help="Of the draws.")] = 0,
+    resamples: Annotated[
+        int, typer.Option(min=0, max=65535, help="How often images are drawn; 0: no statistics.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, max=16383, help="Of the draws.")] = 0,
     latex: Annotated[Path | None, typer.Option(help="Write the table as LaTeX (booktabs) to this file.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write it as Markdown to this file.")] = None,
     csv: Annotated[Path | None, typer.Option("--csv", help="Write a line for each model and figure as CSV.")] = None,

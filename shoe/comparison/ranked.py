@@ -5,8 +5,9 @@ what stands above it; the entries between one positive and the next are one row 
 so that a product of matrices has the ranks under all weights at once. What comes out is what
 :meth:`~shoe.scoring.entries.Entries.take_images` of the drawn images, in ascending order, would score, with two
 differences where scores are tied: under an order of input, two tied entries of one class and one image that is drawn
-twice stand as a, a, b, b and not a, b, a, b; and an expectation over orders is the mean over few of them, drawn at
-random, not over all or many.
+twice stand as a, a, b, b and not a, b, a, b; and an expectation over orders is the mean over one of them, drawn at
+random, and its mirror image. Over a test set's classes that adds half a percent to the variance of resamples where no
+model says how sure it is.
 
 Entries of two models can stand in one list, of which an image shows one model's or the other's. A model's confidences
 mean nothing on another's scale, and average precision asks for their order alone: so entries enter by their rank in
@@ -31,8 +32,6 @@ from shoe.scoring.ranking import RankedLists
 
 Counts = NDArray[np.int32]
 """Weights and what is counted by them."""
-PAIRS = 2
-"""Mirrored pairs of orders of tied entries that are drawn for each list."""
 _BATCH = 250
 """Resamples at once: their weights stay in a processor's cache."""
 _RANDOM_BITS = 40
@@ -171,11 +170,10 @@ class Ranked:
         if not of.open.any():
             return value(copy)
         values = []
-        for pair in range(PAIRS):
-            for positions in _positions(of, members, (stream[1] << 20) + (stream[0] << 4) + pair):
-                offset = copy.copy()
-                offset[of.open[which]] = positions
-                values.append(value(offset))
+        for positions in _positions(of, members, (stream[1] << 16) + stream[0]):
+            offset = copy.copy()
+            offset[of.open[which]] = positions
+            values.append(value(offset))
         mean: Floats = np.mean(values, axis=0)
         return mean
 

@@ -18,22 +18,23 @@ from shoe.core.seeded import random_numbers
 from shoe.runs.run import PARTS, SEMANTIC, Run
 from shoe.scoring.f1_entries import F1Entries, F1Rule
 
-_DRAWS, _COINS = 1 << 28, 1 << 29
-"""Streams of random numbers, to which the seed is added; those below are of tied orders."""
+_DRAWS, _COINS = 1 << 30, 1 << 31
+"""First streams of random numbers; those below are of tied orders."""
+MOST_RESAMPLES, MOST_SEEDS = 1 << 16, 1 << 14
 
 
 def drawn_images(images: int, resamples: int, seed: int) -> Counts:
-    """(M, R) how often each image is drawn, as many with replacement as there are."""
+    """(M, R) how often each image is drawn, as many with replacement as there are; seeds are below MOST_SEEDS."""
     weights = np.empty((resamples, images), np.int32)
     for number in range(resamples):
-        drawn = random_numbers((_DRAWS + seed << 16) + number, (images,)) % np.uint64(max(images, 1))
+        drawn = random_numbers(_DRAWS + seed * MOST_RESAMPLES + number, (images,)) % np.uint64(max(images, 1))
         weights[number] = np.bincount(drawn.astype(np.int64), minlength=images)
     return np.ascontiguousarray(weights.T)
 
 
 def coins(images: int, resamples: int, seed: int) -> Counts:
     """(M, R) 1 where an image keeps its model, and 0 where two models swap it."""
-    numbers = random_numbers(_COINS + seed << 16, (images, resamples))
+    numbers = random_numbers(_COINS + seed, (images, resamples))
     return (numbers >> np.uint64(63)).astype(np.int32)
 
 
