@@ -60,7 +60,7 @@ def _settings(again: str | None) -> Markup:
         control = tag("input", type="range", id=name, min=0, max=1, step=0.01)
         return tag("label", tag("span", label), control, tag("output", id=f"{name}-value", for_=name))
 
-    columns = ("model", "SHOE-mAP", "SHOE-mF1", "missed truths", "unmatched predictions", "rank")
+    columns = ("model", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched", "rank")
     return joined(
         tag("h2", "What if meaning were weighed otherwise?"),
         tag(

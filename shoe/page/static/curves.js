@@ -24,7 +24,7 @@ export class Curves {
     const truths = classes.truths[k];
     this.place.replaceChildren(
       element("h3", {}, element("bdi", {}, classes.labels[k])),
-      element("p", { class: "quiet" }, `${truths.toLocaleString("en")} ground truths${classes.rare[k] ? ", rare" : ""}`),
+      element("p", { class: "quiet" }, `${truths.toLocaleString("en")} ground truth${truths === 1 ? "" : "s"}${classes.rare[k] ? ", rare" : ""}`),
       element("div", { class: "plots" }, ...classes.curves.map((curve) => this.#plot(curve, k))),
       element("p", { class: "legend" }, ...models.map(modelName)),
     );
