@@ -80,14 +80,16 @@ def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
             clause.attached.append(Attached(clause.dangling, clause.topic))
             clause.dangling = ""
     for number, clause in enumerate(clauses):
+        parts = [] if clause.object is None else [clause.object, clause.object.of]
+        if not any(part is not None and part.words[0] in table("anaphor") for part in parts):
+            continue
         own = clause.subject if clause.kind == "finite" else None
         told = [noun for other in clauses[:number] for noun in (other.object, _told_of(other)) if noun is not None]
         things = [n for n in all_of(*nouns, *told) if n is not own and not n.person and not is_inner(n)]
         if clause.object is not None and clause.object.words[0] in table("anaphor"):
             clause.object, clause.second = clause.second or next(reversed(things or told), None), None
-        elif clause.object is not None and clause.object.of is not None and things:
-            of_it = clause.object.of.words[0] in table("anaphor")
-            clause.object.of = things[-1] if of_it else clause.object.of
+        elif clause.object is not None and things:
+            clause.object.of = things[-1]
     for before, clause in reversed(list(pairwise(clauses))):
         if before.object is not None or clause.object is None or not clause.linked:
             continue
