@@ -166,7 +166,8 @@ def compare(runs: Sequence[Run], *, resamples: int = 1000, seed: int = 0, allow_
         runs: at least two, of the same images and ground truth.
         resamples: how many times images are drawn; 0 for no intervals and tests.
         seed: of the draws.
-        allow_different: whether signatures may differ; protocols that not all have are left out then.
+        allow_different: whether signatures may differ; protocols that not all have are left out then, and lists that
+            hold entries of two models are ranked by the rules of the first.
 
     Raises:
         InputError: for runs of different images, ground truths or classes, or under unlike signatures.
@@ -196,10 +197,12 @@ def compare(runs: Sequence[Run], *, resamples: int = 1000, seed: int = 0, allow_
 def unlikeness(a: Run, b: Run) -> list[str]:
     """What differs between the signatures of two runs, beside how predictions were read; one line each."""
     of_a, of_b = (dict(run.signature.items) for run in (a, b))
-    absent = "nothing"
+    names = dict.fromkeys([*of_a, *of_b])
+    if a.absent or b.absent:  # what a model's scores do not allow leaves no options in its signature
+        names = dict.fromkeys(name for name in of_a if name in of_b)
     lines = [
-        f"{name} {of_a.get(name, absent)} of {a.name} and {of_b.get(name, absent)} of {b.name}"
-        for name in dict.fromkeys([*of_a, *of_b])
+        f"{name} {of_a.get(name, 'nothing')} of {a.name} and {of_b.get(name, 'nothing')} of {b.name}"
+        for name in names
         if name not in OF_PREDICTIONS and of_a.get(name) != of_b.get(name)
     ]
     protocols = [[strict.options.protocol for strict in run.strict] for run in (a, b)]

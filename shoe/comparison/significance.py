@@ -124,11 +124,11 @@ def statistics(runs: Sequence[Run], resamples: int, seed: int) -> Statistics:
         for run, of, found in zip(runs, figures, drawn, strict=True)
     }
     del weights
-    compared: dict[str, list[tuple[int, int, float, Floats, Floats]]] = {key: [] for key in figures[0]}
+    compared: dict[str, list[tuple[int, int, float, Floats, Floats]]] = {key: [] for of in figures for key in of}
     for i, j in combinations(range(len(runs)), 2):
         swapped = differences_when_swapped(runs[i], runs[j], kept)
         for key, of in compared.items():
-            a, b = figures[i][key], figures[j].get(key)
+            a, b = figures[i].get(key), figures[j].get(key)
             if a is not None and b is not None:
                 of.append((i, j, a - b, drawn[i][key] - drawn[j][key], swapped[key]))
     differences = []

@@ -19,6 +19,8 @@ _STEP = 1 << 12
 LARGEST_UNPACKED = 4_000_000_000
 """Bytes that packed data may unpack to; the largest files of the field have a tenth of it."""
 _UNPACKED_OF_ANY, _LARGEST_RATIO = 200_000_000, 300  # predictions shrink to a tenth, at best to a hundredth
+RUN_HEAD = "run.json"
+"""The member of an archive by which a file of ``shoe score --save`` is known."""
 _INPUT = "-"
 _kept: dict[str, bytes] | None = None
 

@@ -20,7 +20,7 @@ import msgspec
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
-from shoe.io.files import is_stream, read_bytes
+from shoe.io.files import RUN_HEAD, is_stream, read_bytes
 from shoe.io.json import parse_json, parse_with_nan
 from shoe.io.literals import is_literal, parse_literal
 from shoe.io.matlab import is_matlab
@@ -219,6 +219,9 @@ def _refuse_other_zip(source: Source) -> None:
     expected = "JSON, a pickle of plain values, or text"
     if any(name.endswith("/data.pkl") for name in source.members):
         raise InputError(source.path, found="a file of torch.save", expected=expected, hint=TORCH_TO_JSON)
+    if RUN_HEAD in source.members:
+        hint = "shoe compare and shoe verify take runs; its predictions are not in it"
+        raise InputError(source.path, found="a run of shoe score --save", expected=expected, hint=hint)
     if source.members and not any(name.endswith(".npy") for name in source.members):
         names = ", ".join(map(quote, source.members[:3]))
         raise InputError(source.path, found=f"a zip archive of {names}", expected=expected, hint="unpack it")

@@ -70,6 +70,7 @@ def _layers(found: Comparison) -> list[str]:
         verdict = "all rank the models alike" if alike else "they do not rank the models alike"
         lines.append(f"raters     SHOE-mAP by each of {many(len(orders), 'rater')} of the map alone: {verdict}")
     for run in found.runs:
+        lines += [f"{run.name}: {part}: not measured: {why}" for part, why in (run.absent or {}).items()]
         if (of := run.interval) is not None and of.map is not None:
             ends = f"{percent(of.map[0])} to {percent(of.map[1])}"
             lines.append(f"unrated    {run.name}: SHOE-mAP {ends} were all pairs of senses rated, 90 % likely")

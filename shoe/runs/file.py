@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -17,7 +18,7 @@ from shoe.benchmarks.classes import parse_classes
 from shoe.core.errors import InputError, OptionError, ShoeError
 from shoe.evidence.draws import Interval
 from shoe.evidence.raters import Spread
-from shoe.io.files import LARGEST_UNPACKED, read_bytes, replacing
+from shoe.io.files import LARGEST_UNPACKED, RUN_HEAD, is_stream, read_bytes, replacing
 from shoe.protocols.options import SemanticOptions, StrictOptions, changed, settings
 from shoe.protocols.signature import Signature
 from shoe.runs import columns
@@ -27,7 +28,7 @@ from shoe.scoring.f1_entries import F1Entries, F1Rule
 
 SUFFIX = ".shoe"
 _VERSION = 1
-_HEAD = "run.json"
+_HEAD = RUN_HEAD
 _COLUMN = "columns/{}"
 _ENTRIES = ("category", "image", "score", "credit", "truth_category", "truth_image")
 _F1 = ("category", "image", "sigma", "unmatched_category", "unmatched_image", "truth_category", "truth_image")
@@ -106,8 +107,14 @@ def write_run(run: Run, path: str | Path) -> None:
 
 
 def is_run(path: str | Path) -> bool:
-    """Tell whether a path is called as runs are; its content decides whether it is one."""
-    return str(path).endswith(SUFFIX)
+    """Tell whether a file is called as runs are, or is an archive with the head of one."""
+    if str(path).endswith(SUFFIX):
+        return True
+    if is_stream(path) or not zipfile.is_zipfile(path):
+        return False
+    with suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(path) as archive:
+        return _HEAD in archive.namelist()
+    return False
 
 
 def read_run(path: str | Path) -> Run:

@@ -126,6 +126,8 @@ def test_score_saves_what_it_measured(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     found = read_run(path)
     assert is_run(path)
+    assert is_run(path.rename(tmp_path / "other.zip"))
+    assert not is_run(TRUTH)
     assert found.name == "vlm"
     assert found.semantic is not None
     assert settings(found.semantic.options)["delta"] == "0.25"

@@ -1,0 +1,63 @@
+"""Runs beside each other: marks, ranks, gains, and what is refused."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from shoe.comparison.compare import compare
+from shoe.core.errors import InputError, OptionError
+from shoe.report.comparison import comparison_dict, sentences
+from shoe.runs.run import Run
+from tests.runs.samples import run_of, scenes_of
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    return run_of(scenes_of(3, 6))
+
+
+def without_scores(run: Run) -> Run:
+    """The same model, had its scores been no confidences."""
+    signature = replace(run.signature, items=tuple(item for item in run.signature.items if item[0] != "delta"))
+    return replace(run, name="logits", semantic=None, signature=signature, absent={"semantic": "a score of 7"})
+
+
+def test_one_that_misses_all_is_last_and_marked_by_none(run: Run) -> None:
+    assert run.semantic is not None
+    strict = run.strict[0]
+    nothing = replace(strict, entries=strict.entries.select(strict.entries.credit < 0))
+    found = compare([run, replace(run, name="nothing", strict=(nothing,)), replace(run, name="again")], resamples=0)
+    cells = found.cells("strict:qpic:full")
+    assert [cell.rank for cell in cells] == [1, 3, 1]
+    assert [(cell.best, cell.second) for cell in cells] == [(True, False), (False, False), (True, False)]
+    assert found.cells("semantic:map")[0].best is False
+    assert found.tau is None
+    assert found.moved == []
+    figures = run.figures()
+    assert found.gains[1] == figures["semantic:map"]
+    assert sentences(found) == []
+
+
+def test_what_one_model_has_not_is_left_out(run: Run) -> None:
+    found = compare([without_scores(run), run, replace(run, name="again")], resamples=19)
+    assert found.cells("semantic:map")[0].value is None
+    assert "logits: semantic: not measured: a score of 7" in sentences(found)
+    compared = {(d["figure"], *d["models"]) for d in comparison_dict(found)["differences"]}
+    assert ("semantic:map", "model", "again") in compared
+    assert not any("logits" in of and of[0].startswith("semantic") for of in compared)
+
+
+def test_what_cannot_be_compared(run: Run) -> None:
+    with pytest.raises(OptionError, match="found 1 model, expected two or more"):
+        compare([run])
+    with pytest.raises(OptionError, match="'model' twice"):
+        compare([run, run])
+    other = replace(run, name="other", facts={**run.facts, "truth-sha": "0" * 8})
+    with pytest.raises(InputError, match="other: ground truth: truth-sha: found 00000000"):
+        compare([run, other])
+    changed = run_of(scenes_of(3, 6), ["delta=0.25"], "changed")
+    line = "delta 0.5 of model and 0.25 of changed"
+    with pytest.raises(InputError, match=re.escape(line)):
+        compare([run, changed], resamples=0)
+    assert compare([run, changed], resamples=0, allow_different=True).unlike == (line,)
