@@ -62,6 +62,20 @@ def test_counts_of_drawn_images_are_those_of_the_images_under_new_names(seed: in
     assert once.f1.take_images(index).figures() == pytest.approx(again.f1.figures(), abs=1e-12)
 
 
+@given(st.integers(0, 1 << 32))
+@examples(0.1)
+def test_images_split_and_put_together_in_any_order_are_the_whole(seed: int) -> None:
+    rng, run = np.random.default_rng(seed), run_of(scenes_of(seed, 6), ["ties=input"])
+    assert run.semantic is not None
+    order = rng.permutation(6)
+    assert run.semantic.f1.take_images(order).figures() == pytest.approx(run.semantic.f1.figures(), abs=1e-12)
+    parts = [run.semantic.f1.take_images(part) for part in np.split(order, [2])]
+    whole = run.semantic.f1
+    assert sum(len(part.category) for part in parts) == len(whole.category)
+    assert sum(part.sigma.sum() for part in parts) == pytest.approx(whole.sigma.sum())
+    assert sum(part.truths for part in parts).tolist() == whole.truths.tolist()  # type: ignore[union-attr]
+
+
 def test_what_changes_a_score_changes_the_digest_of_predictions() -> None:
     table = shoe.read_predictions(PREDICTIONS["free text"])
     again = replace(table, score=table.score.copy())
