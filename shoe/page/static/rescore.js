@@ -7,12 +7,6 @@ import { tiedAveragePrecision } from "./tied.js";
 
 const EPSILON = 1e-8; // of Algorithms 1 and 2
 
-/** The similarity tables of one ensemble as numbers: (rows x words) of verbs, and of objects. */
-export function similarities(shared, ensemble) {
-  const decoded = (codes) => Float64Array.from(codes, (code) => shared.values[code]);
-  return { verbs: decoded(ensemble.verbs), objects: decoded(ensemble.objects) };
-}
-
 const COMBINATIONS = {
   arithmetic: (verb, object, weight) => weight * verb + (1 - weight) * object,
   geometric: (verb, object, weight) => Math.round(verb ** weight * object ** (1 - weight) * 1e12) / 1e12,
@@ -52,13 +46,10 @@ export class Rescorer {
   score({ weight, delta, ensemble }) {
     const { shared, model } = this;
     const combine = COMBINATIONS[shared.options.combine];
-    if (!this.tables.has(ensemble)) this.tables.set(ensemble, similarities(shared, shared.ensembles[ensemble]));
+    if (!this.tables.has(ensemble)) this.tables.set(ensemble, this.#tables(shared.ensembles[ensemble]));
     const tables = this.tables.get(ensemble);
     if (this.sortedBy !== `${weight} ${ensemble}`) {
-      for (let i = 0; i < this.sigma.length; i++) {
-        this.sigma[i] = combine(tables.verbs[this.verbCell[i]], tables.objects[this.objectCell[i]], weight);
-      }
-      this.order = fallingOrder(this.sigma);
+      this.order = this.#sorted(tables, combine, weight);
       this.sortedBy = `${weight} ${ensemble}`;
     }
     const order = this.order;
@@ -68,6 +59,37 @@ export class Rescorer {
       model.f1_rows === model.map_rows ? forMap : this.#match(order, model.f1_rows, delta, model.not_playing[ensemble]);
     const ap = this.#averagePrecision(forMap, nearest);
     return { ap, map: mean(ap), ...this.#f1(forF1, nearest) };
+  }
+
+  /** The similarities of an ensemble, and which candidate pairs have the same two: they have one sigma, always. */
+  #tables({ verbs, objects }) {
+    const { values } = this.shared;
+    const number = new Map();
+    const kind = Int32Array.from(this.sigma, (_, i) => {
+      const key = verbs[this.verbCell[i]] * values.length + objects[this.objectCell[i]];
+      if (!number.has(key)) number.set(key, number.size);
+      return number.get(key);
+    });
+    const kinds = [...number.keys()].map((key) => [values[Math.floor(key / values.length)], values[key % values.length]]);
+    const decoded = (codes) => Float64Array.from(codes, (code) => values[code]);
+    return { verbs: decoded(verbs), objects: decoded(objects), kind, kinds };
+  }
+
+  /** Sigma of each candidate pair, and the pairs by falling sigma, equal ones as they stand. */
+  #sorted({ kind, kinds }, combine, weight) {
+    const sigma = kinds.map(([verb, object]) => combine(verb, object, weight));
+    const falling = [...new Set(sigma)].sort((a, b) => b - a);
+    const rankOf = new Map(falling.map((value, rank) => [value, rank]));
+    const rank = Int32Array.from(sigma, (value) => rankOf.get(value));
+    const start = new Uint32Array(falling.length + 1);
+    for (const of of kind) start[rank[of] + 1]++;
+    for (let r = 1; r < start.length; r++) start[r] += start[r - 1];
+    const order = new Uint32Array(kind.length);
+    for (let i = 0; i < kind.length; i++) {
+      order[start[rank[kind[i]]]++] = i;
+      this.sigma[i] = sigma[kind[i]];
+    }
+    return order;
   }
 
   /** The class that each pair of words counts as a false positive of, -1 where of none: the most similar one. */
@@ -206,19 +228,4 @@ export function mean(values) {
     number++;
   }
   return number ? sum / number : null;
-}
-
-/** Stable order of numbers from 0 on, the highest first: by radix, 16 bits at a time. */
-export function fallingOrder(values) {
-  const digits = new Uint16Array(values.buffer, values.byteOffset, values.length * 4);
-  let order = Uint32Array.from(values, (_, i) => i);
-  let next = new Uint32Array(values.length);
-  for (let digit = 0; digit < 4; digit++) {
-    const start = new Uint32Array(65537);
-    for (let i = 0; i < values.length; i++) start[65536 - digits[4 * i + digit]]++;
-    for (let d = 1; d <= 65536; d++) start[d] += start[d - 1];
-    for (const i of order) next[start[65535 - digits[4 * i + digit]]++] = i;
-    [order, next] = [next, order];
-  }
-  return order;
 }

@@ -45,15 +45,13 @@ export function tiedAveragePrecision(groups, number, truths, epsilon) {
 
 /** Put the members of a group on positions of it: their ranks and credits, by ascending rank. */
 function place({ above, credits, start }, positions, ranks, gains) {
-  for (let i = 0; i < credits.length; i++) {
-    const rank = above + 1 + positions[i];
-    let at = start + i;
-    for (; at > start && ranks[at - 1] > rank; at--) {
-      ranks[at] = ranks[at - 1];
-      gains[at] = gains[at - 1];
-    }
-    ranks[at] = rank;
-    gains[at] = credits[i];
+  const members = credits.length;
+  const keys = new Float64Array(members);
+  for (let i = 0; i < members; i++) keys[i] = positions[i] * members + i;
+  if (members > 1) keys.sort();
+  for (let i = 0; i < members; i++) {
+    ranks[start + i] = above + 1 + Math.floor(keys[i] / members);
+    gains[start + i] = credits[keys[i] % members];
   }
 }
 
