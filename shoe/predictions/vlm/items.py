@@ -99,9 +99,10 @@ class _Walk:
         said = {meaning(key).part or meaning(key).side for key in fields.empty_lists} - {""}
         self.reading.says_none |= bool(said & {"verb", "phrase"}) or (bool(said) and not fields.children)
         points_out = self._follow_references(fields)
-        may_mention = not (fields.entities or fields.labels) or any(map(_lists_by_id, record.values()))
-        if fields.has_words and may_mention and self._find_mentions(fields):
-            return
+        if fields.has_words:
+            may_mention = not (fields.entities or fields.labels) or any(map(_lists_by_id, record.values()))
+            if may_mention and self._find_mentions(fields):
+                return
         own, said_own = list(fields.entities), fields.has_words
         fields.opened_by, fields.within = around.opened_by, around.within
         fields.entities = with_outer(own, around.entities)
