@@ -4,7 +4,8 @@
   Tibshirani 1993, chapters 6 and 13). Mean average precision depends on how many images there are, and on images that
   stand twice: with fewer different ones it is higher. So resamples are not centred on the figure itself; the 2.5 and
   97.5 % percentiles of their deviations from their own mean are laid around the figure. It is an interval for the mean
-  of the figure over test sets of this size.
+  of the figure over test sets of this size. Means over classes that few images show have somewhat short ones
+  (docs/guides/compare.md has what ``scripts/bootstrap-coverage`` found).
 - **Paired bootstrap test.** All models are resampled by the same draws. p is the share of resamples whose difference
   deviates from the mean of all by as much as the difference that is there (the shift method: Noreen 1989; Riezler and
   Maxwell 2005).
