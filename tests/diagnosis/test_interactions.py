@@ -226,7 +226,7 @@ def test_what_each_file_supports(tmp_path: Path) -> None:
     assert figures(plain) == (1 / 2, None, None)
     assert set(plain.absent) == {"negative_ap", "interaction_map"}
     assert all("detection and its interaction together" in reason for reason in plain.absent.values())
-    assert sum("pairs are those of the triplets" in note for note in plain.notes) == 1
+    assert sum("pairs are those that triplets name" in note for note in plain.notes) == 1
 
     scores = np.array([0.75, 0.25])
     scored = diagnose(predicted, truth, action_scores=scores)
