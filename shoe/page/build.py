@@ -63,7 +63,8 @@ def page(found: Comparison, reports: Mapping[str, Report], command: str, images:
     if shown is not None:
         packed["data-examples"] = shown
 
-    body = sections.body(found, command, again if isinstance(again, str) else None, diagnoses, shown is not None)
+    why_not = again if isinstance(again, str) else None
+    body = sections.body(found, command, why_not, diagnoses, shown is not None, data["classes"] is not None)
     script, style = _modules(_PAGE), Markup((_STATIC / "page.css").read_text("utf-8"))
     return "<!doctype html>\n" + tag(
         "html",

@@ -17,8 +17,10 @@ MOST_POINTS = 50
 _SCALE = 65535
 
 
-def classes(runs: Sequence[Run]) -> dict[str, Any]:
+def classes(runs: Sequence[Run]) -> dict[str, Any] | None:
     """Collect figures and curves per class, in the keys that ``static/classes.js`` and ``static/curves.js`` read.
+
+    None where there is nothing that all models have.
 
     Args:
         runs: of one ground truth, under the same protocols.
@@ -34,7 +36,9 @@ def classes(runs: Sequence[Run]) -> dict[str, Any]:
         measures.append(_measure("ap", "SHOE AP", [_ap(each.entries) for each in semantic]))
         measures.append(_measure("f1", "SHOE F1", [np.where(mask, f1, np.nan) for f1, mask in _f1(semantic)]))
         curves.append({"label": "soft, by meaning", "models": [_curves(each.entries) for each in semantic]})
-    of_truths = semantic[0].entries if semantic else first.strict[0].entries
+    if not measures:
+        return None
+    of_truths = first.strict[0].entries if first.strict else semantic[0].entries
     return {
         "labels": first.classes.labels,
         "rare": first.classes.rare.astype(np.uint8),

@@ -12,7 +12,9 @@ from shoe.page.summary import named, summary
 from shoe.runs.run import Run
 
 
-def body(found: Comparison, command: str, again: str | None, diagnoses: Sequence[Diagnosis], shown: bool) -> Markup:
+def body(
+    found: Comparison, command: str, again: str | None, diagnoses: Sequence[Diagnosis], shown: bool, per_class: bool
+) -> Markup:
     """Write everything but the data.
 
     Args:
@@ -21,12 +23,13 @@ def body(found: Comparison, command: str, again: str | None, diagnoses: Sequence
         again: why models cannot be scored again in the page; None if they can.
         diagnoses: of all models, or none.
         shown: whether there are images to show.
+        per_class: whether there are figures per class.
     """
-    runs = found.runs
+    runs, no_classes = found.runs, "There is no figure per class that all models have."
     parts = {
         "summary": ("Summary", joined(tag("h2", "Summary"), summary(found))),
         "settings": ("Settings", _settings(again)),
-        "classes": ("Classes", _classes(len(runs))),
+        "classes": ("Classes", _classes(len(runs)) if per_class else _absent("Classes", no_classes)),
         "errors": ("Errors", _errors(runs, diagnoses)),
         "examples": ("Examples", _examples() if shown else _absent("Examples", "Images are shown of predictions.")),
         "reproduce": ("Reproduce", _reproduce(runs, command)),
@@ -42,9 +45,8 @@ def body(found: Comparison, command: str, again: str | None, diagnoses: Sequence
 
 def _line(runs: Sequence[Run]) -> str:
     run = runs[0]
-    truths = int((run.semantic.entries if run.semantic else run.strict[0].entries).truths.sum())
     split = run.facts.get("split", "")
-    sizes = f"{len(run.images):,} images · {truths:,} ground truths · {len(run.classes):,} classes"
+    sizes = f"{len(run.images):,} images · {int(run.facts['truths']):,} ground truths · {len(run.classes):,} classes"
     return f"{run.classes.name} {split} · {sizes}"
 
 

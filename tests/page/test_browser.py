@@ -200,3 +200,8 @@ def test_pictures_and_runs_without_predictions(browser: Any, truth: GroundTruth,
     assert opened.page.locator("#weight, #canvas").count() == 0
     assert opened.page.locator("#class-rows tr").count() == 600
     opened.close()
+    bare = replace(found, runs=tuple(replace(run, strict=(), semantic=None) for run in found.runs), statistics=None)
+    write_page(tmp_path / "nothing.html", bare, {}, "shoe compare a.shoe b.shoe")
+    opened = Opened(browser, tmp_path / "nothing.html")
+    assert opened.page.locator("#class-rows").count() == 0
+    opened.close()

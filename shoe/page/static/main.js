@@ -10,9 +10,11 @@ const packed = (id) => byId(id) && unpack(byId(id).textContent);
 
 async function start() {
   const page = await packed("data-page");
-  const curves = new Curves(byId("curves"), page.classes, page.models);
-  const table = new ClassTable(page.classes, page.models, (k) => curves.show(k));
-  if (page.rescoring) new Settings({ ...page.rescoring, models: page.models }, (found) => table.rescored(found));
+  if (page.classes) {
+    const curves = new Curves(byId("curves"), page.classes, page.models);
+    const table = new ClassTable(page.classes, page.models, (k) => curves.show(k));
+    if (page.rescoring) new Settings({ ...page.rescoring, models: page.models }, (found) => table.rescored(found));
+  }
   const examples = await packed("data-examples");
   if (examples) new Examples(examples, page.models);
   document.documentElement.dataset.ready = "true";
