@@ -21,12 +21,14 @@ from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 
 _OF_EACH_KIND = 8
+_MOST_TRUTHS = 12
+"""In an image that is shown: more boxes are a crowd in which nothing can be told apart."""
 _MATCHED, _UNMATCHED = 12, 5
 """Predictions shown of a model on an image: matched ones, and the most confident of the others."""
 
 
 def examples(names: Sequence[str], reports: Sequence[Report], images: Path | None = None) -> dict[str, Any] | None:
-    """Choose images and collect what stands on them, in the keys of ``static/examples.js``; None without matches.
+    """Choose images and collect what stands on them, in the keys of ``static/examples.js``; None where there are none.
 
     Args:
         names: of the models.
@@ -41,8 +43,10 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
     ]
     if not models or len(models) < len(names):
         return None
+    legible = np.diff(reports[0].truth.interactions.offsets) <= _MOST_TRUTHS
     shown: dict[int, str] = {}
     for kind, value in _kinds(models, [*names]):
+        value = np.where(legible, value, 0)
         order = np.argsort(-value, kind="stable")
         fresh = [
             image for image in order[: len(shown) + _OF_EACH_KIND].tolist() if image not in shown and value[image] > 0
@@ -50,8 +54,9 @@ def examples(names: Sequence[str], reports: Sequence[Report], images: Path | Non
         shown |= dict.fromkeys(fresh[:_OF_EACH_KIND], kind)
     truth = reports[0].truth
     made = [_image(image, kind, reports[0], models, images) for image, kind in shown.items()]
-    labels = truth.classes.labels
-    options = models[0].options
+    if not made:
+        return None
+    labels, options = truth.classes.labels, models[0].options
     return {"images": made, "labels": labels, "words": words, "combine": options.combine, "weight": options.weight}
 
 
