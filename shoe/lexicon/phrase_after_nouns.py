@@ -6,6 +6,7 @@ import re
 
 from shoe.lexicon import text
 from shoe.lexicon.phrase_classes import NOMINAL, coming, is_incorporated
+from shoe.lexicon.phrase_nouns import senses_of
 from shoe.lexicon.phrase_place import Place
 from shoe.lexicon.phrase_words import base_of, table, word_of
 
@@ -15,6 +16,8 @@ _WHOM = re.compile(r"W[DJRNP]+$")
 _SECOND = re.compile(r"[VE].*C[DJ]*P$")
 # Who a relative clause tells of, which has its verb: "the men that ride the bus".
 _TOLD = re.compile(r"([DJN]*P)W[BHRX]*[VGE]R*I*[DJ]*N+$")
+# Of whom something is told with a place between: "two friends on a terrace share a pizza".
+_TOLD_OF_SEVERAL = re.compile(r"([DJN]*[PN])I[DJNI]*$")
 # What stands before the clause of a word: "surrounded by friends, a girl", "it is a ball that the girl".
 _BEFORE = re.compile(r"E[^K]*K|.*[WS]")
 
@@ -47,11 +50,12 @@ def after_noun(place: Place) -> str:
     words, i, tags, known, _, after, noun = place
     last = max(j for j in range(i) if tags[j] != "R")
     before = word_of(words[last])
+    caused = "b" in known.forms and _is_caused(words, tags)
     if place.is_compound(i - 1):
-        return "V" if _agrees(place) else noun
+        return "V" if _agrees(place) or (caused and senses_of(words[i - 1])[:1] == ("noun.animal",)) else noun
     if after in ("", "I", "S", "K", "C") and words[i] in table("resultative"):
         return "J"
-    if "b" in known.forms and _is_caused(words, tags):
+    if caused:
         return "V"
     if words[last] in table("pronoun") or ("s" in known.forms and place.of_anaphor()):
         return "V"
@@ -69,6 +73,9 @@ def after_noun(place: Place) -> str:
             return noun
         verb = before.person or after in ("D", "P", "J", "I", "R", "N", "E", "G", "T")
         return "V" if verb or _WHOM.search("".join(tags)) else noun
+    told = not verbs and after == "D" and tags[-1] == "N" and _TOLD_OF_SEVERAL.match("".join(tags))
+    if told and "b" in known.forms and word_of(words[told.end(1) - 1]).plural:
+        return "V"
     if before.person or before.plural:
         return "V" if after or (before.person and not known.person) else noun
     return noun

@@ -88,6 +88,8 @@ class _Reader(VerbReader):
             self.nouns.append(noun)
             if self.mode is None and self.linked == ",":
                 self.linked, self.apart = "", noun.person
+            elif self.mode is None and self.linked == "but":
+                self.apart = noun.person
         elif clause.object is None:
             clause.object, clause.direct = noun, True
         elif clause.direct and clause.second is None and not clause.attached:
@@ -125,12 +127,15 @@ class _Reader(VerbReader):
         if clause is None:
             if noun is not None:
                 self.loose.append(Attached(preposition, noun))
-                self.subject = noun if noun.person and self._tag() in "GE" else self.subject
+                doer = noun.person and self._tag() in ("BHVGE" if preposition in table("at_time") else "GE")
+                self.subject = noun if doer else self.subject
+                self.mode = "subordinate" if doer and self._tag() in "BHV" else self.mode
             return
         by_hand = noun is not None and noun.owner is None and noun.of is None and is_of_body(noun)
         by_hand = by_hand and (clause.passive or clause.subject is None or clause.subject.person)
         by_hand = by_hand and preposition.split()[-1] in table("by_hand")
-        adjacent = clause.object is None and not clause.attached and not by_hand and preposition != "without"
+        beside = [attached for attached in clause.attached if not is_of_body(attached.noun)]
+        adjacent = clause.object is None and not beside and not by_hand and preposition != "without"
         if noun is None:
             if adjacent or (start + 1 == self.at and is_expression((clause.verb[0], preposition), "verb")):
                 clause.verb += preposition.split()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shoe.lexicon import text
 from shoe.lexicon.phrase_given import Given, is_given
-from shoe.lexicon.phrase_nouns import is_inner, is_of_body, is_scenery
+from shoe.lexicon.phrase_nouns import MATERIAL, is_of_body, is_scenery, senses_of
 from shoe.lexicon.phrase_parts import Clause
 from shoe.lexicon.phrase_words import base_of, table, word_of
 
@@ -37,6 +37,8 @@ def _are_joined(clauses: list[Clause], a: int, b: int, given: Given) -> bool:
     """Whether two neighbouring clauses are two interactions of the pair."""
     first, second = clauses[min(a, b)], clauses[max(a, b)]
     being = "being" in (first.verb[0], second.verb[0])
+    if second.kind == "infinitive" and first.object is not None and first.object.person and first.direct:
+        return base_of(first.verb[0]) in table("teaching")
     if (
         not second.linked
         or second.linked == "but"
@@ -86,11 +88,17 @@ def poses(first: Clause, second: Clause) -> bool:
 
 
 def _does(clause: Clause) -> bool:
-    """Whether a clause has a person who does something to a thing."""
+    """Whether a clause has a person who does something to a thing, or in a clause of its own to another person."""
     subject, thing = clause.subject, clause.object
-    if subject is None or not subject.person or thing is None or clause.passive or clause.verb[0] == "being":
+    if clause.passive and clause.verb[-1] == "by":
+        subject, thing = thing, subject
+    elif clause.passive:
         return False
-    return not (thing.person or is_scenery(thing) or (clause.direct and is_inner(thing)))
+    if subject is None or not subject.person or thing is None or clause.verb[0] == "being":
+        return False
+    if clause.kind == "subordinate" and (thing.person or MATERIAL.isdisjoint(senses_of(thing.head))):
+        return False
+    return thing.head not in table("pronoun") and (clause.direct or not is_scenery(thing))
 
 
 def sets_scene(first: Clause, second: Clause) -> bool:
@@ -98,7 +106,7 @@ def sets_scene(first: Clause, second: Clause) -> bool:
     thing, person = first.subject, second.subject
     if thing is None or thing.person or person is None or not person.person or second.passive:
         return False
-    by = any(attached.preposition == "by" for attached in first.attached)
+    by = first.verb[-1] == "by" or any(attached.preposition == "by" for attached in first.attached)
     return not by and (second.kind == "finite" or second.object is thing)
 
 

@@ -25,7 +25,7 @@ _IS_TRIPLET = re.compile(
     r"(?:the )?(?:\w+ )?(?:hoi|interaction|action|relation|triplet|answer) (?:\w+ )?is:? (?=[(<\[{\"])"
 )
 _NUMBER = re.compile(
-    r"(?<=[a-z])(?:\s(?:id|no\.|number)[ =:#]*\d+|\s?#\d+|[_.\-: ]\d+|(?<=[a-z]{3})\d+)\b(?!\.\d|%|-\w)"
+    r"(?<=[a-z])(?:\s(?:id|no\.|number)[ =:#]*\d+|\s?#\d+|[_.\-: ]\d+)\b(?!\.\d|%|-\w)|(?<=[a-z]{3})\d+\b(?!\.\d|%)"
 )
 _APPOSED = re.compile(rf"\b(?:the |an? )?(?:{'|'.join(table('key_object'))})\s*(?:\(([^()]+)\)|, (?=(?:an?|the) ))")
 _LIST_MARK = re.compile(
@@ -110,7 +110,7 @@ def _keys() -> re.Pattern[str]:
     named = "|".join(
         f"(?P<{role}>{'|'.join(table('key_' + role))})" for role in ("verb", "object", "subject", "phrase", "other")
     )
-    key = rf"(?<!\bno )(?:(?!no[ _])\w+[ _])?(?:{named})(?:[ _](?:{'|'.join(table('key_suffix'))}|\d+))?"
+    key = rf"(?<!\bno )(?:(?!no[ _])\w+[ _])??(?:{named})(?: of \w+)?(?:[ _](?:{'|'.join(table('key_suffix'))}|\d+))?"
     return re.compile(rf"(?:^|[\s,;|{{(\[<>])[\"']?{key}(?: is(?=:))?[\"']?\s*{_SETS}\s*[\"']?")
 
 

@@ -63,5 +63,5 @@ def _is_general(noun: Noun) -> bool:
     """Whether a noun names nothing by itself: "no interaction with any object"."""
     heads = {noun.head, *bases(noun.head, "object")}
     told = word_of(noun.head)
-    general = not heads.isdisjoint(table("nothing").keys() | table("key_object").keys())
+    general = not heads.isdisjoint(table("nothing").keys() | table("key_object").keys() | table("reciprocal").keys())
     return general or (bool(told.forms) and not told.noun)

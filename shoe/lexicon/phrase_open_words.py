@@ -7,7 +7,7 @@ import re
 from shoe.lexicon import text
 from shoe.lexicon.phrase_after_nouns import after_noun, belongs_to_gerund, describes_before
 from shoe.lexicon.phrase_classes import CONTRAST, NOMINAL, coming
-from shoe.lexicon.phrase_nouns import senses_of
+from shoe.lexicon.phrase_nouns import MATERIAL, senses_of
 from shoe.lexicon.phrase_place import Place
 from shoe.lexicon.phrase_words import base_of, is_expression, table, word_of
 
@@ -122,6 +122,8 @@ def _first(place: Place) -> str:
     words, _, _, known, _, after, noun = place
     if noun == "P" and after != "D" and not _is_command(words):
         return noun
+    if not after and base_of(words[0]) in table("implied") and MATERIAL.isdisjoint(senses_of(words[0])):
+        return "V"
     if not after:
         return noun if known.rather_noun else "V"
     base, third = base_of(words[0]), coming(words, 2)

@@ -17,11 +17,13 @@ from shoe.lexicon.phrase_groups import (
     sets_scene,
 )
 from shoe.lexicon.phrase_nouns import (
+    MATERIAL,
     all_of,
     is_inner,
     is_scenery,
     light_verb,
     names,
+    senses_of,
     verb_of_noun,
 )
 from shoe.lexicon.phrase_parts import Attached, Candidate, Clause, Noun, Sentence
@@ -84,7 +86,8 @@ def _share_objects(clauses: list[Clause], nouns: list[Noun]) -> None:
         if not any(part is not None and part.words[0] in table("anaphor") for part in parts):
             continue
         own = clause.subject if clause.kind == "finite" else None
-        told = [noun for other in clauses[:number] for noun in (other.object, _told_of(other)) if noun is not None]
+        ordered = [(other.object, _told_of(other))[:: -1 if other.direct else 1] for other in clauses[:number]]
+        told = [noun for pair in ordered for noun in pair if noun is not None]
         things = [n for n in all_of(*nouns, *told) if n is not own and not n.person and not is_inner(n)]
         if clause.object is not None and clause.object.words[0] in table("anaphor"):
             clause.object, clause.second = clause.second or next(reversed(things or told), None), None
@@ -122,8 +125,9 @@ def _rank(clause: Clause, given: Given) -> float:
         rank += 1.7 if base_of(clause.verb[0]) in table("posture") else 0
     if clause.verb[0] == "being" or clause.verb[0] in table("seen"):
         rank += 4
-    if base_of(clause.verb[0]) == "have" and clause.object is not None and is_inner(clause.object):
-        rank += 4
+    if clause.direct and clause.object is not None and is_inner(clause.object):
+        done = base_of(clause.verb[0]) in ("do", "perform") and bool(light_verb(clause.object)) and not clause.attached
+        rank += 4 * (done or base_of(clause.verb[0]) == "have")
     rank += 1.2 * (clause.sentence > 0)
     return rank + 0.4 * (base_of(clause.verb[0]) in table("attributive"))
 
@@ -154,8 +158,10 @@ def _candidate(clause: Clause, given: Given) -> Candidate | None:
     if given.object or (given.heads and is_of_given(clause, given)):
         return _with_given(clause, clause.object, given)
     if implied and not clause.direct:
-        named = names(clause.object)
-        on_it = clause.verb[-1] in ("on", "with", "at", "in") and not is_scenery(clause.object)
+        senses = senses_of(clause.object.head)
+        thing = not (clause.object.person or (senses and MATERIAL.isdisjoint(senses)))
+        named = names(clause.object) if thing or is_scenery(clause.object) else []
+        on_it = clause.verb[-1] in ("on", "with", "at", "in") and thing and not is_scenery(clause.object)
         return Candidate([verb], [*named, implied]) if on_it else Candidate([clause.verb[0]], [implied, *named])
     if clause.direct and (inner := with_inner(clause, clause.object)):
         return inner

@@ -67,6 +67,9 @@ The answer is \textbf{riding a horse} = riding + horse
 LeanOn Table = lean on + table
 No interaction (cat) = no_interaction + cat
 dog: no interaction = no_interaction + dog
+Action label: push | Object label: cart = push + cart
+Object of relation: cart; relation: push = push + cart
+person1-hold-cup2 = hold + cup
 The bottle? She is opening it. = opening + bottle
 The human and the chair: sitting on = sitting on + chair
 person.sit_on(bench) = sit on + bench
@@ -99,6 +102,14 @@ a woman has in her hand a cup = has + cup
 washing a parked, dusty, dark blue car = washing + parked dusty dark blue car
 a large yet gentle elephant is ridden by a man = ridden + large yet gentle elephant
 sitting at a small wooden dining table = sitting at + small wooden dining table
+After the cook washes the pan, a waiter dries the plates = washes + pan & dries + plates
+One girl rings a bell, but another hits a drum = rings + bell & hits + drum
+He lifts his bag. Then he opens the door = lifts + bag & opens + door
+The horse is led by a girl, and a boy carries the saddle = led + horse & carries + saddle
+A nurse holds a tray; a doctor examines a patient = holds + tray & examines + patient
+a man rides a horse while a friend tells a joke = rides + horse
+The dog drops the ball and the boy throws it = throws + ball
+An uncle teaches the boy to fly a kite = teaches + boy & fly + kite
 """
 
 RELATIVE = """
@@ -134,6 +145,12 @@ reading a page of a thick book = reading / reading page of + thick book
 makes use of a laptop = using / makes a use of + laptop
 the cup is being drunk from by the boy = drunk from + cup
 hands a frisbee to a boy = hands + frisbee / boy
+lets the dog go = lets + dog
+skiing with friends = skiing + skis
+preparing herself to serve the ball = serve + ball
+two boys on a sofa share a pizza = share + pizza
+kids taking turns kicking a ball = kicking + ball
+kneeling on one knee on a surfboard = kneeling on + surfboard
 sets down a glass on the dining table = sets down + glass / dining table
 """
 
