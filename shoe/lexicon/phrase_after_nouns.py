@@ -50,12 +50,12 @@ def after_noun(place: Place) -> str:
     words, i, tags, known, _, after, noun = place
     last = max(j for j in range(i) if tags[j] != "R")
     before = word_of(words[last])
-    caused = "b" in known.forms and _is_caused(words, tags)
     if place.is_compound(i - 1):
-        return "V" if _agrees(place) or (caused and senses_of(words[i - 1])[:1] == ("noun.animal",)) else noun
+        led = "b" in known.forms and senses_of(words[i - 1])[:1] == ("noun.animal",) and _is_caused(words, tags)
+        return "V" if led or _agrees(place) else noun
     if after in ("", "I", "S", "K", "C") and words[i] in table("resultative"):
         return "J"
-    if caused:
+    if "b" in known.forms and _is_caused(words, tags):
         return "V"
     if words[last] in table("pronoun") or ("s" in known.forms and place.of_anaphor()):
         return "V"
@@ -73,8 +73,9 @@ def after_noun(place: Place) -> str:
             return noun
         verb = before.person or after in ("D", "P", "J", "I", "R", "N", "E", "G", "T")
         return "V" if verb or _WHOM.search("".join(tags)) else noun
-    told = not verbs and after == "D" and tags[-1] == "N" and _TOLD_OF_SEVERAL.match("".join(tags))
-    if told and "b" in known.forms and word_of(words[told.end(1) - 1]).plural:
+    may_be = after == "D" and tags[-1] == "N" and "b" in known.forms
+    told = _TOLD_OF_SEVERAL.match("".join(tags)) if may_be else None
+    if told and word_of(words[told.end(1) - 1]).plural:
         return "V"
     if before.person or before.plural:
         return "V" if after or (before.person and not known.person) else noun
@@ -92,8 +93,10 @@ def _is_main(place: Place) -> bool:
 
 
 def _agrees(place: Place) -> bool:
-    """Whether a word says how one thing stands or moves, though it is a plural noun too: "the cat sleeps on a sofa"."""
+    """Whether a word is a verb, though with the one before it a plural noun: "the cat sleeps on", "a lady peels it"."""
     words, i, tags, known, _, after, _ = place
+    if "s" in known.forms and tags[-1] == "P" and after in ("D", "N", "P") and set("VGBE").isdisjoint(tags):
+        return True
     verb = "s" in known.forms and base_of(words[i]) in table("posture") and after in ("I", "S")
     return verb and i == 2 and words[0] in text.ARTICLES and tags == ["D", "N"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from shoe.lexicon import text
 from shoe.lexicon.phrase_classes import FULL_STOP, NOMINAL, is_incorporated
 from shoe.lexicon.phrase_nouns import is_of_body, is_scenery
@@ -11,6 +13,8 @@ from shoe.lexicon.phrase_words import base_of, is_expression, table
 
 _TO_BE = "being"
 _FINITE_BE = frozenset(["is", "are", "was", "were", "am", "'s", "'re", "'m", *text.NEGATIONS])
+# How a part of the body is held.
+_HELD = re.compile(r"[VE]?[JRN]?(?=K)")
 
 
 class _Reader(VerbReader):
@@ -80,7 +84,7 @@ class _Reader(VerbReader):
             return
         if clause is not None and clause.object is not None and (noun.none or lone):
             clause.verb += noun.words if lone and noun.of is None and not noun.none else []
-        elif clause is None and lone and self.subject is not None:
+        elif clause is None and self.subject is not None and (lone or self._is_held(noun)):
             return
         elif clause is None:
             self.thing = self.subject if self._goes_on(start) else None
@@ -99,6 +103,12 @@ class _Reader(VerbReader):
             clause.object, clause.direct = noun, True
         else:
             self.open, self.subject = None, noun
+
+    def _is_held(self, noun: Noun) -> bool:
+        """Take how a person holds the part of the body just taken, between commas: "his arms spread wide,"."""
+        held = _HELD.match(self.tags, self.at) if self.linked == "," and is_of_body(noun) else None
+        self.at = held.end() if held else self.at
+        return held is not None
 
     def _goes_on(self, start: int) -> bool:
         """Whether a noun that begins here has one for a thing just before it: "the bike (that) he rides"."""

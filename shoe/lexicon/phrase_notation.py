@@ -14,6 +14,7 @@ _ARTICLE_CHOICE = re.compile(r"\ba/an\b|\ba\(n\)")
 _SENTENCE = re.compile(r"[a-z']+(?: [a-z']+)+\.?")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z][a-z])")
 _CAMEL_AMONG_WORDS = re.compile(r"(?<=[a-z]{2})(?=[A-Z][a-z])|(?<=\b[A-Z][a-z])(?=[A-Z][a-z])")
+_CAMEL_WORD = re.compile(r"\b[A-Za-z]*[a-z][A-Z][a-z]\w*")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _COMMAND = re.compile(r"\\[a-z]+\{|\$")
 _BOX = re.compile(r"<(\w*box|quad)>[^<]*</\1>")
@@ -25,7 +26,7 @@ _IS_TRIPLET = re.compile(
     r"(?:the )?(?:\w+ )?(?:hoi|interaction|action|relation|triplet|answer) (?:\w+ )?is:? (?=[(<\[{\"])"
 )
 _NUMBER = re.compile(
-    r"(?<=[a-z])(?:\s(?:id|no\.|number)[ =:#]*\d+|\s?#\d+|[_.\-: ]\d+)\b(?!\.\d|%|-\w)|(?<=[a-z]{3})\d+\b(?!\.\d|%)"
+    r"(?<=[a-z])(?:(?:\s(?:id|no\.|number)[ =:#]*\d+|\s?#\d+|[_.\-: ]\d+)\b(?!-\w)|(?<=[a-z]{3})\d+\b)(?!\.\d|%)"
 )
 _APPOSED = re.compile(rf"\b(?:the |an? )?(?:{'|'.join(table('key_object'))})\s*(?:\(([^()]+)\)|, (?=(?:an?|the) ))")
 _LIST_MARK = re.compile(
@@ -64,7 +65,10 @@ class Fields(NamedTuple):
 def fields_or_sentence(phrase: str) -> Fields | str:
     """Return the fields of a phrase that has a notation, else its words without marks, in lower case."""
     if not phrase[1:].islower():
-        phrase = (_CAMEL_AMONG_WORDS if " " in phrase.strip() else _CAMEL).sub(" ", phrase)
+        if " " not in phrase.strip():
+            phrase = _CAMEL.sub(" ", phrase)
+        elif _CAMEL_AMONG_WORDS.search(phrase):
+            phrase = _CAMEL_WORD.sub(_split, phrase)
         phrase = _LETTER.sub("", phrase)
     plain = text.plain(phrase)
     if _SENTENCE.fullmatch(plain):
@@ -87,6 +91,11 @@ def fields_or_sentence(phrase: str) -> Fields | str:
     plain = keyed or (_TAG.sub(" ", plain) if "</" in plain else _IS_TRIPLET.sub("", plain))
     plain = plain.strip("\"' ")
     return _call(plain) or _row(plain) or _ASIDE.sub(" ", plain).strip(_BRACKETS)
+
+
+def _split(word: re.Match[str]) -> str:
+    """Split a label at its capitals ("LeanOn table"), but for what the lexicon has as one word ("a MacBook")."""
+    return word[0] if find([word[0].lower()], "object") else _CAMEL_AMONG_WORDS.sub(" ", word[0])
 
 
 def _by_key(plain: str) -> Fields | str:
@@ -229,5 +238,6 @@ def _like_clause(part: str) -> bool:
     return (
         (first.forms.strip("ge") != "" and not first.rather_noun and len(words) > 1)
         or words[0] in text.AUXILIARIES | text.PREPOSITIONS
+        or (len(words) > 1 and words[0] in table("pronoun"))
         or ("g" in first.forms and not find(words, "object"))
     )

@@ -7,7 +7,8 @@ import re
 from shoe.lexicon import text
 from shoe.lexicon.phrase_after_nouns import after_noun, belongs_to_gerund, describes_before
 from shoe.lexicon.phrase_classes import CONTRAST, NOMINAL, coming
-from shoe.lexicon.phrase_nouns import MATERIAL, senses_of
+from shoe.lexicon.phrase_nouns import MATERIAL, is_of_body, senses_of
+from shoe.lexicon.phrase_parts import Noun
 from shoe.lexicon.phrase_place import Place
 from shoe.lexicon.phrase_words import base_of, is_expression, table, word_of
 
@@ -28,6 +29,8 @@ def open_letter(words: list[str], i: int, tags: list[str]) -> str:
     place = Place(words, i, tags, known, before, coming(words, i + 1), "P" if known.person else "N")
     if belongs_to_gerund(place):
         return "R"
+    if "s" in known.forms and before in ("", "K") and _is_held(place):
+        return "N"
     if word in table("resultative") and tags and tags[-1] in ("V", "G", "E") and place.after in ("D", "P"):
         return "I"
     if not known.forms and not known.noun and before in ("N", "P", "B") and words[i + 1 : i + 2] == ["by"]:
@@ -42,6 +45,13 @@ def open_letter(words: list[str], i: int, tags: list[str]) -> str:
     if "g" in known.forms:
         return _ing(place)
     return _participle(place) if "e" in known.forms and "b" not in known.forms else _base_or_s(place)
+
+
+def _is_held(place: Place) -> bool:
+    """Whether it is told how a person holds a part of the body: "arms crossed, he waits", "hands full of books"."""
+    words, i, *_, after, _ = place
+    described = after in ("J", "E") or "e" in word_of((words[i + 1 :] or [""])[0]).forms
+    return described and is_of_body(Noun([words[i]])) and "," in words[i + 1 :]
 
 
 def _describes(place: Place) -> bool:

@@ -125,9 +125,9 @@ def _rank(clause: Clause, given: Given) -> float:
         rank += 1.7 if base_of(clause.verb[0]) in table("posture") else 0
     if clause.verb[0] == "being" or clause.verb[0] in table("seen"):
         rank += 4
-    if clause.direct and clause.object is not None and is_inner(clause.object):
-        done = base_of(clause.verb[0]) in ("do", "perform") and bool(light_verb(clause.object)) and not clause.attached
-        rank += 4 * (done or base_of(clause.verb[0]) == "have")
+    if clause.direct and clause.object is not None and base_of(clause.verb[0]) in ("have", "do", "perform"):
+        alone = bool(light_verb(clause.object)) and not clause.attached
+        rank += 4 * (is_inner(clause.object) if base_of(clause.verb[0]) == "have" else alone)
     rank += 1.2 * (clause.sentence > 0)
     return rank + 0.4 * (base_of(clause.verb[0]) in table("attributive"))
 

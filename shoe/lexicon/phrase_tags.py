@@ -84,7 +84,7 @@ def _closed(words: list[str], i: int, tag: str, tags: list[str]) -> str:
         return "D"
     if word in CONTRAST and before == "J" and coming(words, i) == "C":
         return "C"
-    if word.endswith(("self", "selves")) and after == "T" and before in ("V", "G", "E"):
+    if after == "T" and before in ("V", "G", "E") and word.endswith(("self", "selves")):
         return "R"
     if word == "her":
         seen = after == "G" and (i == 0 or coming(words, i + 2) in ("D", "I"))
@@ -113,6 +113,5 @@ def _then_verb(words: list[str], i: int) -> bool:
     """Whether an -ing form or a participle follows, adverbs aside, that does not describe a noun."""
     while i < len(words) and (is_adverb(words[i]) or closed_classes().get(words[i]) in ("R", "X")):
         i += 1
-    compound = is_expression(tuple(words[i : i + 2]), "object")
-    verb = i + 1 < len(words) and "g" in word_of(words[i]).forms and not compound
-    return verb and coming(words, i + 1) in ("D", "P", "I", "N")
+    verb = i + 1 < len(words) and "g" in word_of(words[i]).forms and coming(words, i + 1) in ("D", "P", "I", "N")
+    return verb and not is_expression(tuple(words[i : i + 2]), "object")

@@ -23,7 +23,7 @@ from shoe.lexicon.phrase_nouns import all_of, names
 from shoe.lexicon.phrase_parts import Candidate
 from shoe.lexicon.phrase_readings import MOST_ALTERNATIVES, candidates
 from shoe.lexicon.phrase_tags import tags_of, words_of
-from shoe.lexicon.phrase_words import patterns, table
+from shoe.lexicon.phrase_words import is_known_verb, patterns, table
 
 LONGEST_PHRASE = 500
 """Characters; what is longer is no phrase."""
@@ -81,7 +81,8 @@ class Said:
 
     Attributes:
         interactions: one for each interaction said of the pair; none where none is found. A word may hold alternatives
-            joined by " / ", the best one first.
+            joined by " / ", the best one first. The object is empty where the only thing said is what a person does
+            without one ("he is swimming"); such a reading is doubtful.
         doubtful: whether the split into verb and object is not sure.
         denied: whether the phrase says only what does not happen; "no interaction" with a thing is an interaction.
     """
@@ -150,7 +151,20 @@ def interactions(
     best = groups[0] if groups else []
     said = [Reading(_joined(candidate.verbs), object or _joined(candidate.objects)) for candidate in best]
     doubtful = any(candidate.doubtful for candidate in best)
+    if not said and not denied and (alone := _without_object(phrase)):
+        return Said((alone,), doubtful=True)
     return Said(tuple(dict.fromkeys(said)), doubtful=doubtful, denied=denied and not said)
+
+
+def _without_object(phrase: str) -> Reading | None:
+    """Read what a person does that has no object: "he is swimming"."""
+    found = fields_or_sentence(phrase)
+    words = words_of(_without_frames(found)[0]) if isinstance(found, str) and len(phrase) <= LONGEST_PHRASE else []
+    for clause in sentence_of(words, tags_of(words)).clauses[:1]:
+        done = clause.object is None and clause.verb[0] != "being" and is_known_verb(clause.verb[0])
+        if done and clause.subject is not None and clause.subject.person and not clause.passive:
+            return Reading(clause.verb[0], "")
+    return None
 
 
 def _joined(words: list[str]) -> str:

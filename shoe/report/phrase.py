@@ -33,4 +33,4 @@ def split_of(phrase: str) -> tuple[list[str], list[Reading]]:
 
 
 def _shown(reading: Reading) -> str:
-    return printable(f"{reading.verb} · {reading.object}", longest=LONGEST_PHRASE)
+    return printable(f"{reading.verb} · {reading.object or 'no object'}", longest=LONGEST_PHRASE)

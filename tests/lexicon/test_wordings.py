@@ -1,4 +1,4 @@
-"""How many of the wordings of ``tests/data/phrases`` are understood; half of them were not looked at for the parser."""
+"""How many of the wordings of ``tests/data/phrases`` are understood; half of them were not used for the parser."""
 
 from pathlib import Path
 

@@ -104,9 +104,9 @@ def _said(verb: str, phrase: str, target: str) -> _Said:
     both = bool(verb) and bool(phrase) and not target and _is_verb_alone(verb, "")
     known = (target,) if target else ()
     said = interactions(phrase, verb=verb) if both else interactions(verb or phrase, object=target or None, known=known)
-    readings = tuple((reading.verb, reading.object) for reading in said.interactions)
+    readings = tuple((reading.verb, reading.object) for reading in said.interactions if reading.object)
     if not readings and both:
-        readings = tuple((reading.verb, reading.object) for reading in interactions(f"{verb} {phrase}").interactions)
+        readings = tuple((r.verb, r.object) for r in interactions(f"{verb} {phrase}").interactions if r.object)
     if not readings and not said.denied and target:
         readings = ((verb or phrase, target),)
     return _Said(readings, said.doubtful, said.denied)
