@@ -69,8 +69,14 @@ def test_forms_that_mean_the_same(tmp_path: Path, text: bytes) -> None:
 @pytest.mark.real_data
 def test_the_shipped_maps_tables_make_its_pairs(tmp_path: Path, shared_data: Path) -> None:
     """Weights of raters, and predictions, are not in the tables."""
-    files = [f"hico_det_{part}{readings}.tsv" for readings in ("", "_reading_c") for part in ("verbs", "objects")]
-    found = imported(tmp_path, *(shared_data / "ratings" / file for file in files))
+    again = Path(__file__).resolve().parents[2] / "scripts" / "ratings"
+    files = [
+        folder / f"hico_det_{part}{readings}.tsv"
+        for folder, kinds in ((shared_data / "ratings", ("", "_reading_c")), (again, ("_controls", "_suspects")))
+        for readings in kinds
+        for part in ("verbs", "objects")
+    ]
+    found = imported(tmp_path, *files)
     assert found.digests == SimilarityMap.load("hico-det").digests
 
 

@@ -28,7 +28,7 @@ def hico() -> SimilarityMap:
 
 
 @pytest.mark.parametrize(
-    ("part", "classes", "pairs", "non_zero"), [("verb", 151, 83_778, 20_258), ("object", 80, 50_542, 16_275)]
+    ("part", "classes", "pairs", "non_zero"), [("verb", 151, 83_819, 20_354), ("object", 80, 50_543, 16_277)]
 )
 def test_counts(hico: SimilarityMap, part: Part, classes: int, pairs: int, non_zero: int) -> None:
     table = hico.tables[part]
@@ -40,8 +40,9 @@ def test_counts(hico: SimilarityMap, part: Part, classes: int, pairs: int, non_z
 
 
 def test_raters_and_provenance(hico: SimilarityMap) -> None:
-    assert [rater.name for rater in hico.raters] == ["pass_a", "pass_b", "extension", "reading_c", "reading_d"]
-    assert hico.voices == Voices(weights=(0.5, 0.5, 1, 1, 1), omits=(True, True, False, False, False))
+    names = ["pass_a", "pass_b", "extension", "reading_c", "reading_d", "reading_e", "reading_f"]
+    assert [rater.name for rater in hico.raters] == names
+    assert hico.voices == Voices(weights=(0.5, 0.5, 1, 1, 1, 0.5, 0.5), omits=(True, True, *[False] * 5))
     assert len({rater.model for rater in hico.raters}) == 1
     assert "not different models" in hico.about["provenance"]
     agreement = hico.about["agreement"]["verbs"]
@@ -49,18 +50,24 @@ def test_raters_and_provenance(hico: SimilarityMap) -> None:
     assert agreement["reading_c, reading_d"]["quadratic_weighted_kappa"] == 0.79
     # What weights and omitted zeros rest on; map.json says it in words.
     assert agreement["shared_beyond_c"] > 0.5
+    assert agreement["controls"]["shared_beyond_c"] > 0.5
     of_one = agreement["mean of reading_d where reading_c is 1"]
     assert of_one["both lists 0"] >= of_one["never listed"]
+    controls, suspects = (agreement[kind]["reading_e, reading_f"] for kind in ("controls", "suspects"))
+    assert [found["pairs"] for found in (controls, suspects)] == [313, 140]
+    assert controls["quadratic_weighted_kappa"] == 0.935
+    assert suspects["quadratic_weighted_kappa"] == 0.815
 
 
 @pytest.mark.parametrize(
     ("part", "class_synset", "synset", "ratings"),
     [
-        ("verb", "ride.v.01", "straddle.v.01", [2, 2, None, 3, None]),
-        ("verb", "ride.v.02", "straddle.v.01", [0, 1, None, 2, None]),
-        ("verb", "ride.v.01", "range.v.04", [None, None, 0, None, None]),
-        ("object", "horse.n.01", "pony.n.01", [3, 3, None, None, None]),
-        ("object", "horse.n.01", "shot_glass.n.01", [None, None, 0, None, None]),
+        ("verb", "ride.v.01", "straddle.v.01", [2, 2, None, 3, None, None, None]),
+        ("verb", "ride.v.02", "straddle.v.01", [0, 1, None, 2, None, None, None]),
+        ("verb", "ride.v.01", "range.v.04", [None, None, 0, None, None, None, None]),
+        ("verb", "slide.v.03", "slip.v.08", [2, 2, None, 3, None, 3, 3]),
+        ("object", "horse.n.01", "pony.n.01", [3, 3, None, None, None, None, None]),
+        ("object", "horse.n.01", "shot_glass.n.01", [None, None, 0, None, None, None, None]),
     ],
 )
 def test_pinned_ratings(

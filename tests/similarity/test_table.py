@@ -101,10 +101,10 @@ def ratings(part: Part) -> dict[tuple[str, str], float]:
 
 
 def mean(row: list[int]) -> float | None:
-    """As map.json says: the two lists count half each, and a 0 of theirs only where no other rating says more."""
-    lists, looked = row[:2], [rating for rating in row[2:] if rating >= 0]
-    zeros = not looked and max(lists) <= 0
-    counted = [(rating, 1) for rating in lists if rating > 0 or (rating == 0 and zeros)] + [(r, 2) for r in looked]
+    """As map.json says: lists and rereadings count half each; a list's 0 only where no other rating says more."""
+    lists, looked, again = ([rating for rating in part if rating >= 0] for part in (row[:2], row[2:5], row[5:]))
+    zeros = not looked and not again and not any(lists)
+    counted = [(r, 1) for r in lists if r > 0 or zeros] + [(r, 2) for r in looked] + [(r, 1) for r in again]
     return sum(r * times for r, times in counted) / sum(times for _, times in counted) if counted else None
 
 
