@@ -34,8 +34,15 @@ def kendall(a: Sequence[float], b: Sequence[float]) -> float | None:
     >>> kendall([1, 2, 3], [1, 3, 2])
     0.3333333333333333
     """
-    pairs = [(i, j) for i in range(len(a)) for j in range(i)]
-    of_a = [(a[i] > a[j]) - (a[i] < a[j]) for i, j in pairs]
-    of_b = [(b[i] > b[j]) - (b[i] < b[j]) for i, j in pairs]
+    of_a, of_b = ([_order(of[i], of[j]) for i in range(len(of)) for j in range(i)] for of in (a, b))
     ordered = sum(map(abs, of_a)) * sum(map(abs, of_b))
     return sum(x * y for x, y in zip(of_a, of_b, strict=True)) / sqrt(ordered) if ordered else None
+
+
+def _order(a: float, b: float) -> int:
+    return (a - b > _ROUNDING) - (b - a > _ROUNDING)
+
+
+def changes_places(a: Sequence[float], b: Sequence[float]) -> bool:
+    """Whether two rankings have any two models in opposite orders."""
+    return any(_order(a[i], a[j]) * _order(b[i], b[j]) < 0 for i in range(len(a)) for j in range(i))

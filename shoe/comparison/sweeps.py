@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args, get_type_hints
 
-import numpy as np
-
-from shoe.core.arrays import Floats
+from shoe.comparison.ranks import changes_places, kendall
 from shoe.evidence.draws import figures_of
 from shoe.evidence.raters import rated_by
 from shoe.matching.overlaps import Overlaps
@@ -112,30 +110,19 @@ def sweep(reports: Sequence[Report], watch: Watch = iter) -> list[Point]:
 
 def survival(reports: Sequence[Report], points: Sequence[Point], figure: str) -> Survival | None:
     """Rank the models by a figure under every setting that can move it; None for one model or one not measured."""
-    base = _asked(reports, figure)
+    asked = [value or 0.0 for value in _asked(reports, figure)]
     moved = [point for point in points if figure in point.figures and not point.setting.asked]
     if len(reports) < 2 or not moved or any(value is None for point in moved for value in point.figures[figure]):
         return None
-    asked = _order(np.array(base, np.float64))
-    orders = [_order(np.array(point.figures[figure], np.float64)) for point in moved]
-    changed = tuple(point.setting for point, order in zip(moved, orders, strict=True) if (order * asked < 0).any())
-    taus = [tau for tau in (_tau_b(asked, order) for order in orders) if tau is not None]
+    rankings = [[value or 0.0 for value in point.figures[figure]] for point in moved]
+    changed = tuple(point.setting for point, of in zip(moved, rankings, strict=True) if changes_places(asked, of))
+    taus = [tau for tau in (kendall(asked, of) for of in rankings) if tau is not None]
     return Survival(figure, len(moved), changed, min(taus, default=None))
 
 
 def _asked(reports: Sequence[Report], figure: str) -> list[float | None]:
     results = [report.strict if figure == "strict" else report.semantic for report in reports]
     return [None if result is None else getattr(result, "map" if figure == "strict" else figure) for result in results]
-
-
-def _order(figures: Floats) -> Floats:
-    """(M, M) 1 where the first model of a pair is better, -1 where it is worse, 0 where both are equal."""
-    return np.sign(figures[:, None] - figures)
-
-
-def _tau_b(a: Floats, b: Floats) -> float | None:
-    pairs = np.sqrt((a * a).sum() * (b * b).sum())
-    return float((a * b).sum() / pairs) if pairs else None
 
 
 def _point(reports: Sequence[Report], setting: Setting) -> Point:
