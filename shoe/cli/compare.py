@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from functools import partial
 from importlib.util import find_spec
@@ -132,8 +131,9 @@ def compare(
         write(comparison_csv(found).decode(), str(csv))
     if html is not None:
         from shoe.page.build import write_page
+        from shoe.page.command import shown
 
-        write_page(html, found, reports or {}, shlex.join(["shoe", *sys.argv[1:]]), images)
+        write_page(html, found, reports or {}, shown(["shoe", *sys.argv[1:]], Path.cwd()), images)
     if per_class is not None:
         write(classes_csv(found), str(per_class))
     made, told = apart(found), comparison_dict(found)

@@ -50,9 +50,7 @@ def page(found: Comparison, reports: Mapping[str, Report], command: str, images:
     """Make the report; arguments as in :func:`write_page`."""
     known = [reports[name] for name in found.names] if all(name in reports for name in found.names) else []
     again = rescoring(known) if known else "it takes predictions, and there are runs without them"
-    diagnoses = [
-        diagnose(report.predictions, report.truth, seeds=1, similarity=None, notes=report.notes) for report in known
-    ]
+    diagnoses = [diagnose(report.predictions, report.truth, similarity=None, notes=report.notes) for report in known]
     data: dict[str, Any] = {"models": found.names, "classes": classes.classes(found.runs)}
     packed: dict[str, Any] = {"data-page": data}
     if isinstance(again, Rescoring):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shoe.comparison.compare import Comparison
+from shoe.core.errors import many
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.page.errors import error_bars
 from shoe.page.markup import Markup, joined, tag
@@ -27,17 +28,17 @@ def body(
     """
     runs, no_classes = found.runs, "There is no figure per class that all models have."
     parts = {
-        "summary": ("Summary", joined(tag("h2", "Summary"), summary(found))),
-        "settings": ("Settings", _settings(again)),
-        "classes": ("Classes", _classes(len(runs)) if per_class else _absent("Classes", no_classes)),
-        "errors": ("Errors", _errors(runs, diagnoses)),
-        "examples": ("Examples", _examples() if shown else _absent("Examples", "Images are shown of predictions.")),
-        "reproduce": ("Reproduce", _reproduce(runs, command)),
+        "Summary": summary(found),
+        "Settings": _settings(again),
+        "Classes": _classes(len(runs)) if per_class else _absent(no_classes),
+        "Errors": _errors(runs, diagnoses),
+        "Examples": _examples() if shown else _absent("Images are shown of predictions."),
+        "Reproduce": _reproduce(runs, command),
     }
-    links = (tag("a", name, href=f"#{key}") for key, (name, _) in parts.items())
+    links = (tag("a", name, href=f"#{name.lower()}") for name in parts)
     theme = tag("button", "◐", type="button", id="theme", title="light or dark", aria_label="light or dark")
     top = tag("header", tag("div", tag("b", "shoe"), tag("nav", *links, aria_label="parts"), theme), class_="top")
-    made = (tag("section", content, id=key) for key, (_, content) in parts.items())
+    made = (tag("section", tag("h2", name), content, id=name.lower()) for name, content in parts.items())
     return joined(
         top, tag("main", tag("h1", f"{len(runs)} models compared"), tag("p", _line(runs), class_="quiet"), *made)
     )
@@ -45,18 +46,21 @@ def body(
 
 def _line(runs: Sequence[Run]) -> str:
     run = runs[0]
-    split = run.facts.get("split", "")
-    sizes = f"{len(run.images):,} images · {int(run.facts['truths']):,} ground truths · {len(run.classes):,} classes"
-    return f"{run.classes.name} {split} · {sizes}"
+    sizes = (
+        many(len(run.images), "image"),
+        many(int(run.facts["truths"]), "ground truth"),
+        f"{len(run.classes):,} classes",
+    )
+    return " · ".join((f"{run.classes.name} {run.facts.get('split', '')}", *sizes))
 
 
-def _absent(heading: str, why: str) -> Markup:
-    return joined(tag("h2", heading), tag("p", why, class_="quiet"))
+def _absent(why: str) -> Markup:
+    return tag("p", why, class_="quiet")
 
 
 def _settings(again: str | None) -> Markup:
     if again is not None:
-        return _absent("What if meaning were weighed otherwise?", f"Not in this page: {again}.")
+        return _absent(f"Not in this page: {again}.")
 
     def slider(name: str, label: str) -> Markup:
         control = tag("input", type="range", id=name, min=0, max=1, step=0.01)
@@ -64,10 +68,10 @@ def _settings(again: str | None) -> Markup:
 
     columns = ("model", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched", "rank")
     return joined(
-        tag("h2", "What if meaning were weighed otherwise?"),
         tag(
             "p",
-            "All predictions are matched and scored again here, as shoe score would with these options.",
+            "What if meaning were weighed otherwise? All predictions are matched and scored again here, as shoe score "
+            "would with these options.",
             class_="quiet",
         ),
         tag(
@@ -106,7 +110,6 @@ def _classes(models: int) -> Markup:
         for value, label in (("all", "all"), ("rare", "rare"), ("non-rare", "non-rare"))
     )
     return joined(
-        tag("h2", "Classes"),
         tag(
             "p",
             _spread(models) + " Choose a class for its curves.",
@@ -146,13 +149,15 @@ def _spread(models: int) -> str:
 
 def _errors(runs: Sequence[Run], diagnoses: Sequence[Diagnosis]) -> Markup:
     if not diagnoses:
-        return _absent("Errors", "Errors are broken down of predictions.")
+        return _absent("Errors are broken down of predictions.")
+    first = diagnoses[0]
+    seeds = f"means over seeds {first.seed} to {first.seed + first.seeds - 1}"
     names = (tag("span", *named(run.name, number), class_="model") for number, run in enumerate(runs))
     return joined(
-        tag("h2", "Errors"),
         tag(
             "p",
-            "Points of strict mAP that fixing all errors of a kind would add, as shoe diagnose says, and their number.",
+            f"Points of mAP that fixing all errors of a kind would add, and their number, as in shoe diagnose: {seeds}. "
+            "This mAP is the diagnosis' own (rules of Diag-HOI), not that of the summary.",
             class_="quiet",
         ),
         tag("div", tag("div", error_bars(diagnoses), class_="wide"), tag("p", *names, class_="legend"), class_="card"),
@@ -165,7 +170,6 @@ def _examples() -> Markup:
         tag("span", tag("span", class_="key object"), "object", class_="quiet"),
     )
     return joined(
-        tag("h2", "Examples"),
         tag("p", "Bold is the ground truth; in colour is what the model said, with its score.", class_="quiet"),
         tag(
             "div",
@@ -192,7 +196,6 @@ def _reproduce(runs: Sequence[Run], command: str) -> Markup:
     typed = tag("pre", command, id="command")
     copy = tag("button", "copy", type="button", data_copy="command")
     return joined(
-        tag("h2", "The same figures again"),
         tag("div", tag("div", typed, copy, class_="command"), *map(_identity, runs), class_="card"),
     )
 
@@ -205,5 +208,5 @@ def _identity(run: Run) -> Markup:
         "version": run.facts["shoe"],
     }
     named = (each for name, value in rows.items() for each in (tag("dt", name), tag("dd", tag("code", value))))
-    title = tag("summary", tag("bdi", run.name[:200]), " ", tag("code", run.signature.short()))
+    title = tag("summary", tag("bdi", run.name[:200], title=run.name[:1000]), " ", tag("code", run.signature.short()))
     return tag("details", title, tag("dl", *named, class_="facts"))

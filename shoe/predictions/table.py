@@ -115,7 +115,7 @@ def _without_sizeless(rows: Rows, sizes: Floats, source: Source, conventions: Co
         record=f"image {name}",
         found="no width and height",
         expected=f"the image's size, which boxes as {conventions.at(row)} need",
-        hint="give the ground truth, or width and height in the file",
+        hint="give --ground-truth (Python: truth=...), or width and height in the file",
     )
 
 

@@ -113,6 +113,10 @@ def test_classes_are_sorted_and_filtered(browser: Any, demo: Path) -> None:
     page.keyboard.press("Enter")
     assert opened.texts("#curves h3") == ["ride horse"]
     assert page.locator("#curves path.line").count() >= 2
+    page.locator("#filter").fill("no such class")
+    assert opened.texts("#curves") == [""]
+    page.locator("#filter").fill("ride")
+    assert opened.texts("#curves h3") == ["ride horse"]
     opened.close()
 
 
@@ -159,7 +163,7 @@ def test_the_command_writes_the_page(browser: Any, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     opened = Opened(browser, path)
     assert opened.texts("#summary tbody td span")[0] == "68.00"
-    assert opened.texts("#command")[0].endswith(f"--html '{path}'")
+    assert opened.texts("#command")[0].endswith(f"--html '{path.name}'")
     opened.close()
 
 

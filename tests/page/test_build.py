@@ -6,9 +6,15 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+import shoe
+from shoe.comparison.compare import compare
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.page.build import page
 from shoe.page.markup import Markup, joined, tag
 from shoe.page.packed import pack
+from shoe.runs.run import Run
 from tests.cli.run import refused, run
 
 
@@ -29,6 +35,19 @@ def test_text_is_escaped_and_markup_is_not() -> None:
     made = tag("p", "</p><b>", tag("i", "&"), None, title='"<', hidden=True, class_="a", lang=None)
     assert made == '<p title="&quot;&lt;" hidden class="a">&lt;/p&gt;&lt;b&gt;<i>&amp;</i></p>'
     assert joined("<", Markup("<br>")) == "&lt;<br>"
+
+
+@pytest.mark.slow
+def test_errors_cost_what_the_diagnosis_says_over_its_seeds() -> None:
+    truth = shoe.read_ground_truth(TRUTH)
+    reports = {name: shoe.score(shoe.read_predictions(file), truth) for name, file in PREDICTIONS.items()}
+    made = page(compare([Run.of(report, name) for name, report in reports.items()], resamples=0), reports, "shoe")
+    bars = made.partition('class="bars"')[2].partition("</svg>")[0]
+    for report in reports.values():
+        found = shoe.diagnose(report.predictions, truth)
+        for delta in found.deltas.values():
+            assert f">{round(100 * (delta.map or 0), 2) + 0:+.2f}<" in bars
+    assert "seeds 0 to 19" in made
 
 
 def test_pictures_need_a_page_and_a_folder(tmp_path: Path) -> None:

@@ -2,9 +2,9 @@
 import { byId, element, modelName, percent } from "./dom.js";
 
 export class ClassTable {
-  /** @param show called with a class when it is chosen */
+  /** @param show called with the class to show, -1 for none */
   constructor(classes, models, show) {
-    Object.assign(this, { classes, models, show, sorted: { by: "spread", falling: true }, chosen: -1, anew: [] });
+    Object.assign(this, { classes, models, show, sorted: { by: "spread", falling: true }, chosen: -1, shown: -1, anew: [] });
     this.measure = byId("measure");
     this.filter = byId("filter");
     this.part = byId("part");
@@ -29,10 +29,15 @@ export class ClassTable {
   }
 
   choose(k) {
-    if (k === undefined) return;
     this.chosen = k;
     for (const row of this.body.rows) row.classList.toggle("chosen", Number(row.dataset.class) === k);
-    this.show(k);
+    this.#showChosen();
+  }
+
+  /** Where the filter leaves no class, none is shown. */
+  #showChosen() {
+    const shown = this.order.length ? this.chosen : -1;
+    if (shown !== this.shown) this.show((this.shown = shown));
   }
 
   #values() {
@@ -64,6 +69,7 @@ export class ClassTable {
       .sort(compare);
     this.#drawHead();
     this.body.replaceChildren(...this.order.map((k) => this.#row(k, values, spread)));
+    this.#showChosen();
     byId("class-count").textContent = `${this.order.length} of ${labels.length} classes`;
   }
 

@@ -1,5 +1,5 @@
 // Precision-recall curves of one class: strict beside soft, a line per model.
-import { drawing, element, modelName } from "./dom.js";
+import { drawing, element, many, modelName } from "./dom.js";
 
 const [WIDTH, HEIGHT, LEFT, TOP] = [250, 190, 34, 10];
 const [RIGHT, BOTTOM] = [WIDTH - 8, HEIGHT - 30];
@@ -19,12 +19,13 @@ export class Curves {
     for (const { models: of } of classes.curves) for (const model of of) model.start = starts(model.count);
   }
 
+  /** Draw those of a class; nothing for -1. */
   show(k) {
     const { classes, models } = this;
-    const truths = classes.truths[k];
+    if (k < 0) return this.place.replaceChildren();
     this.place.replaceChildren(
       element("h3", {}, element("bdi", {}, classes.labels[k])),
-      element("p", { class: "quiet" }, `${truths.toLocaleString("en")} ground truth${truths === 1 ? "" : "s"}${classes.rare[k] ? ", rare" : ""}`),
+      element("p", { class: "quiet" }, many(classes.truths[k], "ground truth") + (classes.rare[k] ? ", rare" : "")),
       element("div", { class: "plots" }, ...classes.curves.map((curve) => this.#plot(curve, k))),
       element("p", { class: "legend" }, ...models.map(modelName)),
     );

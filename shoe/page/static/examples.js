@@ -1,5 +1,5 @@
 // Images: the boxes of ground truth and predictions, who is matched with whom, and why a word counts what it counts.
-import { byId, drawing, element, modelName } from "./dom.js";
+import { byId, drawing, element, many, modelName } from "./dom.js";
 
 export class Examples {
   constructor({ images, labels, words, combine, weight }, models) {
@@ -46,7 +46,7 @@ export class Examples {
     const truths = image.truths.map(({ boxes }, i) => this.#boxes(boxes, "truth", `truth-${i}`, scale));
     const colour = (truth) => `m${this.model % 8}${truth < 0 ? " unmatched" : ""}`;
     const shown = predictions.map(({ boxes, truth }, i) => this.#boxes(boxes, colour(truth), `prediction-${i}`, scale));
-    const label = `${image.name}: ${image.truths.length} ground truths, ${predictions.length} predictions`;
+    const label = `${image.name}: ${many(image.truths.length, "ground truth")}, ${many(predictions.length, "prediction")}`;
     const picture = image.picture && drawing("image", { href: image.picture, width, height, preserveAspectRatio: "none" });
     this.canvas.replaceChildren(
       drawing(
