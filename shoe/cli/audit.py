@@ -20,7 +20,7 @@ def audit(
         str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
     ] = None,
     scores: Annotated[
-        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), minmax or rank.")
+        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
     ] = None,
     json: Json = None,
 ) -> None:

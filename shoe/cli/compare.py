@@ -34,7 +34,7 @@ def compare(
         str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
     ] = None,
     scores: Annotated[
-        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), minmax or rank.")
+        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
     ] = None,
     format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
     classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,

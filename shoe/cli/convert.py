@@ -21,7 +21,7 @@ def convert(
         typer.Option(metavar="CONVENTION", help="Box convention of IN, where it is not its format's own."),
     ] = None,
     scores: Annotated[
-        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), minmax or rank.")
+        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
     ] = None,
     ground_truth: Annotated[
         Path | None, typer.Option("--ground-truth", "-g", help="Annotation file, for the sizes of images.")

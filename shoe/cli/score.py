@@ -23,7 +23,8 @@ def score(
         str | None, Option("Box convention of the predictions, where it is not their format's own.")
     ] = None,
     scores: Annotated[
-        str | None, Option("How to bring scores to 0..1 that are no confidences: sigmoid (of logits), minmax or rank.")
+        str | None,
+        Option("How to bring scores to 0..1 that are no confidences: sigmoid (of logits), percent, minmax or rank."),
     ] = None,
     format: Annotated[str | None, Option("Prediction format, if content is not to decide.")] = None,
     classes: Annotated[Path | None, Option("Class table that replaces the packaged one.")] = None,

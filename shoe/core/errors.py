@@ -136,8 +136,9 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> OptionError:
         known: the names there are.
     """
     names = sorted(known)
-    nearest = near(name.lower(), names, most=3)
-    if len(names) > _MOST_NAMES_LISTED and nearest:
+    is_long = len(names) > _MOST_NAMES_LISTED
+    nearest = near(name.lower(), names, most=3, likeness=0.0 if is_long else 0.6)
+    if is_long:
         return OptionError(f"unknown {what} {quote(name)}; nearest: {', '.join(nearest)}")
     meant = f" (did you mean {nearest[0]}?)" if nearest else ""
     return OptionError(f"unknown {what} {quote(name)}{meant}; known: {', '.join(names)}")

@@ -156,8 +156,8 @@ def _errors(runs: Sequence[Run], diagnoses: Sequence[Diagnosis]) -> Markup:
     return joined(
         tag(
             "p",
-            f"Points of mAP that fixing all errors of a kind would add, and their number, as in shoe diagnose: {seeds}. "
-            "This mAP is the diagnosis' own (rules of Diag-HOI), not that of the summary.",
+            "Points of mAP that fixing all errors of a kind would add, and their number, as in shoe diagnose "
+            f"({seeds}). This mAP is the diagnosis' own (rules of Diag-HOI), not that of the summary.",
             class_="quiet",
         ),
         tag("div", tag("div", error_bars(diagnoses), class_="wide"), tag("p", *names, class_="legend"), class_="card"),

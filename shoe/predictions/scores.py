@@ -30,8 +30,13 @@ def _rank(score: Floats) -> Floats:
     return np.searchsorted(np.sort(score), score, "right") / len(score)
 
 
-SCORES: dict[str, Callable[[Floats], Floats]] = {"sigmoid": _sigmoid, "minmax": _min_max, "rank": _rank}
-"""Name of a way, and what makes (n,) finite scores, n > 0, values in 0..1."""
+SCORES: dict[str, Callable[[Floats], Floats]] = {
+    "sigmoid": _sigmoid,
+    "percent": lambda score: score / 100,
+    "minmax": _min_max,
+    "rank": _rank,
+}
+"""Name of a way, and what makes (n,) finite scores, n > 0, values in 0..1 (of percent: where they are percent)."""
 
 
 def check_scores_name(name: str | None) -> None:

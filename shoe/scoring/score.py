@@ -213,5 +213,9 @@ def unfit_scores(predictions: Interactions) -> str | None:
     low, high = float(predictions.score.min(initial=0.0)), float(predictions.score.max(initial=1.0))
     if low >= 0 and high <= 1:
         return None
-    remedy = f"read the file with {flag('scores')} sigmoid (of logits), minmax or rank"
+    if low >= 0 and high <= 100:
+        remedy = f"if they are percent, read the file with {flag('scores', 'percent')}; or with sigmoid (of logits), "
+        remedy += "minmax or rank"
+    else:
+        remedy = f"read the file with {flag('scores')} sigmoid (of logits), minmax or rank"
     return f"a score of {low if low < 0 else high!r}: SHOE needs scores in 0..1; {remedy}"

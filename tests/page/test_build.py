@@ -11,6 +11,7 @@ import pytest
 import shoe
 from shoe.comparison.compare import compare
 from shoe.demo import PREDICTIONS, TRUTH
+from shoe.diagnosis.oracles import ERRORS
 from shoe.page.build import page
 from shoe.page.markup import Markup, joined, tag
 from shoe.page.packed import pack
@@ -45,8 +46,8 @@ def test_errors_cost_what_the_diagnosis_says_over_its_seeds() -> None:
     bars = made.partition('class="bars"')[2].partition("</svg>")[0]
     for report in reports.values():
         found = shoe.diagnose(report.predictions, truth)
-        for delta in found.deltas.values():
-            assert f">{round(100 * (delta.map or 0), 2) + 0:+.2f}<" in bars
+        for error in ERRORS:
+            assert f">{round(100 * (found.deltas[error.name].map or 0), 2) + 0:+.2f}<" in bars
     assert "seeds 0 to 19" in made
 
 
