@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.comparison.by_class import ByClass
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.ragged import first_of_each, index_in_group
 from shoe.core.seeded import random_numbers
@@ -121,12 +122,16 @@ class Ranked:
             rule=first.rule,
         )
 
-    def means(self, weights: Counts) -> Floats:
-        """(R, 3) mean average precision over all, rare and non-rare classes, NaN for none; weights are (columns, R)."""
-        parts = [weights[:, start : start + _BATCH] for start in range(0, weights.shape[1], _BATCH)]
-        return np.concatenate([self._means(np.ascontiguousarray(part), first) for first, part in enumerate(parts)])
+    def by_class(self, weights: Counts) -> ByClass:
+        """Average precision under (columns, R) weights; means are over all, rare and non-rare classes."""
+        starts = range(0, weights.shape[1], _BATCH)
+        parts = [self._scores(np.ascontiguousarray(weights[:, i : i + _BATCH]), n) for n, i in enumerate(starts)]
+        ap, in_mean, in_parts, shown = (np.concatenate(each) for each in zip(*parts, strict=True))
+        means_over = in_mean, in_parts & self.rare, in_parts & ~self.rare
+        return ByClass(ap, means_over, shown, self.truths.getnnz(axis=1))
 
-    def _means(self, weights: Counts, batch: int) -> Floats:
+    def _scores(self, weights: Counts, batch: int) -> tuple[Floats, Mask, Mask, Mask]:
+        """(R, K) average precision, classes in the mean over all, in the means over parts, and with ground truths."""
         truths = np.where(self.counted, (self.truths @ weights).T, 0)
         entries = np.zeros_like(truths)
         if self.rule.skip_without_hit or self.rule.parts_need_entries:
@@ -140,8 +145,7 @@ class Ranked:
             ap[:, k] = self._ap(positives, above, weight, of, weights[positives.members].T, (k, batch))
         lists = RankedLists(ap, np.zeros(0), recall, entries, 0, False)
         scores = ClassScores.of(lists, truths, self.counted, self.rule)
-        masks = (scores.in_mean, scores.in_parts & self.rare, scores.in_parts & ~self.rare)
-        return np.stack([mean_over_each(ap, mask) for mask in masks], axis=1)
+        return ap, *np.broadcast_arrays(scores.in_mean, scores.in_parts, truths > 0)
 
     def _ap(
         self, of: _Positives, above: Counts, weight: Counts, truths: Indices, members: Counts, stream: tuple[int, int]
@@ -176,14 +180,6 @@ class Ranked:
             values.append(value(offset))
         mean: Floats = np.mean(values, axis=0)
         return mean
-
-
-def mean_over_each(values: Floats, mask: Mask) -> Floats:
-    """(R,) mean of the masked values of each row of (R, K); NaN where there are none. The mask may be of all rows."""
-    mask = np.broadcast_to(mask, values.shape)
-    number = mask.sum(axis=1)
-    means: Floats = np.where(number > 0, np.where(mask, values, 0).sum(axis=1) / np.maximum(number, 1), np.nan)
-    return means
 
 
 def _places(entries: Entries) -> Floats:

@@ -6,13 +6,15 @@ models, and no other model beside them, changes what is found.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.comparison.ranked import Counts, Ranked, mean_over_each
+from shoe.comparison.by_class import ByClass
+from shoe.comparison.ranked import Counts, Ranked
 from shoe.core.arrays import Floats, Mask
 from shoe.core.seeded import random_numbers
 from shoe.runs.run import PARTS, SEMANTIC, Run
@@ -68,8 +70,8 @@ class Counted:
         joined = {name: hstack([part[name] for part in parts], format="csr") for name in parts[0]}
         return cls(**joined, counted=models[0].counted, rule=models[0].rule)
 
-    def figures(self, weights: Counts) -> Floats:
-        """(R, 3) SHOE-mF1 and the two miss rates under (columns, R) weights; NaN where there is nothing to measure."""
+    def under(self, weights: Counts) -> tuple[ByClass, Floats]:
+        """F1 of classes and the (R, 2) miss rates under (columns, R) weights; NaN where there is nothing to measure."""
         true, false, found, truths, unmatched, predictions = (
             np.asarray((matrix @ weights).T, np.float64)
             for matrix in (self.true, self.false, self.found, self.truths, self.unmatched, self.predictions)
@@ -77,14 +79,8 @@ class Counted:
         truths = np.where(self.counted, truths, 0)
         f1, in_mean = self.rule.f1(true, false, found, truths, self.counted)
         of_truths, of_predictions = truths.sum(axis=1), predictions[:, 0]
-        return np.stack(
-            [
-                mean_over_each(f1, in_mean),
-                _share(of_truths - found.sum(axis=1), of_truths),
-                _share(unmatched[:, 0], of_predictions),
-            ],
-            axis=1,
-        )
+        rates = _share(of_truths - found.sum(axis=1), of_truths), _share(unmatched[:, 0], of_predictions)
+        return ByClass(f1, (in_mean,), truths > 0, self.truths.getnnz(axis=1)), np.stack(rates, axis=1)
 
 
 def _sums(images: int, of: F1Entries) -> dict[str, Any]:
@@ -136,14 +132,22 @@ class Resampler:
 
     def figures(self, weights: Counts) -> Resampled:
         """Every figure, by its key, under (M, R) weights of one run's images, or of each run's one after the other."""
+        return self._figures(weights, ByClass.means)
+
+    def resampled(self, weights: Counts) -> Resampled:
+        """Every figure of one run under (M, R) draws, with the spread that new images would give."""
+        return self._figures(weights, ByClass.resampled)
+
+    def _figures(self, weights: Counts, means: Callable[[ByClass], Floats]) -> Resampled:
         found: Resampled = {}
         for protocol, ranked in self._strict.items():
-            means = ranked.means(weights)
-            found |= {f"strict:{protocol}:{part}": means[:, i] for i, part in enumerate(PARTS)}
+            values = means(ranked.by_class(weights)).T
+            found |= {f"strict:{protocol}:{part}": value for part, value in zip(PARTS, values, strict=True)}
         if self._semantic is not None:
             ranked, counted = self._semantic
-            values = [ranked.means(weights)[:, 0], *counted.figures(weights).T]
-            found |= {f"semantic:{name}": value for name, value in zip(SEMANTIC, values, strict=True)}
+            f1, rates = counted.under(weights)
+            columns = means(ranked.by_class(weights))[:, 0], means(f1)[:, 0], *rates.T
+            found |= {f"semantic:{name}": value for name, value in zip(SEMANTIC, columns, strict=True)}
         return found
 
 

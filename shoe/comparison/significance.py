@@ -4,8 +4,8 @@
   Tibshirani 1993, chapters 6 and 13). Mean average precision depends on how many images there are, and on images that
   stand twice: with fewer different ones it is higher. So resamples are not centred on the figure itself; the 2.5 and
   97.5 % percentiles of their deviations from their own mean are laid around the figure. It is an interval for the mean
-  of the figure over test sets of this size. Means over classes that few images show have somewhat short ones
-  (docs/guides/compare.md has what ``scripts/bootstrap-coverage`` found).
+  of the figure over test sets of this size. Classes that few images show deviate by too little in resamples, and are
+  stretched (:mod:`shoe.comparison.by_class`; docs/guides/compare.md has what ``scripts/bootstrap-coverage`` found).
 - **Paired bootstrap test.** All models are resampled by the same draws. p is the share of resamples whose difference
   deviates from the mean of all by as much as the difference that is there (the shift method: Noreen 1989; Riezler and
   Maxwell 2005).
@@ -119,7 +119,7 @@ def statistics(runs: Sequence[Run], resamples: int, seed: int) -> Statistics:
     images = len(runs[0].images)
     weights, kept = drawn_images(images, resamples, seed), coins(images, resamples, seed)
     figures = [run.figures() for run in runs]
-    drawn = [Resampler(run).figures(weights) for run in runs]
+    drawn = [Resampler(run).resampled(weights) for run in runs]
     estimates = {
         run.name: {key: Estimate.of(value, found[key]).share() for key, value in of.items() if value is not None}
         for run, of, found in zip(runs, figures, drawn, strict=True)

@@ -75,7 +75,7 @@ def test_so_do_untied_lists_under_every_rule(
     rng = np.random.default_rng(seed)
     found = entries(rng, 5, 0, Rule(ap, ties, 1e-8, truthless, skipping, skipping))
     weights = drawn_images(5, 4, seed % 100)
-    means = Ranked.of(5, found).means(weights)
+    means = Ranked.of(5, found).by_class(weights).means()
     for number in range(4):
         slow = found.take_images(np.repeat(np.arange(5), weights[:, number])).means()
         assert means[number].tolist() == pytest.approx(
@@ -87,7 +87,7 @@ def test_tied_scores_have_the_mean_over_their_orders_nearly() -> None:
     rng = np.random.default_rng(0)
     tied = entries(rng, 5, 3, Rule(Interpolation.ALL_POINTS, Ties.EXPECTED))
     weights = np.ones((5, 2000), np.int32)
-    found = Ranked.of(5, tied).means(weights)[:, 0]
+    found = Ranked.of(5, tied).by_class(weights).means()[:, 0]
     assert found.mean() == pytest.approx(tied.means().map, abs=0.01)
     assert found.std() < 0.05
 
