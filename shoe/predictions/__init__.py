@@ -50,7 +50,8 @@ def read_predictions(
         path: the file, compressed with gzip or not, or a folder of official Matlab files.
         format: a name in :data:`shoe.predictions.formats.FORMATS`, or "native"; by default the content decides.
         boxes: box convention, if it is not the format's own; see :mod:`shoe.predictions.boxes`.
-        scores: how to bring scores that are no confidences to 0..1: "sigmoid", "percent", "minmax" or "rank"; else as they are.
+        scores: how to bring scores that are no confidences to 0..1: "sigmoid", "percent", "minmax" or "rank"; else
+            as they are.
         dataset: the benchmark, or its name, whose image names and class numbers the file uses.
         sizes: (width, height) of images in pixels by name, for conventions that need them.
 

@@ -213,9 +213,6 @@ def unfit_scores(predictions: Interactions) -> str | None:
     low, high = float(predictions.score.min(initial=0.0)), float(predictions.score.max(initial=1.0))
     if low >= 0 and high <= 1:
         return None
-    if low >= 0 and high <= 100:
-        remedy = f"if they are percent, read the file with {flag('scores', 'percent')}; or with sigmoid (of logits), "
-        remedy += "minmax or rank"
-    else:
-        remedy = f"read the file with {flag('scores')} sigmoid (of logits), minmax or rank"
+    ways = "percent, minmax or rank" if low >= 0 and 10 < high <= 100 else "sigmoid (of logits), minmax or rank"
+    remedy = f"read the file with {flag('scores')} {ways}"
     return f"a score of {low if low < 0 else high!r}: SHOE needs scores in 0..1; {remedy}"

@@ -18,6 +18,7 @@ RECORD = {"image": "a.jpg", "human_box": [0, 0, 9, 9], "object_box": [0, 0, 9, 9
 LOGITS = [3.0, None, -1.0, 0.0, 3.0]
 EXPECTED = {
     "sigmoid": [1 / (1 + np.exp(-3)), 0.5 / (1 + np.exp(1)), 1 / (1 + np.exp(1)), 0.5, 1 / (1 + np.exp(-3))],
+    "percent": [0.03, -0.015, -0.01, 0, 0.03],
     "minmax": [1, 0, 0, 0.25, 1],
     "rank": [1, 0.125, 0.25, 0.5, 1],
 }
@@ -45,7 +46,7 @@ def test_given_scores_are_brought_to_0_1_and_signed(way: str, tmp_path: Path) ->
 def test_the_order_is_kept_and_ties_are_ties(scores: list[float], way: str) -> None:
     before = np.array(scores)
     after = SCORES[way](before)
-    assert ((after >= 0) & (after <= 1)).all()
+    assert way == "percent" or ((after >= 0) & (after <= 1)).all()
     ahead = before[:, None] > before
     assert (after[:, None] >= after)[ahead].all()
     assert (after[:, None] == after)[before[:, None] == before].all()
@@ -57,5 +58,5 @@ def test_no_score_and_one_score_are_no_trouble(tmp_path: Path) -> None:
     assert [way(np.array([7.0])).tolist() for way in (SCORES["minmax"], SCORES["rank"])] == [[1.0], [1.0]]
     (tmp_path / "none.jsonl").write_bytes(orjson.dumps(RECORD))
     assert shoe.read_predictions(tmp_path / "none.jsonl", scores="sigmoid").score.tolist() == [1.0]
-    with pytest.raises(OptionError, match=r"unknown way to take scores 'softmax'.*minmax, rank, sigmoid"):
+    with pytest.raises(OptionError, match=r"unknown way to take scores 'softmax'.*minmax, percent, rank, sigmoid"):
         shoe.read_predictions(tmp_path / "none.jsonl", scores="softmax")
