@@ -22,6 +22,8 @@ def check_names(source: str | Path, field: str, names: Sequence[str]) -> None:
     """Names are a list of distinct, valid text."""
     if isinstance(names, str):
         raise InputError(source, field=field, found=f"text ({quote(names)})", expected="a list of names")
+    if not hasattr(names, "__getitem__"):  # a set has no order, and an iterator ends after one look
+        raise InputError(source, field=field, found=f"a {type(names).__name__}", expected="a list of names")
     try:
         "\n".join(names).encode()
     except (TypeError, UnicodeEncodeError) as error:

@@ -89,6 +89,9 @@ class Interactions:
     ) -> Interactions:
         """Build a valid table from columns in any row order; rows of one image keep their order.
 
+        Arrays that have the table's types and order already become its own without a copy: who writes into one later
+        changes the table. :meth:`shoe.Metric.update` copies.
+
         >>> table = Interactions.from_columns(
         ...     images=["a.jpg"], image=[0], human_boxes=[[0, 0, 9, 20]], object_boxes=[[3, 5, 30, 40]],
         ...     verb=[0], object=[0], verbs=["riding"], objects=["horse"], score=[0.9],

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.errors import check_kind
+from shoe.core.errors import OptionError, check_kind, quote
 from shoe.core.interactions import Interactions, concatenate
 from shoe.protocols.named import choose
 from shoe.scoring.score import Report, score
@@ -72,7 +72,7 @@ class Metric:
         return f"<Metric: {self.truth!r}, {sum(map(len, self._batches)):,} predictions so far>"
 
     def update(self, predictions: Interactions) -> None:
-        """Add the predictions of some images.
+        """Add the predictions of some images; numbers are copied, so the caller may use its arrays again.
 
         Raises:
             OptionError: for what is no table of them.
@@ -85,8 +85,21 @@ class Metric:
         self._batches = []
 
     def merge(self, other: Metric) -> None:
-        """Add what another worker collected."""
+        """Add what another worker collected.
+
+        Raises:
+            OptionError: for a metric of another ground truth, map, protocols or options, or this one itself.
+        """
         check_kind("other", other, Metric, "shoe.Metric(TRUTH)")
+        if other is self:
+            raise OptionError("other: found this metric itself, expected another worker's")
+        for name, mine, its in zip(
+            ("similarity", "protocols", "options"), self._settings, other._settings, strict=True
+        ):
+            if str(mine) != str(its):
+                raise OptionError(f"other: {name}: found {quote(its)}, expected {quote(mine)}, as this metric has")
+        if other.truth is not self.truth and other.truth.facts() != self.truth.facts():
+            raise OptionError(f"other: truth: found {other.truth!r}, expected this metric's own, {self.truth!r}")
         self._batches += other._batches
 
     def compute(self) -> Report:
@@ -102,9 +115,12 @@ class Metric:
 
 
 def _packed(table: Interactions, before: Interactions) -> Interactions:
-    """The same table with its numbers in small types, and vocabularies that are another table's shared with it."""
+    """A copy of a table with its numbers in small types, and vocabularies that are another table's shared with it."""
     return replace(
         table,
+        sizes=table.sizes.copy(),
+        coordinates=table.coordinates.copy(),
+        offsets=table.offsets.copy(),
         human_boxes=_small(table.human_boxes),
         object_boxes=_small(table.object_boxes),
         score=_small(table.score),
@@ -119,4 +135,5 @@ def _small(column: NDArray[Any]) -> NDArray[Any]:
     kinds = (np.float32,) if column.dtype.kind == "f" else (np.uint8, np.uint16)
     with np.errstate(over="ignore"):
         made = (column.astype(kind) for kind in kinds)
-        return next((small for small in made if np.array_equal(small, column)), column)
+        small = next((small for small in made if np.array_equal(small, column)), None)
+    return column.copy() if small is None else small

@@ -11,6 +11,8 @@ from tests.tables import columns_of_one_triplet, one_triplet, tables
 BROKEN = [
     ({"images": ["a.jpg", "a.jpg"]}, "images: found 'a.jpg' twice, expected distinct names"),
     ({"verbs": ["ride", "ride"]}, "verbs: found 'ride' twice, expected distinct names"),
+    ({"verbs": {"ride"}}, "verbs: found a set, expected a list of names"),
+    ({"verbs": iter(["ride"])}, "verbs: found a list_iterator, expected a list of names"),
     ({"objects": ["horse", None]}, "objects: found a name that is no text, expected names"),
     ({"images": ["a\ud800.jpg"]}, "images: found a name that is no valid Unicode, expected names"),
     ({"image": [1]}, "record 0: image: found index 1, expected 0 to 0"),

@@ -274,6 +274,44 @@ def test_a_metric_keeps_numbers_to_the_last_bit_in_few_bytes() -> None:
     assert other.compute().predictions.score.tolist() == (table.score / 3).tolist()
 
 
+@pytest.mark.parametrize("third", [1 / 3, 1.0])
+def test_a_metric_keeps_what_came_when_its_caller_uses_the_arrays_again(third: float) -> None:
+    truth, table = to_tables(random_scenes(np.random.default_rng(7), 4, n_predictions=20), small_classes())
+    arrays = [name for name in table.__dataclass_fields__ if isinstance(getattr(table, name), np.ndarray)]
+    table = replace(table, score=table.score * third)
+    buffers = replace(table, **{name: getattr(table, name).copy() for name in arrays})
+    metric = Metric(truth)
+    metric.update(buffers)
+    expected = as_dict(metric.compute())
+    for name in arrays:
+        getattr(buffers, name)[...] = 0
+    assert as_dict(metric.compute()) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"protocols": ["qpic"]}, r"other: protocols: found \('qpic',\), expected \(\), as this metric has"),
+        ({"options": ["tau=0.3"]}, "other: options: found"),
+        ({"similarity": "path"}, "other: similarity: found 'path', expected 'hico-det'"),
+    ],
+)
+def test_only_metrics_of_the_same_question_merge(
+    tables: tuple[GroundTruth, Interactions], changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(OptionError, match=message):
+        Metric(tables[0]).merge(Metric(tables[0], **changes))
+
+
+def test_a_metric_merges_neither_itself_nor_one_of_another_truth(tables: tuple[GroundTruth, Interactions]) -> None:
+    metric = Metric(tables[0])
+    with pytest.raises(OptionError, match="other: found this metric itself"):
+        metric.merge(metric)
+    with pytest.raises(OptionError, match="other: truth: found <GroundTruth"):
+        metric.merge(Metric(read_ground_truth(TRUTH)))
+    metric.merge(Metric(replace(tables[0])))  # as a worker's own copy
+
+
 def test_notes_on_batches_of_several_files_are_put_together(tmp_path: Path) -> None:
     truth = read_ground_truth(TRUTH)
     names, metric = truth.interactions.images, Metric(truth)
