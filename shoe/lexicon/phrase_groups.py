@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shoe.lexicon import text
+from shoe.lexicon.phrase_accompanied import accompanies, in_scenery, is_fronted
 from shoe.lexicon.phrase_given import Given, is_given
 from shoe.lexicon.phrase_nouns import MATERIAL, is_of_body, is_scenery, senses_of
 from shoe.lexicon.phrase_parts import Clause
@@ -12,7 +13,10 @@ _AWAY = text.PARTICLES - {"on"} | {"around"}
 
 
 def group_of(clauses: list[Clause], best: int, given: Given) -> list[int]:
-    """Return the places of the clauses that are interactions beside the best one, with its own, in order."""
+    """Return the places of the clauses that are interactions beside the best one, with its own, in order.
+
+    What is said before the person ("while holding a rope, she") comes last.
+    """
     group = [best]
     for step in (1, -1):
         at = best
@@ -20,7 +24,8 @@ def group_of(clauses: list[Clause], best: int, given: Given) -> list[int]:
             at += step
             group.append(at)
     others = [i for i in range(len(clauses)) if i not in group and not given.heads]
-    return sorted([*group, *(i for i in others if _stands_beside(clauses[i], [clauses[k] for k in group]))])
+    group += [i for i in others if _stands_beside(clauses[i], [clauses[k] for k in group])]
+    return sorted(group, key=lambda i: (i < best and is_fronted(clauses[i]), i))
 
 
 def are_rivals(first: Clause, second: Clause) -> bool:
@@ -37,6 +42,9 @@ def _are_joined(clauses: list[Clause], a: int, b: int, given: Given) -> bool:
     """Whether two neighbouring clauses are two interactions of the pair."""
     first, second = clauses[min(a, b)], clauses[max(a, b)]
     being = "being" in (first.verb[0], second.verb[0])
+    main, other = (second, first) if is_fronted(first) else (first, second)
+    if accompanies(main, other) and (clauses[a] is main or not in_scenery(main)):
+        return not given.heads or (is_of_given(first, given) and is_of_given(second, given))
     if second.kind == "infinitive" and first.object is not None and first.object.person and first.direct:
         return base_of(first.verb[0]) in table("teaching")
     if (

@@ -35,7 +35,7 @@ _EXCHANGE = re.compile(
     re.DOTALL,
 )
 # What is said of an interaction that is named with its things: "the interaction between him and the dog is petting".
-_ABOUT = re.compile(rf"\s*(?:{patterns('about')}) (.+?)(?: is|:) (?!no |not |un)(.+)")
+_ABOUT = re.compile(rf"\s*(?!no\b)(?:{patterns('about')}) (.+?)(?: is|:) (?!no |not |un)(.+)")
 _OF_THING = re.compile(r"\b(?:it|them)\b")
 _SENTENCE_END = re.compile(r"[.!?]+(?:\s|$)|\n|;\s")
 _REFUSES = re.compile(rf"(?:{patterns('refusal')}).*?(?:\b(?:but|however)\b,?|$)")

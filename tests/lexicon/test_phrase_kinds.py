@@ -6,6 +6,8 @@ from shoe.lexicon.phrases import Said, interactions
 
 DENIED = """
 The man is not in contact with the chair = no_interaction + chair
+There is no human-object interaction in this photo = -
+No interaction between the man and the kite is visible in the image. = no_interaction + kite
 There is no relationship between the man and the truck = no_interaction + truck
 There isn't any interaction with the truck = no_interaction + truck
 man | no contact | horse = no_interaction + horse
@@ -110,9 +112,20 @@ A nurse holds a tray; a doctor examines a patient = holds + tray & examines + pa
 a man rides a horse while a friend tells a joke = rides + horse
 The dog drops the ball and the boy throws it = throws + ball
 An uncle teaches the boy to fly a kite = teaches + boy & fly + kite
+The boy rides a scooter while looking at a phone = rides + scooter & looking at + phone
+A girl is lying on a bed reading a book = lying on + bed & reading + book
+While pushing a cart, a man waits for a bus = waits for + bus & pushing + cart
+She pours tea while sitting on a chair and holding a cup = pours + tea & sitting on + chair & holding + cup
+He drives a car while wearing a tie = drives + car
+He walks a dog while crossing the street = walks + dog
+A man sits on a chair smiling at the camera = sits on + chair
+A man stands next to a truck carrying bananas = stands next to + truck
+A girl leans on a horse eating an apple = leans on + horse
+The boy looks at a train crossing a bridge = looks at + train
 """
 
 RELATIVE = """
+A photo taken in the morning shows a girl feeding a goat = feeding + goat
 The horse that the man who wears a hat is riding = riding + horse
 a bike on which a boy wearing a jacket is seated = seated on + bike
 the cup from which she drinks = drinks from + cup
