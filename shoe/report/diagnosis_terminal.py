@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import many, printable
@@ -185,10 +186,10 @@ def _deltas_table(models: Mapping[str, Diagnosis] | Mapping[str, SemanticDiagnos
     made = table_of_models("model", "mAP", *_NARROW)
     for name, found in models.items():
         gains = [found.deltas[error].map if error in found.deltas else None for error in NAMES]
-        cells = [points(gain, digits) for gain in gains]
+        cells: list[str | Text] = [points(gain, digits) for gain in gains]
         worst = max(range(len(ERRORS)), key=lambda k: gains[k] or 0.0)
         if (gains[worst] or 0.0) > 0:
-            cells[worst] = f"[bold]{cells[worst]}*[/bold]"
+            cells[worst] = Text(f"{cells[worst]}*", style="bold")
         made.add_row(words(name), percent(found.means.map), *cells)
     return made
 

@@ -1,21 +1,34 @@
-"""Tables that never cut a figure: columns that have no room stand below the others, with the names again."""
+"""Tables that never cut a figure, and whose text is text: what has no room stands below, with the names again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
+
+from shoe.core.errors import printable
 
 _ANY_WIDTH = 10_000
 _NARROW = 10
+_LONGEST = 2000
 
 
 class StackedTable(Table):
     """A table whose first ``names`` columns say what its rows are of."""
 
     names: int = 1
+
+    def add_column(self, header: RenderableType = "", *args: Any, **options: Any) -> None:
+        """Add a column; text is a heading of one or more lines, never markup or a terminal's commands."""
+        super().add_column(_text(header), *args, **options)
+
+    def add_row(self, *cells: RenderableType | None, **options: Any) -> None:
+        """Add a row of cells; text is taken as in headings."""
+        super().add_row(*map(_text, cells), **options)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Render it whole where there is room, else in blocks of as many columns as fit."""
@@ -54,3 +67,11 @@ class StackedTable(Table):
         for row, cells in zip(self.rows, zip(*(column.cells for column in columns), strict=True), strict=True):
             part.add_row(*cells, end_section=row.end_section)
         return part
+
+
+def _text(cell: Any) -> Any:
+    if not isinstance(cell, str | Text):
+        return cell
+    if isinstance(cell, Text) and cell.plain.replace("\n", "").isprintable():
+        return cell
+    return Text("\n".join(printable(line, _LONGEST) for line in str(cell).split("\n")))

@@ -2,9 +2,11 @@
 
 from io import StringIO
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from rich.text import Text
 
 from shoe.report.text import say, table
 from tests.examples import examples
@@ -29,6 +31,23 @@ def test_every_figure_and_heading_is_whole_and_fits(width: int, columns: int, na
     for k in range(columns):
         assert f"{100 + k}.25" in text
         assert f"figure {k}" in text
+
+
+HOSTILE = "[bold red]m[/] \x1b[2J\u202e\x07"
+
+
+@pytest.mark.parametrize("width", [160, 30])
+def test_text_of_headings_and_cells_is_shown_and_never_obeyed(width: int) -> None:
+    made = table(HOSTILE, f"group\n{HOSTILE}", HOSTILE, names=1)
+    made.add_column(HOSTILE)
+    made.add_row(HOSTILE, Text(HOSTILE, style="bold"), HOSTILE, HOSTILE)
+    to = Console(file=StringIO(), width=width)
+    to.print(made)
+    assert isinstance(to.file, StringIO)
+    shown = to.file.getvalue()
+    assert shown.replace("\n", "").isprintable()
+    assert "[bold red]m[/] \ufffd[2J\ufffd\ufffd" in shown
+    assert "group" in shown
 
 
 def test_a_table_that_fits_stays_one() -> None:
