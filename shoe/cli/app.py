@@ -4,13 +4,14 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from itertools import pairwise
 from types import FunctionType
 from typing import Annotated, Any
 
 import typer
 
 from shoe.cli.parameters import Option, declared, names_of
-from shoe.core.errors import OptionError
+from shoe.core.errors import OptionError, quote
 
 COMMANDS = (
     "score",
@@ -53,9 +54,27 @@ def run(words: Sequence[str]) -> None:
     except typer.Abort:
         sys.exit(130)
     except _UsageError as error:
-        message = _POSSIBLE.sub(r" (did you mean \1?)", error.format_message().rstrip("."))
+        message = _number(error, words) or _POSSIBLE.sub(r" (did you mean \1?)", error.format_message().rstrip("."))
         path = error.ctx.command_path if error.ctx else "shoe"
         raise OptionError(f"{message[:1].lower()}{message[1:]} (see {path} --help)") from None
+
+
+def _number(error: Any, words: Sequence[str]) -> str | None:
+    """What is said of a value that its option does not take, if that is a number within bounds; None for others."""
+    option = getattr(error, "param", None)
+    # Where bounds stand has changed between versions of typer, and so has its wording.
+    kinds = option, getattr(option, "type", None)
+    low, high = (
+        next((v for kind in kinds if (v := getattr(kind, end, None)) is not None), None) for end in ("min", "max")
+    )
+    if option is None or (low is None and high is None):
+        return None
+    given = (
+        word.partition("=")[2] or after for word, after in pairwise([*words, ""]) if word.split("=")[0] in option.opts
+    )
+    kind = "a whole number" if isinstance(high if low is None else low, int) else "a number"
+    bounds = f"from {low}" + (" on" if high is None else f" to {high}") if low is not None else f"up to {high}"
+    return f"{option.opts[0]}: found {quote(next(given, ''))}, expected {kind} {bounds}"
 
 
 def app(*names: str) -> typer.Typer:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -54,8 +56,9 @@ def compare(
     ] = False,
     bounds: Annotated[bool, typer.Option("--bounds", help="Also say what the map leaves open; takes longer.")] = False,
     resamples: Annotated[
-        int, typer.Option(min=0, max=65535, help="How often images are drawn; 0: no statistics.")
-    ] = 1000,
+        int | None,
+        typer.Option(min=0, max=65535, help="How often images are drawn; 0: no statistics. Default: 1000, or enough."),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=16383, help="Of the draws.")] = 0,
     latex: Annotated[Path | None, typer.Option(help="Write the table as LaTeX (booktabs) to this file.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write it as Markdown to this file.")] = None,
@@ -81,14 +84,15 @@ def compare(
     JSON keys: models [{name, signature, predictions, predictions_sha; figures {figure {value, rank, interval}}; gain,
     raters, map_interval, absent}]; resamples, seed; differences [{models, figure, value, interval, bootstrap,
     randomisation {p, adjusted}, significant}]; ranking {figures, tau, moved}; apart [{models, figure; classes, verbs,
-    objects [{name, classes, before, after}]}]; unlike; notes; with --sweep sweep {points [{option, value, asked;
-    figures {strict, map, mf1 {model}}}], rankings [{figure, settings, changed [{option, value}], lowest_tau}]}. Figures
-    are called strict:PROTOCOL:full, :rare and :non_rare, semantic:map, :mf1, :gt_miss_rate and :prediction_miss_rate.
-    Fractions 0..1; what cannot be measured is left out.
+    objects [{name, classes, truths, before, after}]}]; unlike; notes; with --sweep sweep {points [{option, value,
+    asked; figures {strict, map, mf1 {model}}}], rankings [{figure, settings, changed [{option, value}], lowest_tau}]}.
+    Figures are called strict:PROTOCOL:full, :rare and :non_rare, semantic:map, :mf1, :gt_miss_rate and
+    :prediction_miss_rate. Fractions 0..1; what cannot be measured is left out.
     """
     from shoe.cli.models import Asked, runs_of
     from shoe.cli.output import spare
     from shoe.comparison.classes import apart
+    from shoe.comparison.compare import check_number
     from shoe.comparison.compare import compare as compared
     from shoe.comparison.sweeps import FIGURES, settings_of, survival
     from shoe.comparison.sweeps import sweep as swept
@@ -101,6 +105,8 @@ def compare(
     from shoe.runs.file import is_run
 
     spare((*models, ground_truth, classes, image_labels), latex, markdown, csv, html, per_class, json)
+    if not no_confidence:
+        check_number(len(models))
     kept = next((path for path in models if is_run(path)), None)
     if sweep and kept is not None:
         raise OptionError(f"--sweep: found the run {kept}, expected predictions, which can be scored in other ways")
@@ -122,18 +128,21 @@ def compare(
         image_labels=image_labels,
     )
     reports: dict[str, Report] | None = {} if html is not None or sweep else None
-    runs = runs_of(models, asked, no_confidence=no_confidence, bounds=bounds, reports=reports)
-    found = compared(runs, resamples=resamples, seed=seed, allow_different=allow_different)
+    with _telling() as tell:
+        runs = runs_of(models, asked, no_confidence=no_confidence, bounds=bounds, reports=reports, tell=tell)
+        tell(f"resampling images of {len(runs)} models")
+        found = compared(runs, resamples=resamples, seed=seed, allow_different=allow_different)
+        if html is not None:
+            from shoe.page.build import write_page
+            from shoe.page.command import shown
+
+            tell(f"writing {html}")
+            write_page(html, found, reports or {}, shown(["shoe", *sys.argv[1:]], Path.cwd()), images)
     for path, text in ((latex, as_latex), (markdown, as_markdown)):
         if path is not None:
             write(text(found), str(path))
     if csv is not None:
         write(comparison_csv(found).decode(), str(csv))
-    if html is not None:
-        from shoe.page.build import write_page
-        from shoe.page.command import shown
-
-        write_page(html, found, reports or {}, shown(["shoe", *sys.argv[1:]], Path.cwd()), images)
     if per_class is not None:
         write(classes_csv(found), str(per_class))
     made, told = apart(found), comparison_dict(found)
@@ -146,6 +155,22 @@ def compare(
         print_comparison(found, to)
         print_apart(found, made, to)
         print_sweep(found.names, points, survivals, to)
+
+
+@contextmanager
+def _telling() -> Iterator[Callable[[str], None]]:
+    """Shows what is being done, where somebody looks."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from shoe.core.errors import printable
+
+    talk = Console(stderr=True)
+    if not talk.is_terminal:
+        yield lambda _: None
+        return
+    with talk.status("") as status:
+        yield lambda line: status.update(Text(printable(line)))
 
 
 def _bar(number: int) -> Any:

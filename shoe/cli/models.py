@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from shoe.core.interactions import Interactions
 from shoe.predictions import ReadNotes, read_predictions_with_notes
 from shoe.predictions.truth import read_ground_truth
 from shoe.runs.file import is_run, read_run
-from shoe.runs.run import Run
+from shoe.runs.run import NO_CONFIDENCE, Run
 from shoe.scoring.score import Report, score
 
 
@@ -79,6 +79,7 @@ def runs_of(
     no_confidence: bool = False,
     bounds: bool = False,
     reports: dict[str, Report] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> list[Run]:
     """Read runs, and score predictions, in the order of their files.
 
@@ -87,6 +88,7 @@ def runs_of(
         asked: how to score.
         no_confidence: whether to score each prediction file with equal scores, too.
         bounds: whether to estimate what the map leaves open.
+        tell: hears what is being done.
         reports: gets the report behind each run that was scored here, by the model's name; it holds all predictions.
 
     Raises:
@@ -102,8 +104,12 @@ def runs_of(
     names = dict(zip(paths, model_names(paths), strict=True))
     predicted = [path for path in paths if not is_run(path)]
     if asked.ground_truth is not None or predicted:
+        tell(f"reading {asked.ground_truth}")
         truth = asked.truth()
-        tables = {path: asked.read(path, truth) for path in predicted}
+        tables = {}
+        for path in predicted:
+            tell(f"reading {path}")
+            tables[path] = asked.read(path, truth)
         truth = asked.part(truth, [table for table, _ in tables.values()])
     runs = []
     for path in paths:
@@ -114,12 +120,17 @@ def runs_of(
             continue
         table, notes = tables.pop(path)
         kinds = [(names[path], table)]
-        if no_confidence:
-            kinds.append((f"{names[path]}, no confidence", replace(table, score=np.ones(len(table)))))
+        surer = len(np.unique(table.score)) > 1
+        if no_confidence and surer:
+            kinds.append((names[path] + NO_CONFIDENCE, replace(table, score=np.ones(len(table)))))
         for name, each in kinds:
+            tell(f"scoring {name}")
             report = asked.score(each, truth, notes)
             spread, interval = evidence.spread(report), evidence.interval(report) if bounds else None
             runs.append(Run.of(report, name, spread, interval))
+            if no_confidence and not surer:
+                why = "all its scores are equal as they are: it has no second row"
+                runs[-1] = replace(runs[-1], notes=(*runs[-1].notes, why))
             if reports is not None:
                 reports[name] = report
     return runs

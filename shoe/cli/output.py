@@ -15,10 +15,11 @@ Json = Annotated[str | None, typer.Option("--json", help="Write JSON to this fil
 
 
 def spare(inputs: Iterable[Path | None], *targets: str | Path | None) -> None:
-    """See that nothing is written over what was read, nor over another output.
+    """See that nothing is written over what was read, nor over another output, nor where nothing can be written.
 
     Raises:
-        InputError: naming a target that is an input, by whatever name, that is given twice, or "-" as a path.
+        InputError: naming a target that is an input, by whatever name, that is given twice, "-" as a path, a folder, or
+            a file in a folder that is not there or cannot be written to.
     """
     taken = {Path(os.path.realpath(path)) for path in inputs if path is not None}
     for target in targets:
@@ -30,6 +31,19 @@ def spare(inputs: Iterable[Path | None], *targets: str | Path | None) -> None:
         if path in taken and (path.is_file() or not path.exists()):
             raise InputError(target, found="an input or another output of this command", expected="a file to write to")
         taken.add(path)
+        found = _obstacle(path)
+        if found is not None:
+            raise InputError(target, found=found, expected="a place that can be written to")
+
+
+def _obstacle(path: Path) -> str | None:
+    if path.is_dir():
+        return "a folder"
+    if path.exists() and not path.is_file():
+        return None  # a pipe or a device
+    if not path.parent.is_dir():
+        return f"no folder {path.parent}"
+    return None if os.access(path.parent, os.W_OK | os.X_OK) else f"a folder that is closed to you: {path.parent}"
 
 
 def write_json(data: bytes, target: str) -> None:

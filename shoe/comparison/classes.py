@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
 from shoe.comparison.compare import Comparison
-from shoe.core.arrays import Floats
+from shoe.core.arrays import Floats, Indices
 from shoe.runs.run import Run
 
 
@@ -22,11 +22,13 @@ class Moved:
     Attributes:
         name: "ride horse", "ride", "horse".
         classes: how many are in both means; 1 for a class.
+        truths: how many ground truths these have.
         before, after: mean of their figures under each model, 0..1.
     """
 
     name: str
     classes: int
+    truths: int
     before: float
     after: float
 
@@ -36,27 +38,31 @@ class Moved:
         return self.after - self.before
 
 
-def by_class(classes: HoiClasses, before: Floats, after: Floats) -> list[Moved]:
+def by_class(classes: HoiClasses, truths: Indices, before: Floats, after: Floats) -> list[Moved]:
     """Compare (K,) figures of two models, NaN for classes outside the mean; by falling gain of the second."""
-    return _moved(classes.labels, np.arange(len(classes)), before, after)
+    return _moved(classes.labels, np.arange(len(classes)), truths, before, after)
 
 
-def by_verb(classes: HoiClasses, before: Floats, after: Floats) -> list[Moved]:
+def by_verb(classes: HoiClasses, truths: Indices, before: Floats, after: Floats) -> list[Moved]:
     """Compare the means over the classes of each verb."""
-    return _moved(classes.verbs, classes.verb, before, after)
+    return _moved(classes.verbs, classes.verb, truths, before, after)
 
 
-def by_object(classes: HoiClasses, before: Floats, after: Floats) -> list[Moved]:
+def by_object(classes: HoiClasses, truths: Indices, before: Floats, after: Floats) -> list[Moved]:
     """Compare the means over the classes of each object."""
-    return _moved(classes.objects, classes.object, before, after)
+    return _moved(classes.objects, classes.object, truths, before, after)
 
 
-def _moved(names: Sequence[str], group: NDArray[np.integer], before: Floats, after: Floats) -> list[Moved]:
+def _moved(
+    names: Sequence[str], group: NDArray[np.integer], truths: Indices, before: Floats, after: Floats
+) -> list[Moved]:
     both = ~np.isnan(before) & ~np.isnan(after)
     number = np.bincount(group[both], minlength=len(names))
     means = [np.bincount(group[both], figures[both], len(names)) / np.maximum(number, 1) for figures in (before, after)]
+    of_group = np.bincount(group[both], truths[both], len(names))
     found = [
-        Moved(names[g], int(number[g]), float(means[0][g]), float(means[1][g])) for g in np.flatnonzero(number).tolist()
+        Moved(names[g], int(number[g]), int(of_group[g]), float(means[0][g]), float(means[1][g]))
+        for g in np.flatnonzero(number).tolist()
     ]
     return sorted(found, key=lambda moved: -moved.by)
 
@@ -82,9 +88,10 @@ def apart(found: Comparison) -> list[Apart]:
     """What sets every two models apart, by the figures that their rankings are made of."""
     made = []
     for figure in found.compared or [column.figure for column in found.columns[:1]]:
+        truths = truths_of(found.runs[0])
         ap = {run.name: class_ap(run, figure) for run in found.runs}
         for a, b in combinations(found.names, 2):
-            columns = found.runs[0].classes, ap[a], ap[b]
+            columns = found.runs[0].classes, truths, ap[a], ap[b]
             made.append(Apart((a, b), figure, by_class(*columns), by_verb(*columns), by_object(*columns)))
     return made
 
@@ -98,3 +105,9 @@ def class_ap(run: Run, figure: str) -> Floats:
         return np.full(len(run.classes), np.nan)
     scores = of[figure].scores()
     return np.where(scores.in_mean, scores.ap, np.nan)
+
+
+def truths_of(run: Run) -> Indices:
+    """(K,) ground truths of each class."""
+    entries = run.strict[0].entries if run.strict else run.semantic.entries if run.semantic else None
+    return np.zeros(len(run.classes), np.int64) if entries is None else entries.truths

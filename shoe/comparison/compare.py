@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
-from shoe.comparison.ranks import better, kendall, ranks
-from shoe.comparison.significance import Statistics, statistics
+from shoe.comparison.ranks import LOWER_IS_BETTER, better, kendall, ranks
+from shoe.comparison.significance import Statistics, statistics, usual_resamples
 from shoe.core.errors import InputError, OptionError, many, quote
+from shoe.protocols.options import STRICT_PREFIX
 from shoe.runs.run import PARTS, SEMANTIC, Run
 
 OF_PREDICTIONS = ("boxes", "scores", "coordinates")
@@ -33,6 +34,11 @@ class Column:
     figure: str
     group: str
     heading: str
+
+    @property
+    def marked(self) -> str:
+        """The heading, with an arrow where the lowest figure is the best."""
+        return f"{self.heading} ↓" if self.figure.endswith(LOWER_IS_BETTER) else self.heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ class Comparison:
     Attributes:
         runs: with the protocols that all have.
         statistics: intervals and tests over images; None where none were asked for.
-        unlike: what differs between signatures, one line each.
+        unlike: what differs between signatures, and which protocols are left out, one line each.
     """
 
     runs: tuple[Run, ...]
@@ -153,18 +159,39 @@ class Comparison:
 
     @property
     def raters(self) -> dict[str, list[float | None]]:
-        """SHOE-mAP of every model by single raters of the map, where all were scored by one."""
+        """SHOE-mAP by single raters of the map that all models with such figures share; None for the others."""
         spreads = [run.spread.raters for run in self.runs if run.spread is not None]
         shared = [rater for rater in (spreads[0] if spreads else ()) if all(rater in of for of in spreads)]
         return {rater: [run.spread.raters[rater] if run.spread else None for run in self.runs] for rater in shared}
 
+    @property
+    def same(self) -> list[list[str]]:
+        """Names of models that hold the same predictions."""
+        by_digest: dict[str, list[str]] = {}
+        for run in self.runs:
+            by_digest.setdefault(run.facts.get("predictions-sha", run.name), []).append(run.name)
+        return [names for names in by_digest.values() if len(names) > 1]
 
-def compare(runs: Sequence[Run], *, resamples: int = 1000, seed: int = 0, allow_different: bool = False) -> Comparison:
+
+def check_number(models: int) -> None:
+    """Refuse to compare one model.
+
+    Raises:
+        OptionError: for fewer than two.
+    """
+    if models < 2:
+        raise OptionError(f"compare: found {many(models, 'model')}, expected two or more")
+
+
+def compare(
+    runs: Sequence[Run], *, resamples: int | None = None, seed: int = 0, allow_different: bool = False
+) -> Comparison:
     """Put runs beside each other.
 
     Args:
         runs: at least two, of the same images and ground truth.
-        resamples: how many times images are drawn; 0 for no intervals and tests.
+        resamples: how many times images are drawn; 0 for no intervals and tests, None for 1,000 or, with
+            many models, as many as their tests need.
         seed: of the draws.
         allow_different: whether signatures may differ; protocols that not all have are left out then, and lists that
             hold entries of two models are ranked by the rules of the first.
@@ -173,8 +200,7 @@ def compare(runs: Sequence[Run], *, resamples: int = 1000, seed: int = 0, allow_
         InputError: for runs of different images, ground truths or classes, or under unlike signatures.
         OptionError: for fewer than two runs, or two of one name.
     """
-    if len(runs) < 2:
-        raise OptionError(f"compare: found {many(len(runs), 'model')}, expected two or more")
+    check_number(len(runs))
     names = [run.name for run in runs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -190,8 +216,9 @@ def compare(runs: Sequence[Run], *, resamples: int = 1000, seed: int = 0, allow_
             hint="--allow-different compares them all the same",
         )
     kept = _shared(runs)
+    resamples = usual_resamples(len(runs)) if resamples is None else resamples
     found = statistics(kept, resamples, seed) if resamples else None
-    return Comparison(tuple(kept), found, tuple(unlike))
+    return Comparison(tuple(kept), found, (*unlike, *_left_out(runs, kept)))
 
 
 def unlikeness(a: Run, b: Run) -> list[str]:
@@ -200,14 +227,32 @@ def unlikeness(a: Run, b: Run) -> list[str]:
     names = dict.fromkeys([*of_a, *of_b])
     if a.absent or b.absent:  # what a model's scores do not allow leaves no options in its signature
         names = dict.fromkeys(name for name in of_a if name in of_b)
-    lines = [
+    lines = []
+    protocols = [_protocols(run) for run in (a, b)]
+    if protocols[0] != protocols[1]:
+        by = (", ".join(names) or "no strict protocol" for names in protocols)
+        lines.append(f"{a.name} was scored by {next(by)}, {b.name} by {next(by)}")
+    other = protocols[0][:1] != protocols[1][:1]
+    return lines + [
         f"{name} {of_a.get(name, 'nothing')} of {a.name} and {of_b.get(name, 'nothing')} of {b.name}"
         for name in names
-        if name not in OF_PREDICTIONS and of_a.get(name) != of_b.get(name)
+        if name not in OF_PREDICTIONS
+        and of_a.get(name) != of_b.get(name)
+        and not (other and name.startswith(STRICT_PREFIX))  # which are of the first protocol
     ]
-    protocols = [[strict.options.protocol for strict in run.strict] for run in (a, b)]
-    if protocols[0] != protocols[1] and not lines:
-        lines.append(f"protocols {', '.join(protocols[0])} of {a.name} and {', '.join(protocols[1])} of {b.name}")
+
+
+def _protocols(run: Run) -> list[str]:
+    return [strict.options.protocol for strict in run.strict]
+
+
+def _left_out(runs: Sequence[Run], kept: Sequence[Run]) -> list[str]:
+    """Which strict protocols have no column, and whose they are."""
+    lines = []
+    for name in dict.fromkeys(name for run in runs for name in _protocols(run)):
+        if name not in _protocols(kept[0]):
+            without = ", ".join(run.name for run in runs if name not in _protocols(run))
+            lines.append(f"{name} is left out of the table: {without} was not scored by it")
     return lines
 
 
@@ -220,11 +265,7 @@ def _check_truth(a: Run, b: Run) -> None:
 
 def _shared(runs: Sequence[Run]) -> list[Run]:
     """The runs with the protocols that all have, in one order."""
-    protocols = [
-        strict.options.protocol
-        for strict in runs[0].strict
-        if all(strict.options.protocol in [each.options.protocol for each in run.strict] for run in runs)
-    ]
+    protocols = [name for name in _protocols(runs[0]) if all(name in _protocols(run) for run in runs)]
     kept = []
     for run in runs:
         by_name = {strict.options.protocol: strict for strict in run.strict}

@@ -27,13 +27,17 @@ from itertools import combinations
 
 import numpy as np
 
-from shoe.comparison.resampling import Resampler, coins, differences_when_swapped, drawn_images
+from shoe.comparison.resampling import MOST_RESAMPLES, Resampler, coins, differences_when_swapped, drawn_images
 from shoe.core.arrays import Floats
 from shoe.runs.run import Run
 
 COVERAGE = 0.95
 LEVEL = 0.05
 """Adjusted p below which a difference is called significant."""
+FEWEST_FOR_INTERVALS = 100
+"""Resamples below which percentiles at the ends are too few to lay an interval by."""
+USUAL = 1000
+"""Resamples of a few models."""
 _ROUNDING = 1e-12
 
 
@@ -93,7 +97,8 @@ class Statistics:
     Attributes:
         resamples: how many were drawn.
         seed: of the draws.
-        estimates: of each run, by its name and a figure's key; without figures that have no value.
+        estimates: of each run, by its name and a figure's key; without figures that have no value, and empty for fewer
+            than FEWEST_FOR_INTERVALS resamples.
         differences: of each pair of runs, in their order, and figure that both have.
     """
 
@@ -108,10 +113,29 @@ class Statistics:
         return next((d for d in self.differences if {d.first, d.second} == pair and d.figure == figure), None)
 
     @property
-    def smallest(self) -> float:
-        """The lowest p that can come out after correction."""
-        models = len(self.estimates)
-        return min(1.0, max(1, models * (models - 1) // 2) / (1 + self.resamples))
+    def tells(self) -> bool:
+        """Whether the lowest p that can come out after correction is below LEVEL; if not, no difference can be told."""
+        return max(1, pairs_of(len(self.estimates))) / (1 + self.resamples) < LEVEL
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there are enough resamples for intervals."""
+        return self.resamples >= FEWEST_FOR_INTERVALS
+
+
+def pairs_of(models: int) -> int:
+    """How many pairs some models make."""
+    return models * (models - 1) // 2
+
+
+def fewest_resamples(models: int) -> int:
+    """With how many resamples a p can be below LEVEL after correction for all pairs of some models."""
+    return int(pairs_of(models) / LEVEL)
+
+
+def usual_resamples(models: int) -> int:
+    """1,000, or as many thousands as it takes for a p below LEVEL; never more than can be drawn."""
+    return min(MOST_RESAMPLES - 1, USUAL * max(1, -(-fewest_resamples(models) // USUAL)))
 
 
 def statistics(runs: Sequence[Run], resamples: int, seed: int) -> Statistics:
@@ -120,8 +144,11 @@ def statistics(runs: Sequence[Run], resamples: int, seed: int) -> Statistics:
     weights, kept = drawn_images(images, resamples, seed), coins(images, resamples, seed)
     figures = [run.figures() for run in runs]
     drawn = [Resampler(run).resampled(weights) for run in runs]
+    enough = resamples >= FEWEST_FOR_INTERVALS
     estimates = {
-        run.name: {key: Estimate.of(value, found[key]).share() for key, value in of.items() if value is not None}
+        run.name: {
+            key: Estimate.of(value, found[key]).share() for key, value in of.items() if value is not None and enough
+        }
         for run, of, found in zip(runs, figures, drawn, strict=True)
     }
     del weights

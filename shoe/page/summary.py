@@ -6,7 +6,7 @@ from itertools import groupby
 
 from shoe.comparison.compare import Cell, Column, Comparison
 from shoe.page.markup import Markup, joined, tag
-from shoe.report.comparison import sentences
+from shoe.report.comparison_sentences import model_notes, sentences
 from shoe.report.notes import percent
 from shoe.report.text import points
 
@@ -55,9 +55,8 @@ def _cell(found: Comparison, column: Column, cell: Cell, number: int) -> Markup:
 
 def _words(found: Comparison) -> Markup:
     """What the comparison says, and what is to be known before it is believed."""
-    notes = [f"{run.name}: {note}" for run in found.runs for note in run.notes]
     items = []
-    for line in [*found.unlike, *sentences(found), *notes]:
+    for line in [*found.unlike, *sentences(found), *model_notes(found)]:
         label, gap, text = line.partition("   ")
         items.append(tag("li", tag("b", f"{label}: ") if gap else None, tag("bdi", text.strip() if gap else line)))
     return tag("ul", *items, class_="words")

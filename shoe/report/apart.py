@@ -10,41 +10,52 @@ from typing import Any
 
 from rich.console import Console
 
-from shoe.comparison.classes import Apart, Moved, class_ap
+from shoe.comparison.classes import Apart, Moved, class_ap, truths_of
 from shoe.comparison.compare import Comparison
+from shoe.report.names import short_names
 from shoe.report.notes import percent
-from shoe.report.text import points, table, words
+from shoe.report.text import count, points, say, table, words
+from shoe.runs.run import NO_CONFIDENCE
 
 _MOST = 3
+_FEWEST_TRUTHS = {"class": 5, "verb": 10, "object": 10}
+"""Ground truths below which average precision is a matter of luck; what has fewer is shown only where all have."""
 
 
 def print_apart(found: Comparison, made: Sequence[Apart], to: Console) -> None:
     """Of the two best models, the classes, verbs and objects that gain and lose most."""
-    best = _two_best(found)
+    pair = _two_best(found)
+    shown = False
     for each in made:
-        if set(each.models) != best:
+        if set(each.models) != pair:
             continue
         heading = next(column.heading for column in found.columns if column.figure == each.figure)
         rows = [
-            (kind, words(one.name), percent(one.before), percent(one.after), points(one.by))
+            (kind, words(one.name), count(one.truths), percent(one.before), percent(one.after), points(one.by))
             for kind, moved in (("class", each.classes), ("verb", each.verbs), ("object", each.objects))
-            for one in _extremes(moved)
+            for one in _extremes(moved, _FEWEST_TRUTHS[kind])
         ]
         if rows:
-            to.print(
-                table(
-                    f"most apart, {heading}", "", *(words(m, 24).plain for m in each.models), "by", names=2, rows=rows
-                )
-            )
+            names = short_names(each.models, 24)
+            to.print(table(f"most apart, {heading}", "", "truths", *names, "by", names=2, rows=rows))
+            shown = True
+    if shown:
+        least = "of classes with 5 ground truths or more, of verbs and objects with 10, where there are such"
+        others = "; other pairs, and all classes: --json" if len(found.runs) > 2 else "; all classes: --json"
+        say(to, f"apart      {' and '.join(sorted(pair, key=found.names.index))}: {least}{others}")
 
 
 def _two_best(found: Comparison) -> set[str]:
+    """The best model and the next one that is not the same with all its scores equal."""
     cells = found.cells(found.columns[0].figure)
     order = sorted(range(len(cells)), key=lambda i: (cells[i].rank or len(cells) + 1, i))
-    return {found.names[i] for i in order[:2]}
+    first, *others = (found.names[i] for i in order)
+    model = first.removesuffix(NO_CONFIDENCE)
+    return {first, *[name for name in others if name.removesuffix(NO_CONFIDENCE) != model][:1]}
 
 
-def _extremes(moved: Sequence[Moved]) -> list[Moved]:
+def _extremes(moved: Sequence[Moved], fewest: int) -> list[Moved]:
+    moved = [one for one in moved if one.truths >= fewest] or moved
     gained = [one for one in moved[:_MOST] if one.by > 0]
     lost = [one for one in moved[-_MOST:] if one.by < 0]
     return gained + lost
@@ -62,10 +73,12 @@ def classes_csv(found: Comparison) -> str:
     ]
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["class", "rare", *(f"{name} {figure}" for figure in figures for name in found.names)])
+    writer.writerow(
+        ["class", "rare", "ground truths", *(f"{name} {figure}" for figure in figures for name in found.names)]
+    )
     columns = [class_ap(run, figure) for figure in figures for run in found.runs]
-    classes = found.runs[0].classes
+    classes, truths = found.runs[0].classes, truths_of(found.runs[0])
     for k, label in enumerate(classes.labels):
         values = ("" if ap[k] != ap[k] else f"{ap[k]:.6f}" for ap in columns)
-        writer.writerow([label, "yes" if classes.rare[k] else "no", *values])
+        writer.writerow([label, "yes" if classes.rare[k] else "no", int(truths[k]), *values])
     return text.getvalue()

@@ -1,85 +1,14 @@
-"""Models beside each other, in words and as data: what the terminal, LaTeX, Markdown, CSV and JSON share."""
+"""Models beside each other as data: CSV and JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
-from itertools import combinations
 from typing import Any
 
 from shoe.comparison.compare import Comparison
-from shoe.comparison.ranks import better
-from shoe.core.errors import many
-from shoe.report.notes import percent
-from shoe.report.text import points, present
-
-
-def sentences(found: Comparison) -> list[str]:
-    """What a comparison says, in plain words: rankings, each pair of models, and the two layers of uncertainty."""
-    return [*_ranking(found), *_pairs(found), *_layers(found)]
-
-
-def _ranking(found: Comparison) -> list[str]:
-    if found.compared is None or found.tau is None:
-        return []
-    line = f"ranking    Kendall's tau-b between strict mAP and SHOE-mAP is {found.tau:.2f}: "
-    if not found.moved:
-        return [f"{line}no two models change places"]
-    pairs = "; ".join(f"{a} is above {b} by strict mAP and below by SHOE-mAP" for a, b in found.moved)
-    return [line + pairs]
-
-
-def _pairs(found: Comparison) -> list[str]:
-    if found.statistics is None:
-        return []
-    columns = [column for column in found.columns if column.figure in (found.compared or ())] or found.columns[:1]
-    lines = []
-    for a, b in combinations(found.names, 2):
-        parts = []
-        for column in columns:
-            difference = found.statistics.between(a, b, column.figure)
-            if difference is None:
-                continue
-            of, name = difference.estimate, column.heading
-            p = max(difference.adjusted_bootstrap, difference.adjusted_randomisation)
-            span = f"{points(of.value)} points ({points(of.low)} to {points(of.high)}, p = {p:.3f})"
-            if difference.significant:
-                best = a if better(column.figure, of.value, 0) else b
-                parts.append(f"{name} {span}: {best} is better")
-            else:
-                parts.append(f"{name} {span}: no difference beyond chance")
-        lines.append(f"{a} - {b}: {'; '.join(parts)}")
-    return lines
-
-
-def _layers(found: Comparison) -> list[str]:
-    lines = []
-    if (made := found.statistics) is not None:
-        models = len(found.runs)
-        pairs = many(models * (models - 1) // 2, "pair")
-        lines.append(
-            f"images     {many(made.resamples, 'resample')}: 95 % intervals; p is the larger of a paired bootstrap and "
-            f"a paired randomisation test, by Holm's correction over {pairs} of models"
-        )
-        if made.smallest >= 0.05:
-            needed = 20 * models * (models - 1) // 2
-            lines.append(f"images     no p can be below 0.05 with so few: --resamples {needed} or more")
-    if found.raters:
-        orders = {rater: _order(values) for rater, values in found.raters.items()}
-        alike = len(set(orders.values())) == 1
-        verdict = "all rank the models alike" if alike else "they do not rank the models alike"
-        lines.append(f"raters     SHOE-mAP by each of {many(len(orders), 'rater')} of the map alone: {verdict}")
-    for run in found.runs:
-        lines += [f"{run.name}: {part}: not measured: {why}" for part, why in (run.absent or {}).items()]
-        if (of := run.interval) is not None and of.map is not None:
-            ends = f"{percent(of.map[0])} to {percent(of.map[1])}"
-            lines.append(f"unrated    {run.name}: SHOE-mAP {ends} were all pairs of senses rated, 90 % likely")
-    return lines
-
-
-def _order(values: list[float | None]) -> tuple[int, ...]:
-    known = [(value, i) for i, value in enumerate(values) if value is not None]
-    return tuple(i for _, i in sorted(known, reverse=True))
+from shoe.report.comparison_sentences import model_notes, sentences
+from shoe.report.text import present
 
 
 def comparison_dict(found: Comparison) -> dict[str, Any]:
@@ -116,7 +45,7 @@ def comparison_dict(found: Comparison) -> dict[str, Any]:
             "models": [each.first, each.second],
             "figure": each.figure,
             "value": each.estimate.value,
-            "interval": [each.estimate.low, each.estimate.high],
+            "interval": [each.estimate.low, each.estimate.high] if made and made.has_intervals else None,
             "bootstrap": {"p": each.bootstrap, "adjusted": each.adjusted_bootstrap},
             "randomisation": {"p": each.randomisation, "adjusted": each.adjusted_randomisation},
             "significant": each.significant,
@@ -137,16 +66,10 @@ def comparison_dict(found: Comparison) -> dict[str, Any]:
             if found.compared
             else None,
             "unlike": list(found.unlike) or None,
-            "notes": sentences(found) or None,
+            "notes": [*model_notes(found), *sentences(found)] or None,
         }
     )
     return kept
-
-
-def _ranking_dict(found: Comparison) -> dict[str, Any] | None:
-    if found.compared is None:
-        return None
-    return {"figures": list(found.compared), "tau": found.tau, "moved": [list(pair) for pair in found.moved]}
 
 
 def comparison_csv(found: Comparison) -> bytes:
@@ -158,7 +81,7 @@ def comparison_csv(found: Comparison) -> bytes:
         for name, cell in zip(found.names, found.cells(column.figure), strict=True):
             if cell.value is None:
                 continue
-            estimate = found.statistics.estimates[name][column.figure] if found.statistics else None
+            estimate = found.statistics.estimates[name].get(column.figure) if found.statistics else None
             ends = [f"{estimate.low:.6f}", f"{estimate.high:.6f}"] if estimate else ["", ""]
             writer.writerow([name, column.figure, f"{cell.value:.6f}", cell.rank, *ends])
     return text.getvalue().encode()

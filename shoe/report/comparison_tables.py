@@ -8,13 +8,16 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from shoe.comparison.compare import Cell, Comparison
+from shoe.comparison.compare import OF_PREDICTIONS, Cell, Comparison
 from shoe.core.errors import printable
-from shoe.report.comparison import sentences
+from shoe.report.comparison_sentences import legend, model_notes, sentences
+from shoe.report.names import short_names
 from shoe.report.notes import percent
-from shoe.report.text import points, say, table, words
+from shoe.report.text import points, say, table
 
 _DIGITS = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹·")
+_LATIN = 0x24F
+"""The last letter that pdfLaTeX may know."""
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -23,9 +26,10 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    "–": r"\textendash{}",
+    "↓": r"$\downarrow$",
 }
 """What stands in text for what LaTeX reads as a command, or would join with its neighbour."""
-_CAPTION = "Best in bold, second underlined; superscripts name the models than which one is significantly better."
 
 
 def print_comparison(found: Comparison, to: Console) -> None:
@@ -34,31 +38,42 @@ def print_comparison(found: Comparison, to: Console) -> None:
     say(to, " · ".join([first.facts["data"], first.facts["split"], f"{len(first.images):,} images"]), "bold")
     groups = {column.group for column in found.columns}
     headings = [
-        column.heading if len(groups) < 3 or column.heading.startswith("SHOE") else f"{column.group}\n{column.heading}"
+        column.marked if len(groups) < 3 or column.heading.startswith("SHOE") else f"{column.group}\n{column.marked}"
         for column in found.columns
     ]
     extra = ["gain"] if found.compared else []
     columns = [found.cells(column.figure) for column in found.columns]
     rows: list[list[str | Text]] = []
-    for number, run in enumerate(found.runs):
+    names = short_names(found.names)
+    for number, name in enumerate(names):
         gain = [points(found.gains[number])] if found.compared else []
-        rows.append(
-            [Text(f"{number + 1} {printable(run.name)}"), *(_styled(cells[number]) for cells in columns), *gain]
-        )
+        rows.append([Text(f"{number + 1} {name}"), *(_styled(cells[number]) for cells in columns), *gain])
         rows += [
-            [Text(cell, style="dim") for cell in (f"  {name}", *cells, *[""][: len(extra)])]
-            for name, cells in _beside(found, number).items()
+            [Text(cell, style="dim") for cell in (f"  {below}", *cells, *[""][: len(extra)])]
+            for below, cells in _beside(found, number).items()
         ]
     to.print(table("model", *headings, *extra, rows=rows))
     if found.raters:
         by_rater: list[list[str | Text]] = [
-            [words(name), *(percent(of[i]) for of in found.raters.values())] for i, name in enumerate(found.names)
+            [name, *(percent(of[i]) for of in found.raters.values())] for i, name in enumerate(names)
         ]
         to.print(table("SHOE-mAP by rater", *found.raters, rows=by_rater))
-    for line in (*found.unlike, *sentences(found)):
+    for line in (*model_notes(found), *found.unlike, *sentences(found), f"table      {legend(found)}"):
         say(to, line)
-    for run in found.runs if found.unlike else found.runs[:1]:
-        say(to, f"signature  {run.signature.short()}")
+    for line in _signatures(found, short=True):
+        say(to, f"signature  {line}")
+
+
+def _signatures(found: Comparison, *, short: bool = False) -> list[str]:
+    """One where all models have it, else one for each model, with how its predictions were read."""
+    lines = [run.signature.short() if short else str(run.signature) for run in found.runs]
+    if len({run.signature.items for run in found.runs}) == 1:
+        return lines[:1]
+    read = (", ".join(f"{n} {v}" for n, v in run.signature.items if n in OF_PREDICTIONS) for run in found.runs)
+    return [
+        f"{name}: {line}{f' (read as {how})' if short and how else ''}"
+        for name, line, how in zip(found.names, lines, read, strict=True)
+    ]
 
 
 def _beside(found: Comparison, number: int) -> dict[str, list[str]]:
@@ -90,18 +105,22 @@ def as_latex(found: Comparison) -> str:
         rules.append(rf"\cmidrule(lr){{{at}-{at + width - 1}}}")
         at += width
     extra = ["gain"] if found.compared else []
+    beyond = any(ord(sign) > _LATIN for name in found.names for sign in name)
     lines = [
-        "% needs \\usepackage{booktabs}",
-        f"% {found.runs[0].signature}".replace("\n", " "),
+        "% needs \\usepackage{booktabs}" + (", and XeLaTeX or LuaLaTeX for names beyond Latin" if beyond else ""),
+        *(f"% {' '.join(line.split())}" for line in (*_signatures(found), *found.unlike, *model_notes(found))),
         rf"\begin{{tabular}}{{rl{'r' * (len(columns) + len(extra))}}}",
         r"\toprule",
         " & ".join(["", "", *spans, *[""][: len(extra)]]) + r" \\",
         "".join(rules),
-        " & ".join(["", "Model", *(escaped(column.heading) for column in columns), *extra]) + r" \\",
+        " & ".join(["", "Model", *(escaped(column.marked) for column in columns), *extra]) + r" \\",
         r"\midrule",
     ]
-    rows = [" & ".join(row) + r" \\" for row in _rows(found, cell, escaped, "$-$")]
-    return "\n".join([*lines, *rows, r"\bottomrule", r"\end{tabular}", f"% {_CAPTION}", ""])
+    rows = [" & ".join(row) + r" \\" for row in _rows(found, cell, escaped, r"{{\scriptsize {}}}", "$-$")]
+    note = escaped(legend(found))
+    return "\n".join(
+        [*lines, *rows, r"\bottomrule", r"\end{tabular}", rf"\par\smallskip{{\footnotesize {note}\par}}", ""]
+    )
 
 
 def as_markdown(found: Comparison) -> str:
@@ -113,20 +132,28 @@ def as_markdown(found: Comparison) -> str:
         return text + (f"<sup>{','.join(map(str, of.above))}</sup>" if of.above else "")
 
     several = len({column.group for column in found.columns}) > 2
-    headings = [f"{column.group} {column.heading}" if several else column.heading for column in found.columns]
+    headings = [f"{column.group} {column.marked}" if several else column.marked for column in found.columns]
     header = ["", "Model", *headings, *(["gain"] if found.compared else [])]
-    rows = [header, ["--:", ":--", *["--:"] * (len(header) - 2)], *_rows(found, cell, _plain, "−")]
+    rows = [header, ["--:", ":--", *["--:"] * (len(header) - 2)], *_rows(found, cell, _plain, "<small>{}</small>", "−")]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
-    below = [f"- {_plain(' '.join(line.split()))}" for line in sentences(found)]
-    return "\n".join([*lines, "", _CAPTION, "", *below, "", f"`{found.runs[0].signature}`", ""])
+    said = (*model_notes(found), *found.unlike, *sentences(found))
+    below = [f"- {_plain(' '.join(line.split()))}" for line in said]
+    signed = [f"`{line}`" for line in _signatures(found)]
+    return "\n".join([*lines, "", legend(found), "", *below, "", "\n\n".join(signed), ""])
 
 
-def _rows(found: Comparison, cell: Callable[[Cell], str], name: Callable[[str], str], minus: str) -> list[list[str]]:
+def _rows(
+    found: Comparison, cell: Callable[[Cell], str], name: Callable[[str], str], small: str, minus: str
+) -> list[list[str]]:
+    """A row of figures for each model, then one of its intervals and one of its ranks, in small type."""
     columns = [found.cells(column.figure) for column in found.columns]
     rows = []
     for number, run in enumerate(found.runs):
         gain = [points(found.gains[number]).replace("-", minus)] if found.compared else []
         rows.append([str(number + 1), name(run.name), *(cell(cells[number]) for cells in columns), *gain])
+        for below, cells in _beside(found, number).items():
+            shown = (small.format(name(of)) if of else "" for of in (below, *cells))
+            rows.append(["", *shown, *[""][: len(gain)]])
     return rows
 
 
@@ -137,7 +164,7 @@ def escaped(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Text as Markdown prints it."""
-    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|~" else sign for sign in printable(text, 2000))
+    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|~$" else sign for sign in printable(text, 2000))
 
 
 def _styled(of: Cell) -> Text:

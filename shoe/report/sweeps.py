@@ -8,8 +8,9 @@ from typing import Any
 from rich.console import Console
 
 from shoe.comparison.sweeps import FIGURES, Point, Setting, Survival
+from shoe.report.names import short_names
 from shoe.report.notes import percent
-from shoe.report.text import present, say, table, words
+from shoe.report.text import present, say, table
 
 _NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
 
@@ -23,7 +24,9 @@ def print_sweep(models: Sequence[str], points: Sequence[Point], survivals: Seque
             if figure in point.figures
         ]
         if rows:
-            to.print(table(_NAMES[figure], "value", *(words(name, 24).plain for name in models), names=2, rows=rows))
+            to.print(table(_NAMES[figure], "value", *short_names(models, 24), names=2, rows=rows))
+    if points:
+        say(to, "sweep      *: as asked for; weight is that of the verb: 0 objects alone, 1 verbs alone")
     for survival in survivals:
         say(to, sentence(survival))
 
@@ -32,11 +35,11 @@ def sentence(survival: Survival) -> str:
     """Whether a ranking survives, in one sentence with its numbers."""
     figure, changed = _NAMES[survival.figure], survival.changed
     if not changed:
-        return f"ranking     by {figure} no two models change places under any of {survival.settings} other settings"
+        return f"ranking    by {figure} no two models change places under any of {survival.settings} other settings"
     named = ", ".join(f"{setting.option} {_value(setting)}" for setting in changed)
-    least = f"; Kendall's tau-b at least {survival.lowest_tau:.2f}" if survival.lowest_tau is not None else ""
+    least = f"; lowest Kendall's tau-b {survival.lowest_tau:.2f}" if survival.lowest_tau is not None else ""
     of = f"{len(changed)} of {survival.settings} other settings"
-    return f"ranking     by {figure} models change places under {of}: {named}{least}"
+    return f"ranking    by {figure} models change places under {of}: {named}{least}"
 
 
 def sweep_dict(models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival]) -> dict[str, Any]:

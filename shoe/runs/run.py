@@ -29,6 +29,9 @@ PARTS = ("full", "rare", "non_rare")
 """Classes that a strict mean is over: all, rare, and the others; as :class:`Means` orders them."""
 SEMANTIC = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
 
+NO_CONFIDENCE = ", no confidence"
+"""Ends the name of a model whose scores were all made equal."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StrictRun:
@@ -75,7 +78,7 @@ class Run:
         classes: of the dataset; entries number them.
         strict: one a protocol, in the order asked for.
         semantic: None where not asked for, or not measurable.
-        notes: what the report said is to be known before any figure is believed.
+        notes: what the report said of how the predictions were read, and is to be known before a figure is believed.
         absent: for each part that could not be measured, why.
         spread, interval: SHOE by single raters, and where it would lie were all pairs rated; None where not asked for.
     """
@@ -118,7 +121,7 @@ class Run:
                 for each in report.strict_results
             ),
             semantic=_semantic(report),
-            notes=tuple(report.warnings),
+            notes=tuple(dict.fromkeys([*report.warnings, *(report.notes.lines() if report.notes else [])])),
             absent=report.absent or None,
             spread=spread,
             interval=interval,

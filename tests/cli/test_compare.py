@@ -12,7 +12,7 @@ from shoe.demo import PREDICTIONS, REPLIES, TRUTH
 from shoe.report.comparison_tables import escaped
 from tests.cli.run import as_json, refused, run
 
-WORDS = ("-g", TRUTH, "--resamples", "49")
+WORDS = ("-g", TRUTH, "--resamples", "100")
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def test_runs_need_no_ground_truth_and_give_every_kind_of_table(runs: tuple[Path, Path], tmp_path: Path) -> None:
     written = [tmp_path / name for name in ("a.tex", "a.md", "a.csv", "a.json")]
     done = run(
-        *("compare", *runs, "--resamples", "49"),
+        *("compare", *runs, "--resamples", "100"),
         *("--latex", written[0], "--markdown", written[1], "--csv", written[2], "--json", written[3]),
         environment={"COLUMNS": "140"},
     )
@@ -40,6 +40,9 @@ def test_runs_need_no_ground_truth_and_give_every_kind_of_table(runs: tuple[Path
     body = [line for line in latex.splitlines() if line.endswith(r"\\")]
     assert {line.replace(r"\&", "").count("&") for line in body[1:]} == {9}
     assert latex.count("{") == latex.count("}")
+    assert "free text: 155 of 200 images have predictions" in done.stdout
+    for text in (latex, markdown, written[3].read_text("utf-8")):
+        assert "free text: 155 of 200 images have predictions" in text
     assert "**68.00**<sup>2</sup>" in markdown
     assert len({line.count("|") for line in markdown.splitlines() if line.startswith("|")}) == 1
     rows = list(csv.DictReader(io.StringIO(table)))
@@ -72,9 +75,9 @@ def test_classes_that_set_models_apart_have_the_means_that_are_compared(
 def test_a_sweep_says_whether_rankings_survive(runs: tuple[Path, Path]) -> None:
     done = run("compare", *PREDICTIONS.values(), *WORDS, "--sweep")
     assert done.returncode == 0
-    assert "by SHOE-mAP no two models change places under any of 20 other settings" in done.stdout
+    assert "by SHOE-mAP no two models change places under any of 22 other settings" in done.stdout
     found = as_json("compare", *PREDICTIONS.values(), *WORDS, "--sweep")["sweep"]
-    assert len(found["points"]) == 29
+    assert len(found["points"]) == 31
     refused(run("compare", *runs, *WORDS, "--sweep"), "--sweep: found the run", "expected predictions")
 
 
@@ -85,7 +88,7 @@ def test_predictions_say_what_their_runs_say(runs: tuple[Path, Path]) -> None:
     for here, there in zip(of_runs["models"], of_files["models"], strict=True):
         assert here["figures"] == there["figures"]
         assert here["signature"] == there["signature"]
-        assert len(there["raters"]) == 5
+        assert len(there["raters"]) == 7
     assert [{**each, "models": 0} for each in of_runs["differences"]] == [
         {**each, "models": 0} for each in of_files["differences"]
     ]
@@ -115,6 +118,12 @@ def test_what_cannot_be_compared_is_said_in_a_line(runs: tuple[Path, Path], tmp_
     (tmp_path / "cut.shoe").write_bytes(runs[0].read_bytes()[:5000])
     refused(run("compare", runs[1], tmp_path / "cut.shoe"), "cut.shoe: found a damaged file")
     refused(run("compare", detector, text, "-g", TRUTH, "--latex", text), "an input or another output")
+    refused(run("compare", detector, "-g", TRUTH.parent / "none.json"), "found 1 model")
+    nowhere = tmp_path / "none" / "a.csv"
+    for option in ("--latex", "--json", "--html"):
+        refused(run("compare", *runs, option, nowhere), f"found no folder {nowhere.parent}")
+    refused(run("score", detector, "-g", TRUTH, "--save", nowhere), "found no folder")
+    refused(run("compare", *runs, "--resamples", "1e9"), "--resamples: found '1e9', expected a whole number from 0 to")
     other = ("compare", runs[0], text, *WORDS, "-o", "delta=0.25")
     refused(run(*other), "delta 0.5 of detector and 0.25 of vlm", "--allow-different")
 

@@ -6,8 +6,11 @@ from dataclasses import replace
 import pytest
 
 from shoe.comparison.compare import compare
+from shoe.comparison.significance import usual_resamples
 from shoe.core.errors import InputError, OptionError
-from shoe.report.comparison import comparison_dict, sentences
+from shoe.evidence.raters import Spread
+from shoe.report.comparison import comparison_dict
+from shoe.report.comparison_sentences import sentences
 from shoe.runs.run import Run
 from tests.runs.samples import run_of, scenes_of
 
@@ -36,7 +39,7 @@ def test_one_that_misses_all_is_last_and_marked_by_none(run: Run) -> None:
     assert found.moved == []
     figures = run.figures()
     assert found.gains[1] == figures["semantic:map"]
-    assert sentences(found) == []
+    assert sentences(found) == ["same       model and nothing and again hold the same predictions"]
 
 
 def test_what_one_model_has_not_is_left_out(run: Run) -> None:
@@ -46,6 +49,40 @@ def test_what_one_model_has_not_is_left_out(run: Run) -> None:
     compared = {(d["figure"], *d["models"]) for d in comparison_dict(found)["differences"]}
     assert ("semantic:map", "model", "again") in compared
     assert not any("logits" in of and of[0].startswith("semantic") for of in compared)
+
+
+def test_few_resamples_and_many_models_are_said_first(run: Run) -> None:
+    five = [replace(run, name=f"m{number}", facts={}) for number in range(5)]
+    few = compare(five[:2], resamples=19)
+    assert sentences(few)[0].startswith("tests      too few resamples to tell: with 19 and 1 pair of models")
+    assert any("(p = 1.000): too few resamples to tell" in line for line in sentences(few))
+    assert comparison_dict(few)["models"][0]["figures"]["semantic:map"].keys() == {"value", "rank"}
+    assert [usual_resamples(models) for models in (2, 10, 11, 30, 200)] == [1000, 1000, 2000, 9000, 65535]
+    told = sentences(compare(five, resamples=100))
+    assert "--resamples 200 or more" in told[0]
+    assert not any(" - " in line for line in told)
+
+
+def test_which_raters_rank_models_otherwise(run: Run) -> None:
+    assert run.semantic is not None
+    found = run.semantic.entries
+    worse = replace(run.semantic, entries=replace(found, credit=found.credit / 2))
+    best = replace(run, name="best", spread=Spread({"one": 0.5, "two": 0.1}))
+    other = replace(
+        run, name="other", semantic=worse, spread=Spread({"one": 0.4, "two": 0.2}), notes=("boxes fit xywh",)
+    )
+    said = sentences(compare([best, other, replace(run, name="unrated")], resamples=0))
+    line = next(line for line in said if line.startswith("raters"))
+    assert line.endswith("2 raters of the map alone (known for 2 of 3 models): two has other above best")
+    assert "other: boxes fit xywh" in comparison_dict(compare([best, other], resamples=0))["notes"]
+
+
+def test_unlike_protocols_are_named_and_left_out(run: Run) -> None:
+    strict = run.strict[0]
+    other = replace(strict, options=replace(strict.options, protocol="upt"))
+    found = compare([run, replace(run, name="b", strict=(other,))], resamples=0, allow_different=True)
+    assert found.unlike[0] == "model was scored by qpic, b by upt"
+    assert "upt is left out of the table: model was not scored by it" in found.unlike
 
 
 def test_what_cannot_be_compared(run: Run) -> None:

@@ -53,7 +53,7 @@ def test_a_ranking_survives_unless_two_models_change_places(reports: list[Report
     found = survival(reports, points, "map")
     assert found is not None
     assert (found.settings, found.changed, found.lowest_tau) == (3, (Setting("delta", 0.9),), -1.0)
-    assert "under 1 of 3 other settings: delta 0.9; Kendall's tau-b at least -1.00" in sentence(found)
+    assert "under 1 of 3 other settings: delta 0.9; lowest Kendall's tau-b -1.00" in sentence(found)
     assert survival(reports[:1], points, "map") is None
 
 
@@ -62,8 +62,10 @@ def test_classes_verbs_and_objects_by_what_the_second_model_gains() -> None:
     before, after = np.full((2, len(classes)), np.nan)
     ride, feed, sit = (classes.labels.index(label) for label in ("ride horse", "feed horse", "sit_on bench"))
     before[[ride, feed, sit]], after[[ride, feed]] = (0.5, 0.25, 1.0), (0.25, 0.75)
-    assert [(m.name, m.by) for m in by_class(classes, before, after)] == [("feed horse", 0.5), ("ride horse", -0.25)]
-    assert [(m.name, m.classes, m.before, m.after) for m in by_object(classes, before, after)] == [
-        ("horse", 2, 0.375, 0.5)
+    truths = np.arange(len(classes))
+    columns = classes, truths, before, after
+    assert [(m.name, m.by) for m in by_class(*columns)] == [("feed horse", 0.5), ("ride horse", -0.25)]
+    assert [(m.name, m.classes, m.truths, m.before, m.after) for m in by_object(*columns)] == [
+        ("horse", 2, ride + feed, 0.375, 0.5)
     ]
-    assert [m.name for m in by_verb(classes, before, after)] == ["feed", "ride"]
+    assert [m.name for m in by_verb(*columns)] == ["feed", "ride"]

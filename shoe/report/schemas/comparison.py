@@ -47,10 +47,10 @@ class Tested(Closed):
     models: Pair
     figure: str
     value: Annotated[float, Meta(ge=-1, le=1)]
-    interval: GainSpan
     bootstrap: Test
     randomisation: Test
     significant: bool
+    interval: GainSpan | UnsetType = UNSET
 
 
 class Ranking(Closed):
@@ -66,6 +66,7 @@ class MovedGroup(Closed):
 
     name: str
     classes: Count
+    truths: Count
     before: Fraction
     after: Fraction
 

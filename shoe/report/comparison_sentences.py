@@ -1,0 +1,192 @@
+"""What a comparison says in plain words: rankings, each pair of models, and the layers of uncertainty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from shoe.comparison.compare import Column, Comparison
+from shoe.comparison.ranks import better
+from shoe.comparison.significance import LEVEL, Difference, Statistics, fewest_resamples, pairs_of
+from shoe.core.errors import many
+from shoe.report.notes import percent
+from shoe.report.text import points
+
+_MOST_PAIRS = 6
+"""Pairs of models that have a line of their own; more are summed up."""
+_MOST_NAMED = 3
+
+
+def sentences(found: Comparison) -> list[str]:
+    """Say it, a line each, what keeps a reader from misreading the rest first."""
+    return [*_too_few(found.statistics), *_same(found), *_ranking(found), *_tests(found), *_layers(found)]
+
+
+def legend(found: Comparison) -> str:
+    """How the table is to be read."""
+    parts = ["Percent; best in bold, second underlined"]
+    if found.statistics is not None:
+        parts.append("superscripts are the numbers of the models than which one is significantly better")
+    if any(column.marked != column.heading for column in found.columns):
+        parts.append("↓: lower is better")
+    if found.compared:
+        parts.append("gain: SHOE-mAP less mAP, in points")
+    return "; ".join(parts) + "."
+
+
+def model_notes(found: Comparison) -> list[str]:
+    """What is to be known of how each model was read before its figures are believed."""
+    return [f"{run.name}: {' '.join(note.split())}" for run in found.runs for note in run.notes]
+
+
+def _too_few(made: Statistics | None) -> list[str]:
+    if made is None or made.tells:
+        return []
+    models = len(made.estimates)
+    return [
+        f"tests      too few resamples to tell: with {made.resamples:,} and {many(pairs_of(models), 'pair')} of models "
+        f"no corrected p can be below {LEVEL:g}; --resamples {fewest_resamples(models)} or more"
+    ]
+
+
+def _same(found: Comparison) -> list[str]:
+    return [f"same       {' and '.join(names)} hold the same predictions" for names in found.same]
+
+
+def _ranking(found: Comparison) -> list[str]:
+    if found.compared is None or found.tau is None:
+        return []
+    line = f"ranking    Kendall's tau-b between strict mAP and SHOE-mAP is {found.tau:.2f}: "
+    if not found.moved:
+        return [f"{line}no two models change places"]
+    pairs = [f"{a} is above {b} by strict mAP and below by SHOE-mAP" for a, b in found.moved]
+    return [line + _first(pairs, "; ")]
+
+
+def _first(named: Sequence[str], between: str = ", ") -> str:
+    more = f"{between}{len(named) - _MOST_NAMED:,} more" if len(named) > _MOST_NAMED else ""
+    return between.join(named[:_MOST_NAMED]) + more
+
+
+def _tests(found: Comparison) -> list[str]:
+    if found.statistics is None:
+        return []
+    columns = [column for column in found.columns if column.figure in (found.compared or ())] or found.columns[:1]
+    if pairs_of(len(found.runs)) <= _MOST_PAIRS:
+        others = [column for column in found.columns if column not in columns]
+        return [_pair(found, found.statistics, pair, columns, others) for pair in combinations(found.names, 2)]
+    return [_summary(found, found.statistics, column) for column in columns] if found.statistics.tells else []
+
+
+def _pair(
+    found: Comparison,
+    made: Statistics,
+    pair: tuple[str, str],
+    columns: Sequence[Column],
+    others: Sequence[Column],
+) -> str:
+    """The figures that are compared, in full; of the others those in which the models differ or the tests disagree."""
+    parts = [
+        f"{_called(found, column)} {_difference(difference, made)}"
+        for column in columns
+        if (difference := made.between(*pair, column.figure)) is not None
+    ]
+    winners: dict[str, list[str]] = {}
+    for column in [*others, *columns]:
+        difference = made.between(*pair, column.figure)
+        if difference is None:
+            continue
+        if difference.significant and column in others:
+            winners.setdefault(f"{_better(difference)} is better in", []).append(_called(found, column))
+        elif (difference.adjusted_bootstrap < LEVEL) != (difference.adjusted_randomisation < LEVEL):
+            p = f"{difference.adjusted_bootstrap:.3f} and {difference.adjusted_randomisation:.3f}"
+            winners.setdefault("bootstrap and randomisation disagree on", []).append(f"{_called(found, column)} ({p})")
+    parts += [f"{who} {', '.join(of)}" for who, of in winners.items()]
+    return f"{' - '.join(pair)}: {'; '.join(parts)}"
+
+
+def _difference(difference: Difference, made: Statistics) -> str:
+    of = difference.estimate
+    p = f"p = {max(difference.adjusted_bootstrap, difference.adjusted_randomisation):.3f}"
+    ends = f"{points(of.low)} to {points(of.high)}, " if made.has_intervals else ""
+    if not made.tells:
+        verdict = "too few resamples to tell"
+    elif difference.significant:
+        verdict = f"{_better(difference)} is better"
+    else:
+        verdict = "no difference beyond chance"
+    return f"{points(of.value)} points ({ends}{p}): {verdict}"
+
+
+def _better(difference: Difference) -> str:
+    return difference.first if better(difference.figure, difference.estimate.value, 0) else difference.second
+
+
+def _summary(found: Comparison, made: Statistics, column: Column) -> str:
+    """What the best model is better than, and how many pairs differ."""
+    cells = found.cells(column.figure)
+    tested = [each for each in made.differences if each.figure == column.figure]
+    differ = sum(each.significant for each in tested)
+    best = next((number for number, cell in enumerate(cells) if cell.rank == 1), 0)
+    beaten = cells[best].above
+    open_ = [
+        name
+        for number, (name, cell) in enumerate(zip(found.names, cells, strict=True), 1)
+        if cell.value is not None and number not in (best + 1, *beaten)
+    ]
+    said = f"{found.names[best]} is better than {'all others' if not open_ else f'{len(beaten)} others'}"
+    said += f", not beyond chance than {_first(open_)}" if open_ else ""
+    told = f"{differ:,} of {many(len(tested), 'pair')} of models differ beyond chance (superscripts; all in --json)"
+    return f"tests      {_called(found, column)}: {said}; {told}"
+
+
+def _called(found: Comparison, column: Column) -> str:
+    """A figure's heading, with its protocol where there are several of that heading."""
+    several = sum(other.heading == column.heading for other in found.columns) > 1
+    return f"{column.group} {column.heading}" if several else column.heading
+
+
+def _layers(found: Comparison) -> list[str]:
+    lines = []
+    if (made := found.statistics) is not None:
+        pairs = many(pairs_of(len(found.runs)), "pair")
+        intervals = "95 % intervals; " if made.has_intervals else "too few for intervals; "
+        lines.append(
+            f"images     {many(made.resamples, 'resample')}: {intervals}p is the larger of a paired bootstrap and "
+            f"a paired randomisation test, by Holm's correction over {pairs} of models"
+        )
+    lines += _raters(found)
+    for run in found.runs:
+        lines += [f"{run.name}: {part}: not measured: {why}" for part, why in (run.absent or {}).items()]
+        if (of := run.interval) is not None and of.map is not None:
+            ends = f"{percent(of.map[0])} to {percent(of.map[1])}"
+            lines.append(f"unrated    {run.name}: SHOE-mAP {ends} were all pairs of senses rated, 90 % likely")
+    return lines
+
+
+def _raters(found: Comparison) -> list[str]:
+    """Which raters of the map rank models otherwise than all raters together."""
+    if not found.raters:
+        return []
+    together = [of.get("semantic:map") for of in found.figures]
+    known = [number for number, value in enumerate(next(iter(found.raters.values()))) if value is not None]
+    of_known = "" if len(known) == len(found.runs) else f" (known for {len(known)} of {len(found.runs)} models)"
+    line = f"raters     SHOE-mAP by each of {many(len(found.raters), 'rater')} of the map alone{of_known}"
+    if len(known) < 2:
+        return [line]
+    otherwise = []
+    for rater, alone in found.raters.items():
+        pairs = [
+            (j, i) if _order(together, i, j) > 0 else (i, j)
+            for i, j in combinations(known, 2)
+            if _order(together, i, j) * _order(alone, i, j) < 0
+        ]
+        if pairs:
+            above = _first([f"{found.names[i]} above {found.names[j]}" for i, j in pairs])
+            otherwise.append(f"{rater} has {above}")
+    return [f"{line}: {'; '.join(otherwise) or 'all rank the models as all together do'}"]
+
+
+def _order(values: Sequence[float | None], i: int, j: int) -> int:
+    a, b = values[i] or 0.0, values[j] or 0.0
+    return better("semantic:map", a, b) - better("semantic:map", b, a)
