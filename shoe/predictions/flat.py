@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -33,6 +34,7 @@ _CORNERS = ["hx1", "hy1", "hx2", "hy2", "ox1", "oy1", "ox2", "oy2"]
 COLUMNS = ["image", *_CORNERS, "verb", "object"]
 _OPTIONAL = ["score", "width", "height"]
 _LARGEST_CELL = 1 << 20
+_PERCENT = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*%\s*")
 
 Columns = dict[str, Sequence[Any]]
 
@@ -83,7 +85,17 @@ def read_csv(source: Source) -> Rows:
     if rows:
         values = list(zip(*rows, strict=True))
         columns = {name: values[header.index(given)] for name, given in wanted.items()}
+    if "score" in columns:
+        columns["score"] = _percent_read(source, columns["score"])
     return _rows(source, columns, NumberOrText, absent="")
+
+
+def _percent_read(source: Source, scores: Sequence[str]) -> list[str]:
+    """Scores of which "93%" is "0.93", as in replies."""
+    found = [_PERCENT.fullmatch(text) for text in scores]
+    if count := sum(share is not None for share in found):
+        source.notes.scores_read["%"] = count
+    return [text if share is None else str(float(share[1]) / 100) for text, share in zip(scores, found, strict=True)]
 
 
 def read_flat_lines(source: Source) -> Rows:
