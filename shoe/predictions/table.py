@@ -25,6 +25,7 @@ _LONGEST_NAME = 1000
 _OPPOSITE = [2, 3, 0, 1]
 _SURE = 40  # boxes: as many are not all of such a kind by chance
 _FEW = 0.25  # below this share, boxes without area are mistakes of the file, and not another convention
+_OF_BEST = 1 / 3  # above this share of the hits of the best convention, some boxes are as another one
 
 
 def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = None) -> Interactions:
@@ -150,6 +151,8 @@ def _kept(rows: Rows, keep: Mask) -> Rows:
 def _fitting(rows: Rows, source: Source, conventions: Conventions) -> str:
     """Name the convention under which boxes fit the ground truth far better than under that applied; "" if none does.
 
+    Where many fit under either, none fits all.
+
     Some boxes are without area, so that no checked table takes them.
     """
     if source.truth is None:
@@ -170,6 +173,10 @@ def _fitting(rows: Rows, source: Source, conventions: Conventions) -> str:
     )
     report = examine_boxes(table, source.truth, conventions.select(order))
     for group in report.groups:
+        applied, best = group.fits[0], group.best
+        if best is not applied and applied.hits > max(best.hits, 9 * group.chance) * _OF_BEST:
+            each = f"{applied.hits:.0%} overlap an annotated box as {applied.convention}, {best.hits:.0%} would as "
+            return f"; the file seems to mix conventions: {each}{best.convention}"
         if better := group.better:
             fits = f"{better.hits:.0%} overlap an annotated box as {better.convention}"
             return f"; {fits}: name it with {report.flag(better)}"

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 _WORDS_SHOWN = 8
 _WORDINGS_SHOWN = 20
+_TAU_BY = {
+    "dataset": "the best {best} of all predictions",
+    "image": "the best {best} of each image's",
+    "score": "those with a score of {tau} or more",
+    "best": "as many of the best as make it highest",
+}
 
 
 def percent(value: float | None) -> str:
@@ -107,9 +113,11 @@ def _strict_lines(result: StrictResult, report: Report) -> list[str]:
         why = "no class that this protocol counts" if skips else "no ground truth of such a class"
         lines.append(f"{name}: no {', '.join(absent)}: {why}")
     if options.zero_tp == "skip":
+        known = [value for _, value in parts if value is not None]
+        is_below = len(known) == len(parts) and known[0] < min(known[1:])
         lines.append(
             f"{name}: classes with predictions and no true positive are left out; those without predictions count "
-            "0 in mAP and are left out of rare and non-rare"
+            "0 in mAP and are left out of rare and non-rare" + (", so that mAP is below both" if is_below else "")
         )
     truthless = int((~np.isnan(result.ap) & (report.truth.triplets_per_class == 0)).sum())
     if truthless:
@@ -160,13 +168,10 @@ def _tau_lines(report: Report, readings: dict[str, F1Figures]) -> list[str]:
     if report.semantic is None or len(set(readings.values())) == 1:
         return []
     given = report.semantic.options
-    others = [
-        f"by {name} " + ", ".join(map("{} {}".format, ("SHOE-mF1", "missed", "unmatched"), map(percent, figures)))
-        for name, figures in readings.items()
-        if name != given.tau_by
-    ]
-    start = f"tau        SHOE-mF1, missed and unmatched are those of tau = {given.tau:g} by {given.tau_by}"
-    return [f"{start}; {'; '.join(others)} (docs/protocols.md, A22)"]
+    names = {by: text.format(best=f"{1 - given.tau:.0%}", tau=f"{given.tau:g}") for by, text in _TAU_BY.items()}
+    others = [f"{percent(figures.mf1)} of {names[by]}" for by, figures in readings.items() if by != given.tau_by]
+    start = f"tau        SHOE-mF1, GT missed and unmatched are of {names[given.tau_by]} (tau-by={given.tau_by})"
+    return [f"{start}; SHOE-mF1 would be {', '.join(others)} (docs/protocols.md, A22)"]
 
 
 def _map_lines(evidence: Evidence) -> list[str]:

@@ -87,5 +87,5 @@ def _semantic_table(result: SemanticResult) -> Table:
     figures = (result.map, result.map_interactions, result.mf1, result.gt_miss_rate, result.prediction_miss_rate)
     made.add_row(result.options.protocol, *map(percent, figures), str(result.classes))
     if result.options.min_sigma != "delta":
-        made.add_row("  matches above delta", "", "", *map(percent, result.above_delta), "")
+        made.add_row(f"  similarity > {result.options.delta:g} only", "", "", *map(percent, result.above_delta), "")
     return made

@@ -73,3 +73,14 @@ def test_a_refused_file_names_what_fits_only_where_the_ground_truth_tells(tmp_pa
     elsewhere = TRUTH_TABLE.select_images(np.arange(100, 160))
     with pytest.raises(InputError, match=r"all have an area as xywh"):
         read_predictions_with_notes(path, truth=elsewhere)
+
+
+def test_where_some_boxes_fit_as_either_none_is_named_for_all(tmp_path: Path) -> None:
+    kinds = (write(tmp_path / f"{name}.jsonl", TRUTH, parse_convention(name)) for name in ("xywh", "xyxy"))
+    lines = zip(*(path.read_bytes().splitlines() for path in kinds), strict=True)
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(b"\n".join(pair[i % 3 == 0] for i, pair in enumerate(lines)))
+    with pytest.raises(
+        InputError, match=r"mix conventions: \d\d% overlap an annotated box as xyxy, \d\d% would as xywh\)$"
+    ):
+        read_predictions_with_notes(path, truth=TRUTH)

@@ -51,6 +51,12 @@ def test_a_score_counts_in_whichever_row_it_stands(tmp_path: Path, form: str) ->
     assert notes.lines() == ["no score given for 2 of 4 triplets: they rank below all that have one"]
 
 
+def test_percent_signs_are_read_as_in_replies(tmp_path: Path) -> None:
+    table, notes = read(tmp_path, "csv", [ROW | {"score": "93%"}, ROW | {"score": 0.5}])
+    assert table.score.tolist() == [0.93, 0.5]
+    assert notes.lines() == ["confidences were converted: % (1)"]
+
+
 def test_a_null_is_no_score(tmp_path: Path) -> None:
     table, notes = read(tmp_path, "jsonl", [ROW | {"score": None}, ROW | {"score": 0.5}])
     assert table.score.tolist() == [0.25, 0.5]
