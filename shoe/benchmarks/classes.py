@@ -150,7 +150,7 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
     if (of >= 0).sum() != len(rows):
         raise InputError(source, found="a class twice", expected="each verb and object pair once")
     gerund = {row[0]: row[2] for row in rows}
-    return HoiClasses(
+    made = HoiClasses(
         name=name,
         verbs=tuple(verbs),
         objects=tuple(objects),
@@ -161,8 +161,9 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
         object_synsets=tuple(row[4] for row in rows),
         rare=np.array([row[5] == "rare" for row in rows], bool),
         of=of,
-        digest=hashlib.sha256(text.encode()).hexdigest()[:8],
+        digest="",
     )
+    return replace(made, digest=hashlib.sha256(made.table.encode()).hexdigest()[:8])
 
 
 def _ids(synsets: Sequence[str]) -> Ints:

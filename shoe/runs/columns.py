@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.core.errors import quote
+
 _WHOLE = ("u1", "u2", "u4", "i1", "i2", "i4", "i8")
 _MOST_CODES = 1 << 16
+Number = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Stored(msgspec.Struct):
@@ -23,8 +26,24 @@ class Stored(msgspec.Struct):
     """
 
     type: str
-    length: int
-    table: int | None = None
+    length: Number
+    table: Number | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of its content.
+
+        Raises:
+            ValueError: for a type that no column has.
+        """
+        if self.type not in (*_WHOLE, "f4", "f8") or (self.table is not None and not self.type.startswith("u")):
+            raise ValueError(f"numbers of type {quote(self.type)}")
+        return 8 * (self.table or 0) + self.length * int(self.type[1])
+
+    @property
+    def unpacked(self) -> int:
+        """Bytes that it takes when read, at most."""
+        return 8 * ((self.table or 0) + self.length)
 
 
 class Writer:
@@ -68,17 +87,15 @@ def get(of: Stored, content: bytes) -> NDArray[Any]:
     Raises:
         ValueError: if the content is not of the length, or the type, that is said.
     """
-    if of.type not in (*_WHOLE, "f4", "f8") or (of.table is not None and not of.type.startswith("u")):
-        raise ValueError(f"numbers of type {of.type!r}")
+    if len(content) != of.size:
+        raise ValueError(f"a column of {len(content)} bytes instead of {of.size}")
     head = 8 * (of.table or 0)
-    column = np.frombuffer(content[head:], np.dtype(f"<{of.type}"))
-    if len(column) != of.length:
-        raise ValueError(f"{len(column)} numbers instead of {of.length}")
+    column = np.frombuffer(content, np.dtype(f"<{of.type}"), offset=head) if of.length else np.empty(0, of.type)
     if of.table is not None:
         values = np.frombuffer(content[:head], "<i8").view("<f8")
         if column.max(initial=0) >= max(len(values), 1):
             raise ValueError("a code without a value")
-        taken: NDArray[np.float64] = values[column].astype(np.float64)
+        taken: NDArray[np.float64] = values[column]
         return taken
     return column.astype(np.float64 if column.dtype.kind == "f" else np.int64 if of.type == "i8" else np.int32)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,13 +13,14 @@ import numpy as np
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.classes import parse_classes
-from shoe.core.errors import InputError, OptionError, ShoeError
+from shoe.core.errors import InputError, OptionError, ShoeError, quote
 from shoe.evidence.draws import Interval
 from shoe.evidence.raters import Spread
-from shoe.io.files import LARGEST_UNPACKED, RUN_HEAD, is_stream, read_bytes, replacing
+from shoe.io.files import RUN_HEAD, is_stream, replacing
 from shoe.protocols.options import SemanticOptions, StrictOptions, changed, settings
 from shoe.protocols.signature import Signature
-from shoe.runs import columns
+from shoe.runs import archive, columns
+from shoe.runs.checks import DamagedError, check_facts, check_run, check_signature
 from shoe.runs.run import Run, SemanticRun, StrictRun
 from shoe.scoring.entries import Entries, Rule
 from shoe.scoring.f1_entries import F1Entries, F1Rule
@@ -35,17 +34,25 @@ _F1 = ("category", "image", "sigma", "unmatched_category", "unmatched_image", "t
 _FRACTIONS = ("credit", "sigma")
 
 
+_MOST_CLASSES = 10_000
+_Columns = dict[str, columns.Number]
+
+
+class _Version(msgspec.Struct):
+    shoe_run: Any = None
+
+
 class _Strict(msgspec.Struct):
     signature: str
     options: dict[str, str]
-    entries: dict[str, int]
+    entries: _Columns
 
 
 class _Semantic(msgspec.Struct):
     options: dict[str, str]
-    entries: dict[str, int]
-    f1: dict[str, int]
-    above_delta: dict[str, int]
+    entries: _Columns
+    f1: _Columns
+    above_delta: _Columns
 
 
 class _Head(msgspec.Struct, omit_defaults=True):
@@ -123,49 +130,66 @@ def read_run(path: str | Path) -> Run:
     Raises:
         InputError: for a file that is none, is damaged, or was written by a later version.
     """
-    data = read_bytes(path)
     try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            if sum(member.file_size for member in archive.infolist()) > LARGEST_UNPACKED:
-                raise InputError(path, found="packed data of more than 4 GB", expected="a run")
-            if _HEAD not in archive.namelist():
-                raise InputError(path, found="another kind of archive", expected="a run (shoe score --save)")
-            head = _head(path, archive.read(_HEAD))
-            contents = [archive.read(_COLUMN.format(number)) for number in range(len(head.columns))]
-        return _run(path, head, [columns.get(of, content) for of, content in zip(head.columns, contents, strict=True)])
-    except InputError:
-        raise
+        with archive.opened(path, _HEAD) as opened:
+            head = _head(path, archive.head_of(opened, _HEAD))
+            archive.check_total(opened, sum(of.unpacked for of in head.columns))
+            names = [_COLUMN.format(number) for number in range(len(head.columns))]
+            if sorted(opened.namelist()) != sorted([_HEAD, *names]):
+                raise DamagedError("members that its head does not name")
+            found = [
+                columns.get(of, archive.content(opened, name, of.size))
+                for name, of in zip(names, head.columns, strict=True)
+            ]
+        run = _run(head, found)
+        check_run(run)
     except OptionError as error:
         raise InputError(
             path, found=str(error), expected="what this shoe knows", hint="a later one wrote it?"
         ) from None
+    except InputError as error:
+        if error.source == str(path):
+            raise
+        raise _damaged(path, str(error)) from None
+    except (ValueError, msgspec.DecodeError, zipfile.BadZipFile) as error:
+        raise _damaged(path, str(error)) from None
     except Exception as error:  # a damaged archive makes its parsers raise whatever their bytes happen to run into
-        what = "a damaged file" if data.startswith(b"PK") else "no run"
-        found = f"{what} ({type(error).__name__})" if data.startswith(b"PK") else what
-        raise InputError(path, found=found, expected="a run (shoe score --save)") from None
+        raise _damaged(path, type(error).__name__) from None
+    return run
+
+
+def _damaged(path: str | Path, what: str) -> InputError:
+    return InputError(path, found=f"a damaged or edited run: {what}", expected="one as shoe score --save wrote it")
 
 
 def _head(path: str | Path, data: bytes) -> _Head:
-    version = msgspec.json.decode(data, type=Mapping[str, Any]).get("shoe_run")
-    if version != _VERSION:
+    version = msgspec.json.decode(data, type=_Version).shoe_run
+    if type(version) is not int or version != _VERSION:
         expected = f"version {_VERSION}"
-        raise InputError(path, field="shoe_run", found=repr(version), expected=expected, hint="a later shoe wrote it?")
+        raise InputError(path, field="shoe_run", found=quote(version), expected=expected, hint="a later shoe wrote it?")
     return msgspec.json.decode(data, type=_Head)
 
 
-def _run(path: str | Path, head: _Head, found: list[Any]) -> Run:
-    classes = replace(parse_classes(head.classes, head.facts["data"], path), digest=head.facts["class-list-sha"])
+def _run(head: _Head, found: list[Any]) -> Run:
+    check_facts(head.facts)
+    if head.classes.count("\n") > _MOST_CLASSES:
+        raise DamagedError(f"more than {_MOST_CLASSES:,} classes")
+    classes = parse_classes(head.classes, head.facts["data"])
     protocols = _protocols(classes.name)
 
     def signed(text: str) -> Signature:
         return Signature.parse(text, protocols)
 
     def column(name: str, number: int) -> Any:
-        values = found[number]
+        values, whole = found[number], "category" in name or "image" in name
+        if (values.dtype.kind == "i") != whole:
+            raise DamagedError(f"numbers of another kind for {name}")
         if "category" in name:
             return columns.within(values, -1 if name.startswith("unmatched") else 0, len(classes))
         if "image" in name:
             return columns.within(values, 0, len(head.images))
+        if not np.isfinite(values).all():
+            raise DamagedError(f"a number for {name} that is not finite")
         return columns.within(values, 0, np.nextafter(1, 2)) if name in _FRACTIONS else values
 
     def entries(numbers: dict[str, int], options: StrictOptions | SemanticOptions) -> Entries:
@@ -179,6 +203,7 @@ def _run(path: str | Path, head: _Head, found: list[Any]) -> Run:
 
     def strict(of: _Strict) -> StrictRun:
         options = _options(StrictOptions, of.options)
+        check_signature(of.signature, head.facts, of.options, strict=True)
         return StrictRun(options, signed(of.signature), entries(of.entries, options))
 
     def semantic(of: _Semantic) -> SemanticRun:
@@ -186,7 +211,7 @@ def _run(path: str | Path, head: _Head, found: list[Any]) -> Run:
         both = f1(of.f1, options), f1(of.above_delta, options)
         return SemanticRun(options, entries(of.entries, options), *both)
 
-    return Run(
+    made = Run(
         name=head.name,
         signature=signed(head.signature),
         facts=head.facts,
@@ -199,6 +224,9 @@ def _run(path: str | Path, head: _Head, found: list[Any]) -> Run:
         spread=Spread(head.raters) if head.raters else None,
         interval=head.interval,
     )
+    whole = [*head.strict[:1], *([head.semantic] if head.semantic else [])]
+    check_signature(head.signature, head.facts, *(of.options for of in whole))
+    return made
 
 
 Options = TypeVar("Options", StrictOptions, SemanticOptions)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.interactions import Interactions
@@ -28,6 +29,8 @@ from shoe.version import __version__
 PARTS = ("full", "rare", "non_rare")
 """Classes that a strict mean is over: all, rare, and the others; as :class:`Means` orders them."""
 SEMANTIC = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
+OF_RUN = ("predictions", "predictions-sha")
+"""Facts of a run that signatures have not."""
 
 NO_CONFIDENCE = ", no confidence"
 """Ends the name of a model whose scores were all made equal."""
@@ -126,6 +129,22 @@ class Run:
             spread=spread,
             interval=interval,
         )
+
+    @property
+    def parts(self) -> dict[str, Entries | F1Entries]:
+        """What its figures are means and sums of, by what it is behind."""
+        parts: dict[str, Entries | F1Entries] = {
+            f"strict:{each.options.protocol}": each.entries for each in self.strict
+        }
+        if (of := self.semantic) is not None:
+            parts |= {"semantic:map": of.entries, "semantic:mf1": of.f1, "above delta": of.above_delta}
+        return parts
+
+    @property
+    def truth(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        """(t,) class and (t,) image of each ground truth, which are those of all parts."""
+        part = next(iter(self.parts.values()))
+        return part.truth_category, part.truth_image
 
     def figures(self) -> dict[str, float | None]:
         """Every figure by its key, as fractions: the report's; None where there is nothing to measure.

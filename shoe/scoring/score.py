@@ -27,7 +27,8 @@ from shoe.scoring.strict import StrictResult, strict_score
 from shoe.scoring.warnings import warnings
 from shoe.similarity import load_similarity
 
-_SEMANTIC_FACTS = ("map", "map-sha", "lexicon-sha")
+SEMANTIC_FACTS = ("map", "map-sha", "lexicon-sha")
+"""What the signature of a strict protocol leaves out of a report's facts."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,7 +141,7 @@ class Report:
 
     def signature_of(self, result: StrictResult) -> Signature:
         """How the figures of one strict protocol came about."""
-        facts = {k: v for k, v in self.facts.items() if k not in _SEMANTIC_FACTS}
+        facts = {k: v for k, v in self.facts.items() if k not in SEMANTIC_FACTS}
         return sign(self.truth.facts() | facts, result.options, protocols=self.truth.benchmark.protocols)
 
 

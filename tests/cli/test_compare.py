@@ -116,7 +116,7 @@ def test_what_cannot_be_compared_is_said_in_a_line(runs: tuple[Path, Path], tmp_
     refused(run("compare", runs[0], text, "-g", TRUTH, "--subset", "single-pair"), "ground truth: split", "single-pair")
     refused(run("score", runs[0], "-g", TRUTH), "found a run of shoe score --save")
     (tmp_path / "cut.shoe").write_bytes(runs[0].read_bytes()[:5000])
-    refused(run("compare", runs[1], tmp_path / "cut.shoe"), "cut.shoe: found a damaged file")
+    refused(run("compare", runs[1], tmp_path / "cut.shoe"), "cut.shoe: found a damaged or edited run")
     refused(run("compare", detector, text, "-g", TRUTH, "--latex", text), "an input or another output")
     refused(run("compare", detector, "-g", TRUTH.parent / "none.json"), "found 1 model")
     nowhere = tmp_path / "none" / "a.csv"
