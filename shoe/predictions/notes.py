@@ -47,6 +47,7 @@ class ReadNotes:
         replies_unread: replies that hold no interaction that can be read, and do not say that there is none.
         keys_seen: keys of their data, some of them.
         first_unread: the first of them: its record, the field, what was found and what was expected.
+        unread_besides: what others of them say.
         replies_none: replies that say that there is no interaction.
         none_said: the words of those that say so in words, and how often each came.
         replies_failed: records that hold an error instead of a reply, by the error's name.
@@ -94,6 +95,7 @@ class ReadNotes:
     replies_unread: int = 0
     keys_seen: list[str] = field(default_factory=list)
     first_unread: str = ""
+    unread_besides: list[str] = field(default_factory=list)
     replies_none: int = 0
     none_said: dict[str, int] = field(default_factory=dict)
     replies_failed: dict[str, int] = field(default_factory=dict)
@@ -203,21 +205,28 @@ class ReadNotes:
         """
         lines = []
         if self.replies_unread:
-            count = f"{self.replies_unread:,} of {self.replies:,} replies hold no interaction that can be read"
+            count = f"{self._replies(self.replies_unread, 'holds', 'hold')} no interaction that can be read"
             keys = f"keys seen: {', '.join(self.keys_seen)}" if self.keys_seen else ""
-            lines.append("; ".join(filter(None, (count, keys, first and f"first: {first}"))))
+            more = ", ..." if len(self.unread_besides) > _EXAMPLES else ""
+            besides = f"others: {', '.join(self.unread_besides[:_EXAMPLES])}{more}" if self.unread_besides else ""
+            lines.append("; ".join(filter(None, (count, keys, first and f"first: {first}", first and besides))))
         if self.replies_failed:
             names = ", ".join(f"{quote(name)} ({count:,})" for name, count in self.replies_failed.items())
-            failed = f"{sum(self.replies_failed.values()):,} of {self.replies:,} records"
-            lines.append(f"{failed} hold an error instead of an answer: {names}")
+            count_failed = sum(self.replies_failed.values())
+            failed, holds = f"{count_failed:,} of {self.replies:,} records", "holds" if count_failed == 1 else "hold"
+            lines.append(f"{failed} {holds} an error instead of an answer: {names}")
         return lines
+
+    def _replies(self, count: int, one: str, several: str) -> str:
+        """The start of a sentence on some of the replies: "1 of 14 replies was", "2 of 14 replies were"."""
+        return f"{count:,} of {self.replies:,} replies {one if count == 1 else several}"
 
     def refused(self) -> list[str]:
         """Say how many replies are refusals."""
         if not self.replies_refused:
             return []
-        count = f"{self.replies_refused:,} of {self.replies:,} replies refuse to answer"
-        return [f"{count}, which counts as no prediction: {quote(self.first_refusal)}"]
+        count = self._replies(self.replies_refused, "refuses", "refuse")
+        return [f"{count} to answer, which counts as no prediction: {quote(self.first_refusal)}"]
 
     def urgent(self) -> list[str]:
         """Say what makes all figures doubtful: scores of two scales, most of the words or items not understood."""
@@ -265,8 +274,8 @@ class ReadNotes:
             lines.append(f"no score given for {share}{many(self.triplets, 'triplet')}: {what}{meant}")
         lines += [line for line in self._without_words() if line not in lines]
         if self.replies_fixed:
-            fixed = f"{self.replies_fixed:,} of {self.replies:,} replies"
-            lines.append(f"{fixed} were not clean JSON: their complete items were read")
+            fixed = self._replies(self.replies_fixed, "was", "were")
+            lines.append(f"{fixed} not clean JSON: complete items were read")
         lines += [line for line in self._left_out() if line not in lines]
         if self.boxes_cut:
             cut = f"{many(self.boxes_cut, 'item')} left out because a box has no area"
@@ -277,14 +286,15 @@ class ReadNotes:
         lines += self.unread(self.first_unread)
         if self.none_said or 2 * self.replies_none > self.replies:
             said = f", in words: {_listed(self.none_said)}" if self.none_said else ""
-            lines.append(f"{self.replies_none:,} of {self.replies:,} replies say that there is no interaction{said}")
+            lines.append(f"{self._replies(self.replies_none, 'says', 'say')} that there is no interaction{said}")
         if self.replies_stopped:
-            lines.append(f"{self.replies_stopped:,} of {self.replies:,} replies were cut off at their length limit")
+            lines.append(f"{self._replies(self.replies_stopped, 'was', 'were')} cut off at the length limit")
         if self.answers_besides:
-            others = f"{self.answers_besides:,} of {self.replies:,} records hold several answers"
+            holds = "holds" if self.answers_besides == 1 else "hold"
+            others = f"{self.answers_besides:,} of {self.replies:,} records {holds} several answers"
             lines.append(f"{others}: the first choice was read, else the last answer with interactions")
         if self.drafts:
-            lines.append(f"{self.drafts:,} of {self.replies:,} replies hold several lists or drafts: the last was read")
+            lines.append(f"{self._replies(self.drafts, 'holds', 'hold')} several lists or drafts: the last was read")
         if self.corners_reversed:
             lines.append("all boxes have their lower right corner first: read as x1, y1, x2, y2")
         if self.exchanged:

@@ -278,7 +278,7 @@ def test_what_is_left_out_of_replies_is_counted_by_cause_and_the_first_is_shown(
     [
         (
             [[], [{**BOXES, **WORDS, "human_box": "left"}, {**BOXES, **WORDS, "human_box": "top"}]],
-            r"record 1, item 0: human_box: found 'left', expected four numbers \(1 of 2 replies hold no interaction",
+            r"record 1, item 0: human_box: found 'left', expected four numbers \(1 of 2 replies holds no interaction",
         ),
         ([[7]], r"record 0, item 0: incomplete: found 7, expected an object with two boxes"),
         (

@@ -90,14 +90,14 @@ def test_records_are_found_in_a_document(tmp_path: Path, document: Any) -> None:
 @pytest.mark.parametrize(
     ("record", "line"),
     [
-        ({"response": chat(SAID, "length")}, "1 of 3 replies were cut off at their length limit"),
+        ({"response": chat(SAID, "length")}, "1 of 3 replies was cut off at the length limit"),
         ({"response": None, "error": {"code": "rate_limit", "message": "x"}}, "'rate_limit' (1)"),
         ({"result": {"type": "errored", "error": {"error": {"type": "overloaded_error"}}}}, "'overloaded_error' (1)"),
-        ({"response": {"promptFeedback": {"blockReason": "SAFETY"}}}, "1 of 3 replies refuse to answer"),
-        ({"response": "I cannot help with that picture."}, "1 of 3 replies refuse to answer"),
-        ({"response": "No interactions."}, "1 of 3 replies say that there is no interaction, in words"),
-        ({"response": ""}, "1 of 3 replies hold no interaction that can be read"),
-        ({}, "1 of 3 replies hold no interaction that can be read"),
+        ({"response": {"promptFeedback": {"blockReason": "SAFETY"}}}, "1 of 3 replies refuses to answer"),
+        ({"response": "I cannot help with that picture."}, "1 of 3 replies refuses to answer"),
+        ({"response": "No interactions."}, "1 of 3 replies says that there is no interaction, in words"),
+        ({"response": ""}, "1 of 3 replies holds no interaction that can be read"),
+        ({}, "1 of 3 replies holds no interaction that can be read"),
     ],
 )
 def test_what_ended_otherwise_is_counted_and_named(tmp_path: Path, record: dict[str, Any], line: str) -> None:
@@ -161,6 +161,15 @@ def test_a_number_that_counts_records_is_no_image(tmp_path: Path) -> None:
     table, _ = read(tmp_path, {"question_id": 25, "response": said})
     assert table.images == ("HICO_test2015_00000025.jpg",)
     assert table.verbs == ("no_interaction",)
+
+
+def test_each_kind_of_unread_reply_is_shown_once(tmp_path: Path) -> None:
+    said = ("Aucune interaction.", "Keine.", "Aucune interaction.", "Nessuna.")
+    good = [{"image": f"{i}.jpg", "response": SAID} for i in range(5)]
+    _, notes = read(tmp_path, [*good, *({"image": f"x{i}.jpg", "response": text} for i, text in enumerate(said))])
+    (line,) = (line for line in notes.lines() if "hold no" in line)
+    assert line.startswith("4 of 9 replies hold no interaction")
+    assert [line.count(text) for text in ("Aucune", "Keine", "Nessuna")] == [1, 1, 1]
 
 
 def test_refusals_are_predictions_of_none_unless_there_is_nothing_else(tmp_path: Path) -> None:

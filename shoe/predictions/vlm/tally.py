@@ -17,6 +17,7 @@ from shoe.predictions.vlm.wrapper_keys import REFUSALS
 
 ITEMS = "a list of items with human_box, object_box, verb and object"
 _MOST_KEYS = 6
+_MOST = 3  # kinds of unread replies that are shown beside the first
 
 
 class Tally:
@@ -28,6 +29,7 @@ class Tally:
         self._first_unread: UnreadableError | None = None
         self._first_failed: UnreadableError | None = None
         self._first_refused: UnreadableError | None = None
+        self._first_said = ""
         self._keys: dict[str, None] = {}
         self._truth = ""
 
@@ -68,7 +70,9 @@ class Tally:
         found = "points" if answer.reading.is_points or has_points(answer.reply.text) else found
         if self._first_unread is None:
             self._first_unread = UnreadableError(place, "response", found, ITEMS)
-            self._notes.first_unread = str(self._first_unread)
+            self._notes.first_unread, self._first_said = str(self._first_unread), found
+        elif found not in (self._first_said, *self._notes.unread_besides) and len(self._notes.unread_besides) <= _MOST:
+            self._notes.unread_besides.append(found)
 
     def none(self, said: Any, truth: str) -> None:
         """Count a reply that says that there is no interaction.
