@@ -16,8 +16,8 @@ from shoe.lexicon.phrase_words import patterns, table, word_of
 NO_INTERACTION = "no_interaction"
 
 _DENIES_ALL = re.compile(patterns("denial"))
-# What everything is seen in, and nothing is done with: "in this image".
-_PICTURE = re.compile(rf"\b(?:{patterns('picture')})")
+# What names no thing that something could be done with: "in this image", "between people and objects".
+_UNNAMED = re.compile(rf"\b(?:{patterns('unnamed')})")
 # Letters of a verb after a form of be.
 _DOES = re.compile(r"B[RX]*[GE]")
 
@@ -35,7 +35,7 @@ def no_interaction(part: str, given: Given, beside: Sequence[str] = ()) -> list[
     """
     if given.object:
         return [[Candidate([NO_INTERACTION], [given.object])]]
-    part = _PICTURE.sub("", part)
+    part = _UNNAMED.sub("", part)
     sides = (
         [] if part.strip() in table("nothing") else [words_of(s) for s in _DENIES_ALL.sub("| the ", part).split("|")]
     )

@@ -90,6 +90,8 @@ def _ing(place: Place) -> str:
 def _participle(place: Place) -> str:
     words, i, tags, known, before, after, noun = place
     if before in ("D", "J", "O"):
+        if known.rather_noun and after in ("G", "K"):
+            return noun
         return "J" if after == "G" or place.describes else noun if known.noun else "E"
     if after not in ("N", "P", "J"):
         return "E"

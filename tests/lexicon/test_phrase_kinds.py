@@ -7,6 +7,7 @@ from shoe.lexicon.phrases import Said, interactions
 DENIED = """
 The man is not in contact with the chair = no_interaction + chair
 There is no human-object interaction in this photo = -
+no interactions between people and objects are visible in the scene = -
 No interaction between the man and the kite is visible in the image. = no_interaction + kite
 There is no relationship between the man and the truck = no_interaction + truck
 There isn't any interaction with the truck = no_interaction + truck
@@ -116,6 +117,7 @@ The boy rides a scooter while looking at a phone = rides + scooter & looking at 
 A girl is lying on a bed reading a book = lying on + bed & reading + book
 While pushing a cart, a man waits for a bus = waits for + bus & pushing + cart
 She pours tea while sitting on a chair and holding a cup = pours + tea & sitting on + chair & holding + cup
+A cook stands at the stove, stirring a pot = stands at + stove & stirring + pot
 He drives a car while wearing a tie = drives + car
 He walks a dog while crossing the street = walks + dog
 A man sits on a chair smiling at the camera = sits on + chair
