@@ -1,15 +1,17 @@
-"""Tables that people and other tools write: fields between commas or tabs, a header, one record a line."""
+"""Tables as people and other tools have them: fields between commas or tabs, a header, one record a line."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+import io
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from shoe.core.errors import InputError, quote
+from shoe.core.errors import InputError, printable, quote
 from shoe.io.files import read_bytes
 
 _BYTE_ORDER_MARK = "\ufeff"
+_STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def delimited_rows(path: Path) -> list[list[str]]:
@@ -47,3 +49,37 @@ def _comma_separated(lines: Sequence[str], path: Path) -> Iterator[list[str]]:
         if any("\t" in field for field in row):
             raise InputError(path, record=f"line {number}", found="a tab in a field", expected="text without tabs")
         yield row
+
+
+def delimited_text(rows: Iterable[Iterable[object]], delimiter: str = ",") -> str:
+    """Write a table that a spreadsheet shows as it is: text in it is neither a formula nor a command.
+
+    Text that a spreadsheet would take for a formula gets an apostrophe before it; control and bidi characters become
+    U+FFFD, and line ends spaces. Numbers, also as text, stay.
+
+    Args:
+        rows: the header's fields, then those of each record.
+        delimiter: a comma, or a tab, between which nothing is quoted.
+    """
+    text = io.StringIO(newline="")
+    if delimiter == "\t":
+        writer = csv.writer(text, delimiter="\t", quoting=csv.QUOTE_NONE, quotechar=None, lineterminator="\n")
+    else:
+        writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    writer.writerows(map(_field, row) for row in rows)
+    return text.getvalue()
+
+
+def _field(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    formula = value.startswith(_STARTS_FORMULA) and not _is_number(value)
+    return ("'" if formula else "") + printable(value, len(value))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from shoe.core.errors import OptionError, quote
+from shoe.io.delimited import delimited_text
 from shoe.io.files import replacing
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import names_of
@@ -77,17 +76,10 @@ def _write_dense(similarity: SimilarityMap, stream: IO[bytes]) -> None:
 
 
 def _write_long(similarity: SimilarityMap, stream: IO[bytes], ending: str) -> None:
-    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-    if ending == ".tsv":
-        # Nothing is quoted, as in the map's own tables: no name holds a tab or a line end.
-        writer = csv.writer(text, delimiter="\t", quoting=csv.QUOTE_NONE, quotechar=None, lineterminator="\n")
-    else:
-        writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["part", "class_synset", "synset", "value", *(rater.name for rater in similarity.raters)])
+    lines: list[list[object]] = [["part", "class_synset", "synset", "value", *(r.name for r in similarity.raters)]]
     for part, table in similarity.tables.items():
         values = ["" if np.isnan(value) else str(value) for value in similarity.pair_values(part).tolist()]
         ratings = (["" if rating == MISSING else rating for rating in row] for row in table.ratings.tolist())
         rows = zip(table.names(), values, ratings, strict=True)
-        writer.writerows([part, *names, value, *given] for names, value, given in rows)
-    text.flush()
-    text.detach()
+        lines += ([part, *names, value, *given] for names, value, given in rows)
+    stream.write(delimited_text(lines, "\t" if ending == ".tsv" else ",").encode())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,6 +10,7 @@ from rich.console import Console
 
 from shoe.comparison.classes import Apart, Moved, class_ap, truths_of
 from shoe.comparison.compare import Comparison
+from shoe.io.delimited import delimited_text
 from shoe.report.names import short_names
 from shoe.report.notes import percent
 from shoe.report.text import count, points, say, table, words
@@ -71,14 +70,11 @@ def classes_csv(found: Comparison) -> str:
     figures = [
         figure for figure in dict.fromkeys(c.figure for c in found.columns) if figure.endswith((":full", ":map"))
     ]
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        ["class", "rare", "ground truths", *(f"{name} {figure}" for figure in figures for name in found.names)]
-    )
+    headings = [f"{name} {figure}" for figure in figures for name in found.names]
+    rows: list[list[object]] = [["class", "rare", "ground truths", *headings]]
     columns = [class_ap(run, figure) for figure in figures for run in found.runs]
     classes, truths = found.runs[0].classes, truths_of(found.runs[0])
     for k, label in enumerate(classes.labels):
         values = ("" if ap[k] != ap[k] else f"{ap[k]:.6f}" for ap in columns)
-        writer.writerow([label, "yes" if classes.rare[k] else "no", int(truths[k]), *values])
-    return text.getvalue()
+        rows.append([label, "yes" if classes.rare[k] else "no", int(truths[k]), *values])
+    return delimited_text(rows)

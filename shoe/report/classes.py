@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 import numpy as np
 
 from shoe.core.arrays import Floats
+from shoe.io.delimited import delimited_text
 from shoe.io.files import replacing
 from shoe.scoring.score import Report
 
@@ -36,12 +35,8 @@ def write_classes(report: Report, path: str | Path) -> None:
     if semantic := report.semantic:
         columns[f"{semantic.options.protocol}_ap"] = _cells(semantic.ap)
         columns[f"{semantic.options.protocol}_f1"] = _cells(semantic.f1)
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
     with replacing(path) as stream:
-        stream.write(text.getvalue().encode())
+        stream.write(delimited_text([columns, *zip(*columns.values(), strict=True)]).encode())
 
 
 def _cells(values: Floats) -> list[str]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any
 
 from shoe.comparison.compare import Comparison
+from shoe.io.delimited import delimited_text
 from shoe.report.comparison_sentences import model_notes, sentences
 from shoe.report.text import present
 
@@ -74,14 +73,12 @@ def comparison_dict(found: Comparison) -> dict[str, Any]:
 
 def comparison_csv(found: Comparison) -> bytes:
     """A line for each model and figure: model, figure, value, rank, and the ends of its interval."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["model", "figure", "value", "rank", "low", "high"])
+    rows: list[list[object]] = [["model", "figure", "value", "rank", "low", "high"]]
     for column in found.columns:
         for name, cell in zip(found.names, found.cells(column.figure), strict=True):
             if cell.value is None:
                 continue
             estimate = found.statistics.estimates[name].get(column.figure) if found.statistics else None
             ends = [f"{estimate.low:.6f}", f"{estimate.high:.6f}"] if estimate else ["", ""]
-            writer.writerow([name, column.figure, f"{cell.value:.6f}", cell.rank, *ends])
-    return text.getvalue().encode()
+            rows.append([name, column.figure, f"{cell.value:.6f}", cell.rank, *ends])
+    return delimited_text(rows).encode()

@@ -133,7 +133,7 @@ def as_markdown(found: Comparison) -> str:
 
     several = len({column.group for column in found.columns}) > 2
     headings = [f"{column.group} {column.marked}" if several else column.marked for column in found.columns]
-    header = ["", "Model", *headings, *(["gain"] if found.compared else [])]
+    header = ["", "Model", *map(_plain, headings), *(["gain"] if found.compared else [])]
     rows = [header, ["--:", ":--", *["--:"] * (len(header) - 2)], *_rows(found, cell, _plain, "<small>{}</small>", "−")]
     lines = ["| " + " | ".join(row) + " |" for row in rows]
     said = (*model_notes(found), *found.unlike, *sentences(found))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -13,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.evidence.wordings import PartReading, Wording
+from shoe.io.delimited import delimited_text
 from shoe.io.files import replacing
 from shoe.report.text import count, fixed, table, words
 
@@ -66,12 +65,9 @@ def write_wordings(wordings: Sequence[Wording], unread: Mapping[str, int], path:
     read = (wording for wording in wordings if not unread or wording.verb.word or wording.object.word)
     rows = [_flat(asdict(wording)) for wording in read]
     rows += [{"phrases": phrase, "count": count, "matched": 0} for phrase, count in unread.items()]
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    text = delimited_text([_COLUMNS, *([row.get(name, "") for name in _COLUMNS] for row in rows)])
     with replacing(path) as stream:
-        stream.write(text.getvalue().encode())
+        stream.write(text.encode())
 
 
 _PARTS = tuple(field.name for field in fields(PartReading) if field.name != "word")
