@@ -211,8 +211,8 @@ def compare(
     if unlike and not allow_different:
         raise InputError(
             names[-1] if len(runs) == 2 else "runs",
-            found=unlike[0],
-            expected="equal signatures",
+            found=f"unlike signatures ({unlike[0]})",
+            expected="equal ones",
             hint="--allow-different compares them all the same",
         )
     kept = _shared(runs)

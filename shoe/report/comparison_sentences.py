@@ -35,8 +35,17 @@ def legend(found: Comparison) -> str:
 
 
 def model_notes(found: Comparison) -> list[str]:
-    """What is to be known of how each model was read before its figures are believed."""
-    return [f"{run.name}: {' '.join(note.split())}" for run in found.runs for note in run.notes]
+    """What is to be known of how models were read before their figures are believed; what several share once."""
+    models: dict[str, list[str]] = {}
+    for run in found.runs:
+        for note in run.notes:
+            models.setdefault(" ".join(note.split()), []).append(run.name)
+    return [f"{named(names, found)}: {note}" for note, names in models.items()]
+
+
+def named(names: Sequence[str], found: Comparison) -> str:
+    """Some of the models, by their names."""
+    return "all models" if len(names) == len(found.runs) else ", ".join(names)
 
 
 def _too_few(made: Statistics | None) -> list[str]:

@@ -10,10 +10,11 @@ from rich.text import Text
 
 from shoe.comparison.compare import OF_PREDICTIONS, Cell, Comparison
 from shoe.core.errors import printable
-from shoe.report.comparison_sentences import legend, model_notes, sentences
+from shoe.report.comparison_sentences import legend, model_notes, named, sentences
 from shoe.report.names import short_names
 from shoe.report.notes import percent
 from shoe.report.text import points, say, table
+from shoe.runs.run import Run
 
 _DIGITS = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹·")
 _LATIN = 0x24F
@@ -65,15 +66,17 @@ def print_comparison(found: Comparison, to: Console) -> None:
 
 
 def _signatures(found: Comparison, *, short: bool = False) -> list[str]:
-    """One where all models have it, else one for each model, with how its predictions were read."""
-    lines = [run.signature.short() if short else str(run.signature) for run in found.runs]
-    if len({run.signature.items for run in found.runs}) == 1:
-        return lines[:1]
-    read = (", ".join(f"{n} {v}" for n, v in run.signature.items if n in OF_PREDICTIONS) for run in found.runs)
-    return [
-        f"{name}: {line}{f' (read as {how})' if short and how else ''}"
-        for name, line, how in zip(found.names, lines, read, strict=True)
-    ]
+    """The signature of all models; where they differ each one, with its models and how their predictions were read."""
+    models: dict[tuple[tuple[str, str], ...], list[Run]] = {}
+    for run in found.runs:
+        models.setdefault(run.signature.items, []).append(run)
+    lines = []
+    for items, runs in models.items():
+        line = runs[0].signature.short() if short else str(runs[0].signature)
+        read = ", ".join(f"{name} {value}" for name, value in items if name in OF_PREDICTIONS) if short else ""
+        names = named([run.name for run in runs], found)
+        lines.append(f"{names}: {line}{f' (read as {read})' if read else ''}" if len(models) > 1 else line)
+    return lines
 
 
 def _beside(found: Comparison, number: int) -> dict[str, list[str]]:

@@ -7,24 +7,22 @@ from itertools import takewhile
 
 from shoe.core.errors import printable
 
-_KEPT = 3
-"""Characters of a shared beginning that are shown."""
-
 
 def short_names(names: Sequence[str], longest: int = 40) -> list[str]:
-    """Shorten names where one is too long: what all begin with is left out, then the middle; equal ones are numbered.
+    """Shorten names where one is too long: by what all begin with, then in the middle; equal ones are numbered.
 
-    >>> short_names(["runs_of_may/large_model", "runs_of_may/small_model"], 16)
-    ['…large_model', '…small_model']
+    >>> short_names(["runs/may/large", "runs/may/small"], 12)
+    ['…may/large', '…may/small']
     >>> short_names(["a_detector_of_may", "b"], 9)
     ['a_de…_may', 'b']
     """
     shown = [printable(name, max(map(len, names))) for name in names]
     if max(map(len, shown)) > longest and len(shown) > 1:
-        shared = sum(1 for _ in takewhile(lambda signs: len(set(signs)) == 1, zip(*shown, strict=False)))
-        while shared and shown[0][shared - 1].isalnum():
-            shared -= 1
-        shown = [f"…{name[shared:]}" for name in shown] if shared > _KEPT else shown
+        shared = "".join(signs[0] for signs in takewhile(lambda s: len(set(s)) == 1, zip(*shown, strict=False)))
+        cuts = [at + 1 for at, sign in enumerate(shared) if not sign.isalnum()]
+        fitting = (at for at in cuts if max(map(len, shown)) - at < longest)
+        cut = next(fitting, max(cuts, default=0))
+        shown = [f"…{name[cut:]}" for name in shown] if cut else shown
     half = (longest - 1) // 2
     shown = [name if len(name) <= longest else f"{name[: longest - 1 - half]}…{name[-half:]}" for name in shown]
     return [f"{name} ({number})" if shown.count(name) > 1 else name for number, name in enumerate(shown, 1)]

@@ -74,7 +74,8 @@ def test_which_raters_rank_models_otherwise(run: Run) -> None:
     said = sentences(compare([best, other, replace(run, name="unrated")], resamples=0))
     line = next(line for line in said if line.startswith("raters"))
     assert line.endswith("2 raters of the map alone (known for 2 of 3 models): two has other above best")
-    assert "other: boxes fit xywh" in comparison_dict(compare([best, other], resamples=0))["notes"]
+    best = replace(best, notes=("boxes fit  xywh",))
+    assert "all models: boxes fit xywh" in comparison_dict(compare([best, other], resamples=0))["notes"]
 
 
 def test_unlike_protocols_are_named_and_left_out(run: Run) -> None:
