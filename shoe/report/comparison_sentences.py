@@ -45,7 +45,7 @@ def model_notes(found: Comparison) -> list[str]:
 
 def named(names: Sequence[str], found: Comparison) -> str:
     """Some of the models, by their names."""
-    return "all models" if len(names) == len(found.runs) else ", ".join(names)
+    return "all models" if len(names) == len(found.runs) else "; ".join(names)
 
 
 def _too_few(made: Statistics | None) -> list[str]:
