@@ -100,8 +100,13 @@ def quote(value: object) -> str:
 
 def printable(text: str, longest: int = _LONGEST_QUOTE) -> str:
     """Make hostile text fit for one line of a terminal: no control or bidi characters, a bounded length."""
-    clean = "".join(c if c.isprintable() else "\ufffd" for c in text[: longest + 1].replace("\n", " "))
+    clean = visible(text[: longest + 1].replace("\n", " "))
     return clean if len(clean) <= longest else clean[: longest - 1] + "…"
+
+
+def visible(text: str) -> str:
+    """Show control and bidi characters as U+FFFD, so that none acts on what stands around it."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 def near(name: str, known: Iterable[str], most: int = 1, likeness: float = 0.6) -> list[str]:

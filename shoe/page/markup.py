@@ -1,8 +1,10 @@
-"""HTML and SVG from values: text is escaped unless it is markup already, so no label can end an element."""
+"""HTML and SVG from values: what is no markup yet is escaped and visible, so no label can end or turn anything."""
 
 from __future__ import annotations
 
 from html import escape
+
+from shoe.core.errors import visible
 
 
 class Markup(str):
@@ -25,7 +27,7 @@ def tag(name: str, /, *content: object, **attributes: object) -> Markup:
         '<p class="note">1 &lt; 2<br></p>'
     """
     written = "".join(
-        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(str(value))}"')
+        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(visible(str(value)))}"')
         for key, value in attributes.items()
         if value is not None and value is not False
     )
@@ -36,5 +38,7 @@ def tag(name: str, /, *content: object, **attributes: object) -> Markup:
 def joined(*content: object) -> Markup:
     """Write one thing after the other."""
     return Markup(
-        "".join(each if isinstance(each, Markup) else escape(str(each)) for each in content if each is not None)
+        "".join(
+            each if isinstance(each, Markup) else escape(visible(str(each))) for each in content if each is not None
+        )
     )

@@ -1,6 +1,6 @@
 """Values with columns of numbers as text that a page can hold: base64 of gzip of a JSON head and the columns.
 
-What is packed cannot end the element that it stands in, whatever labels it has.
+What is packed cannot end the element that it stands in, whatever labels it has, nor steer the text around a label.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.core.errors import visible
 from shoe.io.json import encode
 
 _WHOLE = ("u1", "u2", "u4", "i1", "i2", "i4")
@@ -40,8 +41,10 @@ def _without_columns(value: Any, columns: list[NDArray[Any]]) -> Any:
     if isinstance(value, np.ndarray):
         columns.append(_small(value.ravel()))
         return {"$column": len(columns) - 1}
+    if isinstance(value, str):
+        return visible(value)
     if isinstance(value, dict):
-        return {name: _without_columns(each, columns) for name, each in value.items()}
+        return {visible(name): _without_columns(each, columns) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_without_columns(each, columns) for each in value]
     return value

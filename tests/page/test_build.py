@@ -21,11 +21,11 @@ from tests.cli.run import refused, run
 
 def test_packed_columns_stand_where_the_head_says() -> None:
     columns = {"small": np.arange(5), "signed": np.array([-3, 70000]), "real": np.array([0.1, np.nan])}
-    content = gzip.decompress(base64.b64decode(pack({"label": "</script>", "of": [columns]})))
+    content = gzip.decompress(base64.b64decode(pack({"label": "</script>\u202e", "of": [columns]})))
     length = int.from_bytes(content[:4], "little")
     head = json.loads(content[4 : 4 + length])
     start = -(-(4 + length) // 8) * 8
-    assert head["value"]["label"] == "</script>"
+    assert head["value"]["label"] == "</script>\ufffd"
     for name, of in columns.items():
         kind, offset, size = head["columns"][head["value"]["of"][0][name]["$column"]]
         np.testing.assert_array_equal(np.frombuffer(content, f"<{kind}", size, start + offset), of)
@@ -36,6 +36,7 @@ def test_text_is_escaped_and_markup_is_not() -> None:
     made = tag("p", "</p><b>", tag("i", "&"), None, title='"<', hidden=True, class_="a", lang=None)
     assert made == '<p title="&quot;&lt;" hidden class="a">&lt;/p&gt;&lt;b&gt;<i>&amp;</i></p>'
     assert joined("<", Markup("<br>")) == "&lt;<br>"
+    assert tag("p", "a\u202eb\x1b\u2066", title="\u200f") == '<p title="\ufffd">a\ufffdb\ufffd\ufffd</p>'
 
 
 @pytest.mark.slow
