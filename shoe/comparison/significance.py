@@ -130,7 +130,7 @@ def pairs_of(models: int) -> int:
 
 def fewest_resamples(models: int) -> int:
     """With how many resamples a p can be below LEVEL after correction for all pairs of some models."""
-    return int(pairs_of(models) / LEVEL)
+    return round(pairs_of(models) / LEVEL)
 
 
 def usual_resamples(models: int) -> int:

@@ -22,7 +22,7 @@ def summary(found: Comparison) -> Markup:
         rows.append(tag("tr", model, *cells, gain))
     groups = [(name, len(list(of))) for name, of in groupby(found.columns, key=lambda column: column.group)]
     above = tag("tr", tag("td"), *(tag("th", name, scope="colgroup", colspan=size) for name, size in groups))
-    headings = [column.heading for column in found.columns] + (["gain"] if found.compared else [])
+    headings = [column.marked for column in found.columns] + (["gain"] if found.compared else [])
     below = tag("tr", *(tag("th", heading, scope="col") for heading in ("model", *headings)))
     table = tag("table", tag("thead", above, below), tag("tbody", *rows), class_="figures")
     return joined(tag("p", _about(found), class_="quiet"), tag("div", table, class_="card wide"), _words(found))
@@ -35,7 +35,7 @@ def named(name: str, number: int) -> tuple[Markup, Markup, Markup]:
 
 
 def _about(found: Comparison) -> str:
-    about = "Percent. The best of each column is bold, the second underlined."
+    about = "Percent; ↓: lower is better. The best of each column is bold, the second underlined."
     if found.statistics is not None:
         about += (
             " Superscripts are the numbers of the models than which one is significantly better; under each figure "
