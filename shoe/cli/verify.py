@@ -27,8 +27,9 @@ def verify(
     ] = None,
     json: Json = None,
 ) -> None:
-    """Compute a run's figures again from its predictions: equal, or what differs and why.
+    """Compute a run again from its predictions: equal, or what differs and why.
 
+    All that is in it has to be had again: figures, what they are means of, images, classes, notes, raters and interval.
     Protocols, options, the part of the images and how scores were read are the run's. Exit code 0 if all is equal, 1 if
     something differs.
 
@@ -37,9 +38,11 @@ def verify(
     JSON keys: equal, reasons; figures {figure {run, now, equal}}; mismatches [{name, run, now, why}]. Fractions 0..1;
     what is absent is left out.
     """
+    from shoe import evidence
     from shoe.benchmarks import benchmark
     from shoe.cli.models import Asked
     from shoe.cli.output import spare
+    from shoe.core.errors import InputError, quote
     from shoe.matching.task import Task
     from shoe.predictions.scores import SCORES
     from shoe.report.terminal import console
@@ -49,16 +52,22 @@ def verify(
     from shoe.runs.verify import options_of
     from shoe.runs.verify import verify as verified
     from shoe.scoring.score import score_by
+    from shoe.similarity.maps import shipped_maps
+    from shoe.similarity.wordnet import MEASURES
 
     spare((run, predictions, ground_truth, classes, image_labels), json)
     kept = read_run(run)
+    of_run = kept.facts.get("map", "hico-det")
+    if similarity is None and of_run not in (*shipped_maps(), *MEASURES):
+        expected = "a shipped map or measure, or --similarity with the folder of that map"
+        raise InputError(run, field="map", found=quote(of_run), expected=expected)
     split, *parts = kept.facts["split"].split("/")
     scores = kept.facts.get("scores", "").split(", ")[-1]
     asked = Asked(
         ground_truth=ground_truth,
         dataset=kept.facts["data"],
         protocols=(),
-        similarity=similarity or kept.facts.get("map", "hico-det"),
+        similarity=similarity or of_run,
         options=(),
         boxes=boxes,
         scores=scores if scores in SCORES else None,
@@ -73,7 +82,9 @@ def verify(
     table, notes = asked.read(predictions, truth)
     truth = asked.part(truth, [table])
     report = score_by(options_of(kept), Task(table, truth), asked.similarity, notes)
-    verdict = verified(kept, Run.of(report, kept.name))
+    spread = None if kept.spread is None else evidence.spread(report)
+    interval = None if kept.interval is None else evidence.interval(report)
+    verdict = verified(kept, Run.of(report, kept.name, spread, interval))
     if not put_json(verdict_dict(verdict), json):
         print_verdict(str(run), verdict, console())
     if not verdict.equal:

@@ -224,8 +224,8 @@ def _run(head: _Head, found: list[Any]) -> Run:
         spread=Spread(head.raters) if head.raters else None,
         interval=head.interval,
     )
-    whole = [*head.strict[:1], *([head.semantic] if head.semantic else [])]
-    check_signature(head.signature, head.facts, *(of.options for of in whole))
+    whole = [*(of.options for of in head.strict[:1]), *([head.semantic.options] if head.semantic else [])]
+    check_signature(head.signature, head.facts, *whole)
     return made
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from shoe.core.errors import many
 from shoe.protocols.named import Options
 from shoe.runs.run import Run
 
@@ -19,14 +24,21 @@ _WHY = {
     "lexicon-sha": "another lexicon",
 }
 _OPTION = "another option"
+_EDITED = "inputs, options and version are equal: the run was edited, or the computation differs"
+_ROWS = {
+    "ranked line": ("category", "image", "score", "credit", "sigma"),
+    "unmatched prediction": ("unmatched_category", "unmatched_image"),
+    "ground truth": ("truth_category", "truth_image"),
+}
+"""Columns of a part, by what a row of them is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """A fact or an option that is not as a run has it.
+    """A fact, an option or a part that is not as a run has it.
 
     Attributes:
-        name: as signatures call it.
+        name: as signatures call it, or what the part is.
         kept: what the run has; "nothing" where it has none.
         found: what there is now.
         why: what that means, in words.
@@ -69,7 +81,7 @@ class Verdict:
     def reasons(self) -> list[str]:
         """Why figures may differ, each reason once; where inputs and options are equal, that is said."""
         reasons = list(dict.fromkeys(each.why for each in self.mismatches))
-        return reasons or (["inputs, options and version are equal: the computation differs"] if self.moved else [])
+        return reasons or ([_EDITED] if self.moved else [])
 
 
 def options_of(run: Run) -> Options:
@@ -78,7 +90,11 @@ def options_of(run: Run) -> Options:
 
 
 def verify(kept: Run, found: Run) -> Verdict:
-    """Hold a run to what was measured anew."""
+    """Hold a run to what was measured anew: facts and options; and where these are equal, all that it holds.
+
+    Numbers count as equal within 1e-9. What single raters say, and the interval, are held to what was found where the
+    run has them.
+    """
     before, after = ({**run.facts, **dict(run.signature.items)} for run in (kept, found))
     mismatches = [
         Mismatch(name, before.get(name, "nothing"), after.get(name, "nothing"), _WHY.get(name, _OPTION))
@@ -86,4 +102,55 @@ def verify(kept: Run, found: Run) -> Verdict:
         if before.get(name) != after.get(name)
     ]
     figures, anew = kept.figures(), found.figures()
-    return Verdict({key: (figures.get(key), anew.get(key)) for key in {**figures, **anew}}, tuple(mismatches))
+    return Verdict(
+        {key: (figures.get(key), anew.get(key)) for key in {**figures, **anew}},
+        tuple(mismatches or _unlike_parts(kept, found)),
+    )
+
+
+def _unlike_parts(kept: Run, found: Run) -> Iterator[Mismatch]:
+    """What differs though facts and options are equal."""
+    one, other = ([f"{part}: {why}" for part, why in (run.absent or {}).items()] for run in (kept, found))
+    lists: list[tuple[str, str, Sequence[Any], Sequence[Any]]] = [
+        ("image list", "image", kept.images, found.images),
+        ("class table", "line", kept.classes.table.splitlines(), found.classes.table.splitlines()),
+        ("notes", "note", kept.notes, found.notes),
+        ("absent", "part", one, other),
+    ]
+    for name, noun, before, after in lists:
+        yield from _unlike(name, noun, [before], [after])
+    parts = kept.parts, found.parts
+    for name in dict.fromkeys([*parts[0], *parts[1]]):
+        a, b = (of.get(name) for of in parts)
+        for noun, fields in _ROWS.items():
+            own = [field for field in fields if hasattr(a or b, field)]
+            yield from _unlike(name, noun, *([getattr(of, field, ()) for field in own] for of in (a, b)))
+    anew = _layers(found)
+    for name, values in _layers(kept).items():
+        pair = values, anew.get(name, {})
+        yield from _unlike(name, "figure", *([[*of], np.array([*of.values()])] for of in pair))
+
+
+def _layers(run: Run) -> dict[str, dict[str, float]]:
+    """What single raters say, and the ends of intervals."""
+    layers = {} if run.spread is None else {"raters": dict(run.spread.raters)}
+    if run.interval is not None:
+        for name, ends in (("interval of map", run.interval.map), ("interval of mf1", run.interval.mf1)):
+            layers[name] = {} if ends is None else dict(zip(("low", "high"), ends, strict=True))
+    return layers
+
+
+def _unlike(name: str, noun: str, kept: Sequence[Any], found: Sequence[Any]) -> Iterator[Mismatch]:
+    """Say so where the rows of columns differ."""
+    rows = [len(columns[0]) if columns else 0 for columns in (kept, found)]
+    if rows[0] != rows[1]:
+        yield Mismatch(name, many(rows[0], noun), many(rows[1], noun), _EDITED)
+        return
+    other = np.zeros(rows[0], bool)
+    for a, b in zip(kept, found, strict=True):
+        if isinstance(a, np.ndarray) and a.dtype.kind == "f":
+            other |= abs(a - b) > _ROUNDING
+        else:
+            other |= np.array(a, object) != np.array(b, object)
+    if other.any():
+        yield Mismatch(name, many(rows[0], noun), f"{int(other.sum()):,} of them other", _EDITED)
