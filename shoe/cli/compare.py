@@ -132,12 +132,6 @@ def compare(
         runs = runs_of(models, asked, no_confidence=no_confidence, bounds=bounds, reports=reports, tell=tell)
         tell(f"resampling images of {len(runs)} models")
         found = compared(runs, resamples=resamples, seed=seed, allow_different=allow_different)
-        if html is not None:
-            from shoe.page.build import write_page
-            from shoe.page.command import shown
-
-            tell(f"writing {html}")
-            write_page(html, found, reports or {}, shown(["shoe", *sys.argv[1:]], Path.cwd()), images)
     for path, text in ((latex, as_latex), (markdown, as_markdown)):
         if path is not None:
             write(text(found), str(path))
@@ -149,6 +143,14 @@ def compare(
     scored = [(reports or {})[name] for name in found.names] if sweep else []
     points = swept(scored, _bar(len(settings_of(scored[0])) * len(scored))) if sweep else []
     survivals = [one for figure in FIGURES if (one := survival(scored, points, figure)) is not None]
+    if html is not None:
+        from shoe.page.build import write_page
+        from shoe.page.command import shown
+
+        with _telling() as tell:
+            tell(f"writing {html}")
+            typed = shown(["shoe", *sys.argv[1:]], Path.cwd())
+            write_page(html, found, reports or {}, typed, images, (points, survivals))
     told |= {"apart": apart_dict(made)} | ({"sweep": sweep_dict(found.names, points, survivals)} if sweep else {})
     if not put_json(told, json):
         to = console()

@@ -26,7 +26,12 @@ _BETWEEN_MODULES = re.compile(r"^import .*;\n|^export (?=class|const|function|as
 
 
 def write_page(
-    path: str | Path, found: Comparison, reports: Mapping[str, Report], command: str, images: Path | None = None
+    path: str | Path,
+    found: Comparison,
+    reports: Mapping[str, Report],
+    command: str,
+    images: Path | None = None,
+    swept: sections.Swept = ((), ()),
 ) -> None:
     """Write the report.
 
@@ -37,16 +42,23 @@ def write_page(
             only where it has those of all models.
         command: what was typed, for who wants to do it again.
         images: folder of the dataset's images, of which small copies of the shown ones go into the page.
+        swept: the figures under other choices of the metric, and whether rankings survive them.
 
     Raises:
         InputError: if the file cannot be written.
     """
-    content = page(found, reports, command, images).encode("utf-8", "replace")
+    content = page(found, reports, command, images, swept).encode("utf-8", "replace")
     with replacing(path) as stream:
         stream.write(content)
 
 
-def page(found: Comparison, reports: Mapping[str, Report], command: str, images: Path | None = None) -> str:
+def page(
+    found: Comparison,
+    reports: Mapping[str, Report],
+    command: str,
+    images: Path | None = None,
+    swept: sections.Swept = ((), ()),
+) -> str:
     """Make the report; arguments as in :func:`write_page`."""
     known = [reports[name] for name in found.names] if all(name in reports for name in found.names) else []
     again = rescoring(known) if known else "it takes predictions, and there are runs without them"
@@ -62,7 +74,7 @@ def page(found: Comparison, reports: Mapping[str, Report], command: str, images:
         packed["data-examples"] = shown
 
     why_not = again if isinstance(again, str) else None
-    body = sections.body(found, command, why_not, diagnoses, shown is not None, data["classes"] is not None)
+    body = sections.body(found, command, why_not, diagnoses, shown is not None, data["classes"] is not None, swept)
     script, style = _modules(_PAGE), Markup((_STATIC / "page.css").read_text("utf-8"))
     return "<!doctype html>\n" + tag(
         "html",

@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shoe.comparison.compare import Comparison
+from shoe.comparison.sweeps import Point, Survival
 from shoe.core.errors import many
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.page.errors import error_bars
 from shoe.page.markup import Markup, joined, tag
 from shoe.page.summary import named, summary
+from shoe.page.tables import apart_tables, sweep_tables_of
 from shoe.runs.run import Run
+
+Swept = tuple[Sequence[Point], Sequence[Survival]]
 
 
 def body(
-    found: Comparison, command: str, again: str | None, diagnoses: Sequence[Diagnosis], shown: bool, per_class: bool
+    found: Comparison,
+    command: str,
+    again: str | None,
+    diagnoses: Sequence[Diagnosis],
+    shown: bool,
+    per_class: bool,
+    swept: Swept,
 ) -> Markup:
     """Write everything but the data.
 
@@ -25,16 +35,19 @@ def body(
         diagnoses: of all models, or none.
         shown: whether there are images to show.
         per_class: whether there are figures per class.
+        swept: the figures under other choices, and whether rankings survive them; no points, no such part.
     """
     runs, no_classes = found.runs, "There is no figure per class that all models have."
     parts = {
         "Summary": summary(found),
         "Settings": _settings(again),
-        "Classes": _classes(len(runs)) if per_class else _absent(no_classes),
+        "Sweep": sweep_tables_of(found.names, *swept) if swept[0] else None,
+        "Classes": joined(_classes(len(runs)), apart_tables(found)) if per_class else _absent(no_classes),
         "Errors": _errors(runs, diagnoses),
         "Examples": _examples() if shown else _absent("Images are shown of predictions."),
         "Reproduce": _reproduce(runs, command),
     }
+    parts = {name: content for name, content in parts.items() if content is not None}
     links = (tag("a", name, href=f"#{name.lower()}") for name in parts)
     theme = tag("button", "◐", type="button", id="theme", title="light or dark", aria_label="light or dark")
     top = tag("header", tag("div", tag("b", "shoe"), tag("nav", *links, aria_label="parts"), theme), class_="top")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from shoe.comparison.classes import Apart, Moved, class_ap, truths_of
 from shoe.comparison.compare import Comparison
@@ -16,6 +17,7 @@ from shoe.report.notes import percent
 from shoe.report.text import count, points, say, table, words
 from shoe.runs.run import NO_CONFIDENCE
 
+LEAST = "of classes with 5 ground truths or more, of verbs and objects with 10, where there are such"
 _MOST = 3
 _FEWEST_TRUTHS = {"class": 5, "verb": 10, "object": 10}
 """Ground truths below which average precision is a matter of luck; what has fewer is shown only where all have."""
@@ -23,25 +25,36 @@ _FEWEST_TRUTHS = {"class": 5, "verb": 10, "object": 10}
 
 def print_apart(found: Comparison, made: Sequence[Apart], to: Console) -> None:
     """Of the two best models, the classes, verbs and objects that gain and lose most."""
-    pair = _two_best(found)
     shown = False
+    for name, models, lines in most_apart(found, made):
+        rows: list[list[str | Text]] = [[kind, words(label), *cells] for kind, label, *cells in lines]
+        to.print(table(f"most apart, {name}", "", "truths", *short_names(models, 24), "by", names=2, rows=rows))
+        shown = True
+    if shown:
+        pair = sorted(_two_best(found), key=found.names.index)
+        others = "; other pairs, and all classes: --json" if len(found.runs) > 2 else "; all classes: --json"
+        say(to, f"apart      {' and '.join(pair)}: {LEAST}{others}")
+
+
+def most_apart(
+    found: Comparison, made: Sequence[Apart]
+) -> Iterator[tuple[str, tuple[str, str], list[tuple[str, str, str, str, str, str]]]]:
+    """For each figure its name, the two best models, and what gains and loses most from one to the other.
+
+    Each row says the kind, the class, verb or object, its truths, its two figures in percent, and their difference.
+    """
+    pair = _two_best(found)
     for each in made:
         if set(each.models) != pair:
             continue
         heading = next(column.heading for column in found.columns if column.figure == each.figure)
         rows = [
-            (kind, words(one.name), count(one.truths), percent(one.before), percent(one.after), points(one.by))
+            (kind, one.name, count(one.truths), percent(one.before), percent(one.after), points(one.by))
             for kind, moved in (("class", each.classes), ("verb", each.verbs), ("object", each.objects))
             for one in _extremes(moved, _FEWEST_TRUTHS[kind])
         ]
         if rows:
-            names = short_names(each.models, 24)
-            to.print(table(f"most apart, {heading}", "", "truths", *names, "by", names=2, rows=rows))
-            shown = True
-    if shown:
-        least = "of classes with 5 ground truths or more, of verbs and objects with 10, where there are such"
-        others = "; other pairs, and all classes: --json" if len(found.runs) > 2 else "; all classes: --json"
-        say(to, f"apart      {' and '.join(sorted(pair, key=found.names.index))}: {least}{others}")
+            yield heading, each.models, rows
 
 
 def _two_best(found: Comparison) -> set[str]:

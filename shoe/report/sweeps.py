@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -17,6 +17,16 @@ _NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
 
 def print_sweep(models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival], to: Console) -> None:
     """One table a figure, a row a setting and a column a model; then whether rankings survive."""
+    for name, rows in sweep_tables(points):
+        to.print(table(name, "value", *short_names(models, 24), names=2, rows=rows))
+    if points:
+        say(to, "sweep      *: as asked for; weight is that of the verb: 0 objects alone, 1 verbs alone")
+    for survival in survivals:
+        say(to, sentence(survival))
+
+
+def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]]]:
+    """For each figure its name, and a row a setting: the option, its value (* as asked for), percent of each model."""
     for figure in FIGURES:
         rows = [
             [point.setting.option, _value(point.setting), *map(percent, point.figures[figure])]
@@ -24,11 +34,7 @@ def print_sweep(models: Sequence[str], points: Sequence[Point], survivals: Seque
             if figure in point.figures
         ]
         if rows:
-            to.print(table(_NAMES[figure], "value", *short_names(models, 24), names=2, rows=rows))
-    if points:
-        say(to, "sweep      *: as asked for; weight is that of the verb: 0 objects alone, 1 verbs alone")
-    for survival in survivals:
-        say(to, sentence(survival))
+            yield _NAMES[figure], rows
 
 
 def sentence(survival: Survival) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 import shoe
 from shoe.comparison.compare import compare
+from shoe.comparison.sweeps import Point, Setting, Survival
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.diagnosis.oracles import ERRORS
 from shoe.page.build import page
@@ -43,12 +44,17 @@ def test_text_is_escaped_and_markup_is_not() -> None:
 def test_errors_cost_what_the_diagnosis_says_over_its_seeds() -> None:
     truth = shoe.read_ground_truth(TRUTH)
     reports = {name: shoe.score(shoe.read_predictions(file), truth) for name, file in PREDICTIONS.items()}
-    made = page(compare([Run.of(report, name) for name, report in reports.items()], resamples=0), reports, "shoe")
+    found = compare([Run.of(report, name) for name, report in reports.items()], resamples=0)
+    points = [Point(Setting("delta", 0.25), {"map": (0.12345, None)})]
+    made = page(found, reports, "shoe", swept=(points, [Survival("map", 1, (), None)]))
+    assert "<td><bdi>delta</bdi></td><td><bdi>0.25</bdi></td><td><bdi>12.35</bdi></td>" in made
+    assert ">by SHOE-mAP no two models change places under" in made
+    assert all(f"Most apart, {name}<" in made for name in ("mAP", "SHOE-mAP"))
     bars = made.partition('class="bars"')[2].partition("</svg>")[0]
     for report in reports.values():
-        found = shoe.diagnose(report.predictions, truth)
+        diagnosis = shoe.diagnose(report.predictions, truth)
         for error in ERRORS:
-            assert f">{round(100 * (found.deltas[error.name].map or 0), 2) + 0:+.2f}<" in bars
+            assert f">{round(100 * (diagnosis.deltas[error.name].map or 0), 2) + 0:+.2f}<" in bars
     assert "seeds 0 to 19" in made
 
 
