@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 
 def compare(
+    context: typer.Context,
     models: Annotated[list[Path], typer.Argument(help="Prediction files, or runs (NAME.shoe) of score --save.")],
     ground_truth: Annotated[
         Path | None, typer.Option("--ground-truth", "-g", help="Annotation file; not needed for runs alone.")
@@ -89,27 +90,25 @@ def compare(
     Figures are called strict:PROTOCOL:full, :rare and :non_rare, semantic:map, :mf1, :gt_miss_rate and
     :prediction_miss_rate. Fractions 0..1; what cannot be measured is left out.
     """
-    from shoe.cli.models import Asked, runs_of
+    from shoe.cli.models import Asked, refuse_for_runs, runs_of
     from shoe.cli.output import spare
     from shoe.comparison.classes import apart
     from shoe.comparison.compare import check_number
     from shoe.comparison.compare import compare as compared
     from shoe.comparison.sweeps import FIGURES, settings_of, survival
     from shoe.comparison.sweeps import sweep as swept
-    from shoe.core.errors import OptionError
     from shoe.report.apart import apart_dict, classes_csv, print_apart
     from shoe.report.comparison import comparison_csv, comparison_dict
     from shoe.report.comparison_tables import as_latex, as_markdown, print_comparison, write
     from shoe.report.sweeps import print_sweep, sweep_dict
     from shoe.report.terminal import console
-    from shoe.runs.file import is_run
 
     spare((*models, ground_truth, classes, image_labels), latex, markdown, csv, html, per_class, json)
     if not no_confidence:
         check_number(len(models))
-    kept = next((path for path in models if is_run(path)), None)
-    if sweep and kept is not None:
-        raise OptionError(f"--sweep: found the run {kept}, expected predictions, which can be scored in other ways")
+    refuse_for_runs(
+        models, {name for name in context.params if _was_given(context, name)}, ground_truth=ground_truth is not None
+    )
     if images is not None:
         _check_images(images, html)
     asked = Asked(
@@ -182,6 +181,12 @@ def _bar(number: int) -> Any:
 
     talk = Console(stderr=True)
     return partial(track, description=f"{number} scorings", console=talk, transient=True, disable=not talk.is_terminal)
+
+
+def _was_given(context: typer.Context, name: str) -> bool:
+    """Whether an option was named, though it may be as its default is."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
 
 
 def _check_images(images: Path, html: Path | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +19,11 @@ from shoe.predictions.truth import read_ground_truth
 from shoe.runs.file import is_run, read_run
 from shoe.runs.run import NO_CONFIDENCE, Run
 from shoe.scoring.score import Report, score
+
+_OF_EACH = ("sweep", "no_confidence")
+_OF_SCORING = ("protocol", "option", "similarity", "boxes", "scores", "format", "bounds", "images_in_predictions")
+_OF_TRUTH = ("dataset", "classes", "subset", "split", "image_labels")
+"""Options that change how each model, the predictions, or the ground truth is read and scored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +146,34 @@ def _check_truth(path: Path, run: Run, truth: GroundTruth) -> None:
         if run.facts.get(name) != value:
             expected = f"{value}, as --ground-truth has"
             raise InputError(path, field=f"ground truth: {name}", found=str(run.facts.get(name)), expected=expected)
+    of = truth.interactions
+    other = run.other_truth(of.images, truth.classes, truth.hoi, of.image)
+    if other is not None:
+        hint = "the run was edited"
+        raise InputError(path, field="ground truth", found=f"other {other}", expected="those of its hashes", hint=hint)
+
+
+def refuse_for_runs(paths: Sequence[Path], given: Container[str], *, ground_truth: bool) -> None:
+    """Refuse options that runs, which were scored before, cannot follow.
+
+    Args:
+        paths: of the models.
+        given: names of the options that were given.
+        ground_truth: whether there is a ground truth, which some of the options are about.
+
+    Raises:
+        OptionError: naming the first such option.
+    """
+    kept = next((path for path in paths if is_run(path)), None)
+    if kept is None:
+        return
+    refused = list(_OF_EACH)
+    if all(map(is_run, paths)):
+        refused += _OF_SCORING if ground_truth else (*_OF_SCORING, *_OF_TRUTH)
+    name = next((name for name in refused if name in given), None)
+    if name is not None:
+        option = f"--{name.replace('_', '-')}"
+        raise OptionError(f"{option}: found the run {kept}, expected predictions, which can be scored in other ways")
 
 
 def model_names(paths: Sequence[Path]) -> list[str]:

@@ -261,6 +261,10 @@ def _check_truth(a: Run, b: Run) -> None:
         if a.facts.get(name) != b.facts.get(name):
             expected = f"{a.facts.get(name)}, as {a.name} has"
             raise InputError(b.name, field=f"ground truth: {name}", found=str(b.facts.get(name)), expected=expected)
+    other = b.other_truth(a.images, a.classes, *a.truth)
+    if other is not None:
+        hint = "equal hashes: one of both was edited"
+        raise InputError(b.name, field="ground truth", found=f"other {other}", expected=f"those of {a.name}", hint=hint)
 
 
 def _shared(runs: Sequence[Run]) -> list[Run]:

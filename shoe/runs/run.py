@@ -7,7 +7,7 @@ and compared without the predictions; and what identifies predictions, ground tr
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -145,6 +145,16 @@ class Run:
         """(t,) class and (t,) image of each ground truth, which are those of all parts."""
         part = next(iter(self.parts.values()))
         return part.truth_category, part.truth_image
+
+    def other_truth(
+        self, images: Sequence[str], classes: HoiClasses, category: NDArray[np.integer], image: NDArray[np.integer]
+    ) -> str | None:
+        """Say what of a ground truth is not as the run has it: images, classes, or (t,) truths; None where all is."""
+        if tuple(images) != self.images:
+            return "images"
+        if classes.table != self.classes.table:
+            return "classes"
+        return None if all(map(np.array_equal, self.truth, (category, image))) else "truths"
 
     def figures(self) -> dict[str, float | None]:
         """Every figure by its key, as fractions: the report's; None where there is nothing to measure.

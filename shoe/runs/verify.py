@@ -148,9 +148,8 @@ def _unlike(name: str, noun: str, kept: Sequence[Any], found: Sequence[Any]) -> 
         return
     other = np.zeros(rows[0], bool)
     for a, b in zip(kept, found, strict=True):
-        if isinstance(a, np.ndarray) and a.dtype.kind == "f":
-            other |= abs(a - b) > _ROUNDING
-        else:
-            other |= np.array(a, object) != np.array(b, object)
+        if not isinstance(a, np.ndarray):
+            a, b = (np.array(values, object) for values in (a, b))
+        other |= abs(a - b) > _ROUNDING if a.dtype.kind == "f" else a != b
     if other.any():
         yield Mismatch(name, many(rows[0], noun), f"{int(other.sum()):,} of them other", _EDITED)

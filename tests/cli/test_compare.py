@@ -114,6 +114,9 @@ def test_what_cannot_be_compared_is_said_in_a_line(runs: tuple[Path, Path], tmp_
     refused(run("compare", runs[0]), "found 1 model, expected two or more")
     refused(run("compare", runs[0], text), "--ground-truth: found none")
     refused(run("compare", runs[0], text, "-g", TRUTH, "--subset", "single-pair"), "ground truth: split", "single-pair")
+    for words in (["-p", "qpic"], ["--similarity", "hico-det"], ["-o", "tau=0.3"], ["--subset", "single-pair"]):
+        refused(run("compare", *runs, *words), f"found the run {runs[0]}, expected predictions")
+    refused(run("compare", runs[0], text, "-g", TRUTH, "--no-confidence"), "--no-confidence: found the run")
     refused(run("score", runs[0], "-g", TRUTH), "found a run of shoe score --save")
     (tmp_path / "cut.shoe").write_bytes(runs[0].read_bytes()[:5000])
     refused(run("compare", runs[1], tmp_path / "cut.shoe"), "cut.shoe: found a damaged or edited run")

@@ -99,3 +99,17 @@ def test_what_cannot_be_compared(run: Run) -> None:
     with pytest.raises(InputError, match=re.escape(line)):
         compare([run, changed], resamples=0)
     assert compare([run, changed], resamples=0, allow_different=True).unlike == (line,)
+
+
+def test_equal_hashes_do_not_hide_another_ground_truth(run: Run) -> None:
+    of, strict = run.classes, run.strict[0]
+    others = {
+        "images": replace(run, images=run.images[::-1]),
+        "classes": replace(run, classes=replace(of, rare=~of.rare)),
+        "truths": replace(
+            run, strict=(replace(strict, entries=replace(strict.entries, truth_image=strict.entries.truth_image * 0)),)
+        ),
+    }
+    for what, other in others.items():
+        with pytest.raises(InputError, match=f"ground truth: found other {what}, expected those of model"):
+            compare([run, replace(other, name="other")], resamples=0)
