@@ -56,11 +56,17 @@ class Estimate:
         if not len(known):
             return cls(value, value, value)
         low, high = np.quantile(known, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2]).tolist()
-        return cls(value, value + low, value + high)
+        return cls(value, value + min(low, 0.0), value + max(high, 0.0))
 
-    def share(self) -> Estimate:
-        """The same of a figure, whose interval ends at 0 and at 1."""
-        return Estimate(self.value, max(self.low, 0.0), min(self.high, 1.0))
+    def within(self, lowest: float) -> Estimate:
+        """The same, with an interval that ends at the lowest value that there can be, and at 1."""
+        low, high = max(self.low, lowest), min(self.high, 1.0)
+        return Estimate(self.value, min(low, self.value), max(high, self.value))  # a mean may round to above 1
+
+    @property
+    def varies(self) -> bool:
+        """Whether resamples differ at all; if not, there is no interval."""
+        return self.high - self.low > _ROUNDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +101,15 @@ class Statistics:
     """Intervals and tests of some runs.
 
     Attributes:
-        resamples: how many were drawn.
+        images: how many there are.
+        resamples: how often they were drawn.
         seed: of the draws.
-        estimates: of each run, by its name and a figure's key; without figures that have no value, and empty for fewer
-            than FEWEST_FOR_INTERVALS resamples.
+        estimates: of each run, by its name and a figure's key; without figures that have no value or that no
+            draw changes, and empty for fewer than FEWEST_FOR_INTERVALS resamples.
         differences: of each pair of runs, in their order, and figure that both have.
     """
 
+    images: int
     resamples: int
     seed: int
     estimates: dict[str, dict[str, Estimate]]
@@ -113,9 +121,12 @@ class Statistics:
         return next((d for d in self.differences if {d.first, d.second} == pair and d.figure == figure), None)
 
     @property
-    def tells(self) -> bool:
-        """Whether the lowest p that can come out after correction is below LEVEL; if not, no difference can be told."""
-        return max(1, pairs_of(len(self.estimates))) / (1 + self.resamples) < LEVEL
+    def too_few(self) -> str | None:
+        """What is too few for a p below LEVEL after correction, "images" or "resamples"; None if neither is."""
+        pairs = max(1, pairs_of(len(self.estimates)))
+        if pairs * lowest_randomisation(self.images) >= LEVEL:
+            return "images"
+        return "resamples" if pairs / (1 + self.resamples) >= LEVEL else None
 
     @property
     def has_intervals(self) -> bool:
@@ -126,6 +137,11 @@ class Statistics:
 def pairs_of(models: int) -> int:
     """How many pairs some models make."""
     return models * (models - 1) // 2
+
+
+def lowest_randomisation(images: int) -> float:
+    """The lowest p of a randomisation test: of all ways to swap some images, swapping none and all are as large."""
+    return min(1.0, 2.0 ** (1 - images))
 
 
 def fewest_resamples(models: int) -> int:
@@ -147,7 +163,9 @@ def statistics(runs: Sequence[Run], resamples: int, seed: int) -> Statistics:
     enough = resamples >= FEWEST_FOR_INTERVALS
     estimates = {
         run.name: {
-            key: Estimate.of(value, found[key]).share() for key, value in of.items() if value is not None and enough
+            key: estimate
+            for key, value in of.items()
+            if value is not None and enough and (estimate := Estimate.of(value, found[key]).within(0.0)).varies
         }
         for run, of, found in zip(runs, figures, drawn, strict=True)
     }
@@ -162,11 +180,12 @@ def statistics(runs: Sequence[Run], resamples: int, seed: int) -> Statistics:
     differences = []
     for key, of in compared.items():
         bootstrap = [share_as_large(value, _centred(apart)) for _, _, value, apart, _ in of]
-        randomisation = [share_as_large(value, swapped) for _, _, value, _, swapped in of]
+        lowest = lowest_randomisation(images)
+        randomisation = [max(lowest, share_as_large(value, swapped)) for _, _, value, _, swapped in of]
         tests = zip(bootstrap, randomisation, holm(bootstrap), holm(randomisation), strict=True)
         for (i, j, value, apart, _), p in zip(of, tests, strict=True):
-            differences.append(Difference(runs[i].name, runs[j].name, key, Estimate.of(value, apart), *p))
-    return Statistics(resamples, seed, estimates, tuple(differences))
+            differences.append(Difference(runs[i].name, runs[j].name, key, Estimate.of(value, apart).within(-1.0), *p))
+    return Statistics(images, resamples, seed, estimates, tuple(differences))
 
 
 def share_as_large(value: float, others: Floats) -> float:

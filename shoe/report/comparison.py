@@ -44,7 +44,9 @@ def comparison_dict(found: Comparison) -> dict[str, Any]:
             "models": [each.first, each.second],
             "figure": each.figure,
             "value": each.estimate.value,
-            "interval": [each.estimate.low, each.estimate.high] if made and made.has_intervals else None,
+            "interval": [each.estimate.low, each.estimate.high]
+            if made and made.has_intervals and each.estimate.varies
+            else None,
             "bootstrap": {"p": each.bootstrap, "adjusted": each.adjusted_bootstrap},
             "randomisation": {"p": each.randomisation, "adjusted": each.adjusted_randomisation},
             "significant": each.significant,

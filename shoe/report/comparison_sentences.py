@@ -49,12 +49,14 @@ def named(names: Sequence[str], found: Comparison) -> str:
 
 
 def _too_few(made: Statistics | None) -> list[str]:
-    if made is None or made.tells:
+    if made is None or made.too_few is None:
         return []
     models = len(made.estimates)
+    of_images = made.too_few == "images"
+    number, remedy = (made.images, "") if of_images else (made.resamples, fewest_resamples(models))
     return [
-        f"tests      too few resamples to tell: with {made.resamples:,} and {many(pairs_of(models), 'pair')} of models "
-        f"no corrected p can be below {LEVEL:g}; --resamples {fewest_resamples(models)} or more"
+        f"tests      too few {made.too_few} to tell: with {number:,} and {many(pairs_of(models), 'pair')} of models "
+        f"no corrected p can be below {LEVEL:g}" + (f"; --resamples {remedy} or more" if remedy else "")
     ]
 
 
@@ -84,7 +86,7 @@ def _tests(found: Comparison) -> list[str]:
     if pairs_of(len(found.runs)) <= _MOST_PAIRS:
         others = [column for column in found.columns if column not in columns]
         return [_pair(found, found.statistics, pair, columns, others) for pair in combinations(found.names, 2)]
-    return [_summary(found, found.statistics, column) for column in columns] if found.statistics.tells else []
+    return [_summary(found, found.statistics, column) for column in columns] if found.statistics.too_few is None else []
 
 
 def _pair(
@@ -111,15 +113,15 @@ def _pair(
             p = f"{difference.adjusted_bootstrap:.3f} and {difference.adjusted_randomisation:.3f}"
             winners.setdefault("bootstrap and randomisation disagree on", []).append(f"{_called(found, column)} ({p})")
     parts += [f"{who} {', '.join(of)}" for who, of in winners.items()]
-    return f"{' - '.join(pair)}: {'; '.join(parts)}"
+    return f"{' - '.join(pair)}: {'; '.join(parts) or 'no figure that both have'}"
 
 
 def _difference(difference: Difference, made: Statistics) -> str:
     of = difference.estimate
     p = f"p = {max(difference.adjusted_bootstrap, difference.adjusted_randomisation):.3f}"
-    ends = f"{points(of.low)} to {points(of.high)}, " if made.has_intervals else ""
-    if not made.tells:
-        verdict = "too few resamples to tell"
+    ends = f"{points(of.low)} to {points(of.high)}, " if made.has_intervals and of.varies else ""
+    if made.too_few is not None:
+        verdict = f"too few {made.too_few} to tell"
     elif difference.significant:
         verdict = f"{_better(difference)} is better"
     else:
@@ -164,6 +166,7 @@ def _layers(found: Comparison) -> list[str]:
             f"images     {many(made.resamples, 'resample')}: {intervals}p is the larger of a paired bootstrap and "
             f"a paired randomisation test, by Holm's correction over {pairs} of models"
         )
+        lines += _without_interval(found, made)
     lines += _raters(found)
     for run in found.runs:
         lines += [f"{run.name}: {part}: not measured: {why}" for part, why in (run.absent or {}).items()]
@@ -171,6 +174,21 @@ def _layers(found: Comparison) -> list[str]:
             ends = f"{percent(of.map[0])} to {percent(of.map[1])}"
             lines.append(f"unrated    {run.name}: SHOE-mAP {ends} were all pairs of senses rated, 90 % likely")
     return lines
+
+
+def _without_interval(found: Comparison, made: Statistics) -> list[str]:
+    """Which figures have none although there are enough resamples."""
+    if not made.has_intervals:
+        return []
+    lacking = [
+        _called(found, column)
+        for column in found.columns
+        for name, cell in zip(found.names, found.cells(column.figure), strict=True)
+        if cell.value is not None and column.figure not in made.estimates[name]
+    ]
+    if not lacking:
+        return []
+    return [f"images     no interval where no draw of images changes a figure: {', '.join(dict.fromkeys(lacking))}"]
 
 
 def _raters(found: Comparison) -> list[str]:

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from shoe.comparison.compare import OF_PREDICTIONS, Cell, Comparison
-from shoe.core.errors import printable
+from shoe.core.errors import many, printable
 from shoe.report.comparison_sentences import legend, model_notes, named, sentences
 from shoe.report.names import short_names
 from shoe.report.notes import percent
@@ -36,7 +36,7 @@ _LATEX = {
 def print_comparison(found: Comparison, to: Console) -> None:
     """Print the table, what it says in words, and the signature."""
     first = found.runs[0]
-    say(to, " · ".join([first.facts["data"], first.facts["split"], f"{len(first.images):,} images"]), "bold")
+    say(to, " · ".join([first.facts["data"], first.facts["split"], many(len(first.images), "image")]), "bold")
     groups = {column.group for column in found.columns}
     headings = [
         column.marked if len(groups) < 3 or column.heading.startswith("SHOE") else f"{column.group}\n{column.marked}"

@@ -26,6 +26,29 @@ def test_an_interval_holds_the_deviations_around_the_figure() -> None:
     found = Estimate.of(0.5, np.linspace(0.6, 0.8, 401))
     assert (found.value, found.low, found.high) == pytest.approx((0.5, 0.405, 0.595))
     assert Estimate.of(0.5, np.full(3, np.nan)) == Estimate(0.5, 0.5, 0.5)
+    assert not Estimate.of(0.5, np.full(400, 0.1)).varies
+
+
+def test_an_interval_holds_its_figure_and_ends_where_figures_do() -> None:
+    assert Estimate.of(0.9, np.array([0.0, *[1.0] * 999])).low == 0.9
+    above = np.nextafter(1.0, 2)
+    assert Estimate(above, 0.9, 1.2).within(0.0) == Estimate(above, 0.9, above)
+    assert Estimate(-0.9, -1.3, 0.2).within(-1.0) == Estimate(-0.9, -1.0, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("images", "resamples", "short"),
+    [(5, 1000, "images"), (6, 1000, None), (6, 19, "resamples"), (0, 0, "images")],
+)
+def test_too_few_images_or_resamples_tell_nothing(images: int, resamples: int, short: str | None) -> None:
+    assert Statistics(images, resamples, 0, {"a": {}, "b": {}}, ()).too_few == short
+
+
+def test_one_image_has_no_intervals_and_no_low_p() -> None:
+    run = run_of(scenes_of(7, 1))
+    found = statistics([run, replace(run, name="other")], 100, 0)
+    assert found.estimates == {"model": {}, "other": {}}
+    assert not any(each.estimate.varies or each.significant for each in found.differences)
 
 
 def test_p_counts_what_is_as_large_on_either_side() -> None:
@@ -97,7 +120,7 @@ def test_models_that_differ_do_so_in_any_order(models: list[Run], found: Statist
     assert far.significant is (far.adjusted_bootstrap < 0.05)
     assert far.randomisation == 0.01
     assert far.adjusted_randomisation == pytest.approx(0.03)
-    assert found.tells
+    assert found.too_few is None
 
 
 @pytest.mark.slow
