@@ -53,10 +53,11 @@ def _too_few(made: Statistics | None) -> list[str]:
         return []
     models = len(made.estimates)
     of_images = made.too_few == "images"
-    number, remedy = (made.images, "") if of_images else (made.resamples, fewest_resamples(models))
+    number = many(made.images, "image") if of_images else f"{made.resamples:,}"
     return [
-        f"tests      too few {made.too_few} to tell: with {number:,} and {many(pairs_of(models), 'pair')} of models "
-        f"no corrected p can be below {LEVEL:g}" + (f"; --resamples {remedy} or more" if remedy else "")
+        f"tests      too few {made.too_few} to tell: with {number} and {many(pairs_of(models), 'pair')} of models "
+        f"no corrected p can be below {LEVEL:g}"
+        + ("" if of_images else f"; --resamples {fewest_resamples(models)} or more")
     ]
 
 

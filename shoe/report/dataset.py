@@ -7,6 +7,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from shoe.core.errors import many
 from shoe.report.text import say, words
 
 # Keys of the summary, as they are called in the table.
@@ -36,7 +37,7 @@ def print_summary(title: str, facts: Mapping[str, Any], to: Console) -> None:
     rows += [
         ("box pairs as drawn", pairs["drawn"]),
         (f"  merged where both boxes overlap by {pairs['merged_at']}", pairs["merged"]),
-        *(("boxes", f"{_COORDINATES[kind]} ({images:,} images)") for kind, images in coordinates),
+        *(("boxes", f"{_COORDINATES[kind]} ({many(images, 'image')})") for kind, images in coordinates),
     ]
     if published := facts.get("published"):
         verdict = "matches" if published["matches"] else "differs"

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
+from shoe.core.errors import many
 from shoe.core.interactions import Interactions
 from shoe.evidence.draws import Interval
 from shoe.evidence.raters import Spread
@@ -99,7 +100,7 @@ class Run:
     interval: Interval | None = None
 
     def __repr__(self) -> str:
-        return f"<Run: {self.name}, {len(self.images):,} images, {self.signature.short()}>"
+        return f"<Run: {self.name}, {many(len(self.images), 'image')}, {self.signature.short()}>"
 
     @classmethod
     def of(cls, report: Report, name: str, spread: Spread | None = None, interval: Interval | None = None) -> Run:

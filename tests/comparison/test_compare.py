@@ -52,7 +52,7 @@ def test_what_one_model_has_not_is_left_out(run: Run) -> None:
 
 
 def test_few_resamples_and_many_models_are_said_first(run: Run) -> None:
-    five = [replace(run, name=f"m{number}", facts={}) for number in range(5)]
+    five = [replace(run_of(scenes_of(3, 9)), name=f"m{number}", facts={}) for number in range(5)]
     few = compare(five[:2], resamples=19)
     assert sentences(few)[0].startswith("tests      too few resamples to tell: with 19 and 1 pair of models")
     assert any("(p = 1.000): too few resamples to tell" in line for line in sentences(few))
@@ -61,6 +61,19 @@ def test_few_resamples_and_many_models_are_said_first(run: Run) -> None:
     told = sentences(compare(five, resamples=20))
     assert "--resamples 200 or more" in told[0]
     assert not any(" - " in line for line in told)
+
+
+def test_few_images_are_said_first_and_have_no_verdict() -> None:
+    one = run_of(scenes_of(3, 1))
+    told = sentences(compare([one, replace(one, name="other")], resamples=100))
+    assert told[0].startswith("tests      too few images to tell: with 1 image and 1 pair of models no corrected p")
+    assert any(line.startswith("model - other: ") and line.endswith(": too few images to tell") for line in told)
+    assert any(line.startswith("images     no interval where no draw of images changes a figure: mAP") for line in told)
+
+
+def test_models_without_a_figure_are_said_to_have_none() -> None:
+    bare = run_of([replace(scene, truth=[]) for scene in scenes_of(3, 6)])
+    assert "model - other: no figure that both have" in sentences(compare([bare, replace(bare, name="other")]))
 
 
 def test_which_raters_rank_models_otherwise(run: Run) -> None:
