@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import zipfile
 from pathlib import Path
 from shutil import copyfile
 
@@ -164,6 +165,14 @@ def test_a_run_is_verified(runs: tuple[Path, Path], tmp_path: Path) -> None:
     assert "different: other predictions" in done.stdout
     assert "differs" in done.stdout
     refused(run("verify", PREDICTIONS["free text"], PREDICTIONS["free text"], "-g", TRUTH), "no run")
+    elsewhere = tmp_path / "elsewhere.shoe"
+    with zipfile.ZipFile(runs[1]) as before, zipfile.ZipFile(elsewhere, "w") as after:
+        for name in before.namelist():
+            content = before.read(name)
+            content = content.replace(b"map:hico-det", b"map:/etc").replace(b'"map":"hico-det"', b'"map":"/etc"')
+            after.writestr(name, content)
+    done = run("verify", elsewhere, PREDICTIONS["free text"], "-g", TRUTH)
+    refused(done, "elsewhere.shoe: map: found '/etc', expected a shipped map")
 
 
 @pytest.mark.slow
