@@ -58,6 +58,9 @@ def to_table(rows: Rows, source: Source, usual: Convention, named: str | None = 
         rows, conventions = _without_flat_boxes(rows, source, conventions)
     score = np.full(len(rows.verb), np.nan) if rows.score is None else rows.score
     absent = np.isnan(score)
+    if rows.loose is None and notes.scores_unread and absent.all():
+        found = f"no number in any of {many(len(absent), 'triplet')}"
+        raise InputError(source.path, field="score", found=found, expected="finite numbers, or no scores at all")
     notes.scores_defaulted, notes.scales = int(absent.sum()), two_scales(score[~absent])
     verbs, verb = _clipped(rows.verbs, rows.verb, source)
     objects, object_ = _clipped(rows.objects, rows.object, source)

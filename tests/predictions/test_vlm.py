@@ -367,6 +367,12 @@ def test_scores_of_no_use_are_told(tmp_path: Path, scores: list[Any], line: str)
         assert line in notes.lines()
 
 
+def test_scores_of_which_none_is_a_number_are_refused(tmp_path: Path) -> None:
+    rows = [{"image": "a.jpg", **BOXES, **WORDS, "score": float("nan")} for _ in range(2)]
+    with pytest.raises(InputError, match="score: found no number in any of 2 triplets, expected finite numbers"):
+        read(tmp_path, "\n".join(map(json.dumps, rows)).encode())
+
+
 @pytest.mark.parametrize("wrap", [lambda items: {"image": "a.jpg", "interactions": items}, replied])
 def test_a_number_that_may_be_the_score_is_named(tmp_path: Path, wrap: Callable[[Any], Any]) -> None:
     items = [{**BOXES, **WORDS, "rating": 0.9, "id": 1}, {**BOXES, **WORDS, "rating": 1, "rank": 1}]
