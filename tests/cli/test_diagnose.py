@@ -230,7 +230,7 @@ def test_pictures_of_several_models_have_folders_of_their_own(tmp_path: Path) ->
         ([VLM, "--images", "."], "--images: found no --out"),
         ([VLM, "--out", "i", "--images", "nowhere"], "nowhere: found no such folder"),
         ([VLM, "--figures", "file"], "file: found File exists, expected a folder that can be made"),
-        ([VLM, "--json", "nowhere/errors.json"], "nowhere/errors.json: found No such file or directory"),
+        ([VLM, "--json", "nowhere/errors.json"], "nowhere/errors.json: found no folder"),
     ],
 )
 def test_mistakes_are_told_in_one_line_and_leave_nothing(

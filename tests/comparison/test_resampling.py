@@ -46,10 +46,15 @@ def entries(rng: np.random.Generator, images: int, levels: int, rule: Rule) -> E
 
 
 def untied(run: Run) -> Run:
-    """The same with no two scores equal."""
-    strict = run.strict[0]
-    score = strict.entries.score + 1e-6 * np.arange(len(strict.entries.score))
-    return replace(run, strict=(replace(strict, entries=replace(strict.entries, score=score)),))
+    """The same with no two scores equal, of SHOE only where it takes the order of the input."""
+
+    def apart(entries: Entries) -> Entries:
+        return replace(entries, score=entries.score + 1e-6 * np.arange(len(entries.score)))
+
+    strict, semantic = run.strict[0], run.semantic
+    if semantic is not None and semantic.options.ties is Ties.INPUT:
+        semantic = replace(semantic, entries=apart(semantic.entries))
+    return replace(run, strict=(replace(strict, entries=apart(strict.entries)),), semantic=semantic)
 
 
 @pytest.mark.slow

@@ -36,7 +36,8 @@ def test_what_was_withheld_is_predicted(tmp_path: Path) -> None:
         classes, row = np.unique(table.class_sense[withheld], return_inverse=True)
         found = 4 * of_part.expected(classes, columns)[row, column]
         assert np.corrcoef(found, values)[0, 1] > 0.6
-        assert abs(found.mean() - values.mean()) < 0.1
+        # What is nearer to 0 than to 1 counts 0, so that predictions lie lower than ratings.
+        assert -0.15 < found.mean() - values.mean() < 0.05
     sure = ids_of(["horse.n.01"]), ids_of(["pony.n.01", "spoon.n.01"])
     near, far = similarity.learned["object"].expected(*sure)[0]
     assert near > 0.4 > 0.1 > far
