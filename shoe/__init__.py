@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.base import Benchmark
     from shoe.benchmarks.truth import GroundTruth
+    from shoe.client.client import AsyncClient, Client
     from shoe.core.coordinates import Coordinates
-    from shoe.core.errors import InputError, MissingExtraError, OptionError, ShoeError
+    from shoe.core.errors import InputError, MissingExtraError, OptionError, ServiceError, ShoeError
     from shoe.core.interactions import Interactions, concatenate
     from shoe.diagnosis.diagnose import Diagnosis, diagnose
     from shoe.lexicon.phrases import parse_phrase
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from shoe.similarity import load_similarity
 
 _HOMES = {
+    "AsyncClient": "shoe.client.client",
+    "Client": "shoe.client.client",
     "Diagnosis": "shoe.diagnosis.diagnose",
     "Coordinates": "shoe.core.coordinates",
     "Benchmark": "shoe.benchmarks.base",
@@ -36,6 +39,7 @@ _HOMES = {
     "MissingExtraError": "shoe.core.errors",
     "OptionError": "shoe.core.errors",
     "Report": "shoe.scoring.score",
+    "ServiceError": "shoe.core.errors",
     "ShoeError": "shoe.core.errors",
     "Signature": "shoe.protocols.signature",
     "benchmark": "shoe.benchmarks",
@@ -50,7 +54,9 @@ _HOMES = {
 }
 
 __all__ = [
+    "AsyncClient",
     "Benchmark",
+    "Client",
     "Coordinates",
     "Diagnosis",
     "GroundTruth",
@@ -60,6 +66,7 @@ __all__ = [
     "MissingExtraError",
     "OptionError",
     "Report",
+    "ServiceError",
     "ShoeError",
     "Signature",
     "__version__",

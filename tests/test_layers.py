@@ -31,6 +31,7 @@ ROOMS = (
     "report",
     "plots",  # figures of what reports say
     "page",  # the report of a comparison as one HTML file
+    "client",  # of a metric service, from afar
     "torchmetrics",  # the metric of a training loop, as torchmetrics has them
     "demo",
     "cli",

@@ -27,6 +27,7 @@ COMMANDS = (
     "demo",
     "dataset",
     "map",
+    "submit",
 )
 _GROUPS = ("dataset", "map")
 

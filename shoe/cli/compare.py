@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.output import Json, put_json
+from shoe.cli.output import Json, put_json, telling
 
 if TYPE_CHECKING:
     from shoe.scoring.score import Report
@@ -127,7 +125,7 @@ def compare(
         image_labels=image_labels,
     )
     reports: dict[str, Report] | None = {} if html is not None or sweep else None
-    with _telling() as tell:
+    with telling() as tell:
         runs = runs_of(models, asked, no_confidence=no_confidence, bounds=bounds, reports=reports, tell=tell)
         tell(f"resampling images of {len(runs)} models")
         found = compared(runs, resamples=resamples, seed=seed, allow_different=allow_different)
@@ -146,7 +144,7 @@ def compare(
         from shoe.page.build import write_page
         from shoe.page.command import shown
 
-        with _telling() as tell:
+        with telling() as tell:
             tell(f"writing {html}")
             typed = shown(["shoe", *sys.argv[1:]], Path.cwd())
             write_page(html, found, reports or {}, typed, images, (points, survivals))
@@ -156,22 +154,6 @@ def compare(
         print_comparison(found, to)
         print_apart(found, made, to)
         print_sweep(found.names, points, survivals, to)
-
-
-@contextmanager
-def _telling() -> Iterator[Callable[[str], None]]:
-    """Shows what is being done, where somebody looks."""
-    from rich.console import Console
-    from rich.text import Text
-
-    from shoe.core.errors import printable
-
-    talk = Console(stderr=True)
-    if not talk.is_terminal:
-        yield lambda _: None
-        return
-    with talk.status("") as status:
-        yield lambda line: status.update(Text(printable(line)))
 
 
 def _bar(number: int) -> Any:

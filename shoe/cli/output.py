@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -62,3 +63,19 @@ def put_json(content: Mapping[str, Any], target: str | None) -> bool:
     if target is not None:
         write_json(encode(content, readable=True), target)
     return target == "-"
+
+
+@contextmanager
+def telling() -> Iterator[Callable[[str], None]]:
+    """Shows what is being done, where somebody looks."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from shoe.core.errors import printable
+
+    talk = Console(stderr=True)
+    if not talk.is_terminal:
+        yield lambda _: None
+        return
+    with talk.status("") as status:
+        yield lambda line: status.update(Text(printable(line)))

@@ -3,6 +3,7 @@
 ShoeError
 ├── InputError         a file or record is not what it should be
 ├── OptionError        an option has a value that it cannot have
+├── ServiceError       a metric service cannot be reached, or refuses what was asked
 └── MissingExtraError  an optional dependency is not installed
 """
 
@@ -57,6 +58,18 @@ class InputError(ShoeError):
 
 class OptionError(ShoeError):
     """An option was given a value outside its range."""
+
+
+class ServiceError(ShoeError):
+    """A metric service cannot be reached, or refuses what was asked, in its own words.
+
+    Attributes:
+        status: of HTTP; None where no answer came.
+    """
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 def check_kind(name: str, value: object, kind: type, source: str) -> None:

@@ -18,6 +18,7 @@ from shoe.report.schemas.scoring import Audit, Explain, Score
 
 SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "score": (Score,),
+    "submit": (Score,),
     "diagnose": (OneModel, SeveralModels),
     "audit": (Audit,),
     "explain": (Explain,),

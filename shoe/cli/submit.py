@@ -1,0 +1,138 @@
+"""``shoe submit``: the main job, done by a metric service."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoe.cli.output import Json, telling
+
+if TYPE_CHECKING:
+    from shoe.client.client import Client
+    from shoe.client.states import RunState
+
+TOKEN = "SHOE_TOKEN"  # noqa: S105 - the name of the variable
+_REPORT, _JSON, _RUN = "report.txt", "result.json", "run.shoe"
+
+
+def submit(
+    predictions: Annotated[Path, typer.Argument(help="Prediction file; its format is recognised by content.")],
+    server: Annotated[str, typer.Option(envvar="SHOE_SERVER", help="Address of the service.")],
+    truth: Annotated[
+        str | None, typer.Option("--truth", "-t", help="Name of the ground truth there, where it has several.")
+    ] = None,
+    protocol: Annotated[
+        list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: hico-det, shoe.")
+    ] = None,
+    similarity: Annotated[str | None, typer.Option(help="Name of a similarity map at the service.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol.")
+    ] = None,
+    boxes: Annotated[
+        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
+    ] = None,
+    scores: Annotated[
+        str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
+    ] = None,
+    format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
+    subset: Annotated[str | None, typer.Option(help="Score on a named part of the images: single-pair.")] = None,
+    name: Annotated[str | None, typer.Option(help="What the predictions are called; else as their file.")] = None,
+    board: Annotated[
+        str | None, typer.Option(help="Leaderboard to stand in; it says truth, protocols and options.")
+    ] = None,
+    public: Annotated[bool, typer.Option("--public", help="Let all see the run, not only the team.")] = False,
+    token_file: Annotated[
+        Path | None, typer.Option(help=f"File with the token that the service gave; or set {TOKEN}.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option(help="Keep what was measured in this file (NAME.shoe).")] = None,
+    json: Json = None,
+) -> None:
+    """Have predictions scored by a service, and print what shoe score prints. A file that it has is not sent again.
+
+    What is interrupted goes on where it was when the same is asked again: equal work is one run. Exit codes: 0 for
+    results, 2 for a refusal or a run that failed, with its reason, 130 when interrupted.
+
+    Example: shoe submit predictions.json --server https://shoe.example.org --truth hico-det
+
+    JSON keys: those of shoe score.
+    """
+    from shoe.cli.output import spare, write_json
+    from shoe.client.client import Client
+
+    spare((predictions, token_file), save, json)
+    with Client(server, token=_token(token_file)) as client:
+        _tell_of_version(client)
+        with telling() as tell:
+            run = client.submit(
+                predictions,
+                truth,
+                name=name,
+                protocols=protocol or (),
+                options=option or (),
+                similarity=similarity,
+                boxes=boxes,
+                scores=scores,
+                format=format,
+                subset=subset,
+                visibility="public" if public else "team",
+                board=board,
+                tell=lambda what, share: tell(f"{what}: {share:.0%}"),
+            )
+            try:
+                run = client.wait(run, seen=lambda state: tell(_progress(state)))
+            except KeyboardInterrupt:
+                print(f"shoe: interrupted; the run goes on, see {server.rstrip('/')}/runs/{run.id}", file=sys.stderr)
+                raise
+        _see_that_it_is_done(run)
+        if save is not None:
+            client.save(run, _RUN, save)
+        if json is not None:
+            write_json(client.file(run, _JSON), json)
+        if json != "-":
+            print(client.file(run, _REPORT).decode("utf-8"), end="")
+            print(f"run        {server.rstrip('/')}/runs/{run.id}")
+
+
+def _token(file: Path | None) -> str | None:
+    """The token that is to be sent, which no message ever shows."""
+    from shoe.core.errors import InputError, OptionError
+    from shoe.io.files import read_bytes
+
+    said = os.environ.get(TOKEN) if file is None else read_bytes(file).decode("utf-8", "replace")
+    if said is None:
+        return None
+    token = said.strip()
+    if not token.isascii() or not token.isprintable() or " " in token or not token:
+        if file is None:
+            raise OptionError(f"{TOKEN}: found something else, expected a token of the service")
+        raise InputError(file, found="something else", expected="a token of the service, alone")
+    return token
+
+
+def _tell_of_version(client: Client) -> None:
+    from shoe.core.errors import printable
+    from shoe.version import __version__
+
+    if client.version.shoe != __version__:
+        print(
+            f"shoe: the service scores as shoe {printable(client.version.shoe)} does, this is {__version__}",
+            file=sys.stderr,
+        )
+
+
+def _progress(state: RunState) -> str:
+    if state.state == "queued":
+        return f"queued, {state.position}. in line" if state.position else "queued"
+    share = f": {state.progress:.0%}" if state.progress is not None else ""
+    return f"{state.stage or state.state}{share}"
+
+
+def _see_that_it_is_done(run: RunState) -> None:
+    from shoe.core.errors import ServiceError
+
+    if not run.ended_well:
+        raise ServiceError(f"run {run.id} {run.state}" + (f": {run.reason}" if run.reason else ""))
