@@ -32,6 +32,7 @@ ROOMS = (
     "plots",  # figures of what reports say
     "page",  # the report of a comparison as one HTML file
     "client",  # of a metric service, from afar
+    "service",  # others' predictions, scored for them
     "torchmetrics",  # the metric of a training loop, as torchmetrics has them
     "demo",
     "cli",

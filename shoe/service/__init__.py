@@ -1,0 +1,1 @@
+"""The metric as a service: predictions come in, are scored once, and all see the same figures."""

@@ -1,0 +1,55 @@
+"""The process that does one job: bound by limits, cut off from its parent's secrets, and dead as soon as that is.
+
+``python -P -m shoe.service.child FOLDER PARENT``: FOLDER holds job.json; files go to FOLDER/out, and done.json comes
+last. Lines on standard output: ``stage NAME PROGRESS``, ``log TEXT``; all else are last words.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+
+from shoe.core.errors import ShoeError
+from shoe.io.files import replacing
+from shoe.service.attempt import Done, Failed, Task
+
+_PR_SET_PDEATHSIG = 1
+
+
+def main() -> None:
+    """Do the job."""
+    folder, parent = Path(sys.argv[1]), int(sys.argv[2])
+    _die_with(parent)
+    task = msgspec.json.decode((folder / "job.json").read_bytes(), type=Task)
+    for name, value in task.limits.items():
+        limit = getattr(resource, f"RLIMIT_{name}")
+        resource.setrlimit(limit, (value, value + 5 if name == "CPU" else value))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    from shoe.service import work
+
+    found: Done | Failed
+    try:
+        found = work.do(task, folder)
+    except MemoryError:
+        found = Failed(f"it needs more memory than the {task.limits['AS'] / 1e9:g} GB that a job may have")
+    except ShoeError as error:
+        found = Failed(work.told(error, folder))
+    with replacing(folder / "done.json") as stream:
+        stream.write(msgspec.json.encode(found))
+
+
+def _die_with(parent: int) -> None:
+    """See that the kernel kills this process when its parent dies, even if that is dead already."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""One SQLite file: any number of readers, which see whole transactions, and one writer at a time."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from shoe.core.errors import InputError
+
+VERSION = 1
+"""Of the tables (PRAGMA user_version)."""
+_PATIENCE = 30.0
+"""Seconds to wait for a writer of another process."""
+
+
+class Database:
+    """The file; connections are made when a thread first asks for one.
+
+    ``BEGIN IMMEDIATE`` takes the write lock before anything is read: a transaction that read first and then asked for
+    it would be refused at once, whatever the time to wait, if another one wrote in between.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, and make its tables where it is new.
+
+        Raises:
+            InputError: for a file that is no such database, or one of a later version.
+        """
+        self.path = path
+        self._lock = threading.Lock()
+        self._local = threading.local()
+        try:
+            self._writer = self._connection()
+            self._writer.execute("PRAGMA journal_mode = WAL")
+            self._writer.execute("PRAGMA synchronous = FULL")  # what was accepted outlasts a power cut
+            with self.write() as db:
+                version = db.execute("PRAGMA user_version").fetchone()[0]
+                if version == 0:
+                    for statement in _statements(Path(__file__).with_name("schema.sql").read_text("utf-8")):
+                        db.execute(statement)
+                    db.execute(f"PRAGMA user_version = {VERSION}")
+        except sqlite3.DatabaseError as error:
+            raise InputError(path, found=str(error), expected="the database of shoe serve") from None
+        if version > VERSION:
+            expected = f"at most {VERSION}"
+            raise InputError(path, field="version", found=str(version), expected=expected, hint="a later shoe made it")
+
+    def _connection(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+        connection.row_factory = sqlite3.Row
+        return connection
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """A connection of this thread's own that can only read; within the block it sees one state of things."""
+        connection: sqlite3.Connection | None = getattr(self._local, "reader", None)
+        if connection is None:
+            connection = self._local.reader = self._connection()
+            connection.execute("PRAGMA query_only = 1")
+        if connection.in_transaction:
+            yield connection
+            return
+        connection.execute("BEGIN")
+        try:
+            yield connection
+        finally:
+            connection.execute("ROLLBACK")
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """The connection that writes, for one transaction: kept when the block ends well, else undone."""
+        with self._lock:
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._writer
+            except BaseException:
+                self._writer.execute("ROLLBACK")
+                raise
+            self._writer.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close what this thread and the writer hold."""
+        with self._lock:
+            self._writer.close()
+        reader: sqlite3.Connection | None = getattr(self._local, "reader", None)
+        if reader is not None:
+            reader.close()
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The statements of a script one by one, so that they are one transaction."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

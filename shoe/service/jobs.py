@@ -1,0 +1,232 @@
+"""The queue: a table of jobs, of which each worker claims one at a time, and of which none is ever lost or done twice.
+
+A job's key stands for everything that its outcome depends on. Only who holds the attempt that the table names may say
+how it ended; all others come too late, and nothing that they say is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from shoe.service.folder import Folder
+from shoe.version import __version__
+
+PRIORITIES = {"score": 0, "compare": 1, "board": 1, "diagnose": 2, "page": 3}
+"""Of the kinds of jobs; the lowest comes first."""
+MOST_DEATHS = 3
+"""Children of one job that may die one after another, by no limit, before it has failed."""
+LEASE = 60.0
+"""Seconds for which a worker has a job without a word from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """Work that is wanted.
+
+    Attributes:
+        kind: one of ``PRIORITIES``.
+        request: everything that the outcome depends on, as JSON has it.
+    """
+
+    kind: str
+    request: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """64 hex digits that stand for kind, request and version."""
+        whole = {"kind": self.kind, "shoe": __version__, "request": self.request}
+        return hashlib.sha256(msgspec.json.encode(whole, order="deterministic")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job that a worker holds: which attempt, and how many children of it died before."""
+
+    key: str
+    kind: str
+    request: dict[str, Any]
+    attempt: int
+    deaths: int
+
+
+class Output(msgspec.Struct, frozen=True):
+    """A file that a job made: its hash, its size in bytes, its media type."""
+
+    sha256: str
+    size: int
+    media: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a job found: files by name, figures by key, the signature of a scoring."""
+
+    outputs: Mapping[str, Output]
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    signature: str | None = None
+
+
+def add(db: sqlite3.Connection, new: New) -> str:
+    """Queue a job unless it is there already; one that was cancelled is queued again.
+
+    Returns:
+        Its key.
+    """
+    row = (new.key, new.kind, msgspec.json.encode(new.request).decode(), PRIORITIES[new.kind], time.time())
+    db.execute(
+        "INSERT INTO jobs (key, kind, request, priority, state, created) VALUES (?, ?, ?, ?, 'queued', ?) "
+        "ON CONFLICT (key) DO UPDATE SET state = 'queued', created = excluded.created, reason = NULL, ended = NULL "
+        "WHERE state = 'cancelled'",
+        row,
+    )
+    return new.key
+
+
+def claim(folder: Folder, lease: float = LEASE) -> Job | None:
+    """Take the first job of the queue; None where it is empty."""
+    now = time.time()
+    with folder.database.read() as db:  # looking takes no lock
+        if db.execute("SELECT 1 FROM jobs WHERE state = 'queued' LIMIT 1").fetchone() is None:
+            return None
+    with folder.database.write() as db:
+        row = db.execute(
+            "UPDATE jobs SET state = 'running', attempt = attempt + 1, lease_until = ?, started = ?, "
+            "stage = 'starting', progress = 0, reason = NULL WHERE key = "
+            "(SELECT key FROM jobs WHERE state = 'queued' ORDER BY priority, created, rowid LIMIT 1) "
+            "RETURNING key, kind, request, attempt, deaths",
+            (now + lease, now),
+        ).fetchone()
+        if row is None:
+            return None
+        job = Job(row["key"], row["kind"], msgspec.json.decode(row["request"]), row["attempt"], row["deaths"])
+        _write_log(db, job, [f"started, attempt {job.attempt}"])
+    return job
+
+
+def beat(
+    folder: Folder, job: Job, stage: str, progress: float, lines: Sequence[str] = (), lease: float = LEASE
+) -> bool:
+    """Say that a job is still worked on, and how far it is.
+
+    Returns:
+        False if it is no longer this worker's, as it was cancelled.
+    """
+    with folder.database.write() as db:
+        changed = db.execute(
+            "UPDATE jobs SET lease_until = ?, stage = ?, progress = ? "
+            "WHERE key = ? AND attempt = ? AND state = 'running'",
+            (time.time() + lease, stage, progress, job.key, job.attempt),
+        ).rowcount
+        if changed:
+            _write_log(db, job, lines)
+    return bool(changed)
+
+
+def finish(
+    folder: Folder,
+    job: Job,
+    outcome: Outcome,
+    lines: Sequence[str] = (),
+    after: Callable[[sqlite3.Connection, Job], None] = lambda db, job: None,
+) -> bool:
+    """Take in what a job found, in one transaction with what follows from it.
+
+    Args:
+        folder: of the service.
+        job: as it was claimed.
+        outcome: its files are in the store already.
+        lines: of the log, that were not written yet.
+        after: queues what follows.
+
+    Returns:
+        False if it was no longer this worker's; nothing is kept then.
+    """
+    with folder.database.write() as db:
+        changed = db.execute(
+            "UPDATE jobs SET state = 'done', stage = NULL, progress = 1, lease_until = NULL, deaths = 0, ended = ?, "
+            "outputs = ?, figures = ?, signature = ? WHERE key = ? AND attempt = ? AND state = 'running'",
+            (time.time(), _json(outcome.outputs), _json(outcome.figures), outcome.signature, job.key, job.attempt),
+        ).rowcount
+        if changed:
+            _write_log(db, job, [*lines, "finished"])
+            after(db, job)
+    folder.work.set()
+    return bool(changed)
+
+
+def fail(folder: Folder, job: Job, reason: str, lines: Sequence[str] = ()) -> bool:
+    """Say why a job has no outcome; False if it was no longer this worker's."""
+    return _end(folder, job, "failed", reason, [*lines, f"failed: {reason}"])
+
+
+def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bool:
+    """Queue a job again whose child died by no limit of its own, or fail it when that happened too often."""
+    deaths = job.deaths + 1
+    if deaths >= MOST_DEATHS:
+        return fail(folder, job, f"{why}, {deaths} times", lines)
+    return _end(folder, job, "queued", None, [*lines, f"{why}; it is tried again"], deaths)
+
+
+def release(folder: Folder, job: Job) -> bool:
+    """Queue a job again, as the server stops."""
+    return _end(folder, job, "queued", None, ["the server stops; it is tried again"])
+
+
+def running(folder: Folder) -> list[Job]:
+    """Jobs that somebody claimed."""
+    with folder.database.read() as db:
+        rows = db.execute("SELECT * FROM jobs WHERE state = 'running'").fetchall()
+    return [
+        Job(row["key"], row["kind"], msgspec.json.decode(row["request"]), row["attempt"], row["deaths"]) for row in rows
+    ]
+
+
+def requeue_lost(folder: Folder, now: float | None = None) -> int:
+    """Queue jobs again whose worker fell silent for longer than its lease; returns how many."""
+    with folder.database.write() as db:
+        return db.execute(
+            "UPDATE jobs SET state = 'queued', stage = NULL, lease_until = NULL "
+            "WHERE state = 'running' AND lease_until < ?",
+            (time.time() if now is None else now,),
+        ).rowcount
+
+
+def _end(
+    folder: Folder, job: Job, state: str, reason: str | None, lines: Iterable[str], deaths: int | None = None
+) -> bool:
+    with folder.database.write() as db:
+        changed = db.execute(
+            "UPDATE jobs SET state = ?, reason = ?, stage = NULL, lease_until = NULL, ended = ?, deaths = ? "
+            "WHERE key = ? AND attempt = ? AND state = 'running'",
+            (
+                state,
+                reason,
+                None if state == "queued" else time.time(),
+                job.deaths if deaths is None else deaths,
+                job.key,
+                job.attempt,
+            ),
+        ).rowcount
+        if changed:
+            _write_log(db, job, lines)
+    return bool(changed)
+
+
+def _write_log(db: sqlite3.Connection, job: Job, lines: Iterable[str]) -> None:
+    first = db.execute("SELECT count(*) FROM log WHERE key = ? AND attempt = ?", (job.key, job.attempt)).fetchone()[0]
+    now = time.time()
+    db.executemany(
+        "INSERT INTO log (key, attempt, seq, at, line) VALUES (?, ?, ?, ?, ?)",
+        [(job.key, job.attempt, first + number, now, line) for number, line in enumerate(lines)],
+    )
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

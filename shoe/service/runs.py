@@ -1,0 +1,505 @@
+"""Runs: what teams submitted, each a name for a job that others may have asked for, too."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+from shoe.core.errors import OptionError, printable
+from shoe.service import jobs
+from shoe.service.errors import ConflictError, NotFoundError, QuotaError
+from shoe.service.files import Stored
+from shoe.service.folder import Folder
+from shoe.service.jobs import New, Output
+from shoe.service.truths import Truth, similarity, truth
+
+Visibility = Literal["team", "public"]
+THE_FILE = "{file}"
+"""Stands for the client's file in the words of a job, which may have come under several names."""
+_MOST_COMPARED = 20
+_DAY = 86400.0
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is to be measured: the name of a ground truth, and the options of ``shoe score``."""
+
+    truth: str
+    protocols: tuple[str, ...] = ()
+    similarity: str = "hico-det"
+    options: tuple[str, ...] = ()
+    boxes: str | None = None
+    scores: str | None = None
+    format: str | None = None
+    subset: str | None = None
+    images_in_predictions: bool = False
+    bounds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run as it stands.
+
+    Attributes:
+        id: by which it is found.
+        number: rises with each run; lists go on after one.
+        key, kind: of its job.
+        team: whose it is.
+        name: what its team calls it; the name of the file unless changed.
+        state: queued, running, done, failed, cancelled.
+        reason: why it failed, one line.
+        position: in the queue, from 1; None where it is not queued.
+        stage, progress: what is being done, and how much is behind, 0 to 1.
+        attempt: how often it was begun.
+        created, started, ended: seconds since 1970.
+        signature: of its figures.
+        figures: by key, as fractions.
+        outputs: files by name, those of its page and diagnosis among them.
+        further: states of the jobs that follow by their kind.
+        request: what was asked for.
+        prediction: hash of the predictions.
+        truth: name of the ground truth.
+        visibility: team or public.
+        board: name of the leaderboard that it was submitted to.
+    """
+
+    id: str
+    number: int
+    key: str
+    kind: str
+    team: str
+    name: str
+    state: str
+    reason: str | None
+    position: int | None
+    stage: str | None
+    progress: float | None
+    attempt: int
+    created: float
+    started: float | None
+    ended: float | None
+    signature: str | None
+    figures: Mapping[str, Any]
+    outputs: Mapping[str, Output]
+    request: Mapping[str, Any]
+    prediction: str | None
+    truth: str
+    visibility: str
+    board: str | None
+    further: Mapping[str, str] = field(default_factory=dict)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """A line of a run's log: its number, by which reading goes on, when it was written, in which attempt."""
+
+    number: int
+    at: float
+    attempt: int
+    line: str
+
+
+def give(folder: Folder, team: str, name: str, stored: Stored) -> None:
+    """Note that a team gave a file of predictions, under a name."""
+    now = time.time()
+    with folder.database.write() as db:
+        db.execute("INSERT OR IGNORE INTO predictions VALUES (?, ?, ?)", (stored.sha256, stored.size, now))
+        db.execute(
+            "INSERT INTO given VALUES (?, ?, ?, ?) ON CONFLICT (sha256, team) DO UPDATE SET name = excluded.name",
+            (stored.sha256, team, printable(name, longest=200), now),
+        )
+
+
+def given(folder: Folder, team: str, sha256: str) -> str | None:
+    """The name under which a team gave a file; None where it did not."""
+    with folder.database.read() as db:
+        row = db.execute("SELECT name FROM given WHERE sha256 = ? AND team = ?", (sha256, team)).fetchone()
+    return row["name"] if row else None
+
+
+def submit(
+    folder: Folder,
+    team: str,
+    name: str | None,
+    prediction_sha256: str,
+    request: Request,
+    visibility: Visibility = "team",
+    board: str | None = None,
+) -> Run:
+    """Ask for predictions to be scored; asked again for the same, the same run.
+
+    Args:
+        folder: of the service.
+        team: that gave the predictions.
+        name: what to call the run; the name of the file unless given.
+        prediction_sha256: of the file.
+        request: how to score; for a leaderboard, its own takes the place of all but how the file is read.
+        visibility: who may see it.
+        board: leaderboard to stand on.
+
+    Raises:
+        NotFoundError: for predictions that the team did not give, or an unknown leaderboard.
+        OptionError: for an unknown truth, protocol, option or similarity.
+        QuotaError: if the team has no submission to the leaderboard left for today.
+    """
+    file = given(folder, team, prediction_sha256)
+    if file is None:
+        raise NotFoundError(f"no predictions {prediction_sha256}: send the file first")
+    quota = None
+    if board is not None:
+        request, quota = _request_of_board(folder, board, request)
+    of = truth(folder, request.truth)
+    new = _scoring(folder, of, prediction_sha256, request)
+    row = _row(team, name or file, of.name, request, prediction_sha256, visibility, board)
+    with folder.database.write() as db:
+        known = _same(db, team, new.key, board)
+        if known is None:
+            _check_quota(db, team, board, quota)
+            jobs.add(db, new)
+            known = _insert(db, new.key, row)
+            state = db.execute("SELECT state FROM jobs WHERE key = ?", (new.key,)).fetchone()["state"]
+            if state == "done":
+                _follow(db, new, known, file, of.shown)
+    folder.work.set()
+    return run(folder, known)
+
+
+def compare(
+    folder: Folder,
+    team: str,
+    ids: Sequence[str],
+    *,
+    resamples: int | None = None,
+    seed: int = 0,
+    allow_different: bool = False,
+    visibility: Visibility = "team",
+) -> Run:
+    """Ask for finished runs to be compared.
+
+    Args:
+        folder: of the service.
+        team: that asks.
+        ids: of 2 to 20 runs of one ground truth.
+        resamples: how often images are drawn.
+        seed: of the draws.
+        allow_different: whether signatures may differ.
+        visibility: who may see it.
+
+    Raises:
+        NotFoundError: for an unknown run.
+        ConflictError: for a run that is not done.
+        OptionError: for too few or too many, or one twice.
+    """
+    if not 2 <= len(set(ids)) == len(ids) <= _MOST_COMPARED:
+        raise OptionError(f"compare: found {len(ids)} runs, expected 2 to {_MOST_COMPARED}, each once")
+    found = [run(folder, id_) for id_ in ids]
+    for one in found:
+        if "run.shoe" not in one.outputs:
+            raise ConflictError(f"run {one.id}: found it {one.state}, expected one that is done")
+    names = [one.name for one in found]
+    request = {
+        "runs": [
+            {
+                "sha256": one.outputs["run.shoe"].sha256,
+                "name": one.name if names.count(one.name) == 1 else f"{one.name} ({n})",
+            }
+            for n, one in enumerate(found, 1)
+        ],
+        "resamples": resamples,
+        "seed": seed,
+        "allow_different": allow_different,
+    }
+    new = New("compare", request)
+    asked = {"runs": list(ids), "resamples": resamples, "seed": seed, "allow_different": allow_different}
+    row = _row(team, ", ".join(names)[:200], found[0].truth, asked, None, visibility, None)
+    with folder.database.write() as db:
+        known = _same(db, team, new.key, None)
+        if known is None:
+            jobs.add(db, new)
+            known = _insert(db, new.key, row)
+    folder.work.set()
+    return run(folder, known)
+
+
+def run(folder: Folder, id_: str) -> Run:
+    """A run.
+
+    Raises:
+        NotFoundError: for an unknown one.
+    """
+    with folder.database.read() as db:
+        row = db.execute(_RUNS + " WHERE runs.id = ? AND runs.deleted = 0", (id_,)).fetchone()
+        if row is None:
+            raise NotFoundError(f"no run {printable(id_)}")
+        return _run(db, row)
+
+
+def runs(
+    folder: Folder, team: str | None = None, after: int | None = None, limit: int = 50, state: str | None = None
+) -> list[Run]:
+    """Runs, the latest first.
+
+    Args:
+        folder: of the service.
+        team: whose runs, and public ones; None for all.
+        after: number of the last run of the list before.
+        limit: most of them.
+        state: in which they are; None for any.
+    """
+    with folder.database.read() as db:
+        rows = db.execute(
+            _RUNS + " WHERE runs.deleted = 0 AND (?1 IS NULL OR runs.team = ?1 OR runs.visibility = 'public') "
+            "AND (?2 IS NULL OR runs.number < ?2) "
+            "AND (?3 IS NULL OR ?3 = CASE WHEN runs.cancelled THEN 'cancelled' ELSE jobs.state END) "
+            "ORDER BY runs.number DESC LIMIT ?4",
+            (team, after, state, limit),
+        ).fetchall()
+        return [_run(db, row) for row in rows]
+
+
+def log(folder: Folder, id_: str, after: int = 0) -> list[Line]:
+    """Lines of a run's log that come after one, by its number.
+
+    Raises:
+        NotFoundError: for an unknown run.
+    """
+    of = run(folder, id_)
+    with folder.database.read() as db:
+        rows = db.execute(
+            "SELECT number, at, attempt, line FROM log WHERE key = ? AND number > ? ORDER BY number LIMIT 1000",
+            (of.key, after),
+        ).fetchall()
+        file = _file(db, of.prediction, of.team, of.name)
+    return [Line(row["number"], row["at"], row["attempt"], row["line"].replace(THE_FILE, file)) for row in rows]
+
+
+def cancel(folder: Folder, id_: str) -> Run:
+    """Give a run up; its job goes on if somebody else wants it.
+
+    Raises:
+        NotFoundError: for an unknown run.
+        ConflictError: for one that has ended.
+    """
+    of = run(folder, id_)
+    if of.state not in ("queued", "running"):
+        raise ConflictError(f"run {id_}: found it {of.state}, expected one that is queued or running")
+    with folder.database.write() as db:
+        db.execute("UPDATE runs SET cancelled = 1 WHERE id = ?", (id_,))
+        _cancel_unwanted(db, [of.key])
+    return run(folder, id_)
+
+
+def retry(folder: Folder, id_: str) -> Run:
+    """Do a failed or cancelled run again.
+
+    Raises:
+        NotFoundError: for an unknown run.
+        ConflictError: for one that has neither failed nor was cancelled, or that was submitted again since.
+    """
+    of = run(folder, id_)
+    if of.state not in ("failed", "cancelled"):
+        raise ConflictError(f"run {id_}: found it {of.state}, expected one that failed or was cancelled")
+    with folder.database.write() as db:
+        try:
+            db.execute("UPDATE runs SET cancelled = 0 WHERE id = ?", (id_,))
+        except sqlite3.IntegrityError:
+            raise ConflictError(f"run {id_}: found another run of the same work") from None
+        db.execute(
+            "UPDATE jobs SET state = 'queued', reason = NULL, deaths = 0, ended = NULL, created = ? "
+            "WHERE key = ? AND state IN ('failed', 'cancelled')",
+            (time.time(), of.key),
+        )
+    folder.work.set()
+    return run(folder, id_)
+
+
+def change(folder: Folder, id_: str, name: str | None = None, visibility: Visibility | None = None) -> Run:
+    """Call a run otherwise, or show it to others.
+
+    Raises:
+        NotFoundError: for an unknown run.
+    """
+    with folder.database.write() as db:
+        db.execute(
+            "UPDATE runs SET name = coalesce(?, name), visibility = coalesce(?, visibility) WHERE id = ?",
+            (name and printable(name, longest=200), visibility, id_),
+        )
+    return run(folder, id_)
+
+
+def delete(folder: Folder, id_: str) -> None:
+    """Delete a run; its job's results stay as long as another run has them.
+
+    Raises:
+        NotFoundError: for an unknown run.
+    """
+    of = run(folder, id_)
+    with folder.database.write() as db:
+        keys = [of.key, *(row["key"] for row in db.execute("SELECT key FROM further WHERE run = ?", (id_,)))]
+        db.execute("UPDATE runs SET deleted = 1 WHERE id = ?", (id_,))
+        _cancel_unwanted(db, keys)
+
+
+def follow_up(db: sqlite3.Connection, job: jobs.Job) -> None:
+    """Queue the page and the diagnosis of every run whose job was done."""
+    if job.kind != "score":
+        return
+    rows = db.execute(
+        "SELECT runs.*, truths.shown FROM runs LEFT JOIN truths ON truths.name = runs.truth "
+        "WHERE key = ? AND cancelled = 0 AND deleted = 0",
+        (job.key,),
+    ).fetchall()
+    for row in rows:
+        file = _file(db, row["prediction_sha256"], row["team"], row["name"])
+        _follow(db, New(job.kind, job.request), row["id"], file, bool(row["shown"]))
+
+
+def _follow(db: sqlite3.Connection, scored: New, id_: str, file: str, shown: bool) -> None:
+    for new in (
+        New("diagnose", {**scored.request, "shown": shown}),
+        New("page", {**scored.request, "shown": shown, "name": file}),
+    ):
+        jobs.add(db, new)
+        db.execute("INSERT OR IGNORE INTO further VALUES (?, ?)", (id_, new.key))
+
+
+def _scoring(folder: Folder, of: Truth, sha256: str, request: Request) -> New:
+    """The job of a request, which names no truth or map but holds what they are."""
+    from shoe.benchmarks import benchmark
+    from shoe.protocols.named import choose
+
+    protocols = request.protocols or benchmark(of.dataset).default_protocols
+    labels = of.reading.image_labels is not None
+    choose(protocols, request.options, benchmark(of.dataset).protocols, image_labels=labels)
+    asked = msgspec.to_builtins(request) | {"protocols": list(protocols)}
+    asked |= {"truth": msgspec.to_builtins(of.reading), "similarity": similarity(folder, request.similarity)}
+    return New("score", {"predictions": sha256, **asked})
+
+
+def _request_of_board(folder: Folder, board: str, request: Request) -> tuple[Request, int | None]:
+    with folder.database.read() as db:
+        row = db.execute("SELECT * FROM boards WHERE name = ?", (board,)).fetchone()
+    if row is None:
+        raise NotFoundError(f"no leaderboard {printable(board)}")
+    own = msgspec.json.decode(row["request"], type=Request)
+    read = {name: getattr(request, name) for name in ("boxes", "scores", "format")}
+    return msgspec.structs.replace(own, truth=row["truth"], **read), row["quota"]
+
+
+def _check_quota(db: sqlite3.Connection, team: str, board: str | None, quota: int | None) -> None:
+    """Runs that failed or were cancelled use nothing up."""
+    of_team = db.execute("SELECT quota FROM teams WHERE name = ?", (team,)).fetchone()
+    if board is None:
+        return
+    quotas = [of for of in (quota, of_team["quota"] if of_team else None) if of is not None]
+    used = db.execute(
+        "SELECT count(*) FROM runs JOIN jobs USING (key) WHERE team = ? AND board = ? AND cancelled = 0 "
+        "AND jobs.state != 'failed' AND runs.created > ?",
+        (team, board, time.time() - _DAY),
+    ).fetchone()[0]
+    if quotas and used >= min(quotas):
+        raise QuotaError(f"{board}: found {used} submissions of {team} in 24 hours, expected at most {min(quotas)}")
+
+
+def _row(
+    team: str, name: str, of: str, request: Any, sha256: str | None, visibility: str, board: str | None
+) -> dict[str, Any]:
+    return {
+        "team": team,
+        "name": printable(name, longest=200),
+        "prediction_sha256": sha256,
+        "truth": of,
+        "visibility": visibility,
+        "board": board,
+        "request": msgspec.json.encode(request).decode(),
+        "created": time.time(),
+    }
+
+
+def _insert(db: sqlite3.Connection, key: str, row: Mapping[str, Any]) -> str:
+    whole = {"id": f"r_{secrets.token_hex(10)}", "key": key, **row}
+    columns, marks = ", ".join(whole), ", ".join(f":{name}" for name in whole)
+    db.execute(f"INSERT INTO runs ({columns}) VALUES ({marks})", whole)  # noqa: S608  # names of this file
+    return str(whole["id"])
+
+
+def _same(db: sqlite3.Connection, team: str, key: str, board: str | None) -> str | None:
+    row = db.execute(
+        "SELECT id FROM runs WHERE team = ? AND key = ? AND board IS ? AND cancelled = 0 AND deleted = 0",
+        (team, key, board),
+    ).fetchone()
+    return row["id"] if row else None
+
+
+def _cancel_unwanted(db: sqlite3.Connection, keys: Sequence[str]) -> None:
+    db.executemany(
+        "UPDATE jobs SET state = 'cancelled', stage = NULL, ended = ? WHERE key = ? AND state IN ('queued', 'running') "
+        "AND NOT EXISTS (SELECT 1 FROM runs LEFT JOIN further ON further.run = runs.id "
+        "WHERE (runs.key = jobs.key OR further.key = jobs.key) AND cancelled = 0 AND deleted = 0)",
+        [(time.time(), key) for key in keys],
+    )
+
+
+_RUNS = (
+    "SELECT runs.*, jobs.kind, jobs.reason, jobs.stage, jobs.progress, jobs.attempt, jobs.started, jobs.ended, "
+    "jobs.signature, jobs.figures, jobs.outputs, jobs.priority, jobs.created AS queued, jobs.rowid AS place, "
+    "CASE WHEN runs.cancelled THEN 'cancelled' ELSE jobs.state END AS state FROM runs JOIN jobs USING (key)"
+)
+
+
+def _run(db: sqlite3.Connection, row: sqlite3.Row) -> Run:
+    outputs = msgspec.json.decode(row["outputs"] or "{}", type=dict[str, Output])
+    further = {}
+    for other in db.execute(
+        "SELECT kind, state, outputs FROM further JOIN jobs USING (key) WHERE run = ?", (row["id"],)
+    ).fetchall():
+        further[other["kind"]] = other["state"]
+        outputs |= msgspec.json.decode(other["outputs"] or "{}", type=dict[str, Output])
+    reason = row["reason"] if row["state"] == "failed" else None
+    if reason is not None:
+        reason = reason.replace(THE_FILE, _file(db, row["prediction_sha256"], row["team"], row["name"]))
+    return Run(
+        id=row["id"],
+        number=row["number"],
+        key=row["key"],
+        kind=row["kind"],
+        team=row["team"],
+        name=row["name"],
+        state=row["state"],
+        reason=reason,
+        position=_position(db, row) if row["state"] == "queued" else None,
+        stage=row["stage"] if row["state"] == "running" else None,
+        progress=row["progress"],
+        attempt=row["attempt"],
+        created=row["created"],
+        started=row["started"],
+        ended=row["ended"],
+        signature=row["signature"],
+        figures=msgspec.json.decode(row["figures"] or "{}"),
+        outputs=outputs,
+        request=msgspec.json.decode(row["request"]),
+        prediction=row["prediction_sha256"],
+        truth=row["truth"],
+        visibility=row["visibility"],
+        board=row["board"],
+        further=further,
+    )
+
+
+def _position(db: sqlite3.Connection, row: sqlite3.Row) -> int:
+    """In the queue, from 1."""
+    before = db.execute(
+        "SELECT count(*) FROM jobs WHERE state = 'queued' AND (priority, created, rowid) < (?, ?, ?)",
+        (row["priority"], row["queued"], row["place"]),
+    ).fetchone()[0]
+    return int(before) + 1
+
+
+def _file(db: sqlite3.Connection, sha256: str | None, team: str, name: str) -> str:
+    """What the client called a file."""
+    row = db.execute("SELECT name FROM given WHERE sha256 = ? AND team = ?", (sha256, team)).fetchone()
+    return row["name"] if row else name

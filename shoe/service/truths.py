@@ -1,0 +1,237 @@
+"""What the service scores against: ground truths and similarity maps, by names that an administrator gave."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shoe.benchmarks import DEFAULT
+from shoe.core.errors import InputError, OptionError, quote, unknown_name
+from shoe.service.folder import Folder
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A file of the store, and the name that it came under: a split may be told by it."""
+
+    sha256: str
+    file: str
+
+
+class Reading(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How a ground truth is read: its files, and the options of ``shoe score`` about it."""
+
+    dataset: str
+    truth: Kept
+    classes: Kept | None = None
+    image_labels: Kept | None = None
+    split: str | None = None
+
+    @property
+    def files(self) -> tuple[Kept, ...]:
+        """Those that it is read from."""
+        return tuple(of for of in (self.truth, self.classes, self.image_labels) if of is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A registered ground truth.
+
+    Attributes:
+        name: its own.
+        reading: how it is read.
+        facts: what signatures say of it.
+        shown: whether its boxes and labels may leave the server.
+        created: seconds since 1970.
+    """
+
+    name: str
+    reading: Reading
+    facts: Mapping[str, str]
+    shown: bool
+    created: float
+
+    @property
+    def dataset(self) -> str:
+        """Whose classes it has."""
+        return self.reading.dataset
+
+    @property
+    def sha256(self) -> str:
+        """Of its file."""
+        return self.reading.truth.sha256
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A registered similarity map: its name, content hash, folder below ``maps``, and what its map.json says."""
+
+    name: str
+    digest: str
+    folder: str
+    facts: Mapping[str, Any]
+    created: float
+
+
+def add_truth(
+    folder: Folder,
+    name: str,
+    path: str | Path,
+    dataset: str = DEFAULT,
+    *,
+    shown: bool = False,
+    split: str | None = None,
+    classes: str | Path | None = None,
+    image_labels: str | Path | None = None,
+) -> Truth:
+    """Register a ground truth; its files are copied.
+
+    Args:
+        folder: of the service.
+        name: that requests name it by.
+        path: the annotation file.
+        dataset: whose classes it has.
+        shown: whether its boxes and labels may leave the server, in reports with examples.
+        split: which one of a file that holds several.
+        classes: class table that replaces the packaged one.
+        image_labels: official image-level labels.
+
+    Raises:
+        InputError: for a file that cannot be read.
+        OptionError: for a name that is taken or no name, or an unknown benchmark or split.
+    """
+    from shoe.benchmarks import benchmark
+    from shoe.benchmarks.classes import read_classes
+    from shoe.predictions.truth import read_ground_truth
+
+    check_name("truth", name)
+    table = read_classes(Path(classes), benchmark(dataset).classes) if classes else None
+    read = read_ground_truth(path, dataset, classes=table, image_labels=image_labels, split=split)
+
+    def kept(file: str | Path) -> Kept:
+        return Kept(folder.files.put(Path(file)).sha256, Path(file).name)
+
+    reading = Reading(
+        dataset=dataset,
+        truth=kept(path),
+        classes=kept(classes) if classes else None,
+        image_labels=kept(image_labels) if image_labels else None,
+        split=split,
+    )
+    made = Truth(name, reading, read.facts(), shown, time.time())
+    row = (name, dataset, made.sha256, _json(reading), _json(made.facts), int(shown), made.created)
+    _insert(folder, "truths", "truth", name, row)
+    return made
+
+
+def truths(folder: Folder) -> list[Truth]:
+    """All ground truths, by name."""
+    with folder.database.read() as db:
+        return [_truth(row) for row in db.execute("SELECT * FROM truths ORDER BY name")]
+
+
+def truth(folder: Folder, name: str) -> Truth:
+    """A ground truth by its name.
+
+    Raises:
+        OptionError: for an unknown one.
+    """
+    known = {of.name: of for of in truths(folder)}
+    if name not in known:
+        raise unknown_name("truth", name, known)
+    return known[name]
+
+
+def add_map(folder: Folder, name: str, path: str | Path) -> Map:
+    """Register a similarity map; its folder is copied.
+
+    Raises:
+        InputError: for a map that is broken.
+        OptionError: for a name that is taken, is one of shoe's own, or is no name.
+    """
+    from shoe.similarity import load_similarity
+
+    check_name("map", name)
+    if name in _own_similarities():
+        raise OptionError(f"map {quote(name)}: found a name that shoe has itself, expected another one")
+    if not Path(path).is_dir():
+        raise InputError(path, found="no folder", expected="the folder of a map")
+    digest = load_similarity(str(path)).digest
+    # The copy's folder is of its content, so that it is whole before a row names it.
+    copy = f"{name}-{digest}"
+    shutil.copytree(path, folder.maps / copy, dirs_exist_ok=True)
+    about = msgspec.json.decode((folder.maps / copy / "map.json").read_bytes())
+    made = Map(
+        name, digest, copy, {key: about[key] for key in ("name", "dataset", "version") if key in about}, time.time()
+    )
+    _insert(folder, "maps", "map", name, (name, digest, copy, _json(made.facts), made.created))
+    return made
+
+
+def maps(folder: Folder) -> list[Map]:
+    """All registered maps, by name."""
+    with folder.database.read() as db:
+        rows = db.execute("SELECT * FROM maps ORDER BY name").fetchall()
+    return [
+        Map(row["name"], row["digest"], row["folder"], msgspec.json.decode(row["facts"]), row["created"])
+        for row in rows
+    ]
+
+
+def similarity(folder: Folder, name: str) -> dict[str, str]:
+    """What a job has to know of a similarity: its name, and of a registered map its folder and hash.
+
+    Raises:
+        OptionError: for an unknown one; a path is none.
+    """
+    registered = {of.name: of for of in maps(folder)}
+    if name in registered:
+        return {"name": name, "folder": registered[name].folder, "digest": registered[name].digest}
+    own = _own_similarities()
+    if name not in own:
+        raise unknown_name("similarity", name, [*own, *registered])
+    return {"name": name}
+
+
+def check_name(what: str, name: str) -> None:
+    """Refuse what is no name: of letters, digits, dots, dashes, at most 64.
+
+    Raises:
+        OptionError: for it.
+    """
+    if not _NAME.fullmatch(name):
+        raise OptionError(f"{what}: found the name {quote(name)}, expected letters, digits, '.', '_' and '-'")
+
+
+def _own_similarities() -> list[str]:
+    from shoe.similarity.maps import shipped_maps
+    from shoe.similarity.wordnet import MEASURES
+
+    return [*MEASURES, *shipped_maps()]
+
+
+def _truth(row: sqlite3.Row) -> Truth:
+    reading = msgspec.json.decode(row["options"], type=Reading)
+    return Truth(row["name"], reading, msgspec.json.decode(row["facts"]), bool(row["shown"]), row["created"])
+
+
+def _insert(folder: Folder, table: str, what: str, name: str, row: tuple[Any, ...]) -> None:
+    marks = ", ".join("?" * len(row))
+    try:
+        with folder.database.write() as db:
+            db.execute(f"INSERT INTO {table} VALUES ({marks})", row)  # noqa: S608  # names of this file
+    except sqlite3.IntegrityError:
+        raise OptionError(f"{what} {quote(name)}: found one of this name already, expected another name") from None
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,95 @@
+"""Works the queue off: one child process for each job, watched from the first second to the last."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import threading
+from collections.abc import Sequence
+
+import msgspec
+
+from shoe.service import jobs, runs
+from shoe.service.attempt import Attempt, Done, Failed, Limits, scratch_of
+from shoe.service.folder import Folder
+from shoe.service.jobs import Job, Outcome, Output
+
+__all__ = ["Limits", "Worker"]
+
+_IDLE = 1.0
+"""Seconds between two looks at an empty queue; who submits in this process is noticed at once."""
+_say = logging.getLogger(__name__)
+
+
+class Worker:
+    """Threads that claim jobs, each watching one child at a time."""
+
+    def __init__(self, folder: Folder, children: int = 1, limits: Limits | None = None) -> None:
+        """Make a worker for the folder that this process has locked; ``children`` run at once, within ``limits``."""
+        self._folder, self._limits = folder, limits or Limits()
+        self._stopped = threading.Event()
+        self._threads = [threading.Thread(target=self._work, name=f"worker-{n}") for n in range(children)]
+
+    def start(self) -> None:
+        """Take up what a dead server left, and begin."""
+        self._resume()
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Kill the children, queue their jobs again, and wait until all of this is done."""
+        self._stopped.set()
+        self._folder.work.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _resume(self) -> None:
+        """Take in what was finished; all else of a dead server is queued again. Its children died with it."""
+        for job in jobs.running(self._folder):
+            if not self._take_in(job, []):
+                jobs.release(self._folder, job)
+        for left in self._folder.jobs.iterdir():
+            shutil.rmtree(left, ignore_errors=True)
+
+    def _work(self) -> None:
+        while not self._stopped.is_set():
+            self._folder.work.clear()
+            job = jobs.claim(self._folder)
+            if job is None:
+                self._folder.work.wait(_IDLE)
+                continue
+            try:
+                self._end(job, Attempt(self._folder, self._limits, job, self._stopped))
+            except Exception as error:  # a fault of the server's own must not end its queue
+                _say.exception("job %s", job.key)
+                jobs.give_up(self._folder, job, f"the server could not do it ({type(error).__name__})")
+            finally:
+                shutil.rmtree(scratch_of(self._folder, job).parent, ignore_errors=True)
+
+    def _end(self, job: Job, attempt: Attempt) -> None:
+        """Watch an attempt to its end, and say what came of it."""
+        why = attempt.watch()
+        if self._stopped.is_set():
+            jobs.release(self._folder, job)
+        elif why is not None and why.final:
+            jobs.fail(self._folder, job, why.reason, attempt.lines)
+        elif not self._take_in(job, attempt.lines):
+            jobs.give_up(self._folder, job, why.reason if why else "its process ended without a word", attempt.lines)
+
+    def _take_in(self, job: Job, lines: Sequence[str]) -> bool:
+        """Take in what a child left; False where it did not come to its end."""
+        scratch = scratch_of(self._folder, job)
+        try:
+            found = msgspec.json.decode((scratch / "done.json").read_bytes(), type=Done | Failed)
+        except (OSError, msgspec.DecodeError):
+            return False
+        if isinstance(found, Failed):
+            jobs.fail(self._folder, job, found.reason, lines)
+            return True
+        outputs = {}
+        for name, media in found.outputs.items():
+            stored = self._folder.files.put(scratch / "out" / name)
+            outputs[name] = Output(stored.sha256, stored.size, media)
+        outcome = Outcome(outputs, found.figures, found.signature)
+        jobs.finish(self._folder, job, outcome, lines, after=runs.follow_up)
+        return True
