@@ -167,7 +167,7 @@ class BatchPass:
         self._supply.find(lambda: started.found_all)
         why: str = "vanished" if batch is None else "missing" if batch.status == "completed" else batch.status
         missing = dict.fromkeys(started.requests, why)
-        hopeless = self._keep_answers(started, batch, missing) if batch is not None else None
+        hopeless, told = self._keep_lines(started, batch, missing) if batch is not None else (None, set())
         self._recorder.remember({"event": "ended", "digest": started.digest})
         self._open.pop(started.digest, None)
         self._ended.add(started.batch or "")
@@ -176,20 +176,25 @@ class BatchPass:
         excused = batch is not None and batch.status == "failed" and self._is_excused(started, batch)
         for name, why in missing.items():
             if asked := started.asked(name):
-                self._ask_later(name, asked, why, excused=excused or why == _NO_FORMAT)
+                if name not in told:
+                    self._recorder.failure(asked, why)
+                self._ask_later(name, asked, excused=excused or why == _NO_FORMAT)
         if batch is not None and batch.status == "cancelled":
             raise ShoeError(f"{self._place}: batch {batch.id} was cancelled; what it had answered is kept")
         if hopeless and len(missing) == len(started.requests):
             raise hopeless
         return True
 
-    def _keep_answers(self, started: Started, batch: Seen, missing: dict[str, str]) -> ShoeError | None:
-        """Keep every answer of a batch that this run asks for; return an error that no further try would help, if any.
+    def _keep_lines(self, started: Started, batch: Seen, missing: dict[str, str]) -> tuple[ShoeError | None, set[str]]:
+        """Keep all lines of a batch that this run asks for, in their order: of failures in a row the recorder ends it.
 
         Requests that have an answer are taken out of ``missing``; the others get a better reason there, if there is
         one.
+
+        Returns:
+            An error that no further try would help, if any, and the requests whose failure was kept.
         """
-        hopeless: ShoeError | None = None
+        hopeless, told = None, set[str]()
         lines = (text for file in batch.files for text in self._api.lines(file))
         for name, result in (result_of(self._place, self._chat.model, text) for text in lines):
             if name not in missing:
@@ -200,17 +205,21 @@ class BatchPass:
                     self._recorder.answer(request, result)
                 elif asked := started.asked(name):
                     self._supply.ask_again(asked)
-            elif isinstance(result, NoResponseFormatError):
+                continue
+            if isinstance(result, NoResponseFormatError):
                 missing[name] = _NO_FORMAT
                 self._structured = False
             else:
                 missing[name] = result.kind if isinstance(result, Transient) else "error"
                 hopeless = hopeless or (result if isinstance(result, ShoeError) else None)
-        return hopeless
+            if asked := started.asked(name):
+                usage = result.usage if isinstance(result, Transient) else None
+                self._recorder.failure(asked, missing[name], usage=usage)
+                told.add(name)
+        return hopeless, told
 
-    def _ask_later(self, name: str, request: Request, why: str, *, excused: bool) -> None:
+    def _ask_later(self, name: str, request: Request, *, excused: bool) -> None:
         """Put a request without an answer among those to be made, but for one that had all its tries."""
-        self._recorder.failure(request, why)
         self._tries[name] += not excused
         if self._tries[name] < self._tries_allowed:
             self._supply.ask_again(request)

@@ -125,9 +125,8 @@ class LedgerRecorder:
         self.writer.append(answer_line(request, raw))
         characters = request.characters() if self.asks else 0
         self._settle(request, usage_of(raw) or likely_usage(characters, len(request.keys)), answered=True)
-        if self.asks and request.attempt == 1:
-            states = self.ledger.parse({"keys": [key.hex() for key in request.keys], **request.about(), "answer": raw})
-            self._count(says_something=max(states) >= 0)
+        if self.asks:  # that a second answer says nothing either was to be feared, and says nothing of the endpoint
+            self._count(says_something=request.attempt > 1 or self._says_something(request, raw))
 
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         """Keep one attempt that brought no answer.
@@ -158,6 +157,10 @@ class LedgerRecorder:
         """Return all events, oldest first."""
         with self._lock:
             return [*self.ledger.events, *self._events]
+
+    def _says_something(self, request: Request, raw: Mapping[str, Any]) -> bool:
+        entry = {"keys": [key.hex() for key in request.keys], **request.about(), "answer": raw}
+        return max(self.ledger.parse(entry)) >= 0
 
     def _count(self, *, says_something: bool) -> None:
         with self._lock:

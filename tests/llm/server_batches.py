@@ -70,7 +70,8 @@ class Batches:
             return self._failed(fault)
         asked = heard.json()
         assert (asked["endpoint"], asked["completion_window"]) == ("/v1/chat/completions", "24h")
-        if (once := heard.headers.get("idempotency-key", "")) in self._created and self.plan.honours_keys:
+        honoured = self.plan.honours_keys and not self.plan.begins_again
+        if (once := heard.headers.get("idempotency-key", "")) in self._created and honoured:
             return says_json(self._created[once])
         self.counts["batches"] += 1
         batch = {

@@ -38,6 +38,7 @@ class Plan:
         retry_after: header of 429 and 503.
         most_in_flight: requests at once, beyond which it answers 429; no bound if None.
         honours_keys: whether a repeated Idempotency-Key gets the stored answer.
+        begins_again: whether a repeated Idempotency-Key begins another batch all the same.
         structured: whether it knows response_format.
         models: those that it has; any if empty.
         key: the only one that it takes; any if empty.
@@ -61,6 +62,7 @@ class Plan:
     retry_after: str = "0.05"
     most_in_flight: int | None = None
     honours_keys: bool = True
+    begins_again: bool = False
     structured: bool = True
     models: Sequence[str] = ()
     key: str = ""

@@ -103,6 +103,19 @@ def test_an_answer_that_says_nothing_to_its_reader_is_kept(tmp_path: Path) -> No
     assert len([*answers(ledger.path)]) == 1
 
 
+def test_what_holds_nothing_now_and_then_among_second_answers_is_no_broken_endpoint(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "painter.jsonl", {"model": "painter"}, parse)
+    with writing(ledger.path, ledger.identity, lambda: False, print) as writer:
+        assert writer is not None
+        recorder = LedgerRecorder(ledger, writer, Budget(), Tally("painter"))
+        for number in range(100):
+            recorder.failure(request(number), "hollow")
+            second = Request(number.to_bytes(16), {}, attempt=2)
+            recorder.answer(second, {"choices": [{"message": {"content": ["", "2"][number % 2]}}]})
+    recorder.check()
+    assert not recorder.stopping
+
+
 def test_a_picture_counts_as_its_tokens_not_as_its_bytes() -> None:
     large = {**PICTURE, "image_url": {"url": "data:" + "A" * 5_000_000}}
     asked = Request(bytes(16), {"messages": [{"role": "user", "content": [{"type": "text", "text": "what?"}, large]}]})

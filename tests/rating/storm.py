@@ -67,7 +67,11 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))
 """
 # Ends itself before, in or after the n-th call of some name by which anything gets onto the disk, whoever makes it.
 _KILLED_WHILE_WRITING = """
-import os, random
+import io, os, random
+class Raw(io.FileIO):
+    def write(self, data):
+        return os.write(self.fileno(), data)
+os.fdopen = lambda handle, mode: io.BufferedWriter(Raw(handle, mode))  # by which maps are written
 draw, left = random.Random({seed}), [{nth}]
 real = os.{name}
 def call(*arguments, **options):
@@ -82,7 +86,9 @@ def call(*arguments, **options):
     return found
 os.{name} = call
 """
-_CALLS = {"write": 30, "fsync": 8, "rename": 4, "replace": 5, "mkdir": 5, "unlink": 5, "rmdir": 3, "ftruncate": 3}
+_RARE = ("posix_fallocate", "ftruncate", "rename", "replace", "chmod", "mkdir", "unlink", "rmdir")
+_CALLS = {"write": 400, "open": 100, "fsync": 40} | dict.fromkeys(_RARE, 5)
+"""By which number of its calls, at most, a run is killed."""
 
 
 class Job(NamedTuple):
@@ -108,7 +114,7 @@ WRONG = (
     "odd ends",
 )
 WAYS = ("SIGKILL", "SIGTERM", "SIGINT twice", "full disk", "kill while writing")
-_HOSTILE = replace(FAULTS, seconds=0.03, hold_create=0.2, lists_lag=1.0)
+_HOSTILE = replace(FAULTS, seconds=0.03, hold_create=0.2, lists_lag=1.0, begins_again=True)
 
 
 @dataclass
@@ -222,7 +228,7 @@ class Storm:
         way, draw, before, where = self.draw.choice(WAYS), self.draw, "", ""
         if way == "kill while writing":
             name = draw.choice(list(_CALLS))
-            nth, where = draw.randrange(1, _CALLS[name]), f" ({name})"
+            nth, where = int(_CALLS[name] ** draw.random()), f" ({name})"
             before = _KILLED_WHILE_WRITING.format(name=name, nth=nth, seed=draw.randrange(10**6))
         elif way == "full disk" and disk.mounted:
             disk.leave(draw.choice([0, 1, 2]) * _RESERVED + draw.randrange(60_000))

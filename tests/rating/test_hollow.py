@@ -62,3 +62,10 @@ def test_an_endpoint_that_talks_past_the_question_stops_the_run_and_its_answers_
     counted, in_vain = stopped(tmp_path, Mute(says_json(USELESS), good=30), ["--ask-again", "unparsable"])
     assert 50 <= in_vain - 30 <= 58
     assert set(counted["answers"]["m1"].values()) == {1}
+
+
+@pytest.mark.slow
+def test_a_batch_in_which_many_lines_hold_nothing_is_no_endpoint_that_says_nothing(tmp_path: Path) -> None:
+    with Server(Plan(rates={"no choices": 0.4})) as server:
+        Work(tmp_path, ONE.format(url=server.url, more="").replace('"openai"', '"openai-batch"')).built()
+        assert len(server.stats()["unreadable"]["m1"]) > 50
