@@ -11,7 +11,7 @@ from shoe.diagnosis.diagnose import Diagnosis
 from shoe.page.errors import error_bars
 from shoe.page.markup import Markup, joined, tag
 from shoe.page.summary import named, summary
-from shoe.page.tables import apart_tables, sweep_tables_of
+from shoe.page.tables import apart_tables, sweep_of
 from shoe.runs.run import Run
 
 Swept = tuple[Sequence[Point], Sequence[Survival]]
@@ -41,7 +41,7 @@ def body(
     parts = {
         "Summary": summary(found),
         "Settings": _settings(again),
-        "Sweep": sweep_tables_of(found.names, *swept) if swept[0] else None,
+        "Sweep": sweep_of(found.names, *swept) if swept[0] else None,
         "Classes": joined(_classes(len(runs)), apart_tables(found)) if per_class else _absent(no_classes),
         "Errors": _errors(runs, diagnoses),
         "Examples": _examples() if shown else _absent("Images are shown of predictions."),

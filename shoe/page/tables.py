@@ -1,4 +1,4 @@
-"""Tables of a comparison that need no script: what sets the two best models apart, and figures under other choices."""
+"""Parts of a comparison that need no script: what sets the two best models apart, and figures under other choices."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from shoe.comparison.classes import apart
 from shoe.comparison.compare import Comparison
 from shoe.comparison.sweeps import Point, Survival
 from shoe.page.markup import Markup, joined, tag
+from shoe.page.summary import named
+from shoe.page.sweep_charts import sweep_charts
 from shoe.report.apart import LEAST, most_apart
 from shoe.report.sweeps import sentence, sweep_tables
 
@@ -23,12 +25,21 @@ def apart_tables(found: Comparison) -> Markup:
     )
 
 
-def sweep_tables_of(models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival]) -> Markup:
-    """Whether rankings survive other choices of the metric, and the figures under each."""
+def sweep_of(models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival]) -> Markup:
+    """Whether rankings survive other choices of the metric: in words, as curves, and the figures under each."""
+    about = (
+        "Each choice of the metric varied alone. Dashed is what was asked for; an arrow (↕) stands where two models "
+        "change places."
+    )
     items = (tag("li", sentence(survival).partition("   ")[2].strip()) for survival in survivals)
-    tables = (_table(name, ("option", "value", *models), rows) for name, rows in sweep_tables(points))
-    about = "Each choice of the metric varied alone, in percent; * is what was asked for."
-    return joined(tag("p", about, class_="quiet"), tag("ul", *items, class_="words"), *tables)
+    names = (tag("span", *named(name, number), class_="model") for number, name in enumerate(models))
+    tables = (_table(f"{name}, all values", ("option", "value", *models), rows) for name, rows in sweep_tables(points))
+    return joined(
+        tag("p", about, class_="quiet"),
+        tag("ul", *items, class_="words"),
+        tag("div", sweep_charts(models, points, survivals), tag("p", *names, class_="legend"), class_="card"),
+        *tables,
+    )
 
 
 def _table(name: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Markup:

@@ -12,7 +12,7 @@ from shoe.report.names import short_names
 from shoe.report.notes import percent
 from shoe.report.text import present, say, table
 
-_NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
+NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
 
 
 def print_sweep(models: Sequence[str], points: Sequence[Point], survivals: Sequence[Survival], to: Console) -> None:
@@ -34,12 +34,12 @@ def sweep_tables(points: Sequence[Point]) -> Iterator[tuple[str, list[list[str]]
             if figure in point.figures
         ]
         if rows:
-            yield _NAMES[figure], rows
+            yield NAMES[figure], rows
 
 
 def sentence(survival: Survival) -> str:
     """Whether a ranking survives, in one sentence with its numbers."""
-    figure, changed = _NAMES[survival.figure], survival.changed
+    figure, changed = NAMES[survival.figure], survival.changed
     if not changed:
         return f"ranking    by {figure} no two models change places under any of {survival.settings} other settings"
     named = ", ".join(f"{setting.option} {_value(setting)}" for setting in changed)

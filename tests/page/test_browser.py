@@ -13,6 +13,7 @@ import pytest
 import shoe
 from shoe.benchmarks.truth import GroundTruth
 from shoe.comparison.compare import Comparison, compare
+from shoe.comparison.sweeps import Point, Setting, Survival
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.page.build import write_page
@@ -57,7 +58,9 @@ def write(path: Path, models: Mapping[str, Interactions], truth: GroundTruth, **
 @pytest.fixture(scope="module")
 def demo(truth: GroundTruth, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    write(path, {name: shoe.read_predictions(file) for name, file in PREDICTIONS.items()}, truth)
+    points = [Point(Setting("delta", value, value == 0.5), {"map": (value, 0.4)}) for value in (0.1, 0.5, 0.9)]
+    models = {name: shoe.read_predictions(file) for name, file in PREDICTIONS.items()}
+    write(path, models, truth, swept=(points, [Survival("map", 2, (points[0].setting,), -1.0)]))
     return path
 
 
@@ -92,6 +95,7 @@ def test_nothing_is_wider_than_the_window_and_all_shows(browser: Any, demo: Path
     opened = Opened(browser, demo, color_scheme=scheme, viewport={"width": width, "height": 900})
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
     assert opened.texts("#summary tbody th bdi") == ["detector", "free text"]
+    assert opened.page.get_by_role("img", name="Models change places under 0.1").bounding_box()["width"] > 200
     ground = opened.page.evaluate("getComputedStyle(document.body).backgroundColor").removeprefix("rgb(").rstrip(")")
     assert (sum(map(int, ground.split(","))) < 3 * 60) == (scheme == "dark")
     opened.close()
