@@ -31,25 +31,16 @@ def similarity(
     candidates [{synset, lemma, reason, value, predicted, ratings}]}], interaction {combine, weight, value}. What was
     never rated has no value, and a predicted one where the map predicts it.
     """
-    import numpy as np
-
     from shoe.benchmarks import DEFAULT, benchmark
-    from shoe.report.similarity import similarity_dict, similarity_lines
+    from shoe.report.similarity import similarity_lines, similarity_of
     from shoe.similarity import SimilarityMap, load_similarity
-    from shoe.similarity import combine as combined
-    from shoe.similarity.explain import explanations
 
     source = load_similarity(similarity, ensemble)
-    classes = benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes
-    parts, interaction = explanations(source, classes, a, b, pos)
-    whole = None
-    if interaction:
-        verb, object_ = (np.array(part.value) for part in parts)
-        whole = {"combine": combine, "weight": weight, "value": float(combined(verb, object_, combine, weight))}
-    found = similarity_dict(source, parts, whole)
+    found = similarity_of(source, a, b, pos, combine, weight)
     if not put_json(found, json):
         print("\n".join(similarity_lines(found)))
-        if interaction is False and f"{a} {b}" in classes.labels:
+        classes = benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes
+        if "interaction" not in found and f"{a} {b}" in classes.labels:
             print(
                 f'"{a} {b}" is a class: compare interactions as shoe similarity "{a} {b}" "VERB OBJECT"',
                 file=sys.stderr,

@@ -6,10 +6,47 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.core.errors import printable
 from shoe.report.text import aligned, present
 from shoe.similarity import Similarity, SimilarityMap
-from shoe.similarity.explain import Explanation
+from shoe.similarity import combine as combined
+from shoe.similarity.explain import Explanation, explanations
+
+
+def similarity_of(
+    source: Similarity,
+    a: str,
+    b: str,
+    part: str | None = None,
+    combine: str = "arithmetic",
+    weight: float = 0.5,
+) -> dict[str, Any]:
+    """Explain how similar a class and a word are, or an interaction and another one.
+
+    Args:
+        source: a map, or a WordNet measure.
+        a: a class: a sense, its word, or an interaction.
+        b: what was predicted: a word, or an interaction.
+        part: "verb" or "object", for a word that is both.
+        combine: how an interaction's value comes from those of verb and object.
+        weight: of the verb in it.
+
+    Returns:
+        What :func:`similarity_dict` collects.
+
+    Raises:
+        OptionError: for a class that the dataset has not, or an unknown way to combine.
+    """
+    classes = benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes
+    parts, interaction = explanations(source, classes, a, b, part)
+    whole = None
+    if interaction:
+        verb, object_ = (np.array(each.value) for each in parts)
+        whole = {"combine": combine, "weight": weight, "value": float(combined(verb, object_, combine, weight))}
+    return similarity_dict(source, parts, whole)
 
 
 def similarity_dict(

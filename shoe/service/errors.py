@@ -5,7 +5,8 @@ RefusedError
 ├── ConflictError    it cannot be done in the state that things are in
 ├── TooLargeError    more bytes than are taken
 ├── DamagedError     what came is not what was announced
-├── FullError        no room on the disk, or in the queue
+├── FullError        no room on the disk
+├── BusyError        too much at once
 └── QuotaError       no submission left for today
 """
 
@@ -33,7 +34,11 @@ class DamagedError(RefusedError):
 
 
 class FullError(RefusedError):
-    """There is no room on the disk, or in the queue."""
+    """There is no room on the disk."""
+
+
+class BusyError(RefusedError):
+    """Too much at once: it can be asked for again when some of it is done."""
 
 
 class QuotaError(RefusedError):

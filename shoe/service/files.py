@@ -179,15 +179,28 @@ class Receiver:
             self._hash.update(piece)
             self._stream.write(piece)
 
-    def finish(self) -> Stored:
-        """Put the file in its place.
+    def check_whole(self) -> None:
+        """See that packed data does not break off.
 
         Raises:
-            DamagedError: if packed data breaks off.
+            DamagedError: if it does.
         """
         if self._decoder and not self._decoder.is_whole:
             raise DamagedError("found packed data that breaks off, expected all of it")
+
+    def finish(self, expected: str | None = None) -> Stored:
+        """Put the file in its place.
+
+        Args:
+            expected: SHA-256 that the content has to have; None for any.
+
+        Raises:
+            DamagedError: if packed data breaks off, or the content is not what is expected.
+        """
+        self.check_whole()
         sha256 = self._hash.hexdigest()
+        if expected not in (None, sha256):
+            raise DamagedError(f"found content of SHA-256 {sha256}, expected {expected}")
         place = self._store._place(sha256)
         known = place.exists()
         if known:

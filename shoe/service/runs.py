@@ -13,7 +13,7 @@ import msgspec
 
 from shoe.core.errors import OptionError, printable
 from shoe.service import jobs
-from shoe.service.errors import ConflictError, NotFoundError, QuotaError
+from shoe.service.errors import BusyError, ConflictError, NotFoundError, QuotaError
 from shoe.service.files import Stored
 from shoe.service.folder import Folder
 from shoe.service.jobs import New, Output
@@ -129,6 +129,7 @@ def submit(
     request: Request,
     visibility: Visibility = "team",
     board: str | None = None,
+    most_waiting: int | None = None,
 ) -> Run:
     """Ask for predictions to be scored; asked again for the same, the same run.
 
@@ -140,11 +141,13 @@ def submit(
         request: how to score; for a leaderboard, its own takes the place of all but how the file is read.
         visibility: who may see it.
         board: leaderboard to stand on.
+        most_waiting: runs of the team that may wait or be under way; None for any number.
 
     Raises:
         NotFoundError: for predictions that the team did not give, or an unknown leaderboard.
         OptionError: for an unknown truth, protocol, option or similarity.
         QuotaError: if the team has no submission to the leaderboard left for today.
+        BusyError: if too many of its runs wait.
     """
     file = given(folder, team, prediction_sha256)
     if file is None:
@@ -159,6 +162,7 @@ def submit(
         known = _same(db, team, new.key, board)
         if known is None:
             _check_quota(db, team, board, quota)
+            _check_waiting(db, team, most_waiting)
             jobs.add(db, new)
             known = _insert(db, new.key, row)
             state = db.execute("SELECT state FROM jobs WHERE key = ?", (new.key,)).fetchone()["state"]
@@ -177,6 +181,7 @@ def compare(
     seed: int = 0,
     allow_different: bool = False,
     visibility: Visibility = "team",
+    most_waiting: int | None = None,
 ) -> Run:
     """Ask for finished runs to be compared.
 
@@ -188,10 +193,12 @@ def compare(
         seed: of the draws.
         allow_different: whether signatures may differ.
         visibility: who may see it.
+        most_waiting: as of :func:`submit`.
 
     Raises:
         NotFoundError: for an unknown run.
         ConflictError: for a run that is not done.
+        BusyError: if too many of the team's runs wait.
         OptionError: for too few or too many, or one twice.
     """
     if not 2 <= len(set(ids)) == len(ids) <= _MOST_COMPARED:
@@ -219,6 +226,7 @@ def compare(
     with folder.database.write() as db:
         known = _same(db, team, new.key, None)
         if known is None:
+            _check_waiting(db, team, most_waiting)
             jobs.add(db, new)
             known = _insert(db, new.key, row)
     folder.work.set()
@@ -403,6 +411,16 @@ def _check_quota(db: sqlite3.Connection, team: str, board: str | None, quota: in
     ).fetchone()[0]
     if quotas and used >= min(quotas):
         raise QuotaError(f"{board}: found {used} submissions of {team} in 24 hours, expected at most {min(quotas)}")
+
+
+def _check_waiting(db: sqlite3.Connection, team: str, most: int | None) -> None:
+    waiting = db.execute(
+        "SELECT count(*) FROM runs JOIN jobs USING (key) WHERE team = ? AND cancelled = 0 AND deleted = 0 "
+        "AND jobs.state IN ('queued', 'running')",
+        (team,),
+    ).fetchone()[0]
+    if most is not None and waiting >= most:
+        raise BusyError(f"found {waiting} runs of {team} that wait or are under way, expected at most {most}")
 
 
 def _row(

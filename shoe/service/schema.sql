@@ -18,6 +18,8 @@ CREATE TABLE tokens (
   created REAL NOT NULL, expires REAL, last_used REAL, revoked REAL
 ) STRICT;
 
+CREATE TABLE sessions (hash TEXT PRIMARY KEY, token TEXT NOT NULL, expires REAL NOT NULL) STRICT;  -- of browsers
+
 CREATE TABLE predictions (sha256 TEXT PRIMARY KEY, size INTEGER NOT NULL, created REAL NOT NULL) STRICT;
 CREATE TABLE given (
   sha256 TEXT NOT NULL, team TEXT NOT NULL, name TEXT NOT NULL, created REAL NOT NULL, PRIMARY KEY (sha256, team)

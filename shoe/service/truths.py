@@ -161,7 +161,7 @@ def add_map(folder: Folder, name: str, path: str | Path) -> Map:
     from shoe.similarity import load_similarity
 
     check_name("map", name)
-    if name in _own_similarities():
+    if name in own_similarities():
         raise OptionError(f"map {quote(name)}: found a name that shoe has itself, expected another one")
     if not Path(path).is_dir():
         raise InputError(path, found="no folder", expected="the folder of a map")
@@ -196,7 +196,7 @@ def similarity(folder: Folder, name: str) -> dict[str, str]:
     registered = {of.name: of for of in maps(folder)}
     if name in registered:
         return {"name": name, "folder": registered[name].folder, "digest": registered[name].digest}
-    own = _own_similarities()
+    own = own_similarities()
     if name not in own:
         raise unknown_name("similarity", name, [*own, *registered])
     return {"name": name}
@@ -212,7 +212,8 @@ def check_name(what: str, name: str) -> None:
         raise OptionError(f"{what}: found the name {quote(name)}, expected letters, digits, '.', '_' and '-'")
 
 
-def _own_similarities() -> list[str]:
+def own_similarities() -> list[str]:
+    """Names of the similarities that shoe has itself."""
     from shoe.similarity.maps import shipped_maps
     from shoe.similarity.wordnet import MEASURES
 

@@ -1,0 +1,71 @@
+"""What happens to a run, as it happens: server-sent events."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Header
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from shoe.service import runs
+from shoe.service.api import models
+from shoe.service.api.answers import run_answer
+from shoe.service.api.runs import RunId
+from shoe.service.callers import Anybody, Desk, TheDesk
+from shoe.service.contract import contract
+from shoe.service.refusals import too_many
+from shoe.service.visible import visible_run
+
+router = APIRouter(tags=["runs"])
+_ENDED = ("done", "failed", "cancelled")
+_ALIVE_EVERY = 15.0
+LastId = Annotated[
+    str | None, Header(alias="Last-Event-ID", pattern="^[0-9]{1,18}$", description="The last event that arrived.")
+]
+
+
+@router.get("/v1/runs/{id}/events", **contract(media="text/event-stream"))
+async def events(id: RunId, identity: Anybody, desk: TheDesk, last: LastId = None) -> Response:  # noqa: A002
+    """Events ``run`` (as GET gives it) and ``log`` (one line), from the first second to the last; then ``end``."""
+    await run_in_threadpool(visible_run, desk, identity, id)
+    who = identity.key or str(identity.team)
+    if desk.streams[who] >= desk.settings.events_per_caller:
+        raise too_many("too many streams of events are open", 10)
+    headers = {"X-Accel-Buffering": "no"}
+    return StreamingResponse(_events(desk, id, int(last or 0), who), headers=headers, media_type="text/event-stream")
+
+
+async def _events(desk: Desk, id_: str, after: int, who: str) -> AsyncIterator[bytes]:
+    said = None
+    desk.streams[who] += 1
+    try:
+        while not desk.changes.stopping:
+            run, lines = await run_in_threadpool(_look, desk, id_, after)
+            for line in lines:
+                after = line.number
+                yield _event("log", line, after)
+            answer = msgspec.json.encode(run_answer(run))
+            if answer != said:
+                said = answer
+                yield _event("run", msgspec.Raw(answer))
+            if run.state in _ENDED and all(state in _ENDED for state in run.further.values()):
+                yield _event("end", models.Says())
+                return
+            while not await desk.changes.wait(_ALIVE_EVERY):
+                yield b": alive\n\n"
+    finally:
+        desk.streams[who] -= 1
+        if not desk.streams[who]:
+            del desk.streams[who]
+
+
+def _look(desk: Desk, id_: str, after: int) -> tuple[runs.Run, list[runs.Line]]:
+    return runs.run(desk.folder, id_), runs.log(desk.folder, id_, after)
+
+
+def _event(kind: str, data: Any, number: int | None = None) -> bytes:
+    mark = b"" if number is None else b"id: %d\n" % number
+    return mark + b"event: " + kind.encode() + b"\ndata: " + msgspec.json.encode(data) + b"\n\n"

@@ -1,0 +1,186 @@
+"""Prediction files on their way in, whole or in parts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Path, Query
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from shoe.core.errors import many
+from shoe.service import runs
+from shoe.service.api import models
+from shoe.service.callers import Desk, Reader, Submitter, TheDesk, Uploader
+from shoe.service.contract import contract
+from shoe.service.errors import FullError, NotFoundError, TooLargeError
+from shoe.service.files import Encoding, Receiver, Stored
+from shoe.service.reading import body
+from shoe.service.refusals import Refused, json_response
+from shoe.service.tokens import Identity
+from shoe.service.uploads import Upload
+
+router = APIRouter(tags=["predictions"])
+_BINARY = ("application/octet-stream",)
+_PART = ("application/offset+octet-stream",)
+_GATHERED = 1 << 20
+Name = Annotated[str, Query(min_length=1, max_length=200, description="What the file is called; kept as text only.")]
+Digest = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="SHA-256 of a file.")]
+UploadId = Annotated[str, Path(pattern="^[0-9a-f]{32}$", description="Of an upload.")]
+Expected = Annotated[
+    str | None, Header(alias="X-Content-SHA256", pattern="^[0-9a-f]{64}$", description="Refuses any other content.")
+]
+Packed = Annotated[str | None, Header(alias="Content-Encoding", description="gzip or zstd; the file is kept unpacked.")]
+
+
+@router.put("/v1/predictions", **contract(models.StoredFile, raw=_BINARY))
+async def put_predictions(
+    request: Request,
+    identity: Submitter,
+    desk: TheDesk,
+    name: Name = "predictions",
+    expected: Expected = None,
+    packed: Packed = None,
+) -> Response:
+    """Send a prediction file: the body is the file."""
+    room = await run_in_threadpool(_room, desk, identity)
+    most = min(desk.settings.largest_upload, room)
+    if int(request.headers.get("content-length", "0")) > room or room <= 0:
+        raise _no_room(room)
+    try:
+        with desk.folder.files.receiving(_encoding(packed), most, desk.settings.free_below) as receiver:
+            await _receive(request, receiver)
+            stored = await run_in_threadpool(receiver.finish, expected)
+    except TooLargeError:
+        if most < desk.settings.largest_upload:
+            raise _no_room(room) from None
+        raise
+    await run_in_threadpool(runs.give, desk.folder, _team(identity), name, stored)
+    return json_response(models.StoredFile(sha256=stored.sha256, size=stored.size))
+
+
+@router.get("/v1/predictions/{sha256}", **contract(models.StoredFile))
+def get_predictions(sha256: Digest, identity: Reader, desk: TheDesk) -> Response:
+    """Ask whether your team has sent a file, so that it need not be sent again."""
+    with desk.folder.database.read() as db:
+        row = db.execute(
+            "SELECT size FROM given JOIN predictions USING (sha256) WHERE sha256 = ? AND team = ?",
+            (sha256, identity.team),
+        ).fetchone()
+    if row is None:
+        raise NotFoundError(f"no predictions {sha256}")
+    return json_response(models.StoredFile(sha256=sha256, size=row["size"]))
+
+
+@router.post("/v1/uploads", **contract(models.Upload, models.NewUpload, status=201))
+def begin_upload(
+    asked: Annotated[models.NewUpload, body(models.NewUpload)], identity: Submitter, desk: TheDesk
+) -> Response:
+    """Announce a file that comes in parts; the same file again goes on where it ended."""
+    if asked.size > desk.settings.largest_upload:
+        raise TooLargeError(f"size: found {asked.size:,}, expected at most {desk.settings.largest_upload:,} bytes")
+    room = _room(desk, identity)
+    upload = desk.uploads.begin(_team(identity), asked.name, asked.size, asked.sha256, room)
+    return _state(desk, upload, 201)
+
+
+@router.head("/v1/uploads/{id}", **contract())
+@router.get("/v1/uploads/{id}", **contract(models.Upload))
+def get_upload(id: UploadId, identity: Reader, desk: TheDesk) -> Response:  # noqa: A002 - of the path
+    """How much of a file has come: in the header Upload-Offset, too."""
+    return _state(desk, desk.uploads.find(_team(identity), id))
+
+
+@router.patch("/v1/uploads/{id}", **contract(models.Upload, raw=_PART))
+async def send_part(
+    id: UploadId,  # noqa: A002 - of the path
+    request: Request,
+    identity: Uploader,
+    desk: TheDesk,
+    offset: Annotated[int, Header(alias="Upload-Offset", ge=0, le=1 << 40, description="Where the part begins.")],
+    packed: Packed = None,
+) -> Response:
+    """Send the next part; a part may be packed by itself. With the last one, the file has its hash."""
+    upload = await run_in_threadpool(desk.uploads.find, _team(identity), id)
+    if offset != desk.uploads.offset(upload):
+        raise _elsewhere(desk, upload)
+    with desk.uploads.receiving(upload, offset, _encoding(packed)) as receiver:
+        await _receive(request, receiver)
+    if desk.uploads.offset(upload) < upload.size:
+        return _state(desk, upload)
+    stored = await run_in_threadpool(_finished, desk, upload)
+    return _state(desk, upload, stored=stored)
+
+
+@router.delete("/v1/uploads/{id}", **contract(status=204))
+def end_upload(id: UploadId, identity: Submitter, desk: TheDesk) -> Response:  # noqa: A002 - of the path
+    """Give an upload up."""
+    desk.uploads.end(desk.uploads.find(_team(identity), id))
+    return Response(status_code=204)
+
+
+def _finished(desk: Desk, upload: Upload) -> Stored:
+    stored = desk.uploads.finish(upload)
+    runs.give(desk.folder, upload.team, upload.name, stored)
+    return stored
+
+
+def _state(desk: Desk, upload: Upload, status: int = 200, stored: Stored | None = None) -> Response:
+    offset = upload.size if stored else desk.uploads.offset(upload)
+    said = models.Upload(id=upload.id, offset=offset, size=upload.size, sha256=stored.sha256 if stored else None)
+    return json_response(said, status, {"Upload-Offset": str(offset)})
+
+
+def _elsewhere(desk: Desk, upload: Upload) -> Refused:
+    offset = desk.uploads.offset(upload)
+    headers = {"Upload-Offset": str(offset)}
+    return Refused(409, f"Upload-Offset: expected {offset:,}, where the last part ended", headers=headers)
+
+
+async def _receive(request: Request, receiver: Receiver) -> None:
+    """Bring a body to a file, in pieces that are worth a thread."""
+    async for piece in _gathered(request):
+        await run_in_threadpool(receiver.write, piece)
+
+
+async def _gathered(request: Request) -> AsyncIterator[bytes]:
+    held, size = [], 0
+    async for piece in request.stream():
+        held.append(piece)
+        size += len(piece)
+        if size >= _GATHERED:
+            yield b"".join(held)
+            held, size = [], 0
+    if size:
+        yield b"".join(held)
+
+
+def _encoding(named: str | None) -> Encoding | None:
+    match (named or "identity").lower():
+        case "identity":
+            return None
+        case "gzip" | "x-gzip":
+            return "gzip"
+        case "zstd":
+            return "zstd"
+        case _:
+            raise Refused(415, "Content-Encoding: expected gzip or zstd", headers={"Accept-Encoding": "gzip, zstd"})
+
+
+def _room(desk: Desk, identity: Identity) -> int:
+    """Bytes that a team may still send."""
+    with desk.folder.database.read() as db:
+        used = db.execute(
+            "SELECT coalesce(sum(size), 0) FROM given JOIN predictions USING (sha256) WHERE team = ?", (identity.team,)
+        ).fetchone()[0]
+    return desk.settings.disk_per_team - int(used)
+
+
+def _no_room(room: int) -> FullError:
+    return FullError(f"the team has room for {many(max(room, 0), 'byte')} more: delete runs, or ask for more")
+
+
+def _team(identity: Identity) -> str:
+    return str(identity.team)

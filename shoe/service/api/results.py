@@ -1,0 +1,57 @@
+"""What runs found: the same bytes as the command line writes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+from shoe.service.api.runs import RunId
+from shoe.service.callers import Anybody, Desk, TheDesk
+from shoe.service.contract import contract
+from shoe.service.errors import ConflictError, NotFoundError
+from shoe.service.runs import Run
+from shoe.service.security import FILE_POLICY, REPORT_POLICY
+from shoe.service.visible import check_file, visible_run
+
+router = APIRouter(tags=["results"])
+_RESULTS = {"score": "result.json", "compare": "comparison.json", "diagnose": "diagnosis.json", "board": "ranking.json"}
+_READ_IN_PLACE = frozenset({"application/json", "text/plain", "text/html"})
+FileName = Annotated[str, Path(max_length=80, description="Of a file of the run, as its outputs name it.")]
+_ANY = "*/*"
+
+
+@router.get("/v1/runs/{id}/result", **contract(media="application/json"))
+def get_result(id: RunId, request: Request, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002 - of the path
+    """The JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
+    run = visible_run(desk, identity, id)
+    return _file(desk, run, _RESULTS.get(run.kind, "result.json"), request)
+
+
+@router.get("/v1/runs/{id}/files/{name}", **contract(media=_ANY))
+def get_file(id: RunId, name: FileName, request: Request, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002
+    """A file that a run has made."""
+    run = visible_run(desk, identity, id)
+    check_file(desk, identity, run, name)
+    return _file(desk, run, name, request)
+
+
+def _file(desk: Desk, run: Run, name: str, request: Request) -> Response:
+    of = run.outputs.get(name)
+    if of is None:
+        if run.state != "done":
+            raise ConflictError(f"run {run.id}: found it {run.state}, expected one that is done")
+        known = ", ".join(run.outputs) or "none yet"
+        raise NotFoundError(f"run {run.id} has no file of this name; it has {known}")
+    media = of.media.partition(";")[0]
+    headers = {
+        "ETag": f'"{of.sha256}"',
+        "Cache-Control": "private, no-cache",
+        "Content-Disposition": f'{"inline" if media in _READ_IN_PLACE else "attachment"}; filename="{run.id}-{name}"',
+        "Content-Security-Policy": REPORT_POLICY if media == "text/html" else FILE_POLICY,
+    }
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    return FileResponse(desk.folder.files.path(of.sha256), headers=headers, media_type=of.media)

@@ -1,0 +1,171 @@
+"""Who makes a request, what they may do, and how often."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from ipaddress import IPv6Address, ip_address
+from typing import Annotated
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from shoe.service.changes import Changes
+from shoe.service.folder import Folder
+from shoe.service.limits import Buckets
+from shoe.service.refusals import Refused, too_many
+from shoe.service.security import COOKIE, READS
+from shoe.service.settings import Settings
+from shoe.service.tokens import LOCAL, Identity, Scope, check, check_session, hash_of
+from shoe.service.uploads import Uploads
+
+_NOBODY: frozenset[str] = frozenset()
+_MOST_KNOWN = 10_000
+
+
+@dataclass
+class Desk:
+    """What requests share.
+
+    Attributes:
+        folder: of the service.
+        settings: of the server.
+        uploads: that are unfinished.
+        changes: of the database, to be waited for.
+        streams: of events that are open, by who has them.
+        used: when tokens were used that is not yet noted, by hash.
+        known: tokens that were valid, with the addresses that showed them.
+    """
+
+    folder: Folder
+    settings: Settings
+    used: dict[str, float] = field(default_factory=dict)
+    known: set[tuple[str, str]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.uploads = Uploads(self.folder, self.settings)
+        self.changes = Changes(self.folder)
+        self.streams: Counter[str] = Counter()
+        self.reads = Buckets(self.settings.reads)
+        self.submissions = Buckets(self.settings.submissions)
+        self.guesses = Buckets(self.settings.guesses)
+
+
+def desk_of(request: Request) -> Desk:
+    """What requests share."""
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def address_of(request: Request) -> str:
+    """Where a request comes from; of IPv6 the network, as a machine has many addresses in it."""
+    host = request.client.host if request.client else "unknown"
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is None and not address.is_loopback:
+        return f"{IPv6Address(int(address) >> 64 << 64)}/64"
+    return str(address)
+
+
+def identify(request: Request) -> Identity:
+    """Find out who makes a request: by its token, its session, or as it comes from this machine.
+
+    Raises:
+        Refused: 401 for a token that is not valid, 429 after too many of those.
+    """
+    found: Identity | None = getattr(request.state, "identity", None)
+    if found is None:
+        found = request.state.identity = _identify(request)
+    return found
+
+
+def _identify(request: Request) -> Identity:
+    desk, given = desk_of(request), request.headers.get("authorization")
+    if given is not None:
+        scheme, _, token = given.partition(" ")
+        if scheme.lower() != "bearer":
+            raise _unauthorized("Authorization: expected Bearer and a token")
+        return verified(request, token.strip(), check)
+    session = request.cookies.get(COOKIE)
+    if session is not None:
+        found = check_session(desk.folder, session)
+        if found is not None:
+            return found
+    if desk.settings.open_to == "local":
+        return Identity(LOCAL, frozenset({"read", "submit"}), LOCAL, None)
+    return Identity(None, _NOBODY, "", address_of(request))
+
+
+def verified(request: Request, token: str, by: Callable[[Folder, str], Identity | None]) -> Identity:
+    """Check a token; after too many wrong ones from an address, only those that were right before are looked at.
+
+    Raises:
+        Refused: 401 where it is not valid, 429 after too many of those.
+    """
+    desk, address = desk_of(request), address_of(request)
+    pair = (address, hash_of(token))
+    if pair not in desk.known and (wait := desk.guesses.wait(address)):
+        raise too_many("too many wrong tokens from this address", wait)
+    found = by(desk.folder, token)
+    if found is None:
+        desk.known.discard(pair)
+        desk.guesses.take(address)
+        raise _unauthorized("the token is not valid: it is unknown, expired or revoked")
+    if len(desk.known) >= _MOST_KNOWN:
+        desk.known.clear()
+    desk.known.add(pair)
+    if found.key is not None:
+        desk.used[found.key] = time.time()
+    return found
+
+
+def _unauthorized(message: str) -> Refused:
+    return Refused(401, message, headers={"WWW-Authenticate": "Bearer"})
+
+
+def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Awaitable[Identity]]:
+    """Make the dependency that lets through who may do something, as often as they may.
+
+    Args:
+        scope: what is needed; None where it depends on what is asked for.
+        often: whether it comes in many pieces, and is counted as reading.
+    """
+
+    async def allowed(request: Request) -> Identity:
+        identity = identify(request)
+        if identity.key is not None:
+            desk = desk_of(request)
+            reads = often or request.method in READS
+            wait = (desk.reads if reads else desk.submissions).take(identity.key)
+            if wait:
+                raise too_many("too many requests", wait)
+        if scope is not None:
+            demand(identity, scope)
+        return identity
+
+    return allowed
+
+
+def demand(identity: Identity, scope: Scope) -> None:
+    """See that somebody may do something.
+
+    Raises:
+        Refused: 401 for who has shown no token, else 403.
+    """
+    if identity.allows(scope):
+        return
+    if identity.team is None or identity.key is None:
+        raise _unauthorized(f"this needs a token that allows {scope}")
+    raise Refused(403, f"this needs a token that allows {scope}, and this one does not")
+
+
+Anybody = Annotated[Identity, Depends(needs(None))]
+Reader = Annotated[Identity, Depends(needs("read"))]
+Submitter = Annotated[Identity, Depends(needs("submit"))]
+Uploader = Annotated[Identity, Depends(needs("submit", often=True))]
+Admin = Annotated[Identity, Depends(needs("admin"))]
+TheDesk = Annotated[Desk, Depends(desk_of)]

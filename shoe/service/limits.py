@@ -1,0 +1,41 @@
+"""Token buckets: how often somebody may do something."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Lock
+
+from shoe.service.settings import Rate
+
+_MOST_KEYS = 10_000
+
+
+class Buckets:
+    """One bucket of tokens for each key; it fills with time, and each request takes one out.
+
+    Args:
+        rate: of filling, and how many a bucket holds.
+        clock: seconds that only grow.
+    """
+
+    def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._clock, self._lock = rate, clock, Lock()
+        self._emptied: dict[str, float] = {}  # when the bucket was or will be full: those in the past say nothing
+
+    def take(self, key: str) -> float:
+        """Take one token: 0 where there is one, else the seconds until there will be."""
+        with self._lock:
+            now, each = self._clock(), 1 / self._rate.per_second
+            full = max(self._emptied.pop(key, now), now)
+            wait = full - now - (self._rate.at_once - 1) * each
+            self._emptied[key] = full if wait > 0 else full + each
+            if len(self._emptied) > _MOST_KEYS:
+                # Those asked for longest ago come first.
+                self._emptied = {k: at for k, at in list(self._emptied.items())[_MOST_KEYS // 2 :] if at > now}
+            return max(wait, 0.0)
+
+    def wait(self, key: str) -> float:
+        """The seconds until there will be a token; none is taken."""
+        full = self._emptied.get(key, 0.0)
+        return max(full - self._clock() - (self._rate.at_once - 1) / self._rate.per_second, 0.0)

@@ -1,0 +1,120 @@
+"""What every request must satisfy before anything looks at it, and what every answer carries: plain ASGI.
+
+A page of another site can send requests to a server on this machine, and by DNS rebinding even read its answers: the
+Host header has to be one of the server's own, and what changes something has to come from the server's own pages, or
+from no browser at all.
+"""
+
+from __future__ import annotations
+
+import socket
+from ipaddress import ip_address
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from shoe.service.refusals import Refused
+from shoe.service.settings import Settings, is_loopback
+
+COOKIE = "shoe_session"
+READS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; form-action 'self'; frame-ancestors 'none'; frame-src 'self'; base-uri 'none'"
+)
+"""What the server's own pages may do."""
+REPORT_POLICY = (
+    "sandbox allow-scripts allow-downloads allow-popups; default-src 'none'; script-src 'unsafe-inline' blob:; "
+    "worker-src blob:; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'"
+)
+"""What a report may do, whose scripts are inside: nothing with the server, as it has another origin."""
+FILE_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
+"""What any other file of a run may do: nothing."""
+_ALWAYS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Cache-Control": "no-store",
+}
+"""Headers of every answer that has not its own."""
+
+
+class Guard:
+    """Refuses requests under a foreign host's name and changes asked for by foreign pages; adds headers to answers."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app, self._local = app, settings.open_to == "local"
+        own = {settings.host, socket.gethostname()} if not self._local else set()
+        self._names = {"localhost", *own, *settings.names}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _ALWAYS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            self._check(scope["method"], Headers(scope=scope))
+        except Refused as refused:
+            await refused.response()(scope, receive, send_guarded)
+        else:
+            await self._app(scope, receive, send_guarded)
+
+    def _check(self, method: str, headers: Headers) -> None:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._is_own(host_name(hosts[0])):
+            raise Refused(
+                421,
+                "Host: this server does not go by this name",
+                field="Host",
+                hint="who runs it adds names with shoe serve --name",
+            )
+        if method not in READS:
+            check_same_origin(headers, hosts[0])
+
+    def _is_own(self, name: str) -> bool:
+        # A literal address cannot be rebound; names can.
+        if name in self._names:
+            return True
+        try:
+            return is_loopback(name) or (not self._local and bool(ip_address(name)))
+        except ValueError:
+            return False
+
+
+def host_name(header: str) -> str:
+    """The host in a Host header, without its port and the brackets of IPv6; "" for what is no such header."""
+    before, _, port = header.rpartition(":")
+    name = before if port.isdigit() else header
+    if name.startswith("[") and name.endswith("]"):
+        return name[1:-1].lower()
+    return name.lower() if ":" not in name else ""
+
+
+def check_same_origin(headers: Headers, host: str) -> None:
+    """See that a change is asked for by the server's own pages or by no browser.
+
+    Raises:
+        Refused: 403, naming the header that tells.
+    """
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site is not None and site not in ("same-origin", "none"):
+        raise Refused(403, "Sec-Fetch-Site: a page of another site asked for this", field="Sec-Fetch-Site")
+    if origin is not None and origin.partition("://")[2].lower() != host.lower():
+        raise Refused(403, "Origin: a page of another site asked for this", field="Origin")
+    if site is None and origin is None and f"{COOKIE}=" in headers.get("cookie", ""):
+        raise Refused(403, "Origin: found none, expected the server's own beside a login's cookie", field="Origin")

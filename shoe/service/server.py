@@ -1,0 +1,181 @@
+"""The server: one process that listens, with a worker beside it that does the jobs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import h11
+import msgspec
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from shoe.core.errors import OptionError
+from shoe.service.app import make_app
+from shoe.service.callers import Desk
+from shoe.service.folder import Folder
+from shoe.service.settings import Settings
+from shoe.service.tokens import new_token, tokens
+from shoe.service.worker import Limits, Worker
+
+ADMIN = "admin"
+"""Team of the token that the first start makes."""
+_KEEP_ALIVE, _GRACE, _BACKLOG = 15, 5, 512
+_LONGEST_HEADERS = 32_768
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def serve(
+    folder: Folder,
+    settings: Settings,
+    *,
+    children: int = 1,
+    limits: Limits | None = None,
+    tell: Callable[[str], None] = print,
+) -> None:
+    """Serve a folder until a signal ends it; jobs under way are done again by the next server.
+
+    Args:
+        folder: of the service.
+        settings: where it listens and what it takes.
+        children: jobs at once.
+        limits: of each job.
+        tell: hears where the server is, and the first token.
+
+    Raises:
+        OptionError: where another server has the folder, or the address is taken or not of this machine.
+    """
+    folder.lock()
+    listening = _listen(settings)
+    worker = Worker(folder, children, limits)
+    try:
+        first = None if tokens(folder) else new_token(folder, "first", ADMIN, ["admin"])
+        app = make_app(folder, settings)
+        server = _Server(_config(app, settings), app.state.desk)
+        worker.start()
+        try:
+            for line in _greeting(listening, settings, first):
+                tell(line)
+            server.run(sockets=[listening])
+        finally:
+            worker.stop()
+    finally:
+        listening.close()
+        folder.close()
+
+
+def _greeting(listening: socket.socket, settings: Settings, token: str | None) -> Iterator[str]:
+    host, port = listening.getsockname()[:2]
+    yield f"shoe serves at http://{f'[{host}]' if ':' in host else host}:{port}"
+    if settings.open_to == "tokens":
+        yield "every caller needs a token: shoe serve token makes one"
+    if token is not None:
+        yield f"admin token, shown this once: {token}"
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+        listening.listen(_BACKLOG)
+    except OSError as error:
+        listening.close()
+        why = error.strerror or str(error)
+        raise OptionError(f"{settings.host}:{settings.port}: found {why}, expected a free address") from None
+    return listening
+
+
+def _config(app: Any, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=type("Protocol", (_Patient,), {"patience": settings.patience}),
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        log_level=logging.WARNING,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(settings.names),  # of a proxy on this machine alone
+        forwarded_allow_ips="127.0.0.1,::1",
+        limit_concurrency=settings.connections,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=_GRACE,
+        h11_max_incomplete_event_size=_LONGEST_HEADERS,
+    )
+
+
+class _Server(uvicorn.Server):
+    """Ends on a signal with nothing left open, and tells those who wait for events."""
+
+    def __init__(self, config: uvicorn.Config, desk: Desk) -> None:
+        super().__init__(config)
+        self._desk = desk
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals end the server, and nothing else: what stands around it is to end well, too."""
+        before = {of: signal.signal(of, self.handle_exit) for of in _SIGNALS}
+        try:
+            yield
+        finally:
+            for of, handler in before.items():
+                signal.signal(of, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End; open streams of events first."""
+        self._desk.changes.stopping = True
+        super().handle_exit(sig, frame)
+
+
+class _Patient(H11Protocol):
+    """HTTP/1.1 whose headers have to come in time."""
+
+    patience = 20.0
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A connection: a request has to follow."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Some of a request: its headers have to become whole."""
+        super().data_received(data)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The end."""
+        self._unset()
+        super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP, in the words of all refusals."""
+        body = msgspec.json.encode({"error": msg})
+        headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
+        for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def _wait(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            self._unset()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(self.patience, self._give_up)
+
+    def _unset(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _give_up(self) -> None:
+        if not self.transport.is_closing() and self.conn.their_state is h11.IDLE:
+            self.transport.close()

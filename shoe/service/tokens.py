@@ -1,0 +1,206 @@
+"""Tokens: who calls, for which team, and what they may do. Only hashes are kept; a token is shown once."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import sqlite3
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from hmac import compare_digest
+from typing import Literal, get_args
+
+from shoe.core.errors import OptionError, quote, unknown_name
+from shoe.service.errors import NotFoundError
+from shoe.service.folder import Folder
+
+Scope = Literal["read", "submit", "admin"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+"""Each allows what those before it allow."""
+LOCAL = "local"
+"""The team of who needs no token."""
+_PREFIX, _SHOWN, _LONGEST_NAME = "shoe_", 10, 80
+_DAY = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who calls.
+
+    Attributes:
+        team: None for who has shown nothing.
+        scopes: what they may do.
+        name: of the token.
+        key: what their requests are counted under; None where they are not counted.
+    """
+
+    team: str | None
+    scopes: frozenset[str]
+    name: str
+    key: str | None
+
+    def allows(self, scope: Scope) -> bool:
+        """Whether they may do this."""
+        return any(each in self.scopes for each in SCOPES[SCOPES.index(scope) :])
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What is known of a token, but for itself; times are seconds since 1970."""
+
+    prefix: str
+    name: str
+    team: str
+    scopes: tuple[str, ...]
+    created: float
+    expires: float | None
+    last_used: float | None
+    revoked: float | None
+
+
+def new_token(
+    folder: Folder, name: str, team: str, scopes: Collection[str] = ("read", "submit"), days: float | None = None
+) -> str:
+    """Make a token of 256 random bits.
+
+    Args:
+        folder: of the service.
+        name: what it is for.
+        team: whose it is; a team is made where there is none of this name.
+        scopes: what it allows.
+        days: until it expires; None for never.
+
+    Returns:
+        The token: it is known to nobody else and cannot be shown again.
+
+    Raises:
+        OptionError: for an unknown scope, an empty or long name, or days that are not positive.
+    """
+    for what, given in (("name", name), ("team", team)):
+        if not given.strip() or len(given) > _LONGEST_NAME or not given.isprintable():
+            raise OptionError(f"{what}: found {quote(given)}, expected 1 to {_LONGEST_NAME} printable characters")
+    if not scopes:
+        raise OptionError(f"scopes: found none, expected some of {', '.join(SCOPES)}")
+    for scope in scopes:
+        if scope not in SCOPES:
+            raise unknown_name("scope", scope, SCOPES)
+    if days is not None and not 0 < days <= 36500:
+        raise OptionError(f"days: found {days:g}, expected more than 0, at most 36500")
+    token, now = _PREFIX + secrets.token_urlsafe(32), time.time()
+    with folder.database.write() as db:
+        db.execute("INSERT OR IGNORE INTO teams (name, created) VALUES (?, ?)", (team, now))
+        db.execute(
+            "INSERT INTO tokens (hash, prefix, name, team, scopes, created, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                hash_of(token),
+                token[:_SHOWN],
+                name,
+                team,
+                " ".join(scope for scope in SCOPES if scope in scopes),
+                now,
+                None if days is None else now + days * _DAY,
+            ),
+        )
+    return token
+
+
+def check(folder: Folder, token: str) -> Identity | None:
+    """Who has a token; None where it is no valid one."""
+    hashed = hash_of(token)
+    with folder.database.read() as db:
+        row = db.execute("SELECT * FROM tokens WHERE hash = ?", (hashed,)).fetchone()
+    return _identity(row, hashed)
+
+
+def tokens(folder: Folder) -> list[Token]:
+    """All tokens, the newest first."""
+    with folder.database.read() as db:
+        rows = db.execute("SELECT * FROM tokens ORDER BY created DESC, hash").fetchall()
+    return [
+        Token(
+            row["prefix"],
+            row["name"],
+            row["team"],
+            tuple(row["scopes"].split()),
+            row["created"],
+            row["expires"],
+            row["last_used"],
+            row["revoked"],
+        )
+        for row in rows
+    ]
+
+
+def revoke(folder: Folder, prefix: str) -> Token:
+    """Take a token back, and the logins made with it.
+
+    Args:
+        folder: of the service.
+        prefix: its first characters, as lists show them.
+
+    Raises:
+        NotFoundError: where no valid token begins so.
+    """
+    found = next((token for token in tokens(folder) if token.prefix == prefix and token.revoked is None), None)
+    if found is None:
+        raise NotFoundError(f"no valid token begins with {quote(prefix)}")
+    with folder.database.write() as db:
+        db.execute("UPDATE tokens SET revoked = ? WHERE prefix = ? AND revoked IS NULL", (time.time(), prefix))
+    return found
+
+
+def note_use(folder: Folder, used: Mapping[str, float]) -> None:
+    """Keep when tokens were last used, by their hashes."""
+    with folder.database.write() as db:
+        db.executemany("UPDATE tokens SET last_used = ? WHERE hash = ?", [(at, of) for of, at in used.items()])
+
+
+def log_in(folder: Folder, token: str, seconds: float) -> str | None:
+    """Begin a browser's session.
+
+    Args:
+        folder: of the service.
+        token: that the person shows.
+        seconds: that the session lasts, at most.
+
+    Returns:
+        The session's secret, for a cookie; None where the token is not valid.
+    """
+    if check(folder, token) is None:
+        return None
+    secret, now = secrets.token_urlsafe(32), time.time()
+    with folder.database.write() as db:
+        db.execute("DELETE FROM sessions WHERE expires < ?", (now,))
+        db.execute("INSERT INTO sessions VALUES (?, ?, ?)", (hash_of(secret), hash_of(token), now + seconds))
+    return secret
+
+
+def check_session(folder: Folder, secret: str) -> Identity | None:
+    """Who a session is of; None where it has ended, or its token has."""
+    with folder.database.read() as db:
+        row = db.execute(
+            "SELECT tokens.*, sessions.hash AS session FROM sessions JOIN tokens ON tokens.hash = sessions.token "
+            "WHERE sessions.hash = ? AND sessions.expires > ?",
+            (hash_of(secret), time.time()),
+        ).fetchone()
+    return _identity(row, row["hash"]) if row is not None else None
+
+
+def log_out(folder: Folder, secret: str) -> None:
+    """End a session."""
+    with folder.database.write() as db:
+        db.execute("DELETE FROM sessions WHERE hash = ?", (hash_of(secret),))
+
+
+def hash_of(secret: str) -> str:
+    """What is kept of a secret; it has 256 bits, so nothing slower is needed."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _identity(row: sqlite3.Row | None, hashed: str) -> Identity | None:
+    if row is None or not compare_digest(row["hash"], hashed):
+        return None
+    if row["revoked"] is not None or (row["expires"] is not None and row["expires"] <= time.time()):
+        return None
+    return Identity(row["team"], frozenset(row["scopes"].split()), row["name"], hashed)

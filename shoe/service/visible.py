@@ -1,0 +1,80 @@
+"""Who may see and change which run."""
+
+from __future__ import annotations
+
+from shoe.service import runs
+from shoe.service.callers import Desk, demand
+from shoe.service.errors import NotFoundError
+from shoe.service.refusals import Refused
+from shoe.service.runs import Run
+from shoe.service.tokens import Identity
+
+AGGREGATES = frozenset(
+    {"result.json", "report.txt", "classes.csv", "words.csv", "table.tex", "table.md", "diagnosis.json", "report.html"}
+    | {f"comparison.{ending}" for ending in ("json", "tex", "md", "csv", "html")}
+    | {"ranking.json"}
+)
+"""Files of a run that hold nothing of single images; all others stay where the ground truth is not shown."""
+
+
+def visible_run(desk: Desk, identity: Identity, id_: str) -> Run:
+    """A run that somebody may see: their team's, a public one, any for who runs the server.
+
+    Raises:
+        NotFoundError: where there is none, in the same words as for one that they may not see.
+        Refused: 401 for who has shown no token, whether there is one or not.
+    """
+    try:
+        run = runs.run(desk.folder, id_)
+        if _is_open(desk, identity, run):
+            return run
+    except NotFoundError:
+        pass
+    if identity.team is None:
+        demand(identity, "read")
+    raise NotFoundError(f"no run {id_}")
+
+
+def own_run(desk: Desk, identity: Identity, id_: str) -> Run:
+    """A run that somebody may change: their team's, any for who runs the server.
+
+    Raises:
+        NotFoundError: where they cannot see one.
+        Refused: 403 for one that they can only see.
+    """
+    run = visible_run(desk, identity, id_)
+    if run.team != identity.team and not identity.allows("admin"):
+        raise Refused(403, f"run {id_} is of another team")
+    return run
+
+
+def check_file(desk: Desk, identity: Identity, run: Run, name: str) -> None:
+    """See that a file tells nothing of a ground truth that is not shown.
+
+    Raises:
+        Refused: 403, saying so.
+    """
+    if name not in AGGREGATES and not identity.allows("admin") and not _is_shown(desk, run):
+        raise Refused(
+            403,
+            f"{name}: the ground truth {run.truth} is not shown, and this file tells of single images",
+            hint="who runs the server can get it",
+        )
+
+
+def _is_open(desk: Desk, identity: Identity, run: Run) -> bool:
+    if identity.allows("admin") or run.team == identity.team:
+        return True
+    if run.visibility != "public":
+        return False
+    return identity.allows("read") or _is_public_board(desk, run.board)
+
+
+def _is_public_board(desk: Desk, name: str | None) -> bool:
+    with desk.folder.database.read() as db:
+        return db.execute("SELECT 1 FROM boards WHERE name = ? AND hidden = 0", (name,)).fetchone() is not None
+
+
+def _is_shown(desk: Desk, run: Run) -> bool:
+    with desk.folder.database.read() as db:
+        return db.execute("SELECT 1 FROM truths WHERE name = ? AND shown = 1", (run.truth,)).fetchone() is not None
