@@ -62,6 +62,7 @@ def test_json_goes_to_a_file_beside_the_table(tmp_path: Path) -> None:
     assert orjson.loads((tmp_path / "info.json").read_bytes())["triplets"] == 95
 
 
+@pytest.mark.slow
 def test_stats_prints_a_table_each_of_objects_verbs_and_classes() -> None:
     rows = _rows(_run("stats", INSTANCES))
     headers = [row for row in rows if "triplets" in [cell.strip() for cell in row]]

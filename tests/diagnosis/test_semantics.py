@@ -109,6 +109,7 @@ def test_means_of_rare_and_non_rare_classes(rated: Path) -> None:
     assert found.deltas["interaction"] == (near(7 / 32), near(0), near(7 / 16))
 
 
+@pytest.mark.slow
 @both_variants
 @pytest.mark.parametrize("no_interaction", ["exclude", "keep"])
 @examples(0.5)

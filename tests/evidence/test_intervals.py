@@ -114,6 +114,7 @@ def test_no_drawn_values_score_outside(settings_: list[str], seed: int, share: f
     assert outside(task, today, options, range(seed, seed + 3)) == []
 
 
+@pytest.mark.slow
 def test_the_packaged_map_holds_its_bounds_on_the_sample() -> None:
     task = Task(read_predictions(PREDICTIONS["free text"]), read_ground_truth(TRUTH))
     options = SEMANTIC["shoe"]

@@ -167,6 +167,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.slow
 @examples(40)
 @given(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join))
 def test_candidates_of_any_words_are_distinct_verbs_with_a_reason_and_always_the_same(said: str) -> None:

@@ -32,6 +32,7 @@ def test_dense_arrays(tmp_path: Path) -> None:
     assert found["object_values"].tolist() == [[0.25, 1, 0.875]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["verb", "object"])
 def test_the_shipped_map_is_what_scoring_looks_up(tmp_path: Path, part: Part) -> None:
     similarity = SimilarityMap.load("hico-det")

@@ -49,6 +49,7 @@ def test_pair_figures_can_be_read(number: int) -> None:
     assert texts.count("–") == number - 1
 
 
+@pytest.mark.slow
 @numbers
 def test_curves_can_be_read(number: int) -> None:
     texts = assert_readable(lambda: sweep_curves(some(number)))

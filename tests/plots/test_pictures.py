@@ -98,6 +98,7 @@ def test_names_of_images_lead_nowhere_but_into_the_folder(tmp_path: Path) -> Non
     assert read_picture("val/secret.png", inside)[0] is not None
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1))
 def test_words_stay_inside_and_off_each_other(seed: int) -> None:
     rng = np.random.default_rng(seed)

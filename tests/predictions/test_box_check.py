@@ -150,6 +150,7 @@ def bad_boxes(kind: str, rng: np.random.Generator, boxes: Floats, sizes: Floats)
 KINDS = ["anywhere", "small", "whole image", "middle", "halves", "doubles", "noisy", "converted"]
 
 
+@pytest.mark.slow
 @examples(2)
 @given(st.sampled_from(KINDS), st.sampled_from(sorted(MODELS)), st.sampled_from(NAMED), st.integers(0, 2**32))
 def test_no_other_convention_is_named_for_a_bad_detector(kind: str, model: str, named: Convention, seed: int) -> None:

@@ -278,6 +278,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.slow
 @examples(1)
 @given(st.data())
 def test_disturbed_texts_say_the_same(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:

@@ -85,6 +85,7 @@ def test_every_class_sense_of_the_dataset_was_rated(hico: SimilarityMap) -> None
     assert set(classes.object_synsets) == set(names_of(list(hico.tables["object"].classes)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_maps())
 @pytest.mark.parametrize("part", ["verb", "object"])
 def test_shipped_tables_pass_the_full_check(name: str, part: Part) -> None:
