@@ -24,6 +24,8 @@ THE_FILE = "{file}"
 """Stands for the client's file in the words of a job, which may have come under several names."""
 _MOST_COMPARED = 20
 _DAY = 86400.0
+_DRAWN = {"resamples": 1000, "seed": 0}
+"""How images are drawn for all leaderboards, so that runs of all can stand beside each other."""
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -371,8 +373,16 @@ def _follow(db: sqlite3.Connection, scored: New, id_: str, file: str, shown: boo
         New("diagnose", {**scored.request, "shown": shown}),
         New("page", {**scored.request, "shown": shown, "name": file}),
     ):
-        jobs.add(db, new)
-        db.execute("INSERT OR IGNORE INTO further VALUES (?, ?)", (id_, new.key))
+        _add_further(db, id_, new)
+    row = db.execute("SELECT board, outputs FROM runs JOIN jobs USING (key) WHERE id = ?", (id_,)).fetchone()
+    if row["board"] is not None:
+        made = msgspec.json.decode(row["outputs"], type=dict[str, Output])
+        _add_further(db, id_, New("board", {"run": made["run.shoe"].sha256, **_DRAWN}))
+
+
+def _add_further(db: sqlite3.Connection, id_: str, new: New) -> None:
+    jobs.add(db, new)
+    db.execute("INSERT OR IGNORE INTO further VALUES (?, ?)", (id_, new.key))
 
 
 def _scoring(folder: Folder, of: Truth, sha256: str, request: Request) -> New:

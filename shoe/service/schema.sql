@@ -56,8 +56,9 @@ CREATE TABLE log (
 CREATE INDEX log_of_jobs ON log (key, number);
 
 CREATE TABLE boards (
-  name TEXT PRIMARY KEY, title TEXT NOT NULL, truth TEXT NOT NULL, request TEXT NOT NULL, quota INTEGER,
-  hidden INTEGER NOT NULL, created REAL NOT NULL
+  name TEXT PRIMARY KEY, title TEXT NOT NULL, truth TEXT NOT NULL, request TEXT NOT NULL,
+  figure TEXT NOT NULL,  -- that ranks
+  quota INTEGER, hidden INTEGER NOT NULL, created REAL NOT NULL
 ) STRICT;
 
 CREATE TABLE audit (

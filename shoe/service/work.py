@@ -166,4 +166,27 @@ def _page(place: _Place) -> Done:
     raise NotImplementedError
 
 
-_KINDS: dict[str, Callable[[_Place], Done]] = {"score": _score}
+class _Ranking(msgspec.Struct):
+    run: str
+    resamples: int
+    seed: int
+
+
+def _board(place: _Place) -> Done:
+    """What a run needs to stand in a leaderboard: its figures, and each under the draws of images that all share."""
+    import numpy as np
+
+    from shoe.comparison.resampling import Resampler, drawn_images
+    from shoe.runs.file import read_run
+
+    asked = place.request(_Ranking)
+    run = read_run(place.file(asked.run, "run.shoe"))
+    stage("resampling", 0.1)
+    weights = drawn_images(len(run.images), asked.resamples, asked.seed)
+    drawn: dict[str, Any] = dict(Resampler(run).resampled(weights))
+    np.savez_compressed(place.out / "draws.npz", **drawn)
+    known = {key: value for key, value in run.figures().items() if value is not None}
+    return Done({"draws.npz": "application/octet-stream"}, known)
+
+
+_KINDS: dict[str, Callable[[_Place], Done]] = {"board": _board, "score": _score}
