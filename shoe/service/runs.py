@@ -249,7 +249,14 @@ def run(folder: Folder, id_: str) -> Run:
 
 
 def runs(
-    folder: Folder, team: str | None = None, after: int | None = None, limit: int = 50, state: str | None = None
+    folder: Folder,
+    team: str | None = None,
+    after: int | None = None,
+    limit: int = 50,
+    state: str | None = None,
+    *,
+    name: str | None = None,
+    truth: str | None = None,
 ) -> list[Run]:
     """Runs, the latest first.
 
@@ -259,14 +266,17 @@ def runs(
         after: number of the last run of the list before.
         limit: most of them.
         state: in which they are; None for any.
+        name: part of what they are called.
+        truth: name of their ground truth.
     """
     with folder.database.read() as db:
         rows = db.execute(
             _RUNS + " WHERE runs.deleted = 0 AND (?1 IS NULL OR runs.team = ?1 OR runs.visibility = 'public') "
             "AND (?2 IS NULL OR runs.number < ?2) "
             "AND (?3 IS NULL OR ?3 = CASE WHEN runs.cancelled THEN 'cancelled' ELSE jobs.state END) "
+            "AND (?5 IS NULL OR instr(lower(runs.name), lower(?5))) AND (?6 IS NULL OR runs.truth = ?6) "
             "ORDER BY runs.number DESC LIMIT ?4",
-            (team, after, state, limit),
+            (team, after, state, limit, name, truth),
         ).fetchall()
         return [_run(db, row) for row in rows]
 

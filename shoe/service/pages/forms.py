@@ -1,0 +1,152 @@
+"""Pages with forms, and what those do; all of it works without scripts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from shoe.core.errors import ShoeError
+from shoe.service import runs, tokens
+from shoe.service.api.runs import RunId
+from shoe.service.callers import Admin, Reader, Submitter, TheDesk, desk_of, verified
+from shoe.service.errors import NotFoundError
+from shoe.service.pages.answers import Form, Page, answer, field, onward, viewer_of
+from shoe.service.pages.run import row
+from shoe.service.refusals import Refused
+from shoe.service.security import COOKIE
+from shoe.service.visible import own_run, visible_run
+
+router = APIRouter(route_class=Page, include_in_schema=False)
+_LISTED = 200
+
+
+@router.get("/compare")
+def choose(request: Request, identity: Reader, run: Annotated[list[str], Query()] = []) -> Response:  # noqa: B006
+    """Finished runs, to choose some of."""
+    del identity
+    return _choose(request, run)
+
+
+@router.post("/compare")
+def compare(request: Request, form: Form, identity: Submitter, desk: TheDesk) -> Response:
+    """Ask for a comparison."""
+    ids = form.get("run", [])
+    try:
+        found = [visible_run(desk, identity, id_).id for id_ in ids]
+        resamples, seed = (min(int(field(form, name) or 0), 100_000) for name in ("resamples", "seed"))
+        run = runs.compare(
+            desk.folder,
+            str(identity.team),
+            found,
+            resamples=resamples or None,
+            seed=max(seed, 0),
+            most_waiting=desk.settings.queue_per_team,
+        )
+    except (ShoeError, ValueError) as error:
+        return _choose(request, ids, str(error))
+    return onward(request, f"/runs/{run.id}")
+
+
+def _choose(request: Request, chosen: list[str], problem: str | None = None) -> Response:
+    found = runs.runs(desk_of(request).folder, viewer_of(request).seen, limit=_LISTED, state="done")
+    done = [row(run) for run in found if run.kind == "score"]
+    values = {"runs": done, "chosen": chosen, "problem": problem}
+    return answer(request, ("compare.html", values), 409 if problem else 200)
+
+
+@router.post("/runs/{id}/{action}")
+def act(
+    request: Request,
+    id: RunId,  # noqa: A002 - of the path
+    action: str,
+    form: Form,
+    identity: Submitter,
+    desk: TheDesk,
+) -> Response:
+    """Cancel, retry, change or delete a run."""
+    run = own_run(desk, identity, id)
+    if action == "delete":
+        runs.delete(desk.folder, run.id)
+        return onward(request, "/runs")
+    if action == "change":
+        visibility: Any = field(form, "visibility") if field(form, "visibility") in ("team", "public") else None
+        runs.change(desk.folder, run.id, field(form, "name") or None, visibility)
+    elif action == "cancel":
+        runs.cancel(desk.folder, run.id)
+    elif action == "retry":
+        runs.retry(desk.folder, run.id)
+    else:
+        raise NotFoundError("no such page")
+    return onward(request, f"/runs/{run.id}")
+
+
+@router.get("/login")
+def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002 - of the address
+    """The form to log in by."""
+    return answer(request, ("login.html", {"wanted": next, "problem": None}))
+
+
+@router.post("/login")
+def login(request: Request, form: Form, desk: TheDesk) -> Response:
+    """Begin a session with a token."""
+    token, wanted = field(form, "token").strip(), field(form, "next")
+    try:
+        verified(request, token, tokens.check)
+    except Refused as refused:
+        return answer(request, ("login.html", {"wanted": wanted, "problem": refused.message}), refused.status)
+    secret = tokens.log_in(desk.folder, token, desk.settings.session)
+    response = onward(request, wanted if wanted.startswith("/") and wanted[1:2] not in ("/", "\\") else "/")
+    response.set_cookie(
+        COOKIE,
+        str(secret),
+        max_age=desk.settings.session,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return response
+
+
+@router.post("/logout")
+def logout(request: Request, desk: TheDesk) -> Response:
+    """End a session."""
+    tokens.log_out(desk.folder, request.cookies.get(COOKIE, ""))
+    response = onward(request, "/")
+    response.delete_cookie(COOKIE)
+    return response
+
+
+@router.get("/tokens")
+def token_list(request: Request, identity: Admin) -> Response:
+    """All tokens, but for themselves."""
+    del identity
+    return _tokens(request)
+
+
+@router.post("/tokens")
+def make_token(request: Request, form: Form, identity: Admin, desk: TheDesk) -> Response:
+    """Make a token, and show it this once."""
+    del identity
+    name, team, scopes = (field(form, key) for key in ("name", "team", "scopes"))
+    try:
+        days = float(field(form, "days")) if field(form, "days") else None
+        made = tokens.new_token(desk.folder, name, team, scopes.split(","), days)
+    except (ShoeError, ValueError) as error:
+        return _tokens(request, problem=str(error), status=422)
+    return _tokens(request, made=made)
+
+
+@router.post("/tokens/revoke")
+def revoke_token(request: Request, form: Form, identity: Admin, desk: TheDesk) -> Response:
+    """Take a token back."""
+    del identity
+    tokens.revoke(desk.folder, field(form, "prefix"))
+    return onward(request, "/tokens")
+
+
+def _tokens(request: Request, made: str | None = None, problem: str | None = None, status: int = 200) -> Response:
+    values = {"tokens": tokens.tokens(desk_of(request).folder), "made": made, "problem": problem}
+    return answer(request, ("tokens.html", values), status)

@@ -1,0 +1,150 @@
+"""What the metric takes a phrase to mean: as ``shoe resolve --phrase`` and ``shoe similarity`` say, and its classes."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoe.service.folder import Folder
+from shoe.service.truths import maps
+from shoe.similarity import Similarity, SimilarityMap, load_similarity
+
+LONGEST = 300
+"""Characters of a phrase."""
+EXAMPLES = (
+    ("a woman sitting astride her bike", "ride bicycle"),
+    ("guy eating a hot dog", "eat hot_dog"),
+    ("petting a puppy", "pet dog"),
+)
+_NEAREST = 12
+_PARTS = ("verb", "object")
+
+
+@lru_cache(maxsize=8)
+def loaded(place: str) -> Similarity:
+    """A map by its name or its folder."""
+    return load_similarity(place)
+
+
+def places(folder: Folder) -> dict[str, str]:
+    """Where maps are loaded from, by their names: those of shoe first."""
+    from shoe.similarity.maps import shipped_maps
+
+    own = {name: name for name in shipped_maps()}
+    return own | {each.name: str(Path(folder.maps) / each.folder) for each in maps(folder)}
+
+
+def answer(place: str, said: str, truth: str) -> dict[str, Any]:
+    """Say what a phrase means to the metric.
+
+    Args:
+        place: name or folder of the map.
+        said: what a model says.
+        truth: a class, as "ride bicycle", or a word of one; empty for none.
+
+    Raises:
+        OptionError: for a class that the dataset has not.
+    """
+    from shoe.benchmarks import DEFAULT, benchmark
+    from shoe.lexicon.text import ALTERNATIVES
+    from shoe.report.phrase import split_of
+
+    source = loaded(place)
+    classes = benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes
+    lines, readings = split_of(said)
+    pairs = [pair for reading in readings for pair in product(*(word.split(ALTERNATIVES) for word in reading))]
+    words = [
+        (word, part) for part, of in zip(_PARTS, zip(*pairs, strict=True), strict=False) for word in dict.fromkeys(of)
+    ]
+    return {
+        "reading": [re.split(r" {2,}", line.strip(), maxsplit=1) for line in lines],
+        "senses": [_senses(word, part) for word, part in words if word],
+        "counted": _counted(source, classes, *readings[0]) if readings else None,
+        **(_compared(source, classes, truth, said) if truth else {"compared": None, "whole": None}),
+    }
+
+
+def labels_of(place: str) -> list[str]:
+    """Classes that a map's dataset has."""
+    from shoe.benchmarks import DEFAULT, benchmark
+
+    source = loaded(place)
+    return list(benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes.labels)
+
+
+def _senses(word: str, part: Any) -> dict[str, Any]:
+    from shoe.lexicon.resolve import resolve
+
+    found = resolve(word, part).candidates
+    return {"word": word, "part": part, "senses": [{"name": of.name, "reason": of.reason} for of in found]}
+
+
+def _compared(source: Similarity, classes: Any, truth: str, said: str) -> dict[str, Any]:
+    from shoe.protocols.options import SemanticOptions
+    from shoe.similarity import combine
+    from shoe.similarity.explain import explanations
+
+    found, interaction = explanations(source, classes, truth, said)
+    options, whole = SemanticOptions(), None
+    if interaction:
+        verb, object_ = (np.array(part.value) for part in found)
+        whole = float(combine(verb, object_, options.combine, options.weight))
+    compared = [
+        {
+            "part": part.part,
+            "class_word": part.class_word,
+            "class_synset": part.class_synset,
+            "word": part.word,
+            "value": part.value,
+            "basis": part.basis,
+            "sense": part.sense,
+            "raters": list(dict.fromkeys(rater for sense in part.candidates for rater in sense.ratings or {})),
+            "candidates": [
+                {
+                    "synset": sense.synset,
+                    "value": sense.value,
+                    "predicted": sense.predicted,
+                    "ratings": sense.ratings or {},
+                    "reason": sense.reason,
+                }
+                for sense in part.candidates
+            ],
+        }
+        for part in found
+    ]
+    return {"compared": compared, "whole": whole}
+
+
+def _counted(source: Similarity, classes: Any, verb: str, object_: str) -> dict[str, Any]:
+    """The classes that are most similar to a predicted interaction, and the one whose labels it has."""
+    from shoe.lexicon.labels import match_labels
+    from shoe.protocols.options import SemanticOptions
+    from shoe.scoring.hoi_similarity import HoiSimilarity
+
+    options = SemanticOptions()
+    made = HoiSimilarity.of_words(classes, [verb], [object_], source, options)
+    every = np.arange(len(classes))
+    none = np.zeros(len(classes), np.int64)
+    sigma = made.sigma(every, none, none)
+    order = np.lexsort((every, -sigma))[:_NEAREST]
+    of_verb = int(match_labels([verb], classes.verbs, "verb")[0])
+    of_object = int(match_labels([object_], classes.objects, "object")[0])
+    exact = int(classes.of[of_verb, of_object]) if min(of_verb, of_object) >= 0 else -1
+    return {
+        "strict": classes.labels[exact] if exact >= 0 else None,
+        "delta": options.delta,
+        "rows": [
+            {
+                "label": classes.labels[hoi],
+                "similarity": float(sigma[hoi]),
+                "verb": float(made.verbs.values[made.verb_row[hoi], 0]),
+                "object": float(made.objects.values[made.object_row[hoi], 0]),
+            }
+            for hoi in order.tolist()
+        ],
+    }

@@ -1,0 +1,175 @@
+"""The pages of a server that only show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+
+import shoe.page
+from shoe.core.errors import ShoeError
+from shoe.service import boards
+from shoe.service.api.runs import RunId
+from shoe.service.callers import Anybody, Reader, TheDesk
+from shoe.service.contract import describe
+from shoe.service.errors import NotFoundError
+from shoe.service.pages import playground, views
+from shoe.service.pages.answers import Page, address_of, answer, viewer_of
+from shoe.service.pages.interface import CURL, interface_values
+from shoe.service.pages.rendering import FOLDER
+from shoe.service.truths import truths
+from shoe.service.visible import visible_run
+
+STATIC = {"page.css": Path(shoe.page.__file__).parent / "static" / "page.css"} | {
+    path.name: path for path in (FOLDER / "static").iterdir()
+}
+"""Styles, scripts and pictures, by their names."""
+_MEDIA = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+Text = Annotated[str, Query(max_length=300)]
+
+router = APIRouter(route_class=Page, include_in_schema=False)
+
+
+@router.get("/static/{name}")
+def static(name: str) -> Response:
+    """A style, script or picture."""
+    path = STATIC.get(name)
+    if path is None:
+        raise NotFoundError("no file of this name")
+    return FileResponse(path, headers={"Cache-Control": "no-cache"}, media_type=_MEDIA[path.suffix])
+
+
+@router.get("/")
+def front(request: Request, identity: Anybody, desk: TheDesk) -> Response:
+    """The front page."""
+    del identity
+    return answer(request, views.front(desk.folder, viewer_of(request)))
+
+
+@router.get("/runs")
+def run_list(
+    request: Request,
+    identity: Reader,
+    desk: TheDesk,
+    name: Text = "",
+    state: Text = "",
+    truth: Text = "",
+    after: Text = "",
+) -> Response:
+    """Runs that a filter lets through."""
+    number = visible_run(desk, identity, after).number if after else None
+    asked = {"name": name, "state": state, "truth": truth}
+    return answer(request, views.run_list(desk.folder, viewer_of(request), asked, number))
+
+
+@router.get("/runs/{id}")
+def run_page(request: Request, id: RunId, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002 - of the path
+    """A run."""
+    return answer(request, views.run_page(desk.folder, viewer_of(request), visible_run(desk, identity, id)))
+
+
+@router.get("/runs/{id}/classes")
+def classes_page(request: Request, id: RunId, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002
+    """A run's figures of each class."""
+    view = views.classes_page(desk.folder, visible_run(desk, identity, id))
+    if view is None:
+        raise NotFoundError(f"run {id} has no figures of classes")
+    return answer(request, view)
+
+
+@router.get("/submit")
+def submit(request: Request, identity: Reader, desk: TheDesk, board: Text = "") -> Response:
+    """The form that predictions are sent by."""
+    from shoe.benchmarks import DEFAULT, benchmark
+    from shoe.core.coordinates import CommonCoordinates
+    from shoe.predictions.scores import SCORES
+    from shoe.protocols.options import describe
+    from shoe.service.truths import own_similarities
+
+    of = benchmark(DEFAULT)
+    values = {
+        "truths": truths(desk.folder),
+        "maps": list(dict.fromkeys([*playground.places(desk.folder), *own_similarities()])),
+        "protocols": [(name, "") for name in (*of.protocols, "shoe")],
+        "usual": of.default_protocols,
+        "box_conventions": list(CommonCoordinates),
+        "score_kinds": list(SCORES),
+        "options": describe(),
+        "boards": boards.boards(desk.folder),
+        "wanted_board": board,
+        "may_submit": identity.allows("submit"),
+        "largest": desk.settings.largest_upload,
+    }
+    return answer(request, ("submit.html", values))
+
+
+@router.get("/boards")
+def board_list(request: Request, identity: Anybody, desk: TheDesk) -> Response:
+    """All leaderboards."""
+    del identity
+    return answer(request, views.board_list(desk.folder, viewer_of(request)))
+
+
+@router.get("/boards/{name}")
+def board_page(request: Request, name: str, identity: Anybody, desk: TheDesk) -> Response:
+    """A leaderboard."""
+    del identity
+    return answer(request, views.board_page(desk.folder, viewer_of(request), name))
+
+
+@router.get("/playground")
+def ask(
+    request: Request, identity: Reader, desk: TheDesk, said: Text = "", truth: Text = "", similarity: Text = ""
+) -> Response:
+    """What the metric takes a phrase to mean."""
+    del identity
+    places = playground.places(desk.folder)
+    name = similarity if similarity in places else next(iter(places))
+    values: dict[str, Any] = {
+        "asked": {"said": said, "truth": truth, "map": name},
+        "maps": list(places),
+        "problem": None,
+    }
+    values |= {"examples": playground.EXAMPLES, "labels": playground.labels_of(places[name])}
+    nothing = {"compared": None, "whole": None, "reading": None, "senses": None, "counted": None}
+    try:
+        found = playground.answer(places[name], said, truth) if said.strip() else nothing
+    except ShoeError as error:
+        values["problem"] = str(error)
+        found = playground.answer(places[name], said, "")
+    return answer(request, ("playground.html", values | found))
+
+
+@router.get("/maps")
+def map_list(request: Request, identity: Reader, desk: TheDesk) -> Response:
+    """All similarity maps."""
+    del identity
+    return answer(request, views.map_list(desk.folder))
+
+
+@router.get("/maps/{name}")
+def map_page(request: Request, name: str, identity: Reader, desk: TheDesk) -> Response:
+    """A similarity map."""
+    del identity
+    view = views.map_page(desk.folder, name)
+    if view is None:
+        raise NotFoundError("no map of this name")
+    return answer(request, view)
+
+
+@router.get("/truths")
+def truth_list(request: Request, identity: Reader, desk: TheDesk) -> Response:
+    """All ground truths."""
+    del identity
+    return answer(request, views.truth_list(desk.folder))
+
+
+@router.get("/api")
+def interface(request: Request, identity: Anybody, desk: TheDesk) -> Response:
+    """The API, from its schema."""
+    known = truths(desk.folder) if identity.allows("read") else []
+    curl = CURL.format(address=address_of(request), truth=known[0].name if known else "TRUTH")
+    return answer(request, ("api.html", {"groups": interface_values(describe(request.app)), "curl": curl}))

@@ -1,0 +1,236 @@
+"""What the page of a run says, from the files that the run made."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from shoe.core.errors import many
+from shoe.service.folder import Folder
+from shoe.service.pages import drawing
+from shoe.service.runs import Run, given
+from shoe.service.truths import Truth
+
+ABOUT = {
+    "result.json": "every figure, as shoe score --json writes",
+    "run.shoe": "what was measured, for shoe compare and shoe verify",
+    "classes.csv": "figures of each class",
+    "words.csv": "every wording, and what it was taken for",
+    "table.tex": "for a paper",
+    "table.md": "for a page",
+    "report.html": "interactive, in one file",
+    "diagnosis.json": "errors, as shoe diagnose --json writes",
+    "report.txt": "as the terminal shows it",
+    "comparison.json": "every figure, as shoe compare --json writes",
+}
+_OF_TRUTH = frozenset({"run.shoe"})
+"""Files that tell what a ground truth holds."""
+_SHOWN_CLASSES = ("m0", "m2", "m3")
+
+
+def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool) -> dict[str, Any]:
+    """Collect what ``run.html`` shows.
+
+    Args:
+        folder: of the service.
+        run: the run.
+        truth: that it is held against; None where that is gone.
+        all_files: whether files may be had that tell what a hidden ground truth holds.
+    """
+    result, diagnosis = (read_output(folder, run, name) for name in ("result.json", "diagnosis.json"))
+    held = not all_files and truth is not None and not truth.shown
+    return {
+        "run": run,
+        "pending": run.state in ("queued", "running") or "queued" in run.further.values(),
+        "took": run.ended - run.started if run.state == "done" and run.ended and run.started else None,
+        "about": _facts(run, result),
+        "files": _files(run, held=held),
+        "command": _command(folder, run, truth) if run.prediction else None,
+        "identity": _identity(run, truth),
+        "short_signature": _short(run, truth),
+        **(figures(result, diagnosis, run.further.get("diagnose")) if result else {"result": None}),
+    }
+
+
+def read_output(folder: Folder, run: Run, name: str) -> dict[str, Any] | None:
+    """A JSON file that a run made; None where it made none of this name."""
+    output = run.outputs.get(name)
+    return _decoded(folder, output.sha256) if output else None
+
+
+@lru_cache(maxsize=64)
+def _decoded(folder: Folder, sha256: str) -> dict[str, Any]:
+    with folder.files.open(sha256) as stream:
+        found: dict[str, Any] = msgspec.json.decode(stream.read())
+    return found
+
+
+def figures(result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, state: str | None) -> dict[str, Any]:
+    """Collect what ``figures.html`` shows: strict, semantic, and why.
+
+    Args:
+        result: of ``shoe score --json``.
+        diagnosis: of ``shoe diagnose --json``; None where there is none.
+        state: of the job that makes one; None where none was asked for.
+    """
+    strict = result.get("protocols") or [result[key] for key in ("strict",) if key in result]
+    semantic = result.get("semantic")
+    why_not = {"queued": "follows", "running": "is being measured", "failed": "could not be measured"}
+    found: dict[str, Any] = {
+        "result": result,
+        "strict": [_full(each, "map", "map_rare", "map_non_rare", "max_recall") for each in strict],
+        "semantic": _full(semantic, "map_without_no_interaction") if semantic else None,
+        "gain": semantic["map"] - strict[0]["map"] if semantic and strict and "map" in semantic else None,
+        "words": [_word(each) for each in result.get("wordings", ())],
+        "notes": result.get("notes", ()),
+        "worst": None,
+        "why_not": why_not.get(state or "", "was not measured"),
+    }
+    return found | _why(diagnosis) if diagnosis else found
+
+
+def _full(of: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return dict.fromkeys(names) | dict(of)
+
+
+def _word(of: Mapping[str, Any]) -> dict[str, Any]:
+    said = of["phrases"][0] if of.get("phrases") else f"{of['verb']['word']} {of['object']['word']}"
+    return {
+        "said": said,
+        "compared_with": of.get("compared_with") or of.get("nearest_class"),
+        "verb": of["verb"].get("similarity"),
+        "object": of["object"].get("similarity"),
+        "times": of["count"],
+        "earned": of.get("earned"),
+        "lost": of.get("lost"),
+    }
+
+
+def _why(diagnosis: Mapping[str, Any]) -> dict[str, Any]:
+    from shoe.diagnosis.oracles import ERRORS
+    from shoe.page.errors import bars_of
+
+    semantic = diagnosis.get("semantic", {})
+    strict = {error.name: diagnosis["errors"][error.name].get("delta_map", 0.0) for error in ERRORS}
+    counts = {error.name: diagnosis["errors"][error.name]["count"] for error in ERRORS}
+    deltas, colours = [strict], ["m0"]
+    counted: list[dict[str, int] | None] = [counts]
+    if semantic:
+        deltas.append({error.name: semantic["errors"][error.name].get("delta_map", 0.0) for error in ERRORS})
+        counted.append(None)
+        colours.append("m2")
+    worst = sorted(ERRORS, key=lambda error: -strict[error.name])
+    found: dict[str, Any] = {
+        "worst": [{"label": error.label, "strict": strict[error.name]} for error in worst],
+        "error_bars": bars_of(deltas, counted, colours),
+        "diagnosis_map": diagnosis.get("map"),
+        "diagnosis_shoe": semantic.get("map"),
+        "meaning": None,
+    }
+    gap = semantic.get("vocabulary_gap")
+    if gap:
+        labels = ("exact matches of words", "verbs of like meaning", "objects of like meaning")
+        values = (gap["exact_map"], gap["verb_credit"], gap["object_credit"])
+        parts = list(zip(labels, values, _SHOWN_CLASSES, strict=True))
+        found["meaning"] = [{"label": label, "value": value, "colour": colour} for label, value, colour in parts]
+        found["meaning_bar"] = drawing.stack(parts, "SHOE-mAP, and what of it is credit for meaning")
+    return found
+
+
+def _facts(run: Run, result: Mapping[str, Any] | None) -> list[str]:
+    if result is None:
+        return [f"ground truth {run.truth}", f"team {run.team}"]
+    return [
+        f"{result['dataset']} {result.get('split', '')}".strip(),
+        many(result["images"], "image"),
+        many(result["ground_truths"], "ground truth"),
+        many(result["predictions"], "prediction"),
+        f"ground truth {run.truth}",
+        f"team {run.team}",
+    ]
+
+
+def _files(run: Run, *, held: bool) -> dict[str, Any]:
+    kept = [name for name in run.outputs if not (held and name in _OF_TRUTH)]
+
+    def path(name: str) -> str:
+        return f"/v1/runs/{run.id}/files/{name}"
+
+    return {
+        "all": [{"name": n, "path": path(n), "size": run.outputs[n].size, "about": ABOUT.get(n)} for n in sorted(kept)],
+        "report": next((path(name) for name in ("report.html", "comparison.html") if name in kept), None),
+        "classes": "classes.csv" in kept,
+        "words": path("words.csv") if "words.csv" in kept else None,
+        "held": "run.shoe stays on the server, as this ground truth is not shown." if held else None,
+    }
+
+
+def _short(run: Run, truth: Truth | None) -> str | None:
+    if run.signature is None:
+        return None
+    from shoe.benchmarks import benchmark
+    from shoe.protocols.signature import Signature
+
+    protocols = benchmark(truth.dataset).protocols if truth else None
+    return Signature.parse(run.signature, protocols).short()
+
+
+def _identity(run: Run, truth: Truth | None) -> list[tuple[str, str]]:
+    found = []
+    if run.prediction:
+        found.append(("predictions, SHA-256", run.prediction))
+    if truth:
+        found.append(("ground truth, SHA-256", truth.sha256))
+    return found
+
+
+def _command(folder: Folder, run: Run, truth: Truth | None) -> str:
+    """What gives the same figures where predictions and ground truth are at hand."""
+    asked = run.request
+    words = ["shoe", "score", given(folder, run.team, run.prediction or "") or run.name]
+    words += ["--ground-truth", truth.reading.truth.file if truth else run.truth]
+    if truth is not None:
+        reading = truth.reading
+        words += ["--dataset", reading.dataset] if reading.dataset != "hico-det" else []
+        words += ["--split", reading.split] if reading.split else []
+        words += ["--classes", reading.classes.file] if reading.classes else []
+        words += ["--image-labels", reading.image_labels.file] if reading.image_labels else []
+    for protocol in asked.get("protocols") or ():
+        words += ["--protocol", protocol]
+    if asked.get("similarity", "hico-det") != "hico-det":
+        words += ["--similarity", asked["similarity"]]
+    for option in asked.get("options") or ():
+        words += ["--option", option]
+    for name in ("boxes", "scores", "format", "subset"):
+        if asked.get(name):
+            words += [f"--{name}", asked[name]]
+    for name in ("images_in_predictions", "bounds"):
+        if asked.get(name):
+            words.append(f"--{name.replace('_', '-')}")
+    return shlex.join([*words, "--json", "-"])
+
+
+def row(run: Run) -> dict[str, Any]:
+    """What a list says of a run."""
+    strict = next(
+        (value for key, value in run.figures.items() if key.startswith("strict:") and key.endswith(":full")), None
+    )
+    return {
+        "id": run.id,
+        "kind": run.kind,
+        "name": run.name,
+        "team": run.team,
+        "truth": run.truth,
+        "state": run.state,
+        "visibility": run.visibility,
+        "created": run.created,
+        "figures": {
+            "strict": strict,
+            "semantic": run.figures.get("semantic:map"),
+            "mf1": run.figures.get("semantic:mf1"),
+        },
+    }

@@ -1,0 +1,34 @@
+// A run under way: its state, stage and log as they come; the whole page anew when there is more to show.
+const live = document.getElementById("live");
+const said = (name) => document.querySelector(`[data-said="${name}"]`);
+
+function show(run) {
+  if (!said("state")) return;
+  said("state").textContent = run.state;
+  said("position").textContent = run.position ? `, number ${run.position} in the queue` : "";
+  said("stage").textContent = run.stage ? `: ${run.stage}` : "";
+  said("reason").textContent = run.reason ? ` (${run.reason})` : "";
+  const bar = document.querySelector("main progress");
+  if (run.progress !== undefined) bar.value = run.progress;
+  else bar.removeAttribute("value");
+}
+
+if (live) {
+  const events = new EventSource(live.dataset.events), log = said("log");
+  const again = () => { events.close(); location.reload(); };
+  let first = true;
+  events.addEventListener("run", ({ data }) => {
+    const run = JSON.parse(data);
+    const ended = !["queued", "running"].includes(run.state);
+    if (ended && `${run.state} ${run.further.diagnose ?? ""}` !== live.dataset.shown) again();
+    else show(run);
+  });
+  events.addEventListener("log", ({ data }) => {
+    if (!log) return;
+    if (first) log.textContent = ""; // events begin with the first line
+    first = false;
+    log.append(`${JSON.parse(data).line}\n`);
+    log.scrollTop = log.scrollHeight;
+  });
+  events.addEventListener("end", again);
+}

@@ -1,0 +1,58 @@
+// The form: hash, upload, run, and on to the run's page.
+import { hashOf, json, upload } from "./upload.js";
+
+const byId = (id) => document.getElementById(id);
+const form = byId("submit"), file = byId("file"), drop = byId("drop");
+
+function chosen() {
+  const one = file.files[0];
+  if (!one) return;
+  drop.querySelector("span").textContent = `${one.name}, ${one.size.toLocaleString("en")} bytes`;
+  form.elements.name.placeholder = one.name;
+}
+
+function say(text, share) {
+  byId("sending").hidden = false;
+  byId("sent").textContent = text;
+  byId("bar").value = share;
+}
+
+if (form) {
+  chosen(); // a browser keeps the choice over a reload
+  file.addEventListener("change", chosen);
+  for (const name of ["dragenter", "dragover"]) {
+    drop.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
+  }
+  for (const name of ["dragleave", "drop"]) drop.addEventListener(name, () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => {
+    event.preventDefault();
+    file.files = event.dataTransfer.files;
+    chosen();
+  });
+  addEventListener("waiting", ({ detail }) => { byId("sent").textContent = `${detail}; it is tried again`; });
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    byId("problem").hidden = true;
+    byId("go").disabled = true;
+    try {
+      await score(file.files[0]);
+    } catch (error) {
+      byId("problem").textContent = error.message;
+      byId("problem").hidden = false;
+      byId("go").disabled = false;
+    }
+  });
+}
+
+async function score(one) {
+  const hash = await hashOf(one, (share) => say(`reading ${one.name}: ${Math.round(100 * share)} %`, share));
+  byId("hash").textContent = hash;
+  await upload(one, hash, form.dataset, (share) => say(`sending ${one.name}: ${Math.round(100 * share)} %`, share));
+  say("asking for the run", 1);
+  const of = new FormData(form);
+  const said = { prediction: hash, truth: of.get("truth"), similarity: of.get("similarity"), protocols: of.getAll("protocols"), visibility: of.get("visibility") };
+  said.options = of.get("options").split("\n").map((line) => line.trim()).filter(Boolean);
+  for (const name of ["boxes", "scores", "name", "board"]) if (of.get(name)) said[name] = of.get(name);
+  const run = await json(form.dataset.runs, said);
+  location.assign(form.dataset.page + run.id);
+}

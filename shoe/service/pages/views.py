@@ -1,0 +1,200 @@
+"""What each page says to somebody who looks: a template and plain values, the same on a server and on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shoe.service import boards, runs
+from shoe.service.folder import Folder
+from shoe.service.pages import playground
+from shoe.service.pages.comparison import comparison_values, plot
+from shoe.service.pages.maps import map_row, map_values
+from shoe.service.pages.run import read_output, row, run_values
+from shoe.service.runs import Run
+from shoe.service.truths import Truth, truths
+
+PAGE = 50
+"""Runs of a list."""
+STATES = ("queued", "running", "done", "failed", "cancelled")
+View = tuple[str, dict[str, Any]]
+"""A template's name, and what it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who looks.
+
+    Attributes:
+        team: whose runs they see beside public ones; None for nobody in particular.
+        admin: whether they run the service.
+        reader, submitter: what else they may.
+        session: whether they have logged in.
+    """
+
+    team: str | None = None
+    admin: bool = False
+    reader: bool = False
+    submitter: bool = False
+    session: bool = False
+
+    @property
+    def seen(self) -> str | None:
+        """The team whose runs lists show beside public ones; None for all, "" for no team's."""
+        return None if self.admin else self.team or ""
+
+
+def front(folder: Folder, viewer: Viewer) -> View:
+    """The front page."""
+    recent = runs.runs(folder, viewer.seen, limit=8) if viewer.reader else []
+    return "front.html", {
+        "runs": [row(run) for run in recent],
+        "boards": [each for each in boards.boards(folder) if viewer.admin or not each.hidden],
+    }
+
+
+def run_list(folder: Folder, viewer: Viewer, asked: Mapping[str, str], after: int | None) -> View:
+    """The list of runs, as far as a filter lets them through."""
+    found = runs.runs(
+        folder,
+        viewer.seen,
+        after,
+        PAGE,
+        asked["state"] or None,
+        name=asked["name"] or None,
+        truth=asked["truth"] or None,
+    )
+    return "runs.html", {
+        "runs": [row(run) for run in found],
+        "asked": asked,
+        "states": STATES,
+        "truths": [each.name for each in truths(folder)],
+        "last": found[-1].id if len(found) == PAGE else None,
+        "chosen": (),
+    }
+
+
+def run_page(folder: Folder, viewer: Viewer, run: Run) -> View:
+    """The page of a run."""
+    values = run_values(folder, run, _truth(folder, run.truth), all_files=viewer.admin)
+    values |= {
+        "mine": viewer.submitter and (viewer.admin or viewer.team == run.team),
+        "actions": _actions(run),
+        "log": [line.line for line in runs.log(folder, run.id)],
+    }
+    if run.kind != "compare":
+        return "run.html", values
+    found = read_output(folder, run, "comparison.json")
+    return "comparison.html", values | (comparison_values(found, run.request["runs"]) if found else {"result": None})
+
+
+def classes_page(folder: Folder, run: Run) -> View | None:
+    """The figures of each class; None where a run has none."""
+    output = run.outputs.get("classes.csv")
+    if output is None:
+        return None
+    from csv import reader
+
+    with folder.files.open(output.sha256) as stream:
+        headings, *rows = reader(stream.read().decode().splitlines())
+    kept = [number for number, name in enumerate(headings) if name not in ("verb", "object")]
+    shares = [name.endswith(("_ap", "_recall", "_f1")) for name in headings]
+    return "classes.html", {
+        "run": run,
+        "headings": [headings[number].replace("_", " ") for number in kept],
+        "rows": [[_cell(of[number], share=shares[number]) for number in kept] for of in rows],
+    }
+
+
+def board_list(folder: Folder, viewer: Viewer) -> View:
+    """All leaderboards."""
+    return "boards.html", {"boards": boards.boards(folder), "viewer": viewer}
+
+
+def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
+    """A leaderboard."""
+    found = boards.standing(folder, name)
+    strict = next((key for each in found.rows for key in each.figures if key.startswith("strict:")), "")
+    keys = (strict, "semantic:map", "semantic:mf1")
+    rows = [
+        {
+            "low": each.lowest,
+            "high": each.highest,
+            "run": each.run,
+            "name": each.name,
+            "team": each.team,
+            "cells": [{"value": each.figures.get(key), "interval": each.intervals.get(key)} for key in keys],
+            "gain": _gain(each.figures, strict),
+            "why": _costs_most(each.why),
+        }
+        for each in found.rows
+    ]
+    drawn = [
+        (each.name, {key: _with_interval(each, key) for key in keys if key in each.figures}) for each in found.rows
+    ]
+    return "board.html", {
+        "board": found.board,
+        "hidden": found.board.hidden and not viewer.admin,
+        "rows": rows,
+        "left_out": found.left_out if viewer.admin or not found.board.hidden else [],
+        "plot": plot(drawn) if rows else None,
+        "signature": found.signature,
+    }
+
+
+def map_list(folder: Folder) -> View:
+    """All similarity maps."""
+    return "maps.html", {"maps": [map_row(name, place) for name, place in playground.places(folder).items()]}
+
+
+def map_page(folder: Folder, name: str) -> View | None:
+    """A similarity map; None for an unknown one."""
+    place = playground.places(folder).get(name)
+    return None if place is None else ("map.html", map_values(name, place))
+
+
+def truth_list(folder: Folder) -> View:
+    """All ground truths: what is known of them, never what they hold."""
+    found = [
+        {
+            "name": each.name,
+            "dataset": " ".join(filter(None, (each.dataset, each.facts.get("split")))),
+            "images": int(each.facts["images"]),
+            "triplets": int(each.facts["truths"]),
+            "sha256": each.sha256,
+            "shown": each.shown,
+        }
+        for each in truths(folder)
+    ]
+    return "truths.html", {"truths": found}
+
+
+def _truth(folder: Folder, name: str) -> Truth | None:
+    return next((each for each in truths(folder) if each.name == name), None)
+
+
+def _actions(run: Run) -> Sequence[str]:
+    if run.state in ("queued", "running"):
+        return ("cancel",)
+    return ("retry",) if run.state in ("failed", "cancelled") else ()
+
+
+def _cell(text: str, *, share: bool) -> str:
+    return f"{100 * float(text):.2f}" if share and text else text
+
+
+def _gain(figures: Mapping[str, float], strict: str) -> float | None:
+    ends = (figures.get("semantic:map"), figures.get(strict))
+    return None if ends[0] is None or ends[1] is None else ends[0] - ends[1]
+
+
+def _costs_most(why: Mapping[str, float]) -> str | None:
+    from shoe.diagnosis.oracles import ERRORS
+
+    labels = {error.name: error.label for error in ERRORS}
+    return next((f"{labels.get(name, name)} {100 * delta:+.2f}" for name, delta in why.items()), None)
+
+
+def _with_interval(of: Any, key: str) -> dict[str, Any]:
+    return {"value": of.figures[key], **({"interval": of.intervals[key]} if key in of.intervals else {})}
