@@ -5,30 +5,28 @@ from __future__ import annotations
 import gzip
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
-from shoe.client.flow import Call, Flow, asked, post
+from shoe.client.flow import Call, Flow, Wait, asked, post
 from shoe.core.errors import InputError, ServiceError
 
 PART = 8 << 20
 """Bytes of a file that are sent at once: what a lost connection costs at most."""
 _READ = 1 << 20
+_LONGEST_NAME = 200
+_TRIES, _PAUSE = 6, 1.0
 Packer = Callable[[bytes], bytes]
 Told = Callable[[str, float], None]
 """Called with what is being done, and how much of it is done, 0 to 1."""
 
 
-class _Stored(msgspec.Struct):
-    sha256: str | None = None
-
-
 class _Upload(msgspec.Struct):
     id: str
     offset: int
-    sha256: str | None = None
 
 
 def upload(path: str | Path, tell: Told, *, packed: bool) -> Flow[str]:
@@ -53,10 +51,28 @@ def upload(path: str | Path, tell: Told, *, packed: bool) -> Flow[str]:
         raise InputError(path, found=str(error.strerror), expected="a file that can be read") from None
     with stream:
         digest, size = hashed(stream)
-        answer = yield from asked(Call("GET", f"/v1/predictions/{digest}"), 404)
-        if answer.status == 404:
-            yield from _sent(stream, path.name, digest, size, tell, _packer() if packed else None)
+        place = f"/v1/predictions/{digest}"
+        if (yield from asked(Call("GET", place), 404)).status == 404:
+            file = _File(stream, path.name, digest, size)
+            yield from _whole(file, packed) if size <= PART else _in_parts(file, tell, packed)
     return digest
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    stream: BinaryIO
+    name: str
+    digest: str
+    size: int
+
+    def part(self, offset: int, packed: bool) -> tuple[bytes, dict[str, str]]:
+        """The part that begins at an offset, and the header that tells how it is packed, if it is."""
+        self.stream.seek(offset)
+        part = self.stream.read(PART)
+        if not packed:
+            return part, {}
+        encoding, packer = _packer()
+        return packer(part), {"content-encoding": encoding}
 
 
 def hashed(stream: BinaryIO) -> tuple[str, int]:
@@ -68,28 +84,35 @@ def hashed(stream: BinaryIO) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def _sent(
-    stream: BinaryIO, name: str, digest: str, size: int, tell: Told, packer: tuple[str, Packer] | None
-) -> Flow[None]:
-    began = yield from post("/v1/uploads", {"size": size, "sha256": digest, "name": name})
-    state = began.read(_Upload)
-    place, offset = f"/v1/uploads/{state.id}", state.offset
-    while offset < size:
-        tell("uploading", offset / size)
-        stream.seek(offset)
-        part = stream.read(PART)
-        headers = {"upload-offset": str(offset), "content-type": "application/offset+octet-stream"}
-        if packer is not None:
-            headers["content-encoding"], part = packer[0], packer[1](part)
-        # 409: a part whose answer was lost has arrived; the server says up to where.
-        answer = yield from asked(Call("PATCH", place, content=part, headers=headers), 409)
-        before, offset = offset, int(answer.headers.get("upload-offset", -1))
-        if offset < 0 or (answer.status == 409 and offset == before):
-            raise ServiceError("the server does not say how much of the file it has", answer.status)
-    tell("uploading", 1.0)
-    found = (yield from asked(Call("GET", f"/v1/predictions/{digest}"), 404)).status
-    if found == 404:
-        raise ServiceError("the file changed while it was sent, or was damaged on its way: send it again")
+def _whole(file: _File, packed: bool) -> Flow[None]:
+    part, headers = file.part(0, packed)
+    headers |= {"x-content-sha256": file.digest, "content-type": "application/octet-stream"}
+    yield from asked(Call("PUT", "/v1/predictions", {"name": file.name[:_LONGEST_NAME]}, part, headers))
+
+
+def _in_parts(file: _File, tell: Told, packed: bool) -> Flow[None]:
+    """Send what the server does not have yet; where it is of another mind about that, ask it anew."""
+    announced = {"size": file.size, "sha256": file.digest, "name": file.name[:_LONGEST_NAME]}
+    best, left = -1, _TRIES
+    while left:
+        state = (yield from post("/v1/uploads", announced)).read(_Upload)
+        offset = state.offset
+        while offset < file.size:
+            tell("uploading", offset / file.size)
+            part, headers = file.part(offset, packed)
+            headers |= {"upload-offset": str(offset), "content-type": "application/offset+octet-stream"}
+            # 404, 409: it has arrived though its answer was lost, wholly or in part, or is still arriving.
+            answer = yield from asked(Call("PATCH", f"/v1/uploads/{state.id}", content=part, headers=headers), 404, 409)
+            if answer.status in (404, 409):
+                break
+            offset = answer.read(_Upload).offset
+        if (yield from asked(Call("GET", f"/v1/predictions/{file.digest}"), 404)).status != 404:
+            tell("uploading", 1.0)
+            return
+        left = _TRIES if offset > best else left - 1
+        best = max(best, offset)
+        yield Wait(_PAUSE)
+    raise ServiceError(f"{file.name}: the server does not take more than {best:,} of its {file.size:,} bytes")
 
 
 def _packer() -> tuple[str, Packer]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, floor, sqrt
+from math import sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -36,7 +36,6 @@ DRAWS = 8
 _T = 1.8946
 """Student's 95 % quantile for DRAWS - 1 degrees of freedom: both ends together leave 10 % out."""
 COVERAGE = 0.9
-_STEPS = 10_000
 _OF_WORD = 0.25
 """Share of what is left of the variance of errors that all senses of a word have in common, and again those senses with
 one class: about what rated pairs show (docs/protocols.md 10.7)."""
@@ -148,13 +147,9 @@ def figures_of(scorer: Scorer) -> tuple[float | None, float | None]:
 
 
 def predictive(figures: Sequence[float | None]) -> Ends | None:
-    """The ends within which a figure lies with 90 % probability (``COVERAGE``), given DRAWS draws of it.
-
-    Outwards to hundredths of a point, as figures are printed.
-    """
+    """The ends within which a figure lies with 90 % probability (``COVERAGE``), given DRAWS draws of it."""
     known = np.array([figure for figure in figures if figure is not None])
     if len(known) < len(figures):
         return None
     reach = _T * known.std(ddof=1) * sqrt(1 + 1 / len(known))
-    low, high = floor((known.mean() - reach) * _STEPS) / _STEPS, ceil((known.mean() + reach) * _STEPS) / _STEPS
-    return max(0.0, low), min(1.0, high)
+    return max(0.0, float(known.mean() - reach)), min(1.0, float(known.mean() + reach))

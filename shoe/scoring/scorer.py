@@ -104,14 +104,24 @@ class Scorer:
     def _most_telling(self) -> Indices:
         """The rows down to the confidence at which mF1 is highest: no way to stretch scores, or to add worse, gains.
 
-        Tried are the confidences that keep 1/8 to 8 times as many predictions as there are ground truths.
+        Tried are the confidences that keep 1/8 to 8 times as many predictions as there are ground truths, counted among
+        those that could move mF1: what means nothing here, put between the others, must not move what is tried.
         """
         rows, score = self.rows, self.task.predictions.score[self.rows]
         kept = np.ceil(len(self.truth_rows) * _TRIED).astype(np.int64)
-        falling = -np.sort(-score)
+        falling = -np.sort(-score[self._moves_f1(rows)])
         lowest = np.unique(falling[np.minimum(kept, len(falling)) - 1]) if len(falling) else falling
         tried = [rows[score >= least] for least in lowest[::-1]]
         return max(tried, key=lambda some: mean_over(*self.f1(self.match(some))) or 0.0, default=rows)
+
+    def _moves_f1(self, rows: Indices) -> Mask:
+        """Which predictions may be matched, or be false positives of a class that can be in the mean of F1."""
+        moves = np.zeros(len(self.task.predictions), bool)
+        moves[self.pairs.prediction] = True
+        nearest, sigma = self.nearest(rows, self.similarities)
+        in_mean = (self.truths > 0) | (self.counted & (self.options.f1_classes == "counted"))
+        charged: Mask = self.reaches_delta(sigma) & np.append(in_mean, False)[nearest]
+        return moves[rows] | charged
 
     @property
     def in_mean(self) -> Mask:

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from shoe.core.errors import ShoeError, printable, quote
 from shoe.service import errors
-from shoe.service.api import about, admin, catalog, events, lookups, predictions, results, runs
+from shoe.service.api import about, admin, boards, catalog, events, lookups, predictions, results, runs
 from shoe.service.auditing import Auditing
 from shoe.service.bodies import Bodies
 from shoe.service.callers import Desk
@@ -30,7 +30,7 @@ from shoe.service.settings import Settings
 from shoe.service.tokens import note_use
 from shoe.version import __version__
 
-_ROUTES = (about, predictions, runs, results, events, catalog, lookups, admin, routes, forms)
+_ROUTES = (about, predictions, runs, results, events, catalog, boards, lookups, admin, routes, forms)
 _STATUS: dict[type[ShoeError], int] = {
     errors.NotFoundError: 404,
     errors.ConflictError: 409,

@@ -25,6 +25,7 @@ from shoe.service.truths import Truth, check_name, similarity, truth
 DRAWS = "draws.npz"
 """What a job of kind board makes: each figure under resampled images."""
 FIGURE = "semantic:map"
+_ERROR = "error:"
 _OF_PREDICTIONS = ("boxes", "scores", "coordinates")
 """What a signature says of how predictions were read, which is each run's own."""
 
@@ -265,10 +266,16 @@ def _entries(folder: Folder, name: str) -> list[_Entry]:
                 signature=row["signature"] or "",
                 figures=msgspec.json.decode(ranked["figures"]) if ranked else {},
                 draws=outputs[DRAWS].sha256 if ranked else None,
-                why=msgspec.json.decode(diagnosed["figures"] or "{}") if diagnosed else {},
+                why=_costs(msgspec.json.decode(diagnosed["figures"])) if diagnosed else {},
             )
         )
     return found
+
+
+def _costs(figures: Mapping[str, float]) -> dict[str, float]:
+    """Error types of a diagnosis by what they cost, the costliest first."""
+    costs = {key.removeprefix(_ERROR): value for key, value in figures.items() if key.startswith(_ERROR)}
+    return dict(sorted(costs.items(), key=lambda cost: -cost[1]))
 
 
 def _items(signature: str) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shoe.service import runs
 from shoe.service.callers import Desk, demand
 from shoe.service.errors import NotFoundError
@@ -27,7 +29,7 @@ def visible_run(desk: Desk, identity: Identity, id_: str) -> Run:
     try:
         run = runs.run(desk.folder, id_)
         if _is_open(desk, identity, run):
-            return run
+            return without_hidden(desk, identity, run)
     except NotFoundError:
         pass
     if identity.team is None:
@@ -46,6 +48,23 @@ def own_run(desk: Desk, identity: Identity, id_: str) -> Run:
     if run.team != identity.team and not identity.allows("admin"):
         raise Refused(403, f"run {id_} is of another team")
     return run
+
+
+def without_hidden(desk: Desk, identity: Identity, run: Run) -> Run:
+    """A run without its results, if it was submitted to a leaderboard that is hidden from who asks."""
+    if run.board is None or identity.allows("admin") or _is_public_board(desk, run.board):
+        return run
+    return replace(run, figures={}, outputs={}, signature=None, further={})
+
+
+def check_results(desk: Desk, identity: Identity, run: Run) -> None:
+    """See that the results of a run are not hidden.
+
+    Raises:
+        Refused: 403, saying why they are.
+    """
+    if run.board is not None and not identity.allows("admin") and not _is_public_board(desk, run.board):
+        raise Refused(403, f"the results of the leaderboard {run.board} are hidden for now")
 
 
 def check_file(desk: Desk, identity: Identity, run: Run, name: str) -> None:

@@ -17,7 +17,8 @@ Choices that the text leaves open:
 - geometric = verb ** weight * object ** (1 - weight); minimum has no weight.
 - ``repeats=near``: a copy of a better prediction of the image that is no copy itself; better by score, then verb,
   object, human box and object box from their last number on, then row.
-- ``tau-by=best`` keeps the fewest of equally good.
+- ``tau-by=best`` keeps the fewest of equally good, and counts predictions that may match a truth, or are else false
+  positives of a class that F1 is averaged over.
 - Rates are fractions. The prediction miss rate is of the predictions after tau; repeats count as unmatched.
 - ``f1-classes=counted``: classes with ground truth, or with a false positive.
 """
@@ -193,7 +194,7 @@ def _confident(images: list[_Image], options: Options) -> list[_Image]:
 
 def _best(images: list[_Image], counts: list[int], meaning: Meaning) -> list[_Image]:
     """The most confident predictions, of 1/8 to 8 times as many as there are truths, for which mF1 is highest."""
-    scores = sorted((p.score for image in images for p in image.predictions), reverse=True)
+    scores = sorted((p.score for image in images for p in _telling(image, counts, meaning)), reverse=True)
     best, highest = images, -1.0
     for exponent in range(-6, 7):
         kept = min(ceil(sum(counts) * 2 ** (exponent / 2)), len(scores))
@@ -204,6 +205,17 @@ def _best(images: list[_Image], counts: list[int], meaning: Meaning) -> list[_Im
         if mf1 > highest:
             best, highest = some, mf1
     return best
+
+
+def _telling(image: _Image, counts: list[int], meaning: Meaning) -> list[_Prediction]:
+    """The predictions that could move mF1."""
+    may_match = {candidate.prediction for candidate in _candidates(image, meaning)}
+    found = []
+    for j, p in enumerate(image.predictions):
+        hoi = _false_positive_of(p, image, meaning)
+        if j in may_match or (hoi is not None and (counts[hoi] or meaning.options.f1_classes == "counted")):
+            found.append(p)
+    return found
 
 
 def _repeats(predictions: list[_Prediction]) -> set[int]:
@@ -258,12 +270,17 @@ def _matched(image: _Image, meaning: Meaning) -> _Outcome:
     for j, p in enumerate(image.predictions):
         if j in partner.values():
             continue
-        if options.fp_scope == "image":
-            hoi, sigma = meaning.best_of(sorted({t.hoi for t in image.truth}), p.verb, p.noun)
-        else:
-            hoi, sigma = meaning.best_of_dataset(p.verb, p.noun)
-        unmatched.append((p, hoi if hoi is not None and meaning.reaches_delta(sigma) else None))
+        unmatched.append((p, _false_positive_of(p, image, meaning)))
     return _Outcome(image.name, truth, unmatched)
+
+
+def _false_positive_of(p: _Prediction, image: _Image, meaning: Meaning) -> int | None:
+    """The class that a prediction counts for if it is not matched."""
+    if meaning.options.fp_scope == "image":
+        hoi, sigma = meaning.best_of(sorted({t.hoi for t in image.truth}), p.verb, p.noun)
+    else:
+        hoi, sigma = meaning.best_of_dataset(p.verb, p.noun)
+    return hoi if hoi is not None and meaning.reaches_delta(sigma) else None
 
 
 def _candidates(image: _Image, meaning: Meaning) -> list[Candidate]:

@@ -1,11 +1,15 @@
 """The semantic scorer against its slow twin: every option, alone and in combination."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracles.model import ImageScene
+from tests.oracles.boxes import Box
+from tests.oracles.meaning import Similarity
+from tests.oracles.model import ImageScene, Triplet, class_words
 from tests.oracles.scenes import random_scenes, scenes, small_classes, toy_similarity
 from tests.oracles.semantic import semantic
 from tests.scoring.compare import close, fast_semantic, same, task_of
@@ -87,3 +91,24 @@ def test_hungarian_gets_the_most_pairs_and_the_highest_total(found: list[ImageSc
     slow = semantic(found, CLASSES, verb, noun, {"assign": "hungarian"})
     assert (fast.matches.prediction >= 0).sum() == len(slow["matched"])
     assert fast.matches.sigma.sum() == pytest.approx(slow["sigma_total"], abs=1e-9)
+
+
+def test_what_counts_for_nothing_moves_no_threshold_that_tau_by_best_tries() -> None:
+    def beside(left: float, score: float, verb: str = "ride", noun: str = "horse") -> Triplet:
+        box: Box = (left, 10, left + 50, 90)
+        return Triplet(box, box, verb, noun, score)
+
+    def exact(part: int) -> Similarity:
+        return lambda hoi, word: float(words[hoi][part] == word)
+
+    words = class_words(CLASSES)
+    wrong = [beside(100 * n, 1 - 0.1 * n) for n in range(1, 5)]
+    scene = ImageScene("a.jpg", truth=[beside(0, 1)], predictions=[*wrong, beside(0, 0.5), beside(500, 0.4)])
+    meaningless, absent = beside(0, 0.95, "qwzx", "vbnm"), beside(700, 0.95, "fly", "kite")
+    for more in ([], [meaningless], [meaningless, absent]):
+        found = [replace(scene, predictions=[*scene.predictions, *more])]
+        options = {"tau-by": "best", "min-sigma": "delta"}
+        fast = fast_semantic(task_of(found, CLASSES), exact(0), exact(1), options)
+        # 1, 2, 3, 4 and all 6 are tried, whatever is added: recall is 1, precision 1/6, not the 1/5 of five.
+        assert fast.mf1 == pytest.approx(2 / 7, abs=1e-6)
+        assert close(fast.mf1, semantic(found, CLASSES, exact(0), exact(1), options)["mf1"])

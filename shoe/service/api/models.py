@@ -7,6 +7,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from shoe.service.boards import Board
+from shoe.service.boards import Standing as Standing  # what they hold is described with the answers
+
 Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", extra={"expected": "64 hex digits, a SHA-256"})]
 Text = Annotated[str, Meta(min_length=1, max_length=200, extra={"expected": "1 to 200 characters"})]
 Id = Annotated[str, Meta(pattern="^r_[0-9a-f]{20}$", extra={"expected": "the id of a run, as r_..."})]
@@ -211,6 +214,12 @@ class Maps(Says):
     """Similarities that runs can name."""
 
     maps: list[Map]
+
+
+class Boards(Says):
+    """Leaderboards."""
+
+    boards: list[Board]
 
 
 class Token(Says):

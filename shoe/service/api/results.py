@@ -14,7 +14,7 @@ from shoe.service.contract import contract
 from shoe.service.errors import ConflictError, NotFoundError
 from shoe.service.runs import Run
 from shoe.service.security import FILE_POLICY, REPORT_POLICY
-from shoe.service.visible import check_file, visible_run
+from shoe.service.visible import check_file, check_results, visible_run
 
 router = APIRouter(tags=["results"])
 _RESULTS = {"score": "result.json", "compare": "comparison.json", "diagnose": "diagnosis.json", "board": "ranking.json"}
@@ -27,6 +27,7 @@ _ANY = "*/*"
 def get_result(id: RunId, request: Request, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002 - of the path
     """The JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
     run = visible_run(desk, identity, id)
+    check_results(desk, identity, run)
     return _file(desk, run, _RESULTS.get(run.kind, "result.json"), request)
 
 
@@ -34,6 +35,7 @@ def get_result(id: RunId, request: Request, identity: Anybody, desk: TheDesk) ->
 def get_file(id: RunId, name: FileName, request: Request, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002
     """A file that a run has made."""
     run = visible_run(desk, identity, id)
+    check_results(desk, identity, run)
     check_file(desk, identity, run, name)
     return _file(desk, run, name, request)
 

@@ -16,7 +16,7 @@ from shoe.service.contract import contract
 from shoe.service.errors import ConflictError
 from shoe.service.reading import body
 from shoe.service.refusals import json_response
-from shoe.service.visible import own_run, visible_run
+from shoe.service.visible import check_results, own_run, visible_run, without_hidden
 
 router = APIRouter(tags=["runs"])
 RunId = Annotated[str, Path(pattern="^r_[0-9a-f]{20}$", description="Of a run.")]
@@ -61,7 +61,9 @@ def list_runs(
     team = None if identity.allows("admin") else identity.team
     found = runs.runs(desk.folder, team, number, limit, state)
     last = found[-1].id if len(found) == limit else None
-    return json_response(models.RunList(runs=[run_answer(run) for run in found], after=last))
+    return json_response(
+        models.RunList(runs=[run_answer(without_hidden(desk, identity, run)) for run in found], after=last)
+    )
 
 
 @router.get("/v1/runs/{id}", **contract(models.Run))
@@ -129,7 +131,7 @@ def compare_runs(
 ) -> Response:
     """Have 2 to 20 finished runs compared: paired differences with intervals, what changed, how to tell it."""
     for id_ in asked.runs:
-        visible_run(desk, identity, id_)
+        check_results(desk, identity, visible_run(desk, identity, id_))
     run = runs.compare(
         desk.folder,
         str(identity.team),
