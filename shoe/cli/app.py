@@ -28,8 +28,9 @@ COMMANDS = (
     "dataset",
     "map",
     "submit",
+    "serve",
 )
-_GROUPS = ("dataset", "map")
+_GROUPS = ("dataset", "map", "serve")
 
 
 _POSSIBLE = re.compile(r" \(Possible options: (.*)\)")

@@ -50,21 +50,42 @@ def own_run(desk: Desk, identity: Identity, id_: str) -> Run:
     return run
 
 
+def is_hidden(desk: Desk, identity: Identity, run: Run) -> bool:
+    """Whether a run's results are hidden from somebody, as those of its leaderboard are."""
+    return run.board is not None and not identity.allows("admin") and not _is_public_board(desk, run.board)
+
+
 def without_hidden(desk: Desk, identity: Identity, run: Run) -> Run:
-    """A run without its results, if it was submitted to a leaderboard that is hidden from who asks."""
-    if run.board is None or identity.allows("admin") or _is_public_board(desk, run.board):
-        return run
-    return replace(run, figures={}, outputs={}, signature=None, further={})
+    """A run without results that are hidden from somebody."""
+    hidden = is_hidden(desk, identity, run)
+    return replace(run, figures={}, outputs={}, signature=None, further={}) if hidden else run
 
 
 def check_results(desk: Desk, identity: Identity, run: Run) -> None:
-    """See that the results of a run are not hidden.
+    """See that the results of a run are not hidden from somebody.
 
     Raises:
-        Refused: 403, saying why they are.
+        Refused: 403, saying that they are.
     """
-    if run.board is not None and not identity.allows("admin") and not _is_public_board(desk, run.board):
+    if is_hidden(desk, identity, run):
         raise Refused(403, f"the results of the leaderboard {run.board} are hidden for now")
+
+
+def check_closed(desk: Desk, identity: Identity, truth: str) -> None:
+    """See that a ground truth may be scored on outside of leaderboards: not where one of them is hidden or has a quota.
+
+    Raises:
+        Refused: 403, naming the leaderboards.
+    """
+    with desk.folder.database.read() as db:
+        closing = db.execute(
+            "SELECT name FROM boards WHERE truth = ? AND (hidden OR quota IS NOT NULL) ORDER BY name", (truth,)
+        ).fetchall()
+    if closing and not identity.allows("admin"):
+        names = ", ".join(row["name"] for row in closing)
+        raise Refused(
+            403, f"truth: {truth} is scored on for leaderboards alone, expected a board: {names}", field="board"
+        )
 
 
 def check_file(desk: Desk, identity: Identity, run: Run, name: str) -> None:

@@ -17,7 +17,8 @@ from shoe.service.api.runs import RunId
 from shoe.service.callers import Anybody, Desk, TheDesk
 from shoe.service.contract import contract
 from shoe.service.refusals import too_many
-from shoe.service.visible import visible_run
+from shoe.service.tokens import Identity
+from shoe.service.visible import is_hidden, visible_run
 
 router = APIRouter(tags=["runs"])
 _ENDED = ("done", "failed", "cancelled")
@@ -35,15 +36,17 @@ async def events(id: RunId, identity: Anybody, desk: TheDesk, last: LastId = Non
     if desk.streams[who] >= desk.settings.events_per_caller:
         raise too_many("too many streams of events are open", 10)
     headers = {"X-Accel-Buffering": "no"}
-    return StreamingResponse(_events(desk, id, int(last or 0), who), headers=headers, media_type="text/event-stream")
+    return StreamingResponse(
+        _events(desk, identity, id, int(last or 0), who), headers=headers, media_type="text/event-stream"
+    )
 
 
-async def _events(desk: Desk, id_: str, after: int, who: str) -> AsyncIterator[bytes]:
+async def _events(desk: Desk, identity: Identity, id_: str, after: int, who: str) -> AsyncIterator[bytes]:
     said = None
     desk.streams[who] += 1
     try:
         while not desk.changes.stopping:
-            run, lines = await run_in_threadpool(_look, desk, id_, after)
+            run, lines = await run_in_threadpool(_look, desk, identity, id_, after)
             for line in lines:
                 after = line.number
                 yield _event("log", line, after)
@@ -62,8 +65,9 @@ async def _events(desk: Desk, id_: str, after: int, who: str) -> AsyncIterator[b
             del desk.streams[who]
 
 
-def _look(desk: Desk, id_: str, after: int) -> tuple[runs.Run, list[runs.Line]]:
-    return runs.run(desk.folder, id_), runs.log(desk.folder, id_, after)
+def _look(desk: Desk, identity: Identity, id_: str, after: int) -> tuple[runs.Run, list[runs.Line]]:
+    of = visible_run(desk, identity, id_)
+    return of, [] if is_hidden(desk, identity, of) else runs.log(desk.folder, id_, after)
 
 
 def _event(kind: str, data: Any, number: int | None = None) -> bytes:

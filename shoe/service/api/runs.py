@@ -16,7 +16,7 @@ from shoe.service.contract import contract
 from shoe.service.errors import ConflictError
 from shoe.service.reading import body
 from shoe.service.refusals import json_response
-from shoe.service.visible import check_results, own_run, visible_run, without_hidden
+from shoe.service.visible import check_closed, check_results, is_hidden, own_run, visible_run, without_hidden
 
 router = APIRouter(tags=["runs"])
 RunId = Annotated[str, Path(pattern="^r_[0-9a-f]{20}$", description="Of a run.")]
@@ -28,6 +28,8 @@ def new_run(asked: Annotated[models.NewRun, body(models.NewRun)], identity: Subm
     """Have predictions scored. Asked again for the same, it is the same run, and nothing is done twice."""
     if asked.truth is None and asked.board is None:
         raise OptionError("truth: found none, expected the name of a ground truth, or of a board")
+    if asked.board is None:
+        check_closed(desk, identity, str(asked.truth))
     given: dict[str, Any] = {
         name: getattr(asked, name) for name in asked.__struct_fields__ if name not in _NOT_OF_REQUEST
     }
@@ -43,7 +45,7 @@ def new_run(asked: Annotated[models.NewRun, body(models.NewRun)], identity: Subm
         board=asked.board,
         most_waiting=desk.settings.queue_per_team,
     )
-    return json_response(run_answer(run))
+    return json_response(run_answer(without_hidden(desk, identity, run)))
 
 
 @router.get("/v1/runs", **contract(models.RunList))
@@ -80,7 +82,8 @@ def get_log(
     after: Annotated[int, Query(ge=0, le=2**62, description="Number of the last line of the answer before.")] = 0,
 ) -> Response:
     """What a run's work has said, at most 1,000 lines."""
-    lines = runs.log(desk.folder, visible_run(desk, identity, id).id, after)
+    of = visible_run(desk, identity, id)
+    lines = [] if is_hidden(desk, identity, of) else runs.log(desk.folder, of.id, after)
     said = [models.Line(number=each.number, at=each.at, attempt=each.attempt, line=each.line) for each in lines]
     return json_response(models.Log(lines=said, after=said[-1].number if said else after))
 
