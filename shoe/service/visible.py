@@ -7,6 +7,7 @@ from dataclasses import replace
 from shoe.service import runs
 from shoe.service.callers import Desk, demand
 from shoe.service.errors import NotFoundError
+from shoe.service.folder import Folder
 from shoe.service.refusals import Refused
 from shoe.service.runs import Run
 from shoe.service.tokens import Identity
@@ -52,13 +53,19 @@ def own_run(desk: Desk, identity: Identity, id_: str) -> Run:
 
 def is_hidden(desk: Desk, identity: Identity, run: Run) -> bool:
     """Whether a run's results are hidden from somebody, as those of its leaderboard are."""
-    return run.board is not None and not identity.allows("admin") and not _is_public_board(desk, run.board)
+    return run.board is not None and not identity.allows("admin") and not _is_public_board(desk.folder, run.board)
 
 
 def without_hidden(desk: Desk, identity: Identity, run: Run) -> Run:
     """A run without results that are hidden from somebody."""
-    hidden = is_hidden(desk, identity, run)
-    return replace(run, figures={}, outputs={}, signature=None, further={}) if hidden else run
+    return run if identity.allows("admin") else for_all(desk.folder, run)
+
+
+def for_all(folder: Folder, run: Run) -> Run:
+    """A run without results that are hidden from everybody but who runs the server."""
+    if run.board is None or _is_public_board(folder, run.board):
+        return run
+    return replace(run, figures={}, outputs={}, signature=None, further={})
 
 
 def check_results(desk: Desk, identity: Identity, run: Run) -> None:
@@ -107,11 +114,11 @@ def _is_open(desk: Desk, identity: Identity, run: Run) -> bool:
         return True
     if run.visibility != "public":
         return False
-    return identity.allows("read") or _is_public_board(desk, run.board)
+    return identity.allows("read") or _is_public_board(desk.folder, run.board)
 
 
-def _is_public_board(desk: Desk, name: str | None) -> bool:
-    with desk.folder.database.read() as db:
+def _is_public_board(folder: Folder, name: str | None) -> bool:
+    with folder.database.read() as db:
         return db.execute("SELECT 1 FROM boards WHERE name = ? AND hidden = 0", (name,)).fetchone() is not None
 
 

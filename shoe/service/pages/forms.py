@@ -14,7 +14,7 @@ from shoe.service.api.runs import RunId
 from shoe.service.callers import Admin, Reader, Submitter, TheDesk, desk_of, verified
 from shoe.service.errors import NotFoundError
 from shoe.service.pages.answers import Form, Page, answer, field, onward, viewer_of
-from shoe.service.pages.run import row
+from shoe.service.pages.views import rows
 from shoe.service.refusals import Refused
 from shoe.service.security import COOKIE
 from shoe.service.visible import own_run, visible_run
@@ -51,8 +51,9 @@ def compare(request: Request, form: Form, identity: Submitter, desk: TheDesk) ->
 
 
 def _choose(request: Request, chosen: list[str], problem: str | None = None) -> Response:
-    found = runs.runs(desk_of(request).folder, viewer_of(request).seen, limit=_LISTED, state="done")
-    done = [row(run) for run in found if run.kind == "score"]
+    folder, viewer = desk_of(request).folder, viewer_of(request)
+    found = runs.runs(folder, viewer.seen, limit=_LISTED, state="done")
+    done = rows(viewer, folder, (run for run in found if run.kind == "score"))
     values = {"runs": done, "chosen": chosen, "problem": problem}
     return answer(request, ("compare.html", values), 409 if problem else 200)
 

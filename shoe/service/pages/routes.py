@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 
-import shoe.page
 from shoe.core.errors import ShoeError
 from shoe.service import boards
 from shoe.service.api.runs import RunId
@@ -18,15 +16,11 @@ from shoe.service.contract import describe
 from shoe.service.errors import NotFoundError
 from shoe.service.pages import playground, views
 from shoe.service.pages.answers import Page, address_of, answer, viewer_of
+from shoe.service.pages.files import STATIC
 from shoe.service.pages.interface import CURL, interface_values
-from shoe.service.pages.rendering import FOLDER
 from shoe.service.truths import truths
 from shoe.service.visible import visible_run
 
-STATIC = {"page.css": Path(shoe.page.__file__).parent / "static" / "page.css"} | {
-    path.name: path for path in (FOLDER / "static").iterdir()
-}
-"""Styles, scripts and pictures, by their names."""
 _MEDIA = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 Text = Annotated[str, Query(max_length=300)]
 

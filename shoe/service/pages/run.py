@@ -14,6 +14,7 @@ from shoe.service.folder import Folder
 from shoe.service.pages import drawing
 from shoe.service.runs import Run, given
 from shoe.service.truths import Truth
+from shoe.service.visible import AGGREGATES
 
 ABOUT = {
     "result.json": "every figure, as shoe score --json writes",
@@ -27,8 +28,6 @@ ABOUT = {
     "report.txt": "as the terminal shows it",
     "comparison.json": "every figure, as shoe compare --json writes",
 }
-_OF_TRUTH = frozenset({"run.shoe"})
-"""Files that tell what a ground truth holds."""
 _SHOWN_CLASSES = ("m0", "m2", "m3")
 
 
@@ -155,7 +154,7 @@ def _facts(run: Run, result: Mapping[str, Any] | None) -> list[str]:
 
 
 def _files(run: Run, *, held: bool) -> dict[str, Any]:
-    kept = [name for name in run.outputs if not (held and name in _OF_TRUTH)]
+    kept = [name for name in run.outputs if not held or name in AGGREGATES]
 
     def path(name: str) -> str:
         return f"/v1/runs/{run.id}/files/{name}"
@@ -165,7 +164,7 @@ def _files(run: Run, *, held: bool) -> dict[str, Any]:
         "report": next((path(name) for name in ("report.html", "comparison.html") if name in kept), None),
         "classes": "classes.csv" in kept,
         "words": path("words.csv") if "words.csv" in kept else None,
-        "held": "run.shoe stays on the server, as this ground truth is not shown." if held else None,
+        "held": "The ground truth is not shown: what tells of single images stays on the server." if held else None,
     }
 
 

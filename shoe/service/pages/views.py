@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from shoe.service.pages.maps import map_row, map_values
 from shoe.service.pages.run import read_output, row, run_values
 from shoe.service.runs import Run
 from shoe.service.truths import Truth, truths
+from shoe.service.visible import for_all
 
 PAGE = 50
 """Runs of a list."""
@@ -45,11 +46,16 @@ class Viewer:
         return None if self.admin else self.team or ""
 
 
+def rows(viewer: Viewer, folder: Folder, found: Iterable[Run]) -> list[dict[str, Any]]:
+    """Runs as lists say them."""
+    return [row(run if viewer.admin else for_all(folder, run)) for run in found]
+
+
 def front(folder: Folder, viewer: Viewer) -> View:
     """The front page."""
     recent = runs.runs(folder, viewer.seen, limit=8) if viewer.reader else []
     return "front.html", {
-        "runs": [row(run) for run in recent],
+        "runs": rows(viewer, folder, recent),
         "boards": [each for each in boards.boards(folder) if viewer.admin or not each.hidden],
     }
 
@@ -66,7 +72,7 @@ def run_list(folder: Folder, viewer: Viewer, asked: Mapping[str, str], after: in
         truth=asked["truth"] or None,
     )
     return "runs.html", {
-        "runs": [row(run) for run in found],
+        "runs": rows(viewer, folder, found),
         "asked": asked,
         "states": STATES,
         "truths": [each.name for each in truths(folder)],
@@ -117,7 +123,7 @@ def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
     found = boards.standing(folder, name)
     strict = next((key for each in found.rows for key in each.figures if key.startswith("strict:")), "")
     keys = (strict, "semantic:map", "semantic:mf1")
-    rows = [
+    table = [
         {
             "low": each.lowest,
             "high": each.highest,
@@ -136,9 +142,9 @@ def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
     return "board.html", {
         "board": found.board,
         "hidden": found.board.hidden and not viewer.admin,
-        "rows": rows,
+        "rows": table,
         "left_out": found.left_out if viewer.admin or not found.board.hidden else [],
-        "plot": plot(drawn) if rows else None,
+        "plot": plot(drawn) if table else None,
         "signature": found.signature,
     }
 
