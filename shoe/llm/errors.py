@@ -191,7 +191,7 @@ def words_of(body: bytes) -> tuple[str, str]:
     except RecursionError:
         return _DEEP, ""
     except ValueError:
-        return body[:2000].decode("utf-8", "replace").strip(), ""
+        return body.decode("utf-8", "replace").strip(), ""  # whole: a part of a secret would not be known for one
     error = content.get("error", content) if isinstance(content, dict) else content
     if not isinstance(error, dict):
         return _text(error), ""

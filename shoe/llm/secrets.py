@@ -6,7 +6,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import unquote
 from urllib.request import getproxies
 
 _SHORTEST = 8
@@ -16,14 +16,13 @@ _SHOWN = "[key]"
 
 
 class Secrets:
-    """Takes secrets out of texts, in the forms in which they travel: as they are, escaped for an address, in base64."""
+    """Takes secrets out of texts, in the forms in which they travel: as they are, escaped, in hex and in base64."""
 
     def __init__(self, *keys: str) -> None:
         """Take keys; what variables say of proxies is added."""
         words = [word for word in (*keys, *_of_proxies()) if len(word) >= _SHORTEST]
-        forms = {form for word in words for form in _forms(word)}
-        longest_first = sorted(forms, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if forms else None
+        forms = dict.fromkeys(form for word in sorted(words, key=len, reverse=True) for form in _forms(word))
+        self._pattern = re.compile("|".join(forms), re.IGNORECASE) if forms else None
 
     def hidden(self, text: str) -> str:
         """Take secrets out of a text."""
@@ -56,7 +55,18 @@ def _of_proxies() -> Iterator[str]:
 
 
 def _forms(word: str) -> Iterator[str]:
-    yield word
-    yield quote(word, safe="")
-    yield quote_plus(word)
-    yield b64encode(word.encode()).decode().rstrip("=")
+    """Patterns of the ways in which texts repeat a word; in base64 it may stand anywhere in what was encoded."""
+    yield "".join(char if char.isascii() and char.isalnum() else _escaped(char) for char in word)
+    data = word.encode()
+    yield data.hex()
+    for before in range(3):
+        whole = b64encode(bytes(before) + data).decode()[(8 * before + 5) // 6 : 8 * (before + len(data)) // 6]
+        yield whole.translate({ord("+"): "[-+]", ord("/"): "[/_]"})
+
+
+def _escaped(char: str) -> str:
+    """Pattern of a character as it is, behind backslashes, or by its number: for an address, for HTML, in JSON."""
+    in_address = "".join(f"%(?:25){{0,4}}{byte:02x}" for byte in char.encode())
+    return (
+        rf"(?:\\{{0,8}}{re.escape(char)}|{in_address}|&#0{{0,4}}{ord(char)};|(?:&#x|\\{{1,8}}u)0{{0,4}}{ord(char):x};?)"
+    )

@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -13,6 +14,7 @@ from shoe.core.errors import OptionError, ShoeError
 from shoe.llm.budget import Budget
 from shoe.llm.client import Pass
 from shoe.llm.endpoint import Endpoint, address
+from shoe.llm.errors import http_error
 from shoe.llm.ledger import Ledger
 from shoe.llm.ledger_writer import writing
 from shoe.llm.limits import Limits
@@ -26,7 +28,15 @@ from tests.rating.asking import rater
 
 KEY = "sk-Hush/42+hush=="
 PROXY = "pr0xy-pass/word"
-FORMS = (KEY, KEY.lower(), KEY.upper(), quote(KEY, safe=""), b64encode(KEY.encode()).decode(), f"Bearer {KEY}")
+FORMS = (
+    *(KEY, KEY.lower(), KEY.upper(), f"Bearer {KEY}", KEY.encode().hex(), KEY.replace("/", "\\\\/")),
+    *(
+        quote(KEY, safe=""),
+        quote(quote(KEY, safe=""), safe=""),
+        escape(KEY).replace("/", "&#x2F;").replace("+", "&#43;"),
+    ),
+    *(b64encode(f"{before}{KEY}".encode()).decode() for before in ("", "x", "Authorization: Bearer ")),
+)
 
 
 def hostile() -> Iterator[Says]:
@@ -72,6 +82,13 @@ def test_no_answer_brings_a_key_into_a_message_or_a_ledger(tmp_path: Path, monke
     for form in FORMS:
         assert form.casefold() not in "".join(said).casefold()
     assert all("[key]" in one for one in said[:5])
+
+
+def test_no_part_of_a_key_is_left_where_words_are_cut() -> None:
+    key = "sk-" + "0123456789" * 6
+    place = Endpoint("r", "http://host/v1", "SHOE_TEST_KEY", key=key)
+    for before in range(len(key)):
+        assert "0123" not in str(http_error(place, "m", 500, {}, b"x" * before + 50 * key.encode()))
 
 
 def test_credentials_of_proxies_are_secrets_in_all_their_forms(monkeypatch: pytest.MonkeyPatch) -> None:
