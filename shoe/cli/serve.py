@@ -292,6 +292,21 @@ def restore(
 
 
 @app.command()
+def export(
+    folder: _Folder, target: Annotated[Path, typer.Argument(help="A new folder, or a site to replace.")]
+) -> None:
+    """Write all that everybody may see as files: a site that works from disk, without the server.
+
+    Example: shoe serve export lab site
+    """
+    with _opened(folder) as opened:
+        from shoe.service.export import export as write
+
+        pages = write(opened, target)
+        print(f"{target / 'index.html'}: {pages:,} pages, with public runs, boards and maps")
+
+
+@app.command()
 def doctor(
     folder: _Folder,
     clean: Annotated[bool, typer.Option("--clean", help="Remove files that nothing refers to.")] = False,
