@@ -88,7 +88,7 @@ def compare(
     Figures are called strict:PROTOCOL:full, :rare and :non_rare, semantic:map, :mf1, :gt_miss_rate and
     :prediction_miss_rate. Fractions 0..1; what cannot be measured is left out.
     """
-    from shoe.cli.models import Asked, refuse_for_runs, runs_of
+    from shoe.cli.models import refuse_for_runs, runs_of
     from shoe.cli.output import spare
     from shoe.comparison.classes import apart
     from shoe.comparison.compare import check_number
@@ -100,6 +100,7 @@ def compare(
     from shoe.report.comparison_tables import as_latex, as_markdown, print_comparison, write
     from shoe.report.sweeps import print_sweep, sweep_dict
     from shoe.report.terminal import console
+    from shoe.scoring.asked import Asked
 
     spare((*models, ground_truth, classes, image_labels), latex, markdown, csv, html, per_class, json)
     if not no_confidence:

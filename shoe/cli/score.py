@@ -68,37 +68,32 @@ def score(
     similarity, compared_with}]; notes. Fractions 0..1; what cannot be measured is left out.
     Order spans, intervals, unrated pairs and raters are there with --bounds.
     """
-    from shoe.benchmarks import benchmark
-    from shoe.benchmarks.classes import read_classes
     from shoe.cli.output import spare, write_json
     from shoe.evidence.wordings import wordings
-    from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.truth import read_ground_truth
     from shoe.report.classes import write_classes
     from shoe.report.json import as_json
     from shoe.report.notes import Evidence
     from shoe.report.terminal import console, print_report
     from shoe.report.wordings import write_wordings
-    from shoe.scoring.score import score as score_predictions
+    from shoe.scoring.asked import Asked
 
     spare((predictions, ground_truth, classes, image_labels), words, per_class, save, json)
-    table = read_classes(classes, benchmark(dataset).classes) if classes else None
-    truth = read_ground_truth(ground_truth, dataset, classes=table, image_labels=image_labels, split=split)
-    read, notes = read_predictions_with_notes(
-        predictions, format=format, boxes=boxes, scores=scores, dataset=dataset, truth=truth.interactions
-    )
-    if subset is not None:
-        truth = truth.subset(subset)
-    if images_in_predictions:
-        truth = truth.within(read.images)
-    report = score_predictions(
-        read,
-        truth,
+    asked = Asked(
+        ground_truth=ground_truth,
+        dataset=dataset,
+        protocols=tuple(protocol or ()),
         similarity=similarity,
-        protocols=protocol or (),
-        options=option or (),
-        notes=notes,
+        options=tuple(option or ()),
+        boxes=boxes,
+        scores=scores,
+        format=format,
+        classes=classes,
+        subset=subset,
+        images_in_predictions=images_in_predictions,
+        split=split,
+        image_labels=image_labels,
     )
+    report, notes = asked.report(predictions)
     evidence = Evidence.of(report, bounds=bounds)
     if words is not None:
         write_wordings(wordings(report), notes.unparsed, words)

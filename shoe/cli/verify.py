@@ -40,7 +40,6 @@ def verify(
     """
     from shoe import evidence
     from shoe.benchmarks import benchmark
-    from shoe.cli.models import Asked
     from shoe.cli.output import spare
     from shoe.core.errors import InputError, quote
     from shoe.matching.task import Task
@@ -51,6 +50,7 @@ def verify(
     from shoe.runs.run import Run
     from shoe.runs.verify import options_of
     from shoe.runs.verify import verify as verified
+    from shoe.scoring.asked import Asked
     from shoe.scoring.score import score_by
     from shoe.similarity.maps import shipped_maps
     from shoe.similarity.wordnet import MEASURES

@@ -1,0 +1,80 @@
+"""How files are read and scored, by the options of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.classes import read_classes
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.errors import OptionError
+from shoe.core.interactions import Interactions
+from shoe.predictions import ReadNotes, read_predictions_with_notes
+from shoe.predictions.truth import read_ground_truth
+from shoe.scoring.score import Report, score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """How files are to be read and scored: the options of ``shoe score`` by their names."""
+
+    ground_truth: Path | None
+    dataset: str
+    protocols: tuple[str, ...]
+    similarity: str
+    options: tuple[str, ...]
+    boxes: str | None
+    scores: str | None
+    format: str | None
+    classes: Path | None
+    subset: str | None
+    images_in_predictions: bool
+    split: str | None
+    image_labels: Path | None
+
+    def truth(self) -> GroundTruth:
+        """Read the ground truth; which part of it counts, :meth:`part` says."""
+        if self.ground_truth is None:
+            raise OptionError("--ground-truth: found none, expected the annotation file that predictions are scored by")
+        table = read_classes(self.classes, benchmark(self.dataset).classes) if self.classes else None
+        return read_ground_truth(
+            self.ground_truth, self.dataset, classes=table, image_labels=self.image_labels, split=self.split
+        )
+
+    def read(self, path: Path, truth: GroundTruth) -> tuple[Interactions, ReadNotes]:
+        """Read predictions."""
+        return read_predictions_with_notes(
+            path,
+            format=self.format,
+            boxes=self.boxes,
+            scores=self.scores,
+            dataset=self.dataset,
+            truth=truth.interactions,
+        )
+
+    def part(self, truth: GroundTruth, tables: Sequence[Interactions]) -> GroundTruth:
+        """The images that are to count."""
+        if self.subset is not None:
+            truth = truth.subset(self.subset)
+        return truth.within(*(table.images for table in tables)) if self.images_in_predictions else truth
+
+    def score(self, table: Interactions, truth: GroundTruth, notes: ReadNotes) -> Report:
+        """Score predictions."""
+        return score(
+            table, truth, similarity=self.similarity, protocols=self.protocols, options=self.options, notes=notes
+        )
+
+    def report(self, predictions: Path, tell: Callable[[str], None] = lambda _: None) -> tuple[Report, ReadNotes]:
+        """Read and score one file, as ``shoe score`` does.
+
+        Args:
+            predictions: the file.
+            tell: hears what begins: "reading", then "scoring".
+        """
+        tell("reading")
+        truth = self.truth()
+        table, notes = self.read(predictions, truth)
+        tell("scoring")
+        return self.score(table, self.part(truth, [table]), notes), notes
