@@ -221,6 +221,18 @@ def compare(
     return Comparison(tuple(kept), found, (*unlike, *_left_out(runs, kept)))
 
 
+def alone(run: Run, *, resamples: int | None = None, seed: int = 0) -> Comparison:
+    """One run as tables and pages show several: with its intervals, and nothing to test it against.
+
+    Args:
+        run: the model.
+        resamples: how many times images are drawn; 0 for no intervals, None for 1,000.
+        seed: of the draws.
+    """
+    resamples = usual_resamples(1) if resamples is None else resamples
+    return Comparison((run,), statistics([run], resamples, seed) if resamples else None, ())
+
+
 def unlikeness(a: Run, b: Run) -> list[str]:
     """What differs between the signatures of two runs, beside how predictions were read; one line each."""
     of_a, of_b = (dict(run.signature.items) for run in (a, b))

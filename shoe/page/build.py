@@ -22,6 +22,8 @@ from shoe.scoring.score import Report
 _STATIC = Path(__file__).parent / "static"
 _WORKER = ("packed", "tied", "rescore", "worker")
 _PAGE = ("packed", "dom", "curves", "classes", "settings", "examples", "main")
+_WITHOUT = "it takes predictions, and there are runs without them"
+_HIDDEN = "it takes the ground truth, which is not shown"
 _BETWEEN_MODULES = re.compile(r"^import .*;\n|^export (?=class|const|function|async)", re.MULTILINE)
 
 
@@ -32,6 +34,8 @@ def write_page(
     command: str,
     images: Path | None = None,
     swept: sections.Swept = ((), ()),
+    *,
+    shown: bool = True,
 ) -> None:
     """Write the report.
 
@@ -43,11 +47,13 @@ def write_page(
         command: what was typed, for who wants to do it again.
         images: folder of the dataset's images, of which small copies of the shown ones go into the page.
         swept: the figures under other choices of the metric, and whether rankings survive them.
+        shown: whether what the page says may tell boxes and labels of single images: examples, curves, and what
+            scoring again needs.
 
     Raises:
         InputError: if the file cannot be written.
     """
-    content = page(found, reports, command, images, swept).encode("utf-8", "replace")
+    content = page(found, reports, command, images, swept, shown=shown).encode("utf-8", "replace")
     with replacing(path) as stream:
         stream.write(content)
 
@@ -58,23 +64,25 @@ def page(
     command: str,
     images: Path | None = None,
     swept: sections.Swept = ((), ()),
+    *,
+    shown: bool = True,
 ) -> str:
     """Make the report; arguments as in :func:`write_page`."""
     known = [reports[name] for name in found.names] if all(name in reports for name in found.names) else []
-    again = rescoring(known) if known else "it takes predictions, and there are runs without them"
+    again = rescoring(known) if known and shown else _WITHOUT if shown else _HIDDEN
     diagnoses = [diagnose(report.predictions, report.truth, similarity=None, notes=report.notes) for report in known]
-    data: dict[str, Any] = {"models": found.names, "classes": classes.classes(found.runs)}
+    data: dict[str, Any] = {"models": found.names, "classes": classes.classes(found.runs, curves=shown)}
     packed: dict[str, Any] = {"data-page": data}
     if isinstance(again, Rescoring):
         data["rescoring"] = _settings(again, found.runs)
         packed["data-shared"] = again.shared
         packed |= {f"data-model-{number}": model for number, model in enumerate(again.models)}
-    shown = examples.examples(found.names, known, images)
-    if shown is not None:
-        packed["data-examples"] = shown
+    pictures = examples.examples(found.names, known, images) if shown else None
+    if pictures is not None:
+        packed["data-examples"] = pictures
 
     why_not = again if isinstance(again, str) else None
-    body = sections.body(found, command, why_not, diagnoses, shown is not None, data["classes"] is not None, swept)
+    body = sections.body(found, command, why_not, diagnoses, pictures is not None, data["classes"] is not None, swept)
     script, style = _modules(_PAGE), Markup((_STATIC / "page.css").read_text("utf-8"))
     return "<!doctype html>\n" + tag(
         "html",

@@ -17,25 +17,26 @@ MOST_POINTS = 50
 _SCALE = 65535
 
 
-def classes(runs: Sequence[Run]) -> dict[str, Any] | None:
+def classes(runs: Sequence[Run], *, curves: bool = True) -> dict[str, Any] | None:
     """Collect figures and curves per class, in the keys that ``static/classes.js`` and ``static/curves.js`` read.
 
     None where there is nothing that all models have.
 
     Args:
         runs: of one ground truth, under the same protocols.
+        curves: whether to tell them, from which the ground truth of a model's own predictions can be told.
     """
     first = runs[0]
-    measures, curves = [], []
+    measures, drawn = [], []
     for number, strict in enumerate(first.strict):
         of = [run.strict[number].entries for run in runs]
         measures.append(_measure("strict", f"{strict.options.protocol} AP", [_ap(entries) for entries in of]))
-        curves.append({"label": f"strict, {strict.options.protocol}", "models": [_curves(entries) for entries in of]})
+        drawn.append({"label": f"strict, {strict.options.protocol}", "models": [_curves(entries) for entries in of]})
     semantic = [run.semantic for run in runs if run.semantic is not None]
     if len(semantic) == len(runs):
         measures.append(_measure("ap", "SHOE AP", [_ap(each.entries) for each in semantic]))
         measures.append(_measure("f1", "SHOE F1", [np.where(mask, f1, np.nan) for f1, mask in _f1(semantic)]))
-        curves.append({"label": "soft, by meaning", "models": [_curves(each.entries) for each in semantic]})
+        drawn.append({"label": "soft, by meaning", "models": [_curves(each.entries) for each in semantic]})
     if not measures:
         return None
     of_truths = first.strict[0].entries if first.strict else semantic[0].entries
@@ -44,7 +45,7 @@ def classes(runs: Sequence[Run]) -> dict[str, Any] | None:
         "rare": first.classes.rare.astype(np.uint8),
         "truths": of_truths.truths,
         "measures": measures,
-        "curves": curves,
+        "curves": drawn if curves else [],
         "scale": _SCALE,
     }
 

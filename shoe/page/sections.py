@@ -52,9 +52,11 @@ def body(
     theme = tag("button", "◐", type="button", id="theme", title="light or dark", aria_label="light or dark")
     top = tag("header", tag("div", tag("b", "shoe"), tag("nav", *links, aria_label="parts"), theme), class_="top")
     made = (tag("section", tag("h2", name), content, id=name.lower()) for name, content in parts.items())
-    return joined(
-        top, tag("main", tag("h1", f"{len(runs)} models compared"), tag("p", _line(runs), class_="quiet"), *made)
-    )
+    return joined(top, tag("main", tag("h1", _title(runs)), tag("p", _line(runs), class_="quiet"), *made))
+
+
+def _title(runs: Sequence[Run]) -> Markup | str:
+    return f"{len(runs)} models compared" if len(runs) > 1 else tag("bdi", runs[0].name)
 
 
 def _line(runs: Sequence[Run]) -> str:
@@ -125,7 +127,7 @@ def _classes(models: int) -> Markup:
     return joined(
         tag(
             "p",
-            _spread(models) + " Choose a class for its curves.",
+            _spread(models) + "Choose a class for its curves.",
             class_="quiet",
         ),
         tag(
@@ -155,9 +157,11 @@ def _classes(models: int) -> Markup:
 
 
 def _spread(models: int) -> str:
+    if models == 1:
+        return ""
     if models == 2:
-        return "Difference is how much better the second model is."
-    return "Spread is the difference between the best and the worst model."
+        return "Difference is how much better the second model is. "
+    return "Spread is the difference between the best and the worst model. "
 
 
 def _errors(runs: Sequence[Run], diagnoses: Sequence[Diagnosis]) -> Markup:

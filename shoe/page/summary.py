@@ -35,12 +35,13 @@ def named(name: str, number: int) -> tuple[Markup, Markup, Markup]:
 
 
 def _about(found: Comparison) -> str:
-    about = "Percent; ↓: lower is better. The best of each column is bold, the second underlined."
+    about, several = "Percent; ↓: lower is better.", len(found.runs) > 1
+    if several:
+        about += " The best of each column is bold, the second underlined."
     if found.statistics is not None:
-        about += (
-            " Superscripts are the numbers of the models than which one is significantly better; under each figure "
-            "stands its 95 % interval over images."
-        )
+        if several:
+            about += " Superscripts are the numbers of the models than which one is significantly better."
+        about += " Under each figure stands its 95 % interval over images."
     return about + (" Gain is from strict to semantic mAP, in points." if found.compared else "")
 
 

@@ -19,13 +19,16 @@ _MOST_NAMED = 3
 
 def sentences(found: Comparison) -> list[str]:
     """Say it, a line each, what keeps a reader from misreading the rest first."""
+    if len(found.runs) == 1:
+        return _layers(found)
     return [*_too_few(found.statistics), *_same(found), *_ranking(found), *_tests(found), *_layers(found)]
 
 
 def legend(found: Comparison) -> str:
     """How the table is to be read."""
-    parts = ["Percent; best in bold, second underlined"]
-    if found.statistics is not None:
+    several = len(found.runs) > 1
+    parts = ["Percent; best in bold, second underlined" if several else "Percent"]
+    if found.statistics is not None and several:
         parts.append("superscripts are the numbers of the models than which one is significantly better")
     if any(column.marked != column.heading for column in found.columns):
         parts.append("↓: lower is better")
@@ -45,7 +48,7 @@ def model_notes(found: Comparison) -> list[str]:
 
 def named(names: Sequence[str], found: Comparison) -> str:
     """Some of the models, by their names."""
-    return "all models" if len(names) == len(found.runs) else "; ".join(names)
+    return "all models" if len(names) == len(found.runs) > 1 else "; ".join(names)
 
 
 def _too_few(made: Statistics | None) -> list[str]:
@@ -161,12 +164,14 @@ def _called(found: Comparison, column: Column) -> str:
 def _layers(found: Comparison) -> list[str]:
     lines = []
     if (made := found.statistics) is not None:
-        pairs = many(pairs_of(len(found.runs)), "pair")
-        intervals = "95 % intervals; " if made.has_intervals else "too few for intervals; "
-        lines.append(
-            f"images     {many(made.resamples, 'resample')}: {intervals}p is the larger of a paired bootstrap and "
-            f"a paired randomisation test, by Holm's correction over {pairs} of models"
-        )
+        line = f"images     {many(made.resamples, 'resample')}: "
+        line += "95 % intervals" if made.has_intervals else "too few for intervals"
+        if pairs := pairs_of(len(found.runs)):
+            line += (
+                "; p is the larger of a paired bootstrap and a paired randomisation test, by Holm's correction over "
+                f"{many(pairs, 'pair')} of models"
+            )
+        lines.append(line)
         lines += _without_interval(found, made)
     lines += _raters(found)
     for run in found.runs:

@@ -86,7 +86,7 @@ def _beside(found: Comparison, number: int) -> dict[str, list[str]]:
         estimates = found.statistics.estimates[found.names[number]]
         of_columns = [estimates.get(column.figure) for column in found.columns]
         below["95 %"] = [f"{percent(of.low)}–{percent(of.high)}" if of else "" for of in of_columns]
-    if found.compared:
+    if found.compared and len(found.runs) > 1:
         ranks = {figure: str(found.cells(figure)[number].rank or "–") for figure in found.compared}
         below["rank"] = [ranks.get(column.figure, "") for column in found.columns]
     return below

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -17,7 +18,7 @@ from shoe.service.errors import BusyError, ConflictError, NotFoundError, QuotaEr
 from shoe.service.files import Stored
 from shoe.service.folder import Folder
 from shoe.service.jobs import New, Output
-from shoe.service.truths import Truth, similarity, truth
+from shoe.service.truths import Truth, similarity, truth, truths
 
 Visibility = Literal["team", "public"]
 THE_FILE = "{file}"
@@ -210,7 +211,9 @@ def compare(
         if "run.shoe" not in one.outputs:
             raise ConflictError(f"run {one.id}: found it {one.state}, expected one that is done")
     names = [one.name for one in found]
+    shown = {of.name: of.shown for of in truths(folder)}
     request = {
+        "shown": all(shown.get(one.truth, False) for one in found),
         "runs": [
             {
                 "sha256": one.outputs["run.shoe"].sha256,
@@ -379,10 +382,8 @@ def follow_up(db: sqlite3.Connection, job: jobs.Job) -> None:
 
 
 def _follow(db: sqlite3.Connection, scored: New, id_: str, file: str, shown: bool) -> None:
-    for new in (
-        New("diagnose", {**scored.request, "shown": shown}),
-        New("page", {**scored.request, "shown": shown, "name": file}),
-    ):
+    request = {**scored.request, "shown": shown, "name": Path(file).stem}
+    for new in (New("diagnose", request), New("page", request)):
         _add_further(db, id_, new)
     row = db.execute("SELECT board, outputs FROM runs JOIN jobs USING (key) WHERE id = ?", (id_,)).fetchone()
     if row["board"] is not None:

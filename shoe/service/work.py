@@ -1,48 +1,92 @@
-"""What a child does, by the very functions of the command line: score, page, diagnose, compare, board."""
+"""What a child does, by the very functions of the command line: score, diagnose, page, compare, rank."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from shoe.core.errors import ShoeError
+from shoe.io.json import encode
 from shoe.service.attempt import Done, Task
+from shoe.service.runs import THE_FILE
+from shoe.service.truths import Kept, Reading
 
-_JSON, _TEXT, _CSV, _HTML = "application/json", "text/plain", "text/csv", "text/html"
+if TYPE_CHECKING:
+    from shoe.runs.run import Run
+    from shoe.scoring.asked import Asked
+
+MEDIA = {
+    ".csv": "text/csv",
+    ".html": "text/html",
+    ".json": "application/json",
+    ".md": "text/markdown",
+    ".npz": "application/octet-stream",
+    ".shoe": "application/zip",
+    ".tex": "application/x-tex",
+    ".txt": "text/plain",
+}
 _PREDICTIONS = "predictions"
-THE_FILE = "{file}"
+_WIDTH = 120
+"""Columns of the text of a report."""
 
 
-class _Kept(msgspec.Struct):
-    sha256: str
-    file: str
+class Scoring(msgspec.Struct, kw_only=True):
+    """How predictions are scored: hashes of files, and the options of ``shoe score``.
 
+    Attributes:
+        name: what the model is called, where that is said.
+        shown: whether the ground truth may be.
+    """
 
-class _Reading(msgspec.Struct):
-    dataset: str
-    truth: _Kept
-    classes: _Kept | None = None
-    image_labels: _Kept | None = None
-    split: str | None = None
-
-
-class _Scoring(msgspec.Struct, kw_only=True):
     predictions: str
-    truth: _Reading
-    protocols: list[str]
+    truth: Reading
+    protocols: tuple[str, ...]
     similarity: dict[str, str]
-    options: list[str] = []
-    boxes: str | None = None
-    scores: str | None = None
-    format: str | None = None
-    subset: str | None = None
-    images_in_predictions: bool = False
-    bounds: bool = False
+    options: tuple[str, ...]
+    boxes: str | None
+    scores: str | None
+    format: str | None
+    subset: str | None
+    images_in_predictions: bool
+    bounds: bool
+    name: str = _PREDICTIONS
     shown: bool = False
-    name: str = ""
+
+    @property
+    def command(self) -> str:
+        """What one would type to get the same."""
+        words = ["shoe", "score", self.name, "--ground-truth", self.truth.truth.file, "--dataset", self.truth.dataset]
+        words += [word for name in self.protocols for word in ("--protocol", name)]
+        words += ["--similarity", self.similarity["name"]]
+        words += [word for name in self.options for word in ("--option", name)]
+        for name in ("boxes", "scores", "format", "subset"):
+            value = getattr(self, name)
+            words += [f"--{name}", value] if value is not None else []
+        files = {"classes": self.truth.classes, "image-labels": self.truth.image_labels}
+        words += [word for name, of in files.items() if of is not None for word in (f"--{name}", of.file)]
+        words += ["--split", self.truth.split] if self.truth.split else []
+        words += ["--images-in-predictions"] if self.images_in_predictions else []
+        return shlex.join(words + (["--bounds"] if self.bounds else []))
+
+
+class _Compared(msgspec.Struct):
+    sha256: str
+    name: str
+
+
+class Comparing(msgspec.Struct):
+    """Which runs are compared, and how."""
+
+    runs: list[_Compared]
+    resamples: int | None
+    seed: int
+    allow_different: bool
+    shown: bool = False
 
 
 def do(task: Task, folder: Path) -> Done:
@@ -56,114 +100,151 @@ def do(task: Task, folder: Path) -> Done:
         ShoeError: where the client can fix what is wrong.
     """
     (folder / "out").mkdir()
-    return _KINDS[task.kind](_Place(task, folder))
+    done = _KINDS[task.kind](_Place(task, folder))
+    done.outputs = {path.name: MEDIA[path.suffix] for path in sorted((folder / "out").iterdir())}
+    return done
 
 
 def told(error: ShoeError, folder: Path) -> str:
-    """What a client hears of an error: no path of the server."""
+    """What a client hears of an error: its own name of its file, and no path of the server."""
     return str(error).replace(str(folder / _PREDICTIONS), THE_FILE).replace(f"{folder}/", "")
+
+
+def stage(name: str, progress: float) -> None:
+    """Say what is being done, and how much is behind, 0 to 1."""
+    print("stage", name, progress, flush=True)  # noqa: T201  # the parent listens
+
+
+def log(line: str) -> None:
+    """Write to the log of the run."""
+    print("log", " ".join(line.split()), flush=True)  # noqa: T201  # the parent listens
 
 
 class _Place:
     """Files of a task, under names that readers may see, and where its outputs go."""
 
     def __init__(self, task: Task, folder: Path) -> None:
-        self.task, self._folder = task, folder
+        self._task, self._folder = task, folder
         self.out = folder / "out"
-
-    def file(self, sha256: str, name: str) -> Path:
-        """A stored file under a name of its own."""
-        path = self._folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.symlink_to(Path(self.task.files) / sha256[:2] / sha256[2:])
-        return path
-
-    def similarity(self, of: Mapping[str, str]) -> str:
-        """A map's name, or the folder of a registered one."""
-        return str(Path(self.task.maps) / of["folder"]) if "folder" in of else of["name"]
 
     def request(self, kind: type[Any]) -> Any:
         """What is wanted."""
-        return msgspec.convert(self.task.request, kind)
+        return msgspec.convert(self._task.request, kind)
 
+    def file(self, sha256: str, name: str) -> Path:
+        """A stored file, under a name."""
+        path = self._folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.symlink_to(Path(self._task.files) / sha256[:2] / sha256[2:])
+        return path
 
-def stage(name: str, progress: float) -> None:
-    """Say what is being done, and how much is behind."""
-    print("stage", name, progress, flush=True)  # noqa: T201  # the parent listens
+    def predictions(self, asked: Scoring) -> Path:
+        """The client's file."""
+        return self.file(asked.predictions, _PREDICTIONS)
 
+    def asked(self, of: Scoring) -> Asked:
+        """The options of the command line."""
+        from shoe.scoring.asked import Asked
 
-def log(line: str) -> None:
-    """Write to the log of the run."""
-    print("log", line.replace("\n", " "), flush=True)  # noqa: T201  # the parent listens
+        def kept(folder: str, file: Kept | None) -> Path | None:
+            return None if file is None else self.file(file.sha256, f"{folder}/{file.file}")
 
+        return Asked(
+            ground_truth=kept("truth", of.truth.truth),
+            dataset=of.truth.dataset,
+            protocols=of.protocols,
+            similarity=self.similarity(of),
+            options=of.options,
+            boxes=of.boxes,
+            scores=of.scores,
+            format=of.format,
+            classes=kept("classes", of.truth.classes),
+            subset=of.subset,
+            images_in_predictions=of.images_in_predictions,
+            split=of.truth.split,
+            image_labels=kept("labels", of.truth.image_labels),
+        )
 
-def _scored(place: _Place) -> tuple[_Scoring, Any, Any]:
-    """Read and score as ``shoe score`` does."""
-    from shoe.benchmarks import benchmark
-    from shoe.benchmarks.classes import read_classes
-    from shoe.predictions import read_predictions_with_notes
-    from shoe.predictions.truth import read_ground_truth
-    from shoe.scoring.score import score
-
-    asked = place.request(_Scoring)
-    of = asked.truth
-
-    def kept(file: _Kept, kind: str) -> Path:
-        return place.file(file.sha256, f"{kind}/{file.file}")
-
-    stage("reading", 0)
-    classes = kept(of.classes, "classes") if of.classes else None
-    table = read_classes(classes, benchmark(of.dataset).classes) if classes else None
-    labels = kept(of.image_labels, "labels") if of.image_labels else None
-    truth = read_ground_truth(kept(of.truth, "truth"), of.dataset, classes=table, image_labels=labels, split=of.split)
-    read, notes = read_predictions_with_notes(
-        place.file(asked.predictions, _PREDICTIONS),
-        format=asked.format,
-        boxes=asked.boxes,
-        scores=asked.scores,
-        dataset=of.dataset,
-        truth=truth.interactions,
-    )
-    if asked.subset is not None:
-        truth = truth.subset(asked.subset)
-    if asked.images_in_predictions:
-        truth = truth.within(read.images)
-    log(f"read {len(read):,} predictions on {len(read.images):,} images as {notes.format}")
-    stage("scoring", 0.5)
-    report = score(
-        read,
-        truth,
-        similarity=place.similarity(asked.similarity),
-        protocols=asked.protocols,
-        options=asked.options,
-        notes=notes,
-    )
-    return asked, report, notes
+    def similarity(self, of: Scoring) -> str:
+        """The name of a map of shoe's own, or the folder of a registered one."""
+        folder = of.similarity.get("folder")
+        return of.similarity["name"] if folder is None else str(Path(self._task.maps) / folder)
 
 
 def _score(place: _Place) -> Done:
+    from rich.console import Console
+
     from shoe.evidence.wordings import wordings
     from shoe.report.classes import write_classes
     from shoe.report.json import as_json
     from shoe.report.notes import Evidence
+    from shoe.report.notes import notes as lines
+    from shoe.report.terminal import print_report
     from shoe.report.wordings import write_wordings
     from shoe.runs.file import write_run
     from shoe.runs.run import Run
 
-    asked, report, notes = _scored(place)
+    asked = place.request(Scoring)
+    report, notes = place.asked(asked).report(place.predictions(asked), _telling(0.8))
+    log(f"{len(report.predictions):,} predictions, read as {notes.format}, boxes as {notes.boxes}")
     evidence = Evidence.of(report, bounds=asked.bounds)
+    for line in lines(report, evidence):
+        log(line)
     stage("writing", 0.8)
     (place.out / "result.json").write_bytes(as_json(report, evidence))
+    with (place.out / "report.txt").open("w", encoding="utf-8") as stream:
+        print_report(report, Console(file=stream, width=_WIDTH), evidence)
     write_classes(report, place.out / "classes.csv")
     write_wordings(wordings(report), notes.unparsed, place.out / "words.csv")
-    run = Run.of(report, _PREDICTIONS, evidence.spread, evidence.interval)
+    run = Run.of(report, asked.name, evidence.spread, evidence.interval)
     write_run(run, place.out / "run.shoe")
-    outputs = {"result.json": _JSON, "classes.csv": _CSV, "words.csv": _CSV, "run.shoe": "application/octet-stream"}
-    return Done(outputs, run.figures(), str(report.signature))
+    return Done({}, _known(run), str(report.signature))
+
+
+def _diagnose(place: _Place) -> Done:
+    from shoe.diagnosis.diagnose import diagnose
+    from shoe.predictions.qpic import read_action_scores
+    from shoe.report.diagnosis_json import as_dict
+
+    wanted = place.request(Scoring)
+    asked, path = place.asked(wanted), place.predictions(wanted)
+    stage("reading", 0)
+    truth = asked.truth()
+    table, notes = asked.read(path, truth)
+    truth = asked.part(truth, [table])
+    stage("diagnosing", 0.3)
+    found = diagnose(
+        table,
+        truth,
+        similarity=asked.similarity,
+        action_scores=read_action_scores(path, dataset=asked.dataset),
+        notes=notes,
+    )
+    content = as_dict({wanted.name: found}, truth)
+    stage("writing", 0.9)
+    content = content if wanted.shown else _without_examples(content)
+    (place.out / "diagnosis.json").write_bytes(encode(content, readable=True))
+    costs = {f"error:{name}": delta.map for name, delta in found.deltas.items()}
+    return Done({}, {name: value for name, value in costs.items() if value is not None}, str(found.signature))
 
 
 def _page(place: _Place) -> Done:
-    raise NotImplementedError
+    from shoe import evidence
+    from shoe.comparison.compare import alone
+    from shoe.page.build import write_page
+    from shoe.report.comparison_tables import as_latex, as_markdown
+    from shoe.runs.run import Run
+
+    wanted = place.request(Scoring)
+    report, _ = place.asked(wanted).report(place.predictions(wanted), _telling(0.5))
+    run = Run.of(report, wanted.name, evidence.spread(report), evidence.interval(report) if wanted.bounds else None)
+    stage("resampling", 0.5)
+    found = alone(run)
+    stage("writing", 0.7)
+    (place.out / "table.tex").write_text(as_latex(found), "utf-8")
+    (place.out / "table.md").write_text(as_markdown(found), "utf-8")
+    write_page(place.out / "report.html", found, {run.name: report}, wanted.command, shown=wanted.shown)
+    return Done({}, _known(run), str(report.signature))
 
 
 class _Ranking(msgspec.Struct):
@@ -185,8 +266,58 @@ def _board(place: _Place) -> Done:
     weights = drawn_images(len(run.images), asked.resamples, asked.seed)
     drawn: dict[str, Any] = dict(Resampler(run).resampled(weights))
     np.savez_compressed(place.out / "draws.npz", **drawn)
-    known = {key: value for key, value in run.figures().items() if value is not None}
-    return Done({"draws.npz": "application/octet-stream"}, known)
+    return Done({}, _known(run))
 
 
-_KINDS: dict[str, Callable[[_Place], Done]] = {"board": _board, "score": _score}
+def _compare(place: _Place) -> Done:
+    from shoe.comparison.classes import apart
+    from shoe.comparison.compare import compare
+    from shoe.page.build import write_page
+    from shoe.report.apart import apart_dict
+    from shoe.report.comparison import comparison_csv, comparison_dict
+    from shoe.report.comparison_tables import as_latex, as_markdown
+    from shoe.runs.file import read_run
+
+    asked = place.request(Comparing)
+    stage("reading", 0)
+    runs = [
+        replace(read_run(place.file(of.sha256, f"runs/{number}.shoe")), name=of.name)
+        for number, of in enumerate(asked.runs, 1)
+    ]
+    stage("resampling", 0.1)
+    found = compare(runs, resamples=asked.resamples, seed=asked.seed, allow_different=asked.allow_different)
+    stage("writing", 0.8)
+    content = comparison_dict(found) | {"apart": apart_dict(apart(found))}
+    (place.out / "comparison.json").write_bytes(encode(content, readable=True))
+    (place.out / "comparison.csv").write_bytes(comparison_csv(found))
+    (place.out / "comparison.tex").write_text(as_latex(found), "utf-8")
+    (place.out / "comparison.md").write_text(as_markdown(found), "utf-8")
+    command = shlex.join(["shoe", "compare", *(f"{run.name}.shoe" for run in runs)])
+    write_page(place.out / "comparison.html", found, {}, command, shown=asked.shown)
+    return Done({})
+
+
+def _telling(share: float) -> Callable[[str], None]:
+    """Tells the stages of reading and scoring, which are a share of the whole."""
+    progress: Iterator[float] = iter((0.0, 0.6 * share))
+    return lambda name: stage(name, next(progress))
+
+
+def _known(run: Run) -> dict[str, float]:
+    return {key: value for key, value in run.figures().items() if value is not None}
+
+
+def _without_examples(content: Any) -> Any:
+    """The same, without what tells boxes and labels of single images."""
+    if isinstance(content, Mapping):
+        return {key: _without_examples(value) for key, value in content.items() if key != "examples"}
+    return [_without_examples(value) for value in content] if isinstance(content, list | tuple) else content
+
+
+_KINDS: dict[str, Callable[[_Place], Done]] = {
+    "board": _board,
+    "compare": _compare,
+    "diagnose": _diagnose,
+    "page": _page,
+    "score": _score,
+}

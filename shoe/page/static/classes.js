@@ -4,7 +4,7 @@ import { byId, element, modelName, percent } from "./dom.js";
 export class ClassTable {
   /** @param show called with the class to show, -1 for none */
   constructor(classes, models, show) {
-    Object.assign(this, { classes, models, show, sorted: { by: "spread", falling: true }, chosen: -1, shown: -1, anew: [] });
+    Object.assign(this, { classes, models, show, sorted: { by: models.length > 1 ? "spread" : "truths", falling: true }, chosen: -1, shown: -1, anew: [] });
     this.measure = byId("measure");
     this.filter = byId("filter");
     this.part = byId("part");
@@ -79,7 +79,7 @@ export class ClassTable {
       ["truths", "truths"],
       ...this.models.map((name, number) => [number, modelName(name, number)]),
     ];
-    columns.push(["spread", this.models.length === 2 ? "difference" : "spread"]);
+    if (this.models.length > 1) columns.push(["spread", this.models.length === 2 ? "difference" : "spread"]);
     const focused = this.head.contains(document.activeElement) ? document.activeElement.dataset.by : null;
     this.head.replaceChildren(
       ...columns.map(([by, label]) => {
@@ -111,7 +111,7 @@ export class ClassTable {
       ),
       element("td", {}, truths[k].toLocaleString("en")),
       ...values.map((of) => element("td", { class: of[k] === best && best > 0 ? "best" : null }, percent(of[k]))),
-      element("td", { class: "quiet" }, percent(spread[k])),
+      values.length > 1 ? element("td", { class: "quiet" }, percent(spread[k])) : null,
     );
   }
 }
