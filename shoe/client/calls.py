@@ -17,6 +17,8 @@ from shoe.core.errors import OptionError, ServiceError
 from shoe.version import __version__
 
 API = 1
+_FIRST_PATIENCE = 10.0
+"""Seconds to wait for a server that nothing was heard of yet: it may start again, and its address may be wrong."""
 _FIRST_LOOK, _LONGEST_LOOK = 0.1, 2.0
 Seen = Callable[[RunState], None]
 """Called with each state of a run that is waited for."""
@@ -25,7 +27,7 @@ Seen = Callable[[RunState], None]
 def version() -> Flow[Version]:
     """Ask what the server is, and see that it can be spoken with."""
     try:
-        found = (yield from get("/v1/version")).read(Version)
+        found = (yield from asked(Call("GET", "/v1/version"), patience=_FIRST_PATIENCE)).read(Version)
     except ServiceError as error:
         if error.status in (404, 410):
             raise ServiceError(

@@ -26,13 +26,11 @@ def address(server: str) -> str:
         OptionError: for what is no http or https address, or holds a password or a query.
     """
     parts = urlsplit(server)
-    if (
-        parts.scheme not in ("http", "https")
-        or not parts.hostname
-        or parts.query
-        or parts.fragment
-        or "@" in parts.netloc
-    ):
+    if "@" in parts.netloc:
+        raise OptionError(
+            "server: found an address with a password in it, expected one without (tokens are given apart)"
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise OptionError(f"server: found {quote(server)}, expected an address like https://shoe.example.org")
     return server.rstrip("/")
 
