@@ -94,7 +94,7 @@ def answer(place: Endpoint, model: str, status: int, headers: Mapping[str, str],
         NoResponseFormatError: if it may succeed as plain text.
         ShoeError: if it never will.
     """
-    if status != 200:
+    if not 200 <= status < 300:
         if status in (400, 403) and _declines(*words_of(body)) and isinstance(raw := _content(body), dict):
             return _kept(place, raw)
         raise http_error(place, model, status, headers, body)
