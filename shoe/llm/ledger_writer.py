@@ -109,6 +109,12 @@ class Writer:
             os.close(self._reserve)
             self._reserve = None
 
+    def _is_in_place(self, size: int) -> bool:
+        with suppress(FileNotFoundError):
+            about = os.fstat(self._handle)
+            return about.st_size >= size and os.path.samestat(about, os.stat(self._path))
+        return False
+
     def _sync(self) -> None:
         while True:
             with self._changed:
@@ -118,8 +124,8 @@ class Writer:
                     return
             try:
                 os.fsync(self._handle)
-                if not os.fstat(self._handle).st_nlink:
-                    raise OSError(errno.ENOENT, "that it was deleted while it was written")
+                if not self._is_in_place(size):
+                    raise OSError(errno.ENOENT, "that it was deleted, moved or cut off while it was written")
             except OSError as error:
                 with self._changed:
                     self._error = _unwritable(self._path, error)

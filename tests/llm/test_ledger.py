@@ -4,6 +4,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -416,11 +417,29 @@ def test_a_full_disk_leaves_room_for_what_is_in_flight_and_says_so_once(
     assert read(tmp_path, 3) == [3, 2, UNRATED]
 
 
-def test_a_ledger_that_is_deleted_under_way_is_noticed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.parametrize("away", [Path.unlink, lambda path: path.rename(path.with_suffix(".old"))])
+def test_a_ledger_that_is_deleted_or_moved_under_way_is_noticed(
+    tmp_path: Path, away: Callable[[Path], object], replaced: bool
+) -> None:
     ledger = fresh(tmp_path)
     with writing(ledger.path, ledger.identity, lambda: False, lambda said: None) as writer:
         assert writer is not None
-        ledger.path.unlink()
+        away(ledger.path)
+        if replaced:
+            ledger.path.write_text("another")
         writer.append(line([0], [3]))
-        with pytest.raises(InputError, match="deleted while it was written"):
+        with pytest.raises(InputError, match="deleted, moved or cut off while it was written"):
+            writer.flush()
+
+
+def test_a_ledger_that_is_cut_off_under_way_is_noticed(tmp_path: Path) -> None:
+    ledger = fresh(tmp_path)
+    with writing(ledger.path, ledger.identity, lambda: False, lambda said: None) as writer:
+        assert writer is not None
+        writer.append(line([0], [3]))
+        writer.flush()
+        os.truncate(ledger.path, 5)
+        writer.append(line([1], [3]))
+        with pytest.raises(InputError, match="cut off while it was written"):
             writer.flush()
