@@ -118,68 +118,87 @@ function remembered(stream, size, members) {
   return drawnBefore.get(key);
 }
 
-function distinctPositions(stream, size, members) {
-  const rows = [];
-  if (members * members > 2 * size) {
-    const numbers = randomNumbers(stream, DRAWS * size);
-    for (let row = 0; row < DRAWS; row++) rows.push(argsort(numbers, row * size, size).slice(0, members));
-    return rows;
-  }
-  // Floyd's way to choose a few of many: a position that is taken already gives way to the last one not yet allowed.
-  const numbers = randomNumbers(stream, DRAWS * 2 * members);
+function distinctPositions(number, size, members) {
+  const [stream, rows] = [new Stream(number), []];
+  const few = members * members <= 2 * size;
+  const [high, low] = [new Uint32Array(few ? 2 * members : size), new Uint32Array(few ? 2 * members : size)];
   for (let row = 0; row < DRAWS; row++) {
-    const from = row * 2 * members;
-    const chosen = [];
-    for (let member = 0; member < members; member++) {
-      const last = size - members + member;
-      const position = remainder(numbers.high[from + member], numbers.low[from + member], last + 1);
-      chosen.push(chosen.includes(position) ? last : position);
-    }
-    rows.push(argsort(numbers, from + members, members).map((i) => chosen[i]));
+    stream.fill(high, low);
+    rows.push(few ? chosen(high, low, size, members) : smallest(high, low, members));
   }
   return rows;
 }
 
-/** Order of some 64-bit numbers, ascending. */
-function argsort({ high, low }, from, size) {
-  // The upper half of each with its index as one number, which sorts natively; where halves are equal, by the whole.
-  const keys = new Float64Array(size);
-  for (let i = 0; i < size; i++) keys[i] = high[from + i] * MOST + i;
-  keys.sort();
-  const order = Int32Array.from(keys, (key) => key % MOST);
-  const unclear = size > MOST || order.some((index, i) => i > 0 && high[from + index] === high[from + order[i - 1]]);
-  return unclear ? order.sort((a, b) => high[from + a] - high[from + b] || low[from + a] - low[from + b]) : order;
+/** Floyd's way to choose a few of many: a position that is taken already gives way to the last one not yet allowed. */
+function chosen(high, low, size, members) {
+  const positions = [];
+  for (let member = 0; member < members; member++) {
+    const last = size - members + member;
+    const position = remainder(high[member], low[member], last + 1);
+    positions.push(positions.includes(position) ? last : position);
+  }
+  return smallest(high.subarray(members), low.subarray(members), members).map((i) => positions[i]);
+}
+
+/** Where the smallest of some 64-bit numbers stand, in ascending order of these; numbers are spread evenly. */
+function smallest(high, low, members) {
+  const size = high.length;
+  const likely = Math.floor((members / size) * (1 + 6 / Math.sqrt(members)) * 2 ** 32);
+  let candidates = below(likely, high);
+  if (candidates.length < members) candidates = below(2 ** 32, high);
+  // The upper half of each with its place as one number, which sorts natively; where halves are equal, by the whole.
+  const keys = Float64Array.from(candidates, (i, place) => high[i] * MOST + place).sort();
+  const clear = candidates.length <= MOST && keys.every((key, n) => n === 0 || key - keys[n - 1] >= MOST);
+  if (clear) return Int32Array.from(keys.subarray(0, members), (key) => candidates[key % MOST]);
+  return candidates.sort((a, b) => high[a] - high[b] || low[a] - low[b]).slice(0, members);
+}
+
+function below(limit, high) {
+  const found = [];
+  for (let i = 0; i < high.length; i++) if (high[i] < limit) found.push(i);
+  return found;
 }
 
 function remainder(high, low, divisor) {
   return ((((high % divisor) * 65536 + (low >>> 16)) % divisor) * 65536 + (low & 65535)) % divisor;
 }
 
-/** The first numbers of a stream: SplitMix64 over a counter, each as two halves of 32 bits. */
-export function randomNumbers(stream, length) {
-  const [high, low] = [new Uint32Array(length), new Uint32Array(length)];
-  let at = [stream >>> 0, SEED];
-  for (let i = 0; i < length; i++) {
-    let mixed = times(shifted(at, 30), [0xbf58476d, 0x1ce4e5b9]);
-    mixed = shifted(times(shifted(mixed, 27), [0x94d049bb, 0x133111eb]), 31);
-    [high[i], low[i]] = mixed;
-    const sum = at[1] + 0x7f4a7c15;
-    at = [(at[0] + 0x9e3779b9 + (sum > 0xffffffff ? 1 : 0)) >>> 0, sum >>> 0];
+/** The numbers of a stream: SplitMix64 over a counter, each as two halves of 32 bits. */
+class Stream {
+  constructor(number) {
+    [this.high, this.low] = [number >>> 0, SEED];
   }
-  return { high, low };
+
+  /** Put the next numbers into two arrays. */
+  fill(highs, lows) {
+    let [high, low] = [this.high, this.low];
+    for (let i = 0; i < highs.length; i++) {
+      let a = high ^ (high >>> 30);
+      let b = low ^ ((high << 2) | (low >>> 30));
+      a = upper(a, b, 0xbf58476d, 0x1ce4, 0xe5b9);
+      b = Math.imul(b, 0x1ce4e5b9);
+      b ^= (a << 5) | (b >>> 27);
+      a ^= a >>> 27;
+      a = upper(a, b, 0x94d049bb, 0x1331, 0x11eb);
+      b = Math.imul(b, 0x133111eb);
+      highs[i] = a ^ (a >>> 31);
+      lows[i] = b ^ ((a << 1) | (b >>> 31));
+      const sum = low + 0x7f4a7c15;
+      high = (high + 0x9e3779b9 + (sum > 0xffffffff ? 1 : 0)) | 0;
+      low = sum >>> 0;
+    }
+    [this.high, this.low] = [high, low];
+  }
 }
 
-/** A number, and itself moved to the right, as exclusive or. */
-function shifted([high, low], bits) {
-  return [(high ^ (high >>> bits)) >>> 0, (low ^ ((high << (32 - bits)) | (low >>> bits))) >>> 0];
-}
-
-/** The lower 64 bits of a product. */
-function times([aHigh, aLow], [bHigh, bLow]) {
-  const [a1, a0, b1, b0] = [aLow >>> 16, aLow & 65535, bLow >>> 16, bLow & 65535];
-  const low = a0 * b0;
-  const middle = a1 * b0 + Math.floor(low / 65536);
-  const other = a0 * b1 + (middle & 65535);
-  const high = a1 * b1 + Math.floor(middle / 65536) + Math.floor(other / 65536);
-  return [(high + Math.imul(aHigh, bLow) + Math.imul(aLow, bHigh)) >>> 0, Math.imul(aLow, bLow) >>> 0];
+/** The upper half of the lower 64 bits of a product: of a number by halves, and one by its upper half and two quarters. */
+function upper(aHigh, aLow, bHigh, b1, b0) {
+  const a1 = aLow >>> 16;
+  const a0 = aLow & 65535;
+  const middle = Math.imul(a1, b0) >>> 0;
+  const inner = (middle & 65535) + (Math.imul(a0, b0) >>> 16);
+  const other = Math.imul(a0, b1) >>> 0;
+  const carried = (inner + (other & 65535)) >>> 16;
+  const product = Math.imul(a1, b1) + (middle >>> 16) + (other >>> 16) + carried;
+  return (product + Math.imul(aHigh, (b1 << 16) | b0) + Math.imul(aLow, bHigh)) | 0;
 }
