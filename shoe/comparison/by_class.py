@@ -2,15 +2,20 @@
 
 A mean of t values varies, over draws from these very values, by (t - 1) / t of what it varies by over new ones: the
 largest sample variance has t, not t - 1, below it. In a mean over classes this does not go away with more classes, as
-each has a t of its own: it is the bootstrap of many small strata, which Rao and Wu (1988) stretch. Here likewise: the
-deviations of a class from its mean over resamples are multiplied by sqrt(t / (t - 1)), with t the images that show the
-class. One that a single image shows has no spread that could be stretched, and borrows that of other small classes, as
-survey statisticians collapse strata of one unit (Cochran 1977, 5A.12). Its deviation in a resample is one of all those
-of classes that 2 to 5 images show, drawn at random and multiplied by sqrt(t) of the class that it comes from; so the
-variance is the mean of t times the variance over these classes.
+each has a t of its own: it is the bootstrap of many small strata, which Rao and Wu (1988) stretch. Here likewise:
 
-A resample also shows fewer classes than its images did, and a mean over fewer varies more, while test sets all show
-about as many. Its deviation counts by the share of classes that it shows.
+- t is the number of images that show the class. What the other images do to it, by their false positives, is drawn from
+  many, and is not stretched: deviations from the mean over resamples are taken apart into those where only the t images
+  are drawn while all others stand once, which are stretched, and the rest.
+- A resample shows the class t* times, which varies more than t does over test sets, and where t* is small deviations
+  are large. Times sqrt(t* / (t - 1)), they vary as the mean of t new values does, whatever t* is.
+- A class that one image shows has no spread that could be stretched, and borrows that of other small classes, as survey
+  statisticians collapse strata of one unit (Cochran 1977, 5A.12): its deviation in a resample is one of all those of
+  classes that 2 to 5 images show, drawn at random and multiplied by sqrt(t) of the class that it comes from.
+- A resample shows fewer classes than its images did, and a mean over fewer varies more, while test sets all show about
+  as many: its deviation counts by the share of classes that it shows. Then a class of variance v adds P v, with P the
+  share of resamples that show it, and P (1 - P) v as it comes and goes. So deviations are multiplied by
+  sqrt((1 - P (1 - P)) / P), which leaves v.
 
 Which deviations are borrowed depends on the draws and the ground truth alone. All models so borrow the same, and the
 difference of two has the spread that differences have: none, where they are equal.
@@ -38,14 +43,16 @@ class ByClass:
     Attributes:
         values: (R, K) of each class.
         means_over: (R, K) each, classes that means are over; the first holds all that are in any.
-        shown: (R, K) whether an image with a weight shows the class.
+        drawn: (R, K) weight of the images that show the class: how often one of them was drawn.
         images: (K,) images that show it.
+        own: (R, K) the values where only these images have their weights, and all others have 1.
     """
 
     values: Floats
     means_over: tuple[Mask, ...]
-    shown: Mask
+    drawn: Indices
     images: Indices
+    own: Floats
 
     def means(self) -> Floats:
         """(R, means) mean over classes; NaN where there are none."""
@@ -62,15 +69,25 @@ class ByClass:
     def stretched(self) -> Floats:
         """(R, K) values with deviations from each class's mean as large as new images would make them."""
         images, counted = self.images, self.means_over[0]
-        centre = np.nan_to_num(mean_over_each(self.values.T, counted.T))
-        apart = np.where(counted, self.values - centre, 0) * np.sqrt(images / np.maximum(images - 1, 1))
+        centre, apart = _apart(self.values, counted)
+        _, own = _apart(self.own, counted)
+        others = apart - own
+        own *= np.sqrt(np.maximum(self.drawn, 1) / np.maximum(images - 1, 1))
         single, few = np.flatnonzero(images == 1), np.flatnonzero((images > 1) & (images <= FEW))
-        lent = (apart[:, few] * np.sqrt(images[few]))[self.shown[:, few]]
+        lent = (own[:, few] * np.sqrt(images[few]))[self.drawn[:, few] > 0]
         if len(lent):
-            which = random_numbers(_BORROWED, (len(apart), len(single))) % np.uint64(len(lent))
-            apart[:, single] = lent[which.astype(np.int64)]
-        stretched: Floats = centre + apart
+            which = random_numbers(_BORROWED, (len(own), len(single))) % np.uint64(len(lent))
+            own[:, single] = lent[which.astype(np.int64)]
+        share = (self.drawn > 0).mean(axis=0)
+        share[share == 0] = 1
+        stretched: Floats = centre + (own + others) * np.sqrt((1 - share * (1 - share)) / share)
         return stretched
+
+
+def _apart(values: Floats, counted: Mask) -> tuple[Floats, Floats]:
+    """(K,) means of (R, K) values where they count, and (R, K) deviations from these; 0 where they do not."""
+    centre = np.nan_to_num(mean_over_each(values.T, counted.T))
+    return centre, np.where(counted, values - centre, 0.0)
 
 
 def mean_over_each(values: Floats, mask: Mask) -> Floats:

@@ -10,8 +10,9 @@ random, and its mirror image. Over a test set's classes that adds half a percent
 model says how sure it is.
 
 Entries of two models can stand in one list, of which an image shows one model's or the other's. A model's confidences
-mean nothing on another's scale, and average precision asks for their order alone: so entries enter by their rank in
-their own model's list of the class, equal ones in the order of images.
+mean nothing on another's scale, and average precision asks for their order alone: so entries enter by their rank among
+all of their own model, equal ones in the order of images. (Ranks within a class would fit the scale anew to the few
+images of each class, and what is fitted varies less under swaps than it does by chance.)
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 
 from shoe.comparison.by_class import ByClass
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.ragged import first_of_each, index_in_group
+from shoe.core.ragged import index_in_group
 from shoe.core.seeded import random_numbers
 from shoe.protocols.options import Interpolation, Ties
 from shoe.scoring.average_precision import average_precision
@@ -36,6 +37,8 @@ Counts = NDArray[np.int32]
 _BATCH = 250
 """Resamples at once: their weights stay in a processor's cache."""
 _RANDOM_BITS = 40
+_MOST_STRETCHED = 50
+"""Images of a class up to which it matters whose deviations are stretched: beyond, by less than a hundredth."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +71,8 @@ class Ranked:
     Attributes:
         positives: of each class that has any.
         between: for each of these, (stops, columns) sparse counts of entries between one stop and the next.
+        inside: for each of these that few images show: these images, the (stops, images) part of ``between`` that is
+            theirs, and (stops, 1) sums of the rest; empty for several models.
         truths: (K, columns) sparse counts of ground truths.
         entries: (K, columns) sparse counts of entries.
         counted: (K,) classes that take part.
@@ -77,6 +82,7 @@ class Ranked:
 
     positives: dict[int, _Positives]
     between: dict[int, Any]
+    inside: dict[int, tuple[Indices, Any, Counts]]
     truths: Any
     entries: Any
     counted: Mask
@@ -107,14 +113,21 @@ class Ranked:
         for k in np.unique(category[credit > 0]).tolist():
             rows = slice(ends[k - 1] if k else 0, ends[k])
             positives[k], segment = _positives_of(column[rows], credit[rows], open_[rows])
-            inside = segment >= 0
+            counted = segment >= 0
             shape = int(positives[k].stop.max()) + 1, columns
-            ones = np.ones(int(inside.sum()), np.int32)
-            between[k] = csr_matrix((ones, (segment[inside], column[rows][inside])), shape=shape, dtype=np.int32)
+            ones = np.ones(int(counted.sum()), np.int32)
+            between[k] = csr_matrix((ones, (segment[counted], column[rows][counted])), shape=shape, dtype=np.int32)
         of_truths = _counts(first.truth_category, first.truth_image, classes, images)
+        inside: dict[int, tuple[Indices, Any, Counts]] = {}
+        for k in between if len(models) == 1 else ():
+            shown = of_truths[[k]].indices
+            if len(shown) <= _MOST_STRETCHED:
+                part = between[k][:, shown]
+                inside[k] = shown, part, np.asarray(between[k].sum(axis=1) - part.sum(axis=1), np.int32)
         return cls(
             positives=positives,
             between=between,
+            inside=inside,
             truths=hstack([of_truths] * len(models), format="csr", dtype=np.int32),
             entries=_counts(category, column, classes, columns),
             counted=first.counted,
@@ -126,31 +139,39 @@ class Ranked:
         """Average precision under (columns, R) weights; means are over all, rare and non-rare classes."""
         starts = range(0, weights.shape[1], _BATCH)
         parts = [self._scores(np.ascontiguousarray(weights[:, i : i + _BATCH]), n) for n, i in enumerate(starts)]
-        ap, in_mean, in_parts, shown = (np.concatenate(each) for each in zip(*parts, strict=True))
+        ap, in_mean, in_parts, drawn, own = (np.concatenate(each) for each in zip(*parts, strict=True))
         means_over = in_mean, in_parts & self.rare, in_parts & ~self.rare
-        return ByClass(ap, means_over, shown, self.truths.getnnz(axis=1))
+        return ByClass(ap, means_over, drawn, self.truths.getnnz(axis=1), own)
 
-    def _scores(self, weights: Counts, batch: int) -> tuple[Floats, Mask, Mask, Mask]:
-        """(R, K) average precision, classes in the mean over all, in the means over parts, and with ground truths."""
+    def _scores(self, weights: Counts, batch: int) -> tuple[Floats, Mask, Mask, Indices, Floats]:
+        """(R, K) average precision, classes in the mean over all and over parts, draws that show them, and ``own``."""
         truths = np.where(self.counted, (self.truths @ weights).T, 0)
         entries = np.zeros_like(truths)
         if self.rule.skip_without_hit or self.rule.parts_need_entries:
             entries = np.where(truths > 0, (self.entries @ weights).T, 0)
-        ap, recall = np.zeros((2, *truths.shape))
+        ap, recall, own = np.zeros((3, *truths.shape))
         for k, positives in self.positives.items():
-            above = np.cumsum(self.between[k] @ weights, axis=0, dtype=np.int32)[positives.stop].T
+            above = self.between[k] @ weights
             # A class none of whose ground truths was drawn has no list.
             weight, of = np.where(truths[:, k] > 0, weights[positives.column], 0).T, np.maximum(truths[:, k], 1)
             recall[:, k] = weight @ positives.credit / of
-            ap[:, k] = self._ap(positives, above, weight, of, weights[positives.members].T, (k, batch))
+            members = weights[positives.members]
+            ap[:, k] = own[:, k] = self._ap(positives, above, weight, of, members, (k, batch))
+            if k in self.inside:
+                images, inside, outside = self.inside[k]
+                members = np.where(np.isin(positives.members, images)[:, None], members, 1)
+                above = inside @ weights[images] + outside
+                own[:, k] = self._ap(positives, above, weight, of, members, (k, batch))
         lists = RankedLists(ap, np.zeros(0), recall, entries, 0, False)
         scores = ClassScores.of(lists, truths, self.counted, self.rule)
-        return ap, *np.broadcast_arrays(scores.in_mean, scores.in_parts, truths > 0)
+        drawn = np.where(self.counted, ((self.truths > 0) @ weights).T, 0)
+        return ap, *np.broadcast_arrays(scores.in_mean, scores.in_parts, drawn), own
 
     def _ap(
-        self, of: _Positives, above: Counts, weight: Counts, truths: Indices, members: Counts, stream: tuple[int, int]
+        self, of: _Positives, between: Counts, weight: Counts, truths: Indices, members: Counts, stream: tuple[int, int]
     ) -> Floats:
-        """(R,) average precision of one class from (R, p) weights above and of its positives."""
+        """(R,) average precision of one class from (stops, R) weights between stops and (R, p) of its positives."""
+        above, members = np.cumsum(between, axis=0, dtype=np.int32)[of.stop].T, members.T
         how = truths, self.rule.ap, self.rule.epsilon
         once = weight.max(initial=0) <= 1
         if not of.open.any() and (once or (self.rule.ap is not Interpolation.TRAPEZOID and (of.credit == 1).all())):
@@ -183,18 +204,15 @@ class Ranked:
 
 
 def _places(entries: Entries) -> Floats:
-    """(n,) place of each entry in its class's list, from 0; equal scores share their mean place, or take an order."""
-    order = np.lexsort((np.arange(len(entries.category)), -entries.score, entries.category))
-    category, score = entries.category[order], entries.score[order]
-    first = np.concatenate([[True], (category[1:] != category[:-1]) | (score[1:] != score[:-1])])[: len(order)]
-    size = np.diff(np.flatnonzero(first), append=len(order))
-    start = np.flatnonzero(first_of_each(category))
-    place = np.arange(len(order)) - np.repeat(start, np.diff(start, append=len(order)))
-    index = index_in_group(size)
-    if entries.rule.ties is Ties.REVERSED:
-        place = place - index + np.repeat(size, size) - 1 - index
+    """(n,) place of each entry among all of its model, from 0; equal scores share their mean place, or take orders."""
+    order = np.argsort(-entries.score, kind="stable")
+    size = np.diff(np.flatnonzero(np.diff(entries.score[order], prepend=np.nan) != 0), append=len(order))
+    place, index, of = np.arange(len(order)), index_in_group(size), np.repeat(size, size)
     found = np.empty(len(order))
-    found[order] = place - index + (np.repeat(size, size) - 1) / 2 if entries.rule.ties is Ties.EXPECTED else place
+    if entries.rule.ties is Ties.EXPECTED:
+        found[order] = place - index + (of - 1) / 2
+    else:
+        found[order] = place - 2 * index + of - 1 if entries.rule.ties is Ties.REVERSED else place
     return found
 
 

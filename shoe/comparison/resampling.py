@@ -72,15 +72,19 @@ class Counted:
 
     def under(self, weights: Counts) -> tuple[ByClass, Floats]:
         """F1 of classes and the (R, 2) miss rates under (columns, R) weights; NaN where there is nothing to measure."""
-        true, false, found, truths, unmatched, predictions = (
+        shown = self.truths > 0
+        inside = self.false.multiply(shown).tocsr()
+        outside = np.asarray((self.false - inside).sum(axis=1)).T
+        true, false, false_inside, found, truths, unmatched, predictions = (
             np.asarray((matrix @ weights).T, np.float64)
-            for matrix in (self.true, self.false, self.found, self.truths, self.unmatched, self.predictions)
+            for matrix in (self.true, self.false, inside, self.found, self.truths, self.unmatched, self.predictions)
         )
-        truths = np.where(self.counted, truths, 0)
+        truths, drawn = (np.where(self.counted, each, 0) for each in (truths, (shown @ weights).T))
         f1, in_mean = self.rule.f1(true, false, found, truths, self.counted)
+        own, _ = self.rule.f1(true, false_inside + outside, found, truths, self.counted)
         of_truths, of_predictions = truths.sum(axis=1), predictions[:, 0]
         rates = _share(of_truths - found.sum(axis=1), of_truths), _share(unmatched[:, 0], of_predictions)
-        return ByClass(f1, (in_mean,), truths > 0, self.truths.getnnz(axis=1)), np.stack(rates, axis=1)
+        return ByClass(f1, (in_mean,), drawn, self.truths.getnnz(axis=1), own), np.stack(rates, axis=1)
 
 
 def _sums(images: int, of: F1Entries) -> dict[str, Any]:

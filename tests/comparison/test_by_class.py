@@ -6,27 +6,34 @@ import pytest
 from shoe.comparison.by_class import ByClass
 from shoe.comparison.ranked import Ranked
 from shoe.comparison.resampling import drawn_images
-from shoe.core.arrays import Floats, Mask
+from shoe.core.arrays import Floats, Indices
 from shoe.protocols.options import Interpolation, Ties
 from shoe.scoring.entries import Entries, Rule
 
 
-def of(values: Floats, shown: Mask, images: list[int]) -> ByClass:
-    return ByClass(values, (shown,), shown, np.array(images))
+def of(values: Floats, drawn: Indices, images: list[int], own: Floats | None = None) -> ByClass:
+    return ByClass(values, (drawn > 0,), drawn, np.array(images), values if own is None else own)
 
 
 def test_deviations_are_stretched_by_hand() -> None:
-    """Two images: sqrt(2). One image: a deviation of the one with two, times sqrt(2) again. Ten: sqrt(10 / 9)."""
+    """By sqrt(t* / (t - 1)); what one image shows borrows of what two show, times sqrt(2); 7 / 6 is of dropping out."""
     values = np.array([[0.2, 0.5, 0.4], [0.4, 0.5, 0.4], [0.9, 0.5, 0.7]])
-    shown = np.array([[True, True, True], [True, False, True], [False, True, True]])
-    found = of(values, shown, [2, 1, 10]).stretched()
-    assert found[:2, 0] == pytest.approx([0.3 - 0.1 * 2**0.5, 0.3 + 0.1 * 2**0.5])
-    assert np.abs(found[:, 1] - 0.5) == pytest.approx([0.2] * 3)
-    assert found[:, 2] == pytest.approx(0.5 + np.array([-0.1, -0.1, 0.2]) * (10 / 9) ** 0.5)
+    found = of(values, np.array([[2, 1, 10], [1, 0, 5], [0, 1, 15]]), [2, 1, 10]).stretched()
+    assert found[:2, 0] == pytest.approx([0.3 - 0.1 * (2 * 7 / 6) ** 0.5, 0.3 + 0.1 * (7 / 6) ** 0.5])
+    borrowed = np.array([0.2, 0.1 * 2**0.5]) * (7 / 6) ** 0.5
+    assert (np.abs(np.abs(found[:, 1:2] - 0.5) - borrowed) < 1e-12).any(axis=1).all()
+    assert found[:, 2] == pytest.approx(0.5 + np.array([-0.1, -0.1, 0.2]) * (np.array([10, 5, 15]) / 9) ** 0.5)
+
+
+def test_what_other_images_do_is_not_stretched() -> None:
+    own, others = np.array([[0.1], [-0.1], [0.1], [-0.1]]), np.array([[0.05], [0.05], [-0.05], [-0.05]])
+    found = of(0.5 + own + others, np.full((4, 1), 2), [2], 0.6 + own).stretched()
+    assert found == pytest.approx(0.5 + own * 2**0.5 + others)
 
 
 def test_one_image_gives_the_mean_of_t_times_the_variance_and_models_borrow_alike() -> None:
-    rng, images, everywhere = np.random.default_rng(0), [2, 5, 9, 1, 1], np.ones((2_000, 5), bool)
+    rng, images = np.random.default_rng(0), [2, 5, 9, 1, 1]
+    everywhere = np.tile(images, (2_000, 1))
     values = 0.5 + rng.normal(0, [0.1, 0.05, 0.3, 0, 0], (2_000, 5))
     first = of(values, everywhere, images).stretched()
     expected = (2 * 2 * 0.1**2 + 5 * 5 / 4 * 0.05**2) / 2
@@ -55,11 +62,8 @@ def population(rng: np.random.Generator, images: int, classes: int) -> Entries:
 
 def test_a_resample_of_fewer_classes_deviates_by_less() -> None:
     """Two of four classes are drawn: the mean is over four in every test set, so the deviation counts half."""
-    values, shown = (
-        np.array([[0.2, 0.2, 0.8, 0.8], [0.2, 0.2, 0.8, 0.8]]),
-        np.array([[True] * 4, [True] * 2 + [False] * 2]),
-    )
-    found = of(values, shown, [9, 9, 9, 9]).resampled()[:, 0]
+    values, drawn = np.array([[0.2, 0.2, 0.8, 0.8]] * 2), np.array([[9, 9, 9, 9], [9, 9, 0, 0]])
+    found = of(values, drawn, [9, 9, 9, 9]).resampled()[:, 0]
     assert found == pytest.approx([0.35 + 0.15, 0.35 - 0.15 / 2])
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.comparison.ranked import Ranked
-from shoe.comparison.resampling import Resampler, coins, differences_when_swapped, drawn_images
+from shoe.comparison.resampling import Counted, Resampler, coins, differences_when_swapped, drawn_images
 from shoe.core.arrays import Indices
 from shoe.protocols.options import Interpolation, Ties
 from shoe.runs.run import Run, semantic_figures, strict_figures
@@ -86,6 +86,22 @@ def test_so_do_untied_lists_under_every_rule(
         assert means[number].tolist() == pytest.approx(
             [np.nan if v is None else v for v in slow], abs=1e-9, nan_ok=True
         )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_own_values_are_those_where_all_other_images_stand_once(seed: int) -> None:
+    run, weights = untied(run_of(scenes_of(seed, 6))), drawn_images(6, 9, seed)
+    assert run.semantic is not None
+    strict, f1 = run.strict[0].entries, run.semantic.f1
+    ranked, counted = Ranked.of(6, strict), Counted.of(6, f1)
+    for category, image, by_class in (
+        (strict.truth_category, strict.truth_image, ranked.by_class),
+        (f1.truth_category, f1.truth_image, lambda weights: counted.under(weights)[0]),
+    ):
+        for k in np.unique(category).tolist():
+            shown = np.isin(np.arange(6), image[category == k])
+            alone = by_class(np.where(shown[:, None], weights, 1))
+            assert by_class(weights).own[:, k] == pytest.approx(alone.values[:, k], abs=1e-12)
 
 
 def test_tied_scores_have_the_mean_over_their_orders_nearly() -> None:
