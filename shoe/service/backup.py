@@ -67,7 +67,9 @@ def backup(folder: Path, target: Path) -> Copied:
     _check_is_new(target)
     part = target.with_name(f".{target.name}.part")
     shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(mode=_PRIVATE, parents=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for each in (part, part / _FILES, part / _MAPS):
+        each.mkdir(mode=_PRIVATE)
     try:
         with closing(_opened(folder)) as db:
             db.execute("VACUUM INTO ?", (str(part / _DATABASE),))
@@ -163,9 +165,9 @@ def _of_database(db: sqlite3.Connection) -> Iterator[Finding]:
         if version != VERSION:
             yield Finding(f"its tables are of version {version}, expected {VERSION}", "use the shoe that made it")
             return
-        for (line,) in db.execute("PRAGMA integrity_check(5)"):
-            if line != "ok":
-                yield Finding(f"the database is damaged: {line}", "restore a backup")
+        damage = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if damage != "ok":
+            raise sqlite3.DatabaseError(damage)
     except sqlite3.DatabaseError as error:
         yield Finding(f"the database is damaged: {error}", "restore a backup")
         return
@@ -217,7 +219,7 @@ def _stored(folder: Path) -> Iterator[str]:
 def _copy(folder: Path, target: Path, sha256: str) -> int:
     """Copy a file, checking its hash on the way; returns its size."""
     to, size = _place(target, sha256), 0
-    to.parent.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+    to.parent.mkdir(mode=_PRIVATE, exist_ok=True)
     digest = hashlib.sha256()
     with _source(folder, sha256) as stream, open(to, "xb", opener=_private) as copy:
         while data := stream.read(_STEP):

@@ -31,7 +31,7 @@ MEDIA = {
     ".txt": "text/plain",
 }
 _PREDICTIONS = "predictions"
-_WIDTH = 120
+_WIDTH = 160
 """Columns of the text of a report."""
 
 
