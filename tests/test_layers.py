@@ -30,11 +30,11 @@ ROOMS = (
     "maps",
     "report",
     "plots",  # figures of what reports say
+    "demo",  # the packaged sample
     "page",  # the report of a comparison as one HTML file
     "client",  # of a metric service, from afar
     "service",  # others' predictions, scored for them
     "torchmetrics",  # the metric of a training loop, as torchmetrics has them
-    "demo",
     "cli",
     "__main__",
     "",  # shoe itself re-exports all; nothing imports from it
