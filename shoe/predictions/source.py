@@ -248,4 +248,4 @@ def _lines(data: bytes) -> list[int] | None:
         parse_with_nan("", first)
     except InputError:
         return None
-    return [number for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
+    return [number for number, line in enumerate(data.split(b"\n"), 1) if line and not line.isspace()]

@@ -52,10 +52,9 @@ class _Form:
         pattern = "".join(_PATTERNS.get(piece) or re.escape(piece) for piece in pieces)
         self._line = re.compile(f"^{pattern}$", re.MULTILINE | re.ASCII)
         kinds = [piece for piece in pieces if piece in _PATTERNS]
-        self._texts = itemgetter(*(i for i, kind in enumerate(kinds) if kind == _A_WORD))
-        self._numbers = itemgetter(*(i for i, kind in enumerate(kinds) if kind == _A_NUMBER))
-        self._is_single = len(texts) == 1
-        self._boxes = [itemgetter(*range(start, start + 4)) for start in starts]
+        words, numbered = ([i for i, kind in enumerate(kinds) if kind == one] for one in (_A_WORD, _A_NUMBER))
+        self._texts = itemgetter(*words) if len(words) > 1 else itemgetter(slice(words[0], words[0] + 1))
+        self._human, self._thing = (itemgetter(*numbered[start : start + 4]) for start in starts)
         self.wording = Wording(pair, texts, [_kind] * len(texts), joined=True)
 
     def read(self, text: str) -> list[tuple[tuple[str, ...], Numbers, Numbers]] | None:
@@ -63,12 +62,11 @@ class _Form:
         found = self._line.findall(text)
         if len(found) != text.count("\n") + 1:
             return None
-        read = []
-        human, thing = self._boxes
-        for groups in found:
-            texts, numbers = self._texts(groups), tuple(map(float, self._numbers(groups)))
-            read.append(((texts,) if self._is_single else texts, human(numbers), thing(numbers)))
-        return read
+        human, thing = self._human, self._thing
+        return [
+            (self._texts(each), tuple(map(float, human(each))), tuple(map(float, thing(each))))  # type: ignore[misc]
+            for each in found
+        ]
 
 
 class Lines:
@@ -93,8 +91,9 @@ class Lines:
         if not form or not read:
             return None
         found: list[Hit] = []
+        known = form.wording.known
         for texts, human, thing in read:
-            said = form.wording.said(texts)
+            said = known.get(texts) or form.wording.said(texts)
             if said is None:
                 return None
             found.append((said, human, thing, nan))

@@ -24,7 +24,6 @@ from shoe.predictions.vlm.wrapper_keys import SPEAKERS, holds_data, is_beside, i
 Named = tuple[Any, ...]
 """The image of a record, and its width and height where it has them."""
 
-_NOT_A_NAME = re.compile(r"\Adata:|://|\A\s*\Z")
 _SCALARS = (str, int, float, bool, type(None))
 _MOST, _MOST_ALIKE = 256, 20
 _MOST_KEYS, _DEEPEST = 30, 12
@@ -40,7 +39,6 @@ class Openings:
     def __init__(self) -> None:
         self._flat: dict[tuple[Any, ...], tuple[str, str, list[str]] | None] = {}
         self._nested: dict[tuple[Any, ...], list[_Nested | None]] = {}
-        self._names: set[str] = set()
 
     def open(self, record: Any) -> tuple[Named, str] | None:
         """The image with its size, and the answer, of a known record; None for any other."""
@@ -52,21 +50,11 @@ class Openings:
             found = (nested.open(record) for nested in self._nested.get(frame, ()) if nested is not None)
             return next((opened for opened in found if opened is not None), None)
         image, answer = record[keys[0]], record[keys[1]]
-        if type(image) is not str or type(answer) is not str:
-            return None
-        if not self.is_name(image):
+        if type(image) is not str or type(answer) is not str or not is_name(image):
             return None
         if len(record) > 2 and not all(type(value) in _SCALARS for value in record.values()):
             return None
-        return (image, *(record[side] for side in keys[2])), answer
-
-    def is_name(self, image: str) -> bool:
-        """Whether a text is the name of an image as it is written."""
-        if image not in self._names:
-            if _NOT_A_NAME.search(image):
-                return False
-            self._names.add(image)
-        return True
+        return (image, *[record[side] for side in keys[2]]) if keys[2] else (image,), answer
 
     def learn(self, record: dict[Any, Any], opened: Record) -> None:
         """Learn under which keys the image and the answer stand, where no other key of the record matters."""
@@ -93,6 +81,11 @@ def _flat_places(record: dict[Any, Any], name: Any, said: Any) -> tuple[str, str
     rest = {key: "x" for key in record if [key] not in (image, answer)}
     is_plain = len(image) == len(answer) == 1 and named == image and said_outside(rest) == Fields()
     return (image[0], answer[0], sides) if is_plain and names_first(image[0]) else None
+
+
+def is_name(image: str) -> bool:
+    """Whether a text is the name of an image as it is written."""
+    return "://" not in image and image[:5] != "data:" and image != "" and not image.isspace()
 
 
 def names_first(key: str) -> bool:
@@ -144,8 +137,8 @@ class _Nested:
         for key in self._path:
             answer = answer[key]
         image = record[self._key]
-        is_name = not _NOT_A_NAME.search(image) if self._is_named else image_of({"": image}) == image
-        return ((image,), answer) if is_name and holds_data(answer) == self._holds_data else None
+        named = is_name(image) if self._is_named else image_of({"": image}) == image
+        return ((image,), answer) if named and holds_data(answer) == self._holds_data else None
 
     def _type_of(self, value: Any, path: tuple[Any, ...]) -> Any:
         key = next((key for key in reversed(path) if isinstance(key, str)), "")

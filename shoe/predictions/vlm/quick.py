@@ -9,7 +9,7 @@ from shoe.predictions.vlm.found import Pair, Reading
 from shoe.predictions.vlm.items import interactions_in
 from shoe.predictions.vlm.keys import meaning
 from shoe.predictions.vlm.lines import Lines
-from shoe.predictions.vlm.openings import Openings, names_first
+from shoe.predictions.vlm.openings import Openings, is_name, names_first
 from shoe.predictions.vlm.replies import Reply, answer_of, parsed, reply_of
 from shoe.predictions.vlm.shapes import Shape
 from shoe.predictions.vlm.wordings import Hit, UnfitError, holds_any
@@ -50,6 +50,15 @@ class _Family:
         self.misses = 0
         self.asks = self.answers = False
 
+    def add(self, item: dict[str, Any], hits: list[Hit]) -> bool:
+        """Add what an item holds; tell whether it could be told without the general reader."""
+        for shape in self.shapes:
+            try:
+                return shape.add(item, hits)
+            except UnfitError:
+                continue
+        return False
+
 
 class Quick:
     """What was learned from the replies of a file so far; its ``openings`` tell where their records have them."""
@@ -77,10 +86,8 @@ class Quick:
         asks = answers = False
         for item in items:
             family = self._families.get(tuple(item)) if type(item) is dict else None
-            hits = None if family is None else _hits(family.shapes, item)
-            if family is None or hits is None:
+            if family is None or not family.add(item, found):
                 return None
-            found += hits
             asks |= family.asks
             answers |= family.answers
         return None if (asks and answers) or not holds_any(found) else found
@@ -95,8 +102,9 @@ class Quick:
         if family is None or (family.asks and family.answers) or type(image) is not str:
             return None
         item = {key: record[key] for key in keys}
-        hits = None if holds_items(item) else _hits(family.shapes, item)
-        return (image, hits) if hits and holds_any(hits) and self.openings.is_name(image) else None
+        hits: list[Hit] = []
+        is_read = not holds_items(item) and family.add(item, hits)
+        return (image, hits) if is_read and holds_any(hits) and is_name(image) else None
 
     def learn_record(self, record: dict[Any, Any], image: Any, item: dict[Any, Any], pair: Pair) -> None:
         """Learn from what the general reader says of a record that is an item itself."""
@@ -223,12 +231,3 @@ def _inside(item: dict[str, Any]) -> tuple[str | None, int]:
     """The key of the list of items inside an item, if it has one, and how many pairs there are."""
     lists = [key for key, value in item.items() if isinstance(value, list) and value and isinstance(value[0], dict)]
     return (lists[0], len(item[lists[0]])) if len(lists) == 1 else (None, 1)
-
-
-def _hits(shapes: list[Shape], item: dict[str, Any]) -> list[Hit] | None:
-    for shape in shapes:
-        try:
-            return shape.hits(item)
-        except UnfitError:
-            continue
-    return None

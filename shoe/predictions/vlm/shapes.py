@@ -64,24 +64,21 @@ class Shape:
         self._wording = Wording(pair, texts, [_sentence_kind if text in sentences else _word_kind for text in texts])
         self._known = self._wording.known
 
-    def hits(self, item: dict[str, Any]) -> list[Hit] | None:
-        """What an item holds; None if the general reader has to tell.
+    def add(self, item: dict[str, Any], hits: list[Hit]) -> bool:
+        """Add what an item holds; tell whether it could be told without the general reader.
 
         Raises:
             UnfitError: if it is not of this shape.
         """
-        found: list[Hit] = []
-        count, known, score = self._count, self._known, nan
+        count, score = self._count, nan
         for part in self._parts(item):
             read = self._read(part)
             texts = read[:count]
-            said = known.get(texts) or self._wording.said(texts)
-            if said is None:
-                return None
-            if self._has_score and not abs(score := read[-1]) < _TOO_MUCH:
-                return None
-            found.append((said, read[count], read[count + 1], score))
-        return found
+            said = self._known.get(texts) or self._wording.said(texts)
+            if said is None or (self._has_score and not abs(score := read[-1]) < _TOO_MUCH):
+                return False
+            hits.append((said, read[count], read[count + 1], score))
+        return True
 
     def check(self, item: dict[str, Any], pairs: list[Pair]) -> bool:
         """Compare with what the general reader says.
