@@ -68,8 +68,7 @@ def test_commands_that_are_shown_have_these_options(page: str, line: str) -> Non
     command: Any = typer.main.get_command(app())
     words = shlex.split(line, comments=True)[1:]
     while hasattr(command, "commands") and words and not words[0].startswith("-"):
-        assert words[0] in command.commands, (page, line)
-        command = command.commands[words.pop(0)]
+        _, command, words = command.resolve_command(click.Context(command), words)
     known = {name for parameter in command.params for name in parameter.opts} | {"--help", "--version"}
     for word in words:
         if re.match(r"-{1,2}[a-z]", word):
