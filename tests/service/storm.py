@@ -1,0 +1,276 @@
+"""A storm of kills over ``shoe serve``: whatever dies and whenever, each run that was accepted ends, once, and well.
+
+As a program: ``scripts/storm-service KILLS SEED`` prints what was killed, and what went wrong: to be 0 of all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from shoe.cli.score import score
+from shoe.client.client import Client
+from shoe.core.errors import ServiceError
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.service import runs
+from shoe.service.folder import Folder
+from shoe.service.truths import add_truth
+
+CLIENTS = 50
+_OPTIONS: tuple[tuple[list[str], list[str]], ...] = (
+    ([], []),
+    (["qpic", "shoe"], []),
+    (["hico-det", "shoe-robust"], ["weight=0.3"]),
+    (["upt", "thid"], []),
+)
+_MOST_OPEN = 25
+"""Units of work that are not done yet, beyond which clients ask for known ones alone."""
+_AGAIN = 0.4
+"""Share of submissions that others made before."""
+_SERVERS = 0.5
+"""Share of kills that are for the server."""
+_LONGEST_PAUSE = 1.5
+_BLIND = 0.25
+"""Share of kills that do not wait for a job to be under way."""
+_PATIENCE = 1800.0
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Predictions, and how they are to be scored."""
+
+    path: Path
+    protocols: list[str]
+    options: list[str]
+
+
+@dataclass
+class Storm:
+    """Clients, a server, and what happened to it."""
+
+    folder: Path
+    port: int
+    random: random.Random
+    units: list[Unit] = field(default_factory=list)
+    accepted: dict[str, set[int]] = field(default_factory=dict)
+    done: set[int] = field(default_factory=set)
+    counts: Counter[str] = field(default_factory=Counter)
+    over: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    server: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the server."""
+        words = ["-P", "-m", "shoe", "serve", str(self.folder), "--port", str(self.port), "--jobs", "2"]
+        out = (self.folder.parent / "server.log").open("ab")
+        self.server = subprocess.Popen([sys.executable, *words], stdout=out, stderr=out)
+        out.close()
+
+    def pause(self) -> None:
+        """Wait for a random moment, mostly one at which a job is under way."""
+        until = time.monotonic() + (0 if self.random.random() < _BLIND else 20)
+        while self.server is not None and not children_of(self.server.pid) and time.monotonic() < until:
+            time.sleep(0.05)
+        time.sleep(self.random.random() * _LONGEST_PAUSE)
+
+    def kill(self) -> None:
+        """Kill the server or one of its children, and start the server again where it is dead."""
+        assert self.server is not None
+        children = children_of(self.server.pid)
+        if children and self.random.random() > _SERVERS:
+            with suppress(ProcessLookupError):
+                os.kill(self.random.choice(children), signal.SIGKILL)
+                self.counts["children killed"] += 1
+            return
+        self.server.kill()
+        self.server.wait()
+        self.counts["servers killed"] += 1
+        self.counts["  of these with jobs under way"] += bool(children)
+        until = time.monotonic() + 5
+        while any(map(is_alive, children)) and time.monotonic() < until:
+            time.sleep(0.01)
+        self.counts["children that outlived their server"] += sum(map(is_alive, children))
+        self.start()
+
+    def unit(self, number: int) -> int:
+        """Some work: new, or what was asked for before."""
+        with self.lock:
+            is_open = len(self.units) - len(self.done) < _MOST_OPEN
+            if self.units and (self.random.random() < _AGAIN or not is_open):
+                self.counts["equal submissions"] += 1
+                return self.random.randrange(len(self.units))
+            source = self.random.choice(sorted(PREDICTIONS))
+            path = self.folder.parent / f"{len(self.units)}{PREDICTIONS[source].suffix}"
+            vary(PREDICTIONS[source], path, self.random.randrange(1 << 30))
+            self.units.append(Unit(path, *self.random.choice(_OPTIONS)))
+            return len(self.units) - 1
+
+    def submit(self, number: int) -> None:
+        """What one client does: submits, waits until that is done, and so on."""
+        with Client(f"http://127.0.0.1:{self.port}") as client:
+            while not self.over.is_set():
+                chosen = self.unit(number)
+                of = self.units[chosen]
+                run = None
+                while run is None:
+                    try:
+                        run = client.submit(of.path, "demo", protocols=of.protocols, options=of.options)
+                    except ServiceError as error:
+                        self.counts["calls begun again"] += 1
+                        self.counts[f"  {str(error)[:70]}"] += 1
+                        time.sleep(0.5)
+                with self.lock:
+                    self.accepted.setdefault(run.id, set()).add(chosen)
+                    self.counts["submissions accepted"] += 1
+                self.wait(client, run.id)
+                with self.lock:
+                    self.done.add(chosen)
+                time.sleep(1)
+
+    def wait(self, client: Client, id_: str) -> None:
+        """Wait for a run; what has failed as it was killed thrice is tried again."""
+        while True:
+            try:
+                ended = client.wait(id_, timeout=_PATIENCE)
+                if ended.state == "done":
+                    return
+                if ended.state != "failed" or "killed by signal" not in str(ended.reason):
+                    self.counts["ended otherwise"] += 1
+                    print(f"{id_} {ended.state}: {ended.reason}", file=sys.stderr)
+                    return
+                self.counts["killed three times and retried"] += 1
+                client.retry(id_)
+            except ServiceError:
+                time.sleep(0.5)
+
+
+def children_of(pid: int) -> list[int]:
+    """Processes that a process started and that still live."""
+    found: list[int] = []
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                found += map(int, (task / "children").read_text().split())
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process is there, and no zombie."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def vary(source: Path, target: Path, seed: int) -> None:
+    """Write predictions without those of some images."""
+    draw, decoded = random.Random(seed), source.read_bytes()
+    if source.suffix == ".jsonl":
+        target.write_bytes(b"".join(line for line in decoded.splitlines(keepends=True) if draw.random() < 0.8))
+    else:
+        target.write_bytes(msgspec.json.encode([of for of in msgspec.json.decode(decoded) if draw.random() < 0.8]))
+
+
+def wrong(storm: Storm) -> Counter[str]:
+    """Compare everything that was accepted with what the command line makes of it."""
+    found: Counter[str] = Counter(
+        dict.fromkeys(("runs lost", "units with several runs", "done twice", "not as the command line has it"), 0)
+    )
+    opened = Folder.open(storm.folder)
+    by_unit: dict[int, set[str]] = {}
+    for id_, numbers in storm.accepted.items():
+        run = runs.run(opened, id_)
+        for number in numbers:
+            by_unit.setdefault(number, set()).add(id_)
+        if run.state != "done":
+            found["runs lost"] += 1
+            print(f"{id_} {run.state}: {run.reason}", file=sys.stderr)
+            continue
+        for number in numbers:
+            of, target = storm.units[number], storm.folder.parent / "result.json"
+            with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):
+                score(of.path, TRUTH, protocol=of.protocols, option=of.options, json=str(target))
+            with opened.files.open(run.outputs["result.json"].sha256) as stream:
+                found["not as the command line has it"] += stream.read() != target.read_bytes()
+    found["units with several runs"] = sum(len(ids) > 1 for ids in by_unit.values())
+    with opened.database.read() as db:
+        states = Counter(row["state"] for row in db.execute("SELECT state FROM jobs"))
+        finishes = db.execute("SELECT count(*) AS n FROM log WHERE line = 'finished' GROUP BY key").fetchall()
+        attempts = db.execute("SELECT sum(attempt) FROM jobs").fetchone()[0]
+    found["done twice"] = sum(row["n"] > 1 for row in finishes)
+    storm.counts["jobs done"], storm.counts["attempts at them"] = states.pop("done", 0), attempts
+    found["jobs that are not done"] = sum(states.values())
+    found["children that outlived their server"] = storm.counts.pop("children that outlived their server", 0)
+    found["ended otherwise"] = storm.counts.pop("ended otherwise", 0)
+    opened.close()
+    return found
+
+
+def settle(storm: Storm) -> None:
+    """Wait until the queue is empty; pages and diagnoses that were killed thrice are tried again."""
+    opened, until = Folder.open(storm.folder), time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        with opened.database.write() as db:
+            again = db.execute(
+                "UPDATE jobs SET state = 'queued', deaths = 0 WHERE state = 'failed' AND reason LIKE '%killed by signal%'"
+            ).rowcount
+            storm.counts["killed three times and retried"] += again
+            left = db.execute("SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')").fetchone()[0]
+        if not left:
+            break
+        time.sleep(1)
+    opened.close()
+
+
+def main(kills: int, seed: int) -> int:
+    """Let it blow; 1 where anything went wrong."""
+    with tempfile.TemporaryDirectory(prefix="shoe-storm-") as temporary:
+        folder = Path(temporary) / "service"
+        opened = Folder.open(folder)
+        add_truth(opened, "demo", TRUTH)
+        opened.close()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        storm = Storm(folder, port, random.Random(seed))
+        started = time.monotonic()
+        storm.start()
+        threads = [threading.Thread(target=storm.submit, args=(n,), daemon=True) for n in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        for number in range(kills):
+            storm.pause()
+            storm.kill()
+            if number % 20 == 19:
+                print(f"{number + 1} kills, {len(storm.done)} of {len(storm.units)} units done", file=sys.stderr)
+        storm.over.set()
+        for thread in threads:
+            thread.join(_PATIENCE)
+        settle(storm)
+        assert storm.server is not None
+        storm.server.terminate()
+        storm.server.wait()
+        bad = wrong(storm)
+        storm.counts["seconds"] = round(time.monotonic() - started)
+        storm.counts["units of work"] = len(storm.units)
+        storm.counts["runs accepted"] = len(storm.accepted)
+        for name, number in (*storm.counts.items(), *bad.items()):
+            print(f"{number:8,}  {name}")
+    return int(any(bad.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(*(int(word) for word in (*sys.argv[1:], *("200", "0")[len(sys.argv) - 1 :]))))
