@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from shoe.core.errors import ShoeError
 from shoe.demo import PREDICTIONS, REPLIES, TRUTH
-from shoe.service import runs
+from shoe.service import runs, submissions
 from shoe.service.boards import add_board
 from shoe.service.boards import boards as all_boards
 from shoe.service.folder import Folder
@@ -34,8 +34,10 @@ def fill(folder: Folder, tell: Callable[[str], None]) -> None:
     made = []
     for name, path in {**PREDICTIONS, "raw replies": REPLIES}.items():
         stored = folder.files.put(path)
-        runs.give(folder, LOCAL, path.name, stored)
-        of = runs.submit(folder, LOCAL, f"{name} (synthetic)", stored.sha256, runs.Request(truth=NAME), "public", NAME)
+        submissions.give(folder, LOCAL, path.name, stored)
+        of = submissions.submit(
+            folder, LOCAL, f"{name} (synthetic)", stored.sha256, runs.Request(truth=NAME), "public", NAME
+        )
         made.append(of.id)
     worker = Worker(folder)
     worker.start()

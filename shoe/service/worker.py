@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from shoe.service import jobs, runs
+from shoe.service import jobs, submissions
 from shoe.service.attempt import Attempt, Done, Failed, Limits, scratch_of
 from shoe.service.folder import Folder
 from shoe.service.jobs import Job, Outcome, Output
@@ -91,5 +91,5 @@ class Worker:
             stored = self._folder.files.put(scratch / "out" / name)
             outputs[name] = Output(stored.sha256, stored.size, media)
         outcome = Outcome(outputs, found.figures, found.signature)
-        jobs.finish(self._folder, job, outcome, lines, after=runs.follow_up)
+        jobs.finish(self._folder, job, outcome, lines, after=submissions.follow_up)
         return True

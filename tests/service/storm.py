@@ -150,12 +150,17 @@ class Storm:
                     return
                 if ended.state != "failed" or "killed by signal" not in str(ended.reason):
                     self.counts["ended otherwise"] += 1
-                    print(f"{id_} {ended.state}: {ended.reason}", file=sys.stderr)
+                    say(f"{id_} {ended.state}: {ended.reason}")
                     return
                 self.counts["killed three times and retried"] += 1
                 client.retry(id_)
             except ServiceError:
                 time.sleep(0.5)
+
+
+def say(line: str) -> None:
+    """Tell who watches."""
+    sys.stderr.write(line + "\n")
 
 
 def children_of(pid: int) -> list[int]:
@@ -197,7 +202,7 @@ def wrong(storm: Storm) -> Counter[str]:
             by_unit.setdefault(number, set()).add(id_)
         if run.state != "done":
             found["runs lost"] += 1
-            print(f"{id_} {run.state}: {run.reason}", file=sys.stderr)
+            say(f"{id_} {run.state}: {run.reason}")
             continue
         for number in numbers:
             of, target = storm.units[number], storm.folder.parent / "result.json"
@@ -225,7 +230,8 @@ def settle(storm: Storm) -> None:
     while time.monotonic() < until:
         with opened.database.write() as db:
             again = db.execute(
-                "UPDATE jobs SET state = 'queued', deaths = 0 WHERE state = 'failed' AND reason LIKE '%killed by signal%'"
+                "UPDATE jobs SET state = 'queued', deaths = 0 "
+                "WHERE state = 'failed' AND reason LIKE '%killed by signal%'"
             ).rowcount
             storm.counts["killed three times and retried"] += again
             left = db.execute("SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')").fetchone()[0]
@@ -255,7 +261,7 @@ def main(kills: int, seed: int) -> int:
             storm.pause()
             storm.kill()
             if number % 20 == 19:
-                print(f"{number + 1} kills, {len(storm.done)} of {len(storm.units)} units done", file=sys.stderr)
+                say(f"{number + 1} kills, {len(storm.done)} of {len(storm.units)} units done")
         storm.over.set()
         for thread in threads:
             thread.join(_PATIENCE)
@@ -268,7 +274,7 @@ def main(kills: int, seed: int) -> int:
         storm.counts["units of work"] = len(storm.units)
         storm.counts["runs accepted"] = len(storm.accepted)
         for name, number in (*storm.counts.items(), *bad.items()):
-            print(f"{number:8,}  {name}")
+            sys.stdout.write(f"{number:8,}  {name}\n")
     return int(any(bad.values()))
 
 

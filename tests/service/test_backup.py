@@ -26,11 +26,11 @@ def folder(tmp_path: Path) -> Iterator[Any]:
 
 
 def submit(folder: Any, number: int) -> str:
-    from shoe.service import runs
+    from shoe.service import runs, submissions
 
     stored = folder.files.receive([b"%d\n" % number * 1000])
-    runs.give(folder, "a", "mine.json", stored)
-    return str(runs.submit(folder, "a", f"run {number}", stored.sha256, runs.Request(truth="small")).id)
+    submissions.give(folder, "a", "mine.json", stored)
+    return str(submissions.submit(folder, "a", f"run {number}", stored.sha256, runs.Request(truth="small")).id)
 
 
 def seen(folder: Any) -> dict[str, Any]:

@@ -29,17 +29,17 @@ def folder(tmp_path: Path) -> Iterator[Any]:
 
 
 def submitted(folder: Any, team: str, name: str, board: str = "main", **more: Any) -> str:
-    from shoe.service import runs
+    from shoe.service import runs, submissions
 
     stored = folder.files.receive([f"{team} {name}".encode()])
-    runs.give(folder, team, name, stored)
-    run = runs.submit(folder, team, name, stored.sha256, runs.Request(truth="small", **more), board=board)
+    submissions.give(folder, team, name, stored)
+    run = submissions.submit(folder, team, name, stored.sha256, runs.Request(truth="small", **more), board=board)
     return str(run.id)
 
 
 def worked(folder: Any, value: float, signature: str = SIGNED.format("xyxy"), reason: str | None = None) -> None:
     """Do what is queued as a child would, with one value for all figures of a scoring."""
-    from shoe.service import jobs, runs
+    from shoe.service import jobs, submissions
 
     while (job := jobs.claim(folder)) is not None:
         if reason is not None:
@@ -57,7 +57,7 @@ def worked(folder: Any, value: float, signature: str = SIGNED.format("xyxy"), re
             figures = {"error:duplicate": 0.01, "error:missed_gt": 0.2}
         made = {name: folder.files.receive([data]) for name, data in files.items()}
         outputs = {name: jobs.Output(of.sha256, of.size, "x/y") for name, of in made.items()}
-        jobs.finish(folder, job, jobs.Outcome(outputs, figures, signature), after=runs.follow_up)
+        jobs.finish(folder, job, jobs.Outcome(outputs, figures, signature), after=submissions.follow_up)
 
 
 def board(folder: Any, **more: Any) -> Any:

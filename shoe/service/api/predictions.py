@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shoe.core.errors import many
-from shoe.service import runs
+from shoe.service import submissions
 from shoe.service.api import models
 from shoe.service.callers import Desk, Reader, Submitter, TheDesk, Uploader
 from shoe.service.contract import contract
@@ -57,7 +57,7 @@ async def put_predictions(
         if most < desk.settings.largest_upload:
             raise _no_room(room) from None
         raise
-    await run_in_threadpool(runs.give, desk.folder, _team(identity), name, stored)
+    await run_in_threadpool(submissions.give, desk.folder, _team(identity), name, stored)
     return json_response(models.StoredFile(sha256=stored.sha256, size=stored.size))
 
 
@@ -123,7 +123,7 @@ def end_upload(id: UploadId, identity: Submitter, desk: TheDesk) -> Response:  #
 
 def _finished(desk: Desk, upload: Upload) -> Stored:
     stored = desk.uploads.finish(upload)
-    runs.give(desk.folder, upload.team, upload.name, stored)
+    submissions.give(desk.folder, upload.team, upload.name, stored)
     return stored
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.responses import Response
 
 from shoe.core.errors import OptionError
-from shoe.service import runs
+from shoe.service import runs, submissions
 from shoe.service.api import models
 from shoe.service.api.answers import run_answer
 from shoe.service.callers import Anybody, Reader, Submitter, TheDesk
@@ -35,7 +35,7 @@ def new_run(asked: Annotated[models.NewRun, body(models.NewRun)], identity: Subm
     }
     given |= {name: tuple(given[name]) for name in ("protocols", "options")}
     request = runs.Request(**{**given, "truth": asked.truth or ""})
-    run = runs.submit(
+    run = submissions.submit(
         desk.folder,
         str(identity.team),
         asked.name,
@@ -135,7 +135,7 @@ def compare_runs(
     """Have 2 to 20 finished runs compared: paired differences with intervals, what changed, how to tell it."""
     for id_ in asked.runs:
         check_results(desk, identity, visible_run(desk, identity, id_))
-    run = runs.compare(
+    run = submissions.compare(
         desk.folder,
         str(identity.team),
         asked.runs,

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shoe.core.errors import ShoeError
-from shoe.service import runs, tokens
+from shoe.service import runs, submissions, tokens
 from shoe.service.api.runs import RunId
 from shoe.service.callers import Admin, Reader, Submitter, TheDesk, desk_of, verified
 from shoe.service.errors import NotFoundError
@@ -37,7 +37,7 @@ def compare(request: Request, form: Form, identity: Submitter, desk: TheDesk) ->
     try:
         found = [visible_run(desk, identity, id_).id for id_ in ids]
         resamples, seed = (min(int(field(form, name) or 0), 100_000) for name in ("resamples", "seed"))
-        run = runs.compare(
+        run = submissions.compare(
             desk.folder,
             str(identity.team),
             found,

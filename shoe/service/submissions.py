@@ -1,0 +1,258 @@
+"""Submissions: what teams send and ask for, and the jobs that this makes."""
+
+from __future__ import annotations
+
+import secrets
+import sqlite3
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shoe.core.errors import OptionError, printable
+from shoe.service import jobs
+from shoe.service.errors import BusyError, ConflictError, NotFoundError, QuotaError
+from shoe.service.files import Stored
+from shoe.service.folder import Folder
+from shoe.service.jobs import New, Output
+from shoe.service.runs import Request, Run, Visibility, file_of, given, run
+from shoe.service.truths import Truth, similarity, truth, truths
+
+_MOST_COMPARED = 20
+_DAY = 86400.0
+_DRAWN = {"resamples": 1000, "seed": 0}
+"""How images are drawn for all leaderboards, so that runs of all can stand beside each other."""
+
+
+def give(folder: Folder, team: str, name: str, stored: Stored) -> None:
+    """Note that a team gave a file of predictions, under a name."""
+    now = time.time()
+    with folder.database.write() as db:
+        db.execute("INSERT OR IGNORE INTO predictions VALUES (?, ?, ?)", (stored.sha256, stored.size, now))
+        db.execute(
+            "INSERT INTO given VALUES (?, ?, ?, ?) ON CONFLICT (sha256, team) DO UPDATE SET name = excluded.name",
+            (stored.sha256, team, printable(name, longest=200), now),
+        )
+
+
+def submit(
+    folder: Folder,
+    team: str,
+    name: str | None,
+    prediction_sha256: str,
+    request: Request,
+    visibility: Visibility = "team",
+    board: str | None = None,
+    most_waiting: int | None = None,
+) -> Run:
+    """Ask for predictions to be scored; asked again for the same, the same run.
+
+    Args:
+        folder: of the service.
+        team: that gave the predictions.
+        name: what to call the run; the name of the file unless given.
+        prediction_sha256: of the file.
+        request: how to score; for a leaderboard, its own takes the place of all but how the file is read.
+        visibility: who may see it.
+        board: leaderboard to stand on.
+        most_waiting: runs of the team that may wait or be under way; None for any number.
+
+    Raises:
+        NotFoundError: for predictions that the team did not give, or an unknown leaderboard.
+        OptionError: for an unknown truth, protocol, option or similarity.
+        QuotaError: if the team has no submission to the leaderboard left for today.
+        BusyError: if too many of its runs wait.
+    """
+    file = given(folder, team, prediction_sha256)
+    if file is None:
+        raise NotFoundError(f"no predictions {prediction_sha256}: send the file first")
+    quota = None
+    if board is not None:
+        request, quota = _request_of_board(folder, board, request)
+    of = truth(folder, request.truth)
+    new = _scoring(folder, of, prediction_sha256, request)
+    row = _row(team, name or file, of.name, request, prediction_sha256, visibility, board)
+    with folder.database.write() as db:
+        known = _same(db, team, new.key, board)
+        if known is None:
+            _check_quota(db, team, board, quota)
+            _check_waiting(db, team, most_waiting)
+            jobs.add(db, new)
+            known = _insert(db, new.key, row)
+            state = db.execute("SELECT state FROM jobs WHERE key = ?", (new.key,)).fetchone()["state"]
+            if state == "done":
+                _follow(db, new, known, file, of.shown)
+    folder.work.set()
+    return run(folder, known)
+
+
+def compare(
+    folder: Folder,
+    team: str,
+    ids: Sequence[str],
+    *,
+    resamples: int | None = None,
+    seed: int = 0,
+    allow_different: bool = False,
+    visibility: Visibility = "team",
+    most_waiting: int | None = None,
+) -> Run:
+    """Ask for finished runs to be compared.
+
+    Args:
+        folder: of the service.
+        team: that asks.
+        ids: of 2 to 20 runs of one ground truth.
+        resamples: how often images are drawn.
+        seed: of the draws.
+        allow_different: whether signatures may differ.
+        visibility: who may see it.
+        most_waiting: as of :func:`submit`.
+
+    Raises:
+        NotFoundError: for an unknown run.
+        ConflictError: for a run that is not done.
+        BusyError: if too many of the team's runs wait.
+        OptionError: for too few or too many, or one twice.
+    """
+    if not 2 <= len(set(ids)) == len(ids) <= _MOST_COMPARED:
+        raise OptionError(f"compare: found {len(ids)} runs, expected 2 to {_MOST_COMPARED}, each once")
+    found = [run(folder, id_) for id_ in ids]
+    for one in found:
+        if "run.shoe" not in one.outputs:
+            raise ConflictError(f"run {one.id}: found it {one.state}, expected one that is done")
+    names = [one.name for one in found]
+    shown = {of.name: of.shown for of in truths(folder)}
+    request = {
+        "shown": all(shown.get(one.truth, False) for one in found),
+        "runs": [
+            {
+                "sha256": one.outputs["run.shoe"].sha256,
+                "name": one.name if names.count(one.name) == 1 else f"{one.name} ({n})",
+            }
+            for n, one in enumerate(found, 1)
+        ],
+        "resamples": resamples,
+        "seed": seed,
+        "allow_different": allow_different,
+    }
+    new = New("compare", request)
+    asked = {"runs": list(ids), "resamples": resamples, "seed": seed, "allow_different": allow_different}
+    row = _row(team, ", ".join(names)[:200], found[0].truth, asked, None, visibility, None)
+    with folder.database.write() as db:
+        known = _same(db, team, new.key, None)
+        if known is None:
+            _check_waiting(db, team, most_waiting)
+            jobs.add(db, new)
+            known = _insert(db, new.key, row)
+    folder.work.set()
+    return run(folder, known)
+
+
+def follow_up(db: sqlite3.Connection, job: jobs.Job) -> None:
+    """Queue the page and the diagnosis of every run whose job was done."""
+    if job.kind != "score":
+        return
+    rows = db.execute(
+        "SELECT runs.*, truths.shown FROM runs LEFT JOIN truths ON truths.name = runs.truth "
+        "WHERE key = ? AND cancelled = 0 AND deleted = 0",
+        (job.key,),
+    ).fetchall()
+    for row in rows:
+        file = file_of(db, row["prediction_sha256"], row["team"], row["name"])
+        _follow(db, New(job.kind, job.request), row["id"], file, bool(row["shown"]))
+
+
+def _follow(db: sqlite3.Connection, scored: New, id_: str, file: str, shown: bool) -> None:
+    request = {**scored.request, "shown": shown, "name": Path(file).stem}
+    for new in (New("diagnose", request), New("page", request)):
+        _add_further(db, id_, new)
+    row = db.execute("SELECT board, outputs FROM runs JOIN jobs USING (key) WHERE id = ?", (id_,)).fetchone()
+    if row["board"] is not None:
+        made = msgspec.json.decode(row["outputs"], type=dict[str, Output])
+        _add_further(db, id_, New("board", {"run": made["run.shoe"].sha256, **_DRAWN}))
+
+
+def _add_further(db: sqlite3.Connection, id_: str, new: New) -> None:
+    jobs.add(db, new)
+    db.execute("INSERT OR IGNORE INTO further VALUES (?, ?)", (id_, new.key))
+
+
+def _scoring(folder: Folder, of: Truth, sha256: str, request: Request) -> New:
+    """The job of a request, which names no truth or map but holds what they are."""
+    from shoe.benchmarks import benchmark
+    from shoe.protocols.named import choose
+
+    protocols = request.protocols or benchmark(of.dataset).default_protocols
+    labels = of.reading.image_labels is not None
+    choose(protocols, request.options, benchmark(of.dataset).protocols, image_labels=labels)
+    asked = msgspec.to_builtins(request) | {"protocols": list(protocols)}
+    asked |= {"truth": msgspec.to_builtins(of.reading), "similarity": similarity(folder, request.similarity)}
+    return New("score", {"predictions": sha256, **asked})
+
+
+def _request_of_board(folder: Folder, board: str, request: Request) -> tuple[Request, int | None]:
+    with folder.database.read() as db:
+        row = db.execute("SELECT * FROM boards WHERE name = ?", (board,)).fetchone()
+    if row is None:
+        raise NotFoundError(f"no leaderboard {printable(board)}")
+    own = msgspec.json.decode(row["request"], type=Request)
+    read = {name: getattr(request, name) for name in ("boxes", "scores", "format")}
+    return msgspec.structs.replace(own, truth=row["truth"], **read), row["quota"]
+
+
+def _check_quota(db: sqlite3.Connection, team: str, board: str | None, quota: int | None) -> None:
+    """Runs that failed or were cancelled use nothing up."""
+    of_team = db.execute("SELECT quota FROM teams WHERE name = ?", (team,)).fetchone()
+    if board is None:
+        return
+    quotas = [of for of in (quota, of_team["quota"] if of_team else None) if of is not None]
+    used = db.execute(
+        "SELECT count(*) FROM runs JOIN jobs USING (key) WHERE team = ? AND board = ? AND cancelled = 0 "
+        "AND jobs.state != 'failed' AND runs.created > ?",
+        (team, board, time.time() - _DAY),
+    ).fetchone()[0]
+    if quotas and used >= min(quotas):
+        raise QuotaError(f"{board}: found {used} submissions of {team} in 24 hours, expected at most {min(quotas)}")
+
+
+def _check_waiting(db: sqlite3.Connection, team: str, most: int | None) -> None:
+    waiting = db.execute(
+        "SELECT count(*) FROM runs JOIN jobs USING (key) WHERE team = ? AND cancelled = 0 AND deleted = 0 "
+        "AND jobs.state IN ('queued', 'running')",
+        (team,),
+    ).fetchone()[0]
+    if most is not None and waiting >= most:
+        raise BusyError(f"found {waiting} runs of {team} that wait or are under way, expected at most {most}")
+
+
+def _row(
+    team: str, name: str, of: str, request: Any, sha256: str | None, visibility: str, board: str | None
+) -> dict[str, Any]:
+    return {
+        "team": team,
+        "name": printable(name, longest=200),
+        "prediction_sha256": sha256,
+        "truth": of,
+        "visibility": visibility,
+        "board": board,
+        "request": msgspec.json.encode(request).decode(),
+        "created": time.time(),
+    }
+
+
+def _insert(db: sqlite3.Connection, key: str, row: Mapping[str, Any]) -> str:
+    whole = {"id": f"r_{secrets.token_hex(10)}", "key": key, **row}
+    columns, marks = ", ".join(whole), ", ".join(f":{name}" for name in whole)
+    db.execute(f"INSERT INTO runs ({columns}) VALUES ({marks})", whole)  # noqa: S608  # names of this file
+    return str(whole["id"])
+
+
+def _same(db: sqlite3.Connection, team: str, key: str, board: str | None) -> str | None:
+    row = db.execute(
+        "SELECT id FROM runs WHERE team = ? AND key = ? AND board IS ? AND cancelled = 0 AND deleted = 0",
+        (team, key, board),
+    ).fetchone()
+    return row["id"] if row else None
