@@ -1,0 +1,137 @@
+"""A folder whose runs were made by hand, with hostile names in every place that a client can fill."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from tests.service.calling import made_folder
+
+HOSTILE = "<script>alert('x')</script>\u202e\" onload=\"&amp;"
+PARTS = {"verb": {"word": HOSTILE, "similarity": 0.5}, "object": {"word": "pony", "similarity": 1.0}}
+RESULT = {
+    "dataset": "hico-det",
+    "split": "test2015",
+    "images": 3,
+    "ground_truths": 5,
+    "predictions": 1234,
+    "strict": {"protocol": "hico-det", "map": 0.1593, "map_rare": 0.18, "map_non_rare": 0.15, "classes": 4},
+    "semantic": {"map": 0.3619, "mf1": 0.4598, "gt_miss_rate": 0.51, "prediction_miss_rate": 0.2, "classes": 4},
+    "wordings": [{**PARTS, "phrases": [], "count": 7, "earned": 5.25, "lost": 1.75, "compared_with": "ride horse"}],
+    "notes": [f"words      {HOSTILE}", "a note without a key"],
+}
+ERRORS = ("human_box", "object_box", "both_boxes", "association", "duplicate", "interaction", "missed_gt")
+ALL_ERRORS = (*ERRORS, "false_positive", "false_negative")
+DIAGNOSIS = {
+    "map": 0.2,
+    "errors": {name: {"count": 10 * n, "delta_map": 0.01 * n} for n, name in enumerate(ALL_ERRORS)},
+    "semantic": {
+        "map": 0.4,
+        "errors": {name: {"delta_map": 0.02 * n} for n, name in enumerate(ALL_ERRORS)},
+        "vocabulary_gap": {"exact_map": 0.22, "verb_credit": 0.1, "object_credit": 0.08, "map": 0.4},
+    },
+}
+CLASSES = f"""class,verb,object,rare,ground_truths,predictions,shoe_ap
+{HOSTILE!r},a,b,rare,3,1,0.25
+ride horse,ride,horse,,2,1,
+"""
+FIGURES = {"strict:hico-det:full": 0.1593, "semantic:map": 0.3619, "semantic:mf1": 0.4598}
+COMPARED = {
+    "models": [
+        {
+            "name": name,
+            "gain": 0.2,
+            "figures": {
+                "strict:hico-det:full": {"value": 0.15, "rank": rank, "interval": [0.1, 0.2]},
+                "semantic:map": {"value": 0.36, "rank": rank},
+            },
+        }
+        for rank, name in enumerate((HOSTILE, "other"), 1)
+    ],
+    "notes": ["images     1,000 resamples"],
+}
+
+
+def made_site(path: Path) -> tuple[Any, dict[str, str]]:
+    """The folder, and ids of its runs by what they are."""
+    from shoe.service import runs
+    from shoe.service.boards import add_board
+    from shoe.service.runs import Request
+
+    folder = made_folder(path)
+    add_board(folder, "board", Request(truth="small"), title=HOSTILE)
+    add_board(folder, "secret", Request(truth="small"), title="secret", hidden=True)
+    ids = {}
+    kinds: tuple[tuple[str, Literal["public", "team"], str | None, str], ...] = (
+        ("public", "public", None, "local"),
+        ("other", "public", None, "local"),
+        ("team", "team", None, "local"),
+        ("foreign", "team", None, "others"),
+        ("secret", "public", "secret", "local"),
+        ("ranked", "public", "board", "local"),
+    )
+    for name, visibility, board, team in kinds:
+        stored = folder.files.receive([name.encode()])
+        runs.give(folder, team, HOSTILE, stored)
+        run = runs.submit(
+            folder, team, f"{HOSTILE} {name}", stored.sha256, Request(truth="small"), visibility=visibility, board=board
+        )
+        ids[name] = run.id
+        do_all(folder)
+    ids["compare"] = runs.compare(folder, "local", [ids["public"], ids["other"]], visibility="public").id
+    do_all(folder)
+    stored = folder.files.receive([b"broken"])
+    runs.give(folder, "local", "broken.json", stored)
+    ids["failed"] = runs.submit(folder, "local", None, stored.sha256, Request(truth="small")).id
+    fail_one(folder)
+    for name in ("queued", "mine"):
+        stored = folder.files.receive([name.encode()])
+        runs.give(folder, "local", f"{name}.json", stored)
+        ids[name] = runs.submit(folder, "local", None, stored.sha256, Request(truth="small")).id
+    return folder, ids
+
+
+def do_all(folder: Any) -> None:
+    """Do every job that is queued, without a child."""
+    from shoe.service import jobs, runs
+
+    files: dict[str, dict[str, Any]] = {
+        "score": {"result.json": RESULT, "classes.csv": CLASSES, "run.shoe": "kept", "words.csv": "word\n"},
+        "diagnose": {"diagnosis.json": DIAGNOSIS},
+        "page": {"report.html": "<!doctype html><title>report</title>"},
+        "compare": {"comparison.json": COMPARED},
+        "board": {"draws.npz": _draws()},
+    }
+    figures = {"score": FIGURES, "board": FIGURES, "diagnose": {"object_box": 0.22}}
+    while (job := jobs.claim(folder)) is not None:
+        outputs = {}
+        for name, content in files[job.kind].items():
+            data = content.encode() if isinstance(content, str) else content
+            data = data if isinstance(data, bytes) else msgspec.json.encode(data)
+            stored = folder.files.receive([data])
+            outputs[name] = jobs.Output(stored.sha256, stored.size, "text/html" if "html" in name else "text/plain")
+        signature = "shoe:1|data:hico-det" if job.kind == "score" else None
+        outcome = jobs.Outcome(outputs, figures.get(job.kind, {}), signature)
+        assert jobs.finish(folder, job, outcome, after=runs.follow_up)
+
+
+def _draws() -> bytes:
+    """What a job of kind board makes: figures under draws of images."""
+    import numpy as np
+
+    to = io.BytesIO()
+    arrays: dict[str, Any] = {key: np.linspace(value - 0.05, value + 0.05, 20) for key, value in FIGURES.items()}
+    np.savez(to, **arrays)
+    return to.getvalue()
+
+
+def fail_one(folder: Any) -> None:
+    """Fail the first job of the queue."""
+    from shoe.service import jobs
+
+    job = jobs.claim(folder)
+    assert job is not None
+    assert jobs.fail(folder, job, f"broken.json: line 1: found {HOSTILE}, expected JSON")

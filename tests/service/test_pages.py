@@ -1,0 +1,220 @@
+"""Pages as programs see them: what they say, who sees which, that nothing hostile is markup, and what forms do."""
+
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.service.calling import PUBLIC, bearer, calling
+from tests.service.site import HOSTILE, made_site
+
+markupsafe = pytest.importorskip("markupsafe", reason="the libraries of shoe serve are not installed")
+pytestmark = pytest.mark.slow  # an application takes a second to import
+SHOWN = str(markupsafe.escape(HOSTILE.replace("\u202e", "\ufffd")))
+PAGES = ("/", "/submit", "/runs", "/compare", "/boards", "/boards/board", "/maps", "/maps/hico-det", "/truths")
+ASKED = "/playground?said=sitting+astride+a+bike&truth=ride+bicycle"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, dict[str, str]]:
+    return made_site(tmp_path_factory.mktemp("site"))
+
+
+@pytest.fixture(scope="module")
+def client(site: Any) -> Iterator[Any]:
+    with calling(site[0]) as found:
+        yield found
+
+
+class _Seen(HTMLParser):
+    """What a page may not have: what its policy would stop, and what would come from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wrong: list[Any] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "style" or (tag == "script" and not str(given.get("src")).startswith("/static/")):
+            self.wrong.append((tag, attrs))
+        for name, value in attrs:
+            elsewhere = name in ("href", "src", "action") and not str(value).startswith(("/", "#"))
+            if name == "style" or name.startswith("on") or elsewhere or str(value).startswith("//"):
+                self.wrong.append((tag, name, value))
+
+
+def text_of(answer: Any, status: int = 200) -> str:
+    """A page, with what every page must have."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    page = str(answer.text)
+    assert page.startswith('<!doctype html>\n<html lang="en">')
+    assert page.count("<h1>") == 1
+    assert "'unsafe" not in answer.headers["content-security-policy"]
+    seen = _Seen()
+    seen.feed(page)
+    assert seen.wrong == []
+    assert "\u202e" not in page
+    assert "<script>alert" not in page
+    return page
+
+
+def test_every_page_is_whole_and_hostile_names_are_text(client: Any, site: Any) -> None:
+    of_runs = [f"/runs/{id_}" for name, id_ in site[1].items() if name != "foreign"]
+    for path in (*PAGES, *of_runs, f"/runs/{site[1]['public']}/classes", ASKED, "/api", "/login"):
+        page = text_of(client.get(path))
+        if path in ("/", "/runs", "/compare", "/boards", "/boards/board", *of_runs[:5]):
+            assert SHOWN in page, path
+    assert client.get("/static/page.css").headers["content-type"].startswith("text/css")
+    assert client.get("/static/nothing.css").status_code == 404
+
+
+def test_a_run_says_strict_beside_semantic_beside_why(client: Any, site: Any) -> None:
+    page = text_of(client.get(f"/runs/{site[1]['public']}"))
+    plain = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+    for said in (
+        "15.93 mAP, hico-det",
+        "36.19 SHOE-mAP +20.26",
+        "+6.00 missed GT",
+        "1,234 predictions",
+        "exact matches of words 22.00",
+        "verbs of like meaning +10.00",
+        "pony",
+        "5.2 1.8",
+        "--ground-truth instances_test2015.json",
+        "shoe:1|data:hico-det",
+        "a note without a key",
+    ):
+        assert said in plain, said
+    for name in ("result.json", "run.shoe", "report.html", "diagnosis.json", "classes.csv"):
+        address = f"/v1/runs/{site[1]['public']}/files/{name}"
+        assert f'href="{address}"' in page
+        assert client.get(address).status_code == 200
+    failed = text_of(client.get(f"/runs/{site[1]['failed']}"))
+    assert "Why it failed" in failed
+    assert f"broken.json: line 1: found {SHOWN[:40]}" in failed
+    queued = text_of(client.get(f"/runs/{site[1]['queued']}"))
+    assert f'data-events="/v1/runs/{site[1]["queued"]}/events"' in queued
+    assert '<noscript><meta http-equiv="refresh"' in queued
+
+
+def test_lists_are_filtered(client: Any, site: Any) -> None:
+    failed = text_of(client.get("/runs?state=failed"))
+    assert re.findall(r"/runs/(r_\w+)\"", failed) == [site[1]["failed"]]
+    assert re.findall(r"/runs/(r_\w+)\"", text_of(client.get("/runs?name=QUEUED"))) == [site[1]["queued"]]
+    assert "There are none of this kind" in text_of(client.get("/runs?truth=unknown"))
+
+
+def test_who_may_not_see_something_is_told_as_if_it_were_not_there(client: Any, site: Any) -> None:
+    folder, ids = site
+    absent = text_of(client.get("/runs/r_00000000000000000000"), 404)
+    assert text_of(client.get(f"/runs/{ids['foreign']}"), 404).replace(ids["foreign"], "r_" + "0" * 20) == absent
+    assert "15.93" not in text_of(client.get(f"/runs/{ids['secret']}"))
+    assert "hidden for now" in text_of(client.get("/boards/secret"))
+    assert "object box +22.00" in text_of(client.get("/boards/board"))
+    with calling(folder, f"http://{PUBLIC}", names=(PUBLIC,)) as outside:
+        for path in ("/runs", f"/runs/{ids['team']}", "/truths", "/tokens", "/submit"):
+            away = outside.get(path, follow_redirects=False)
+            assert (away.status_code, away.headers["location"]) == (303, f"/login?next={quote(path)}")
+        assert ids["public"] not in text_of(outside.get("/"))
+        team = outside.get(f"/runs/{ids['foreign']}", headers=bearer(folder, "others"))
+        assert SHOWN in text_of(team)
+
+
+def test_a_login_is_a_cookie_and_leads_to_pages_of_the_server_alone(site: Any) -> None:
+    from shoe.service.tokens import new_token
+
+    token = new_token(site[0], "me", "lab", ("admin",))
+    with calling(site[0], f"http://{PUBLIC}", names=(PUBLIC,)) as outside:
+        ours = {"Origin": f"http://{PUBLIC}"}
+        wrong = outside.post("/login", data={"token": "shoe_no", "next": "/"}, headers=ours)
+        assert "the token is not valid" in text_of(wrong, 401)
+        for wanted, leads in (
+            ("/runs", "/runs"),
+            ("//evil.example", "/"),
+            ("https://evil.example", "/"),
+            ("/\\e", "/"),
+        ):
+            into = outside.post("/login", data={"token": token, "next": wanted}, headers=ours, follow_redirects=False)
+            assert (into.status_code, into.headers["location"]) == (303, leads)
+            assert {"httponly", "samesite=strict"} <= {
+                each.strip().lower() for each in into.headers["set-cookie"].split(";")
+            }
+        assert "log out" in text_of(outside.get("/tokens"))
+        made = text_of(outside.post("/tokens", data={"name": "a", "team": "b", "scopes": "read"}, headers=ours))
+        (shown,) = re.findall(r"shoe_[\w-]{43}", made)
+        assert shown not in text_of(outside.get("/tokens"))
+        outside.post("/tokens/revoke", data={"prefix": shown[:10]}, headers=ours)
+        assert outside.get("/v1/runs", headers={"Authorization": f"Bearer {shown}"}).status_code == 401
+        outside.post("/logout", headers=ours)
+        assert outside.get("/runs", follow_redirects=False).headers["location"] == "/login?next=/runs"
+
+
+def test_forms_change_runs(client: Any, site: Any) -> None:
+    run = f"/runs/{site[1]['mine']}"
+    assert client.post(f"{run}/cancel", headers={"Origin": "https://evil.example"}).status_code == 403
+    assert 'class="state cancelled"' in text_of(client.post(f"{run}/cancel"))
+    assert 'class="state queued"' in text_of(client.post(f"{run}/retry"))
+    renamed = text_of(client.post(f"{run}/change", data={"name": HOSTILE, "visibility": "public"}))
+    assert f"<bdi>{SHOWN}</bdi></h1>" in renamed
+    assert text_of(client.post(f"{run}/nothing"), 404)
+    assert client.post(f"{run}/delete").url.path == "/runs"
+    assert client.get(run).status_code == 404
+    both = {"run": [site[1]["public"], site[1]["other"]], "resamples": "200", "seed": "0"}
+    compared = client.post("/compare", data=both)
+    assert 'class="state queued"' in text_of(compared)
+    assert compared.url.path.startswith("/runs/r_")
+    assert "found 1 runs, expected 2 to 20" in text_of(client.post("/compare", data={"run": both["run"][:1]}), 409)
+
+
+def test_the_playground_says_what_the_commands_say(client: Any) -> None:
+    from tests.cli.run import as_json
+
+    page = text_of(client.get(ASKED))
+    found = as_json("similarity", "ride bicycle", "sitting astride a bike")
+    assert f'<p class="large">{found["interaction"]["value"]:.2f} ' in page
+    for part in found["parts"]:
+        for sense in part["candidates"]:
+            assert sense["synset"] in page
+    assert "sitting astride · bike" in page
+    assert "Strict: nothing" in page
+    exact = text_of(client.get("/playground?said=riding+a+bicycle&truth=ride+moon"))
+    assert "class <b>ride bicycle</b>" in exact
+    assert "hico-det has no class" in exact
+    assert SHOWN in text_of(client.get("/playground", params={"said": HOSTILE}))
+
+
+def test_the_page_of_the_api_has_every_call_of_its_schema(client: Any) -> None:
+    page = text_of(client.get("/api"))
+    for path, calls in client.get("/openapi.json").json()["paths"].items():
+        for method in calls:
+            assert re.search(rf">{method.upper()}</code> <code>{re.escape(path)}</code>", page)
+
+
+def test_a_site_on_disk_is_whole_and_holds_what_is_public_alone(site: Any, tmp_path: Path) -> None:
+    from shoe.core.errors import InputError
+    from shoe.service.export import export
+
+    folder, ids = site
+    target = tmp_path / "site"
+    assert export(folder, target) == export(folder, target)
+    pages = {page: page.read_text("utf-8") for page in target.rglob("*.html") if page.name != "report.html"}
+    for page, text in pages.items():
+        for link in re.findall(r"(?:href|src)=\"([^\"#]+)", text):
+            assert (page.parent / link).exists(), (page, link)
+        assert "<form" not in text
+        assert "<script>alert" not in text
+    everything = json.dumps(list(pages.values()))
+    assert ids["public"] in everything
+    assert all(ids[name] not in everything for name in ("team", "foreign", "queued", "failed"))
+    assert "15.93" not in pages[target / "runs" / f"{ids['secret']}.html"]
+    assert not (target / "boards" / "secret.html").exists()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").touch()
+    with pytest.raises(InputError, match="found something else, expected a new or empty folder"):
+        export(folder, tmp_path / "other")
