@@ -105,7 +105,7 @@ def do_all(folder: Any) -> None:
         "compare": {"comparison.json": COMPARED},
         "board": {"draws.npz": _draws()},
     }
-    figures = {"score": FIGURES, "board": FIGURES, "diagnose": {"object_box": 0.22}}
+    figures = {"score": FIGURES, "board": FIGURES, "diagnose": {"error:object_box": 0.22, "error:false_negative": 0.9}}
     while (job := jobs.claim(folder)) is not None:
         outputs = {}
         for name, content in files[job.kind].items():

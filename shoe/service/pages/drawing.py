@@ -72,7 +72,10 @@ def stack(parts: Sequence[tuple[str, float, str]], label: str) -> Markup:
             title = tag("title", f"{name}: {percent(value)}")
             drawn.append(tag("rect", title, x=f"{at:.1f}", y=0, width=f"{width:.1f}", height=height, class_=colour))
             at += width
-    return tag("svg", *drawn, viewBox=f"0 0 {_WIDTH} {height}", role="img", aria_label=label, class_="plot stack")
+    box = f"0 0 {_WIDTH} {height}"
+    return tag(
+        "svg", *drawn, viewBox=box, preserveAspectRatio="none", role="img", aria_label=label, class_="plot stack"
+    )
 
 
 def histogram(counts: Sequence[int], label: str) -> Markup:

@@ -85,7 +85,7 @@ def act(
 
 
 @router.get("/login")
-def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002 - of the address
+def login_page(request: Request, next: Annotated[str, Query()] = "/") -> Response:  # noqa: A002 - of the address
     """The form to log in by."""
     return answer(request, ("login.html", {"wanted": next, "problem": None}))
 

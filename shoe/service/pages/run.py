@@ -24,9 +24,14 @@ ABOUT = {
     "table.tex": "for a paper",
     "table.md": "for a page",
     "report.html": "interactive, in one file",
-    "diagnosis.json": "errors, as shoe diagnose --json writes",
     "report.txt": "as the terminal shows it",
+    "diagnosis.json": "errors, as shoe diagnose --json writes",
     "comparison.json": "every figure, as shoe compare --json writes",
+    "comparison.csv": "for a spreadsheet",
+    "comparison.tex": "for a paper",
+    "comparison.md": "for a page",
+    "comparison.html": "interactive, in one file",
+    "draws.npz": "figures under draws of images, which the leaderboard ranks by",
 }
 _SHOWN_CLASSES = ("m0", "m2", "m3")
 
@@ -48,9 +53,9 @@ def run_values(folder: Folder, run: Run, truth: Truth | None, *, all_files: bool
         "took": run.ended - run.started if run.state == "done" and run.ended and run.started else None,
         "about": _facts(run, result),
         "files": _files(run, held=held),
-        "command": _command(folder, run, truth) if run.prediction else None,
+        "command": _command(folder, run, truth) if run.prediction else _comparing(run),
         "identity": _identity(run, truth),
-        "short_signature": _short(run, truth),
+        "short_signature": short_signature(run.signature, truth),
         **(figures(result, diagnosis, run.further.get("diagnose")) if result else {"result": None}),
     }
 
@@ -168,14 +173,14 @@ def _files(run: Run, *, held: bool) -> dict[str, Any]:
     }
 
 
-def _short(run: Run, truth: Truth | None) -> str | None:
-    if run.signature is None:
+def short_signature(signature: str | None, truth: Truth | None) -> str | None:
+    """A signature for captions; the ground truth tells which protocols go without saying."""
+    if signature is None:
         return None
     from shoe.benchmarks import benchmark
     from shoe.protocols.signature import Signature
 
-    protocols = benchmark(truth.dataset).protocols if truth else None
-    return Signature.parse(run.signature, protocols).short()
+    return Signature.parse(signature, benchmark(truth.dataset).protocols if truth else None).short()
 
 
 def _identity(run: Run, truth: Truth | None) -> list[tuple[str, str]]:
@@ -211,6 +216,16 @@ def _command(folder: Folder, run: Run, truth: Truth | None) -> str:
         if asked.get(name):
             words.append(f"--{name.replace('_', '-')}")
     return shlex.join([*words, "--json", "-"])
+
+
+def _comparing(run: Run) -> str | None:
+    """What compares the runs again, from their files as they are downloaded."""
+    if run.kind != "compare":
+        return None
+    words = ["shoe", "compare", *(f"{id_}-run.shoe" for id_ in run.request["runs"])]
+    if run.request.get("resamples"):
+        words += ["--resamples", str(run.request["resamples"])]
+    return shlex.join([*words, "--seed", str(run.request.get("seed", 0)), "--json", "-"])
 
 
 def row(run: Run) -> dict[str, Any]:

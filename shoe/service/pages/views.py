@@ -11,7 +11,7 @@ from shoe.service.folder import Folder
 from shoe.service.pages import playground
 from shoe.service.pages.comparison import comparison_values, plot
 from shoe.service.pages.maps import map_row, map_values
-from shoe.service.pages.run import read_output, row, run_values
+from shoe.service.pages.run import read_output, row, run_values, short_signature
 from shoe.service.runs import Run
 from shoe.service.truths import Truth, truths
 from shoe.service.visible import for_all
@@ -146,6 +146,7 @@ def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
         "left_out": found.left_out if viewer.admin or not found.board.hidden else [],
         "plot": plot(drawn) if table else None,
         "signature": found.signature,
+        "short_signature": short_signature(found.signature, _truth(folder, found.board.truth)),
     }
 
 
@@ -199,7 +200,7 @@ def _costs_most(why: Mapping[str, float]) -> str | None:
     from shoe.diagnosis.oracles import ERRORS
 
     labels = {error.name: error.label for error in ERRORS}
-    return next((f"{labels.get(name, name)} {100 * delta:+.2f}" for name, delta in why.items()), None)
+    return next((f"{labels[name]} {100 * delta:+.2f}" for name, delta in why.items() if name in labels), None)
 
 
 def _with_interval(of: Any, key: str) -> dict[str, Any]:
