@@ -36,7 +36,7 @@ def client(place: Endpoint, timeout: float) -> openai.OpenAI:
     """
     sdk = _sdk()
     hooks = {"request": [partial(_leave_only_ours, place)], "response": [_bounds(timeout)]}
-    with _proxies(place):
+    with _variables(place):
         http = sdk.DefaultHttpxClient(follow_redirects=False, event_hooks=hooks)
     made: openai.OpenAI = sdk.OpenAI(http_client=http, **_options(place, timeout))
     return made
@@ -55,7 +55,7 @@ def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
     async def bound(response: Any) -> None:
         bounds(response)
 
-    with _proxies(place):
+    with _variables(place):
         http = sdk.DefaultAsyncHttpxClient(
             follow_redirects=False,
             event_hooks={"request": [leave_only_ours], "response": [bound]},
@@ -66,8 +66,8 @@ def async_client(place: Endpoint, timeout: float) -> openai.AsyncOpenAI:
 
 
 @contextmanager
-def _proxies(place: Endpoint) -> Iterator[None]:
-    """Have what variables say of proxies be one line where it is broken: the HTTP library reads it as it is made.
+def _variables(place: Endpoint) -> Iterator[None]:
+    """Have what variables say of proxies and certificates be one line where it is broken: the client reads it at once.
 
     It takes any number for a port, and stumbles over one when it connects.
     """
@@ -80,6 +80,11 @@ def _proxies(place: Endpoint) -> Iterator[None]:
             if port is not None and not 0 < port <= _LAST_PORT:
                 raise ValueError
         yield
+    except OSError as error:
+        raise OptionError(
+            f"{place}: found {error.strerror or 'nothing'} as certificates were read, expected SSL_CERT_FILE and "
+            "SSLKEYLOGFILE, where they are set, to name files that can be used"
+        ) from None
     except Exception:  # of several libraries, in words that may hold parts of a password
         raise OptionError(
             f"{place}: found a proxy that cannot be used in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, expected one like "

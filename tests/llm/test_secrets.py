@@ -123,6 +123,13 @@ def test_a_broken_proxy_is_one_line_without_its_password(
     assert "pr0xy" not in str(shown.value)
 
 
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSLKEYLOGFILE"])
+def test_broken_certificates_are_told_from_broken_proxies(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "/nowhere/at-all")
+    with pytest.raises(OptionError, match="as certificates were read, expected SSL_CERT_FILE"):
+        client(Endpoint("r", "http://host/v1", ""), 1.0)
+
+
 @pytest.mark.parametrize(
     "url", ["u:hushhush@host/v1", "http://u:hushhush@[bad/v1", "http://hushhush@host/v1", "http://u:hushhush%40h"]
 )
