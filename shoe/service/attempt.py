@@ -28,8 +28,6 @@ _KEPT = ("LANG", "LC_ALL", "PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX")
 _BEAT, _LOOK = 5.0, 0.2
 """Seconds between two words to the table, and between two looks at a child."""
 _LONGEST_LINE, _MOST_LINES, _LAST_WORDS = 2000, 1000, 40
-_GRACE = 5
-"""Seconds of processor time between the warning at the limit and the end."""
 _say = logging.getLogger(__name__)
 
 

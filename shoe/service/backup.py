@@ -17,13 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import msgspec
-
 from shoe.core.errors import InputError, many
 from shoe.service.database import VERSION
 from shoe.service.files import Store
-from shoe.service.jobs import Output
-from shoe.service.truths import Reading
+from shoe.service.tidy import referenced
 
 _DATABASE, _FILES, _MAPS, _UPLOADS, _LOCK = "shoe.sqlite", "files", "maps", "uploads", "lock"
 _PRIVATE = 0o700
@@ -76,7 +73,7 @@ def backup(folder: Path, target: Path) -> Copied:
         os.chmod(part / _DATABASE, 0o600)
         with closing(_opened(part)) as db:
             _check_whole(folder, db)
-            hashes = sorted(_referenced(db))
+            hashes = sorted(referenced(db))
             maps = [row["folder"] for row in db.execute("SELECT folder FROM maps")]
         size = sum(_copy(folder, part, sha256) for sha256 in hashes)
         for name in maps:
@@ -122,12 +119,12 @@ def doctor(folder: Path) -> list[Finding]:
         found = list(_of_database(db))
         if any(each.harmful for each in found):
             return found
-        for sha256 in sorted(_referenced(db)):
+        for sha256 in sorted(referenced(db)):
             found += _of_file(folder, sha256)
         for row in db.execute("SELECT name, folder FROM maps"):
             if not (folder / _MAPS / row["folder"] / "map.json").is_file():
                 found.append(Finding(f"the map {row['name']} has no folder", "copy it from a backup"))
-        stray = set(_stored(folder)) - _referenced(db)
+        stray = set(_stored(folder)) - referenced(db)
     if stray:
         said = f"{many(len(stray), 'file')} that nothing refers to"
         found.append(Finding(said, "they take space alone: shoe serve doctor --clean removes them", harmful=False))
@@ -143,8 +140,8 @@ def clean(folder: Path) -> int:
     """Remove files that nothing refers to and that are not just coming in; returns how many."""
     _check_is_folder(folder)
     with closing(_opened(folder)) as db:
-        referenced = _referenced(db)
-    return Store(folder / _FILES, folder / _UPLOADS).remove_unreferenced(referenced)
+        kept = referenced(db)
+    return Store(folder / _FILES, folder / _UPLOADS).remove_unreferenced(kept)
 
 
 def is_in_use(folder: Path) -> bool:
@@ -199,16 +196,6 @@ def _of_file(folder: Path, sha256: str) -> Iterator[Finding]:
         return
     if digest.hexdigest() != sha256:
         yield Finding(f"file {sha256}: its content has changed", "copy it from a backup")
-
-
-def _referenced(db: sqlite3.Connection) -> set[str]:
-    """Hashes of all files that a database refers to."""
-    found = {row["sha256"] for row in db.execute("SELECT sha256 FROM predictions")}
-    for row in db.execute("SELECT options FROM truths"):
-        found |= {of.sha256 for of in msgspec.json.decode(row["options"], type=Reading).files}
-    for row in db.execute("SELECT outputs FROM jobs WHERE outputs IS NOT NULL"):
-        found |= {of.sha256 for of in msgspec.json.decode(row["outputs"], type=dict[str, Output]).values()}
-    return found
 
 
 def _stored(folder: Path) -> Iterator[str]:

@@ -7,6 +7,7 @@ last. Lines on standard output: ``stage NAME PROGRESS``, ``log TEXT``; all else 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import resource
 import signal
@@ -20,6 +21,8 @@ from shoe.io.files import replacing
 from shoe.service.attempt import Done, Failed, Task
 
 _PR_SET_PDEATHSIG = 1
+_GRACE = 5
+"""Seconds of processor time between the signal at the limit and the end."""
 
 
 def main() -> None:
@@ -29,17 +32,24 @@ def main() -> None:
     task = msgspec.json.decode((folder / "job.json").read_bytes(), type=Task)
     for name, value in task.limits.items():
         limit = getattr(resource, f"RLIMIT_{name}")
-        resource.setrlimit(limit, (value, value + 5 if name == "CPU" else value))
+        resource.setrlimit(limit, (value, value + _GRACE if name == "CPU" else value))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    from shoe.service import work
-
     found: Done | Failed
     try:
+        from shoe.service import work
+
         found = work.do(task, folder)
     except MemoryError:
         found = Failed(f"it needs more memory than the {task.limits['AS'] / 1e9:g} GB that a job may have")
     except ShoeError as error:
         found = Failed(work.told(error, folder))
+    except OSError as error:
+        if error.errno != errno.EFBIG:
+            raise
+        found = Failed(f"it writes a file of more than the {task.limits['FSIZE'] / 1e9:g} GB that a job may write")
+    for path in (folder / "out").iterdir():
+        with path.open("rb") as stream:
+            os.fsync(stream.fileno())
     with replacing(folder / "done.json") as stream:
         stream.write(msgspec.json.encode(found))
 

@@ -190,11 +190,15 @@ def running(folder: Folder) -> list[Job]:
 
 def requeue_lost(folder: Folder, now: float | None = None) -> int:
     """Queue jobs again whose worker fell silent for longer than its lease; returns how many."""
+    lost = "state = 'running' AND lease_until < ?"
+    now = time.time() if now is None else now
+    with folder.database.read() as db:  # looking takes no lock
+        if db.execute(f"SELECT 1 FROM jobs WHERE {lost} LIMIT 1", (now,)).fetchone() is None:  # noqa: S608
+            return 0
     with folder.database.write() as db:
         return db.execute(
-            "UPDATE jobs SET state = 'queued', stage = NULL, lease_until = NULL "
-            "WHERE state = 'running' AND lease_until < ?",
-            (time.time() if now is None else now,),
+            f"UPDATE jobs SET state = 'queued', stage = NULL, lease_until = NULL WHERE {lost}",  # noqa: S608
+            (now,),
         ).rowcount
 
 

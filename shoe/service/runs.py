@@ -221,7 +221,9 @@ def change(folder: Folder, id_: str, name: str | None = None, visibility: Visibi
 
 
 def delete(folder: Folder, id_: str) -> None:
-    """Delete a run; its job's results stay as long as another run has them.
+    """Delete a run, and its team's file of predictions with the last run of it.
+
+    Its job's results, and the file, stay as long as another run has them.
 
     Raises:
         NotFoundError: for an unknown run.
@@ -230,6 +232,11 @@ def delete(folder: Folder, id_: str) -> None:
     with folder.database.write() as db:
         keys = [of.key, *(row["key"] for row in db.execute("SELECT key FROM further WHERE run = ?", (id_,)))]
         db.execute("UPDATE runs SET deleted = 1 WHERE id = ?", (id_,))
+        db.execute(
+            "DELETE FROM given WHERE sha256 = ?1 AND team = ?2 AND NOT EXISTS "
+            "(SELECT 1 FROM runs WHERE prediction_sha256 = ?1 AND team = ?2 AND deleted = 0)",
+            (of.prediction, of.team),
+        )
         _cancel_unwanted(db, keys)
 
 

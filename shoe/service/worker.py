@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import threading
+import time
 from collections.abc import Sequence
 
 import msgspec
@@ -13,11 +14,14 @@ from shoe.service import jobs, submissions
 from shoe.service.attempt import Attempt, Done, Failed, Limits, scratch_of
 from shoe.service.folder import Folder
 from shoe.service.jobs import Job, Outcome, Output
+from shoe.service.tidy import tidy
 
 __all__ = ["Limits", "Worker"]
 
 _IDLE = 1.0
 """Seconds between two looks at an empty queue; who submits in this process is noticed at once."""
+_TIDY = 3600.0
+"""Seconds between two looks for what nobody has any more."""
 _say = logging.getLogger(__name__)
 
 
@@ -27,7 +31,7 @@ class Worker:
     def __init__(self, folder: Folder, children: int = 1, limits: Limits | None = None) -> None:
         """Make a worker for the folder that this process has locked; ``children`` run at once, within ``limits``."""
         self._folder, self._limits = folder, limits or Limits()
-        self._stopped = threading.Event()
+        self._stopped, self._tidying, self._tidy_at = threading.Event(), threading.Lock(), 0.0
         self._threads = [threading.Thread(target=self._work, name=f"worker-{n}") for n in range(children)]
 
     def start(self) -> None:
@@ -53,18 +57,31 @@ class Worker:
 
     def _work(self) -> None:
         while not self._stopped.is_set():
-            self._folder.work.clear()
-            job = jobs.claim(self._folder)
-            if job is None:
-                self._folder.work.wait(_IDLE)
-                continue
             try:
-                self._end(job, Attempt(self._folder, self._limits, job, self._stopped))
-            except Exception as error:  # a fault of the server's own must not end its queue
-                _say.exception("job %s", job.key)
-                jobs.give_up(self._folder, job, f"the server could not do it ({type(error).__name__})")
-            finally:
-                shutil.rmtree(scratch_of(self._folder, job).parent, ignore_errors=True)
+                self._turn()
+            except Exception:  # a full disk, say: the queue goes on, and the job is queued again when its lease ends
+                _say.exception("a turn of the queue")
+                self._stopped.wait(_IDLE)
+
+    def _turn(self) -> None:
+        """Do the next job, or look after the folder and wait for one."""
+        self._folder.work.clear()
+        job = jobs.claim(self._folder)
+        if job is None:
+            jobs.requeue_lost(self._folder)
+            with self._tidying:
+                if time.monotonic() > self._tidy_at:
+                    tidy(self._folder)
+                    self._tidy_at = time.monotonic() + _TIDY
+            self._folder.work.wait(_IDLE)
+            return
+        try:
+            self._end(job, Attempt(self._folder, self._limits, job, self._stopped))
+        except Exception as error:
+            _say.exception("job %s", job.key)
+            jobs.give_up(self._folder, job, f"the server could not do it ({type(error).__name__})")
+        finally:
+            shutil.rmtree(scratch_of(self._folder, job).parent, ignore_errors=True)
 
     def _end(self, job: Job, attempt: Attempt) -> None:
         """Watch an attempt to its end, and say what came of it."""
