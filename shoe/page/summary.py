@@ -7,8 +7,7 @@ from itertools import groupby
 from shoe.comparison.compare import Cell, Column, Comparison
 from shoe.page.markup import Markup, joined, tag
 from shoe.report.comparison_sentences import model_notes, sentences
-from shoe.report.notes import percent
-from shoe.report.text import points
+from shoe.report.text import percent, points
 
 
 def summary(found: Comparison) -> Markup:

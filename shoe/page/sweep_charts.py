@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from shoe.comparison.sweeps import FIGURES, VALUES, Point, Setting, Survival
 from shoe.page.markup import Markup, joined, tag
-from shoe.report.notes import percent
 from shoe.report.sweeps import NAMES
+from shoe.report.text import percent
 
 _WIDTH, _LEFT, _RIGHT = 250, 34, 242
 _TOP, _BOTTOM = 22, 150

@@ -13,8 +13,7 @@ from shoe.comparison.classes import Apart, Moved, class_ap, truths_of
 from shoe.comparison.compare import Comparison
 from shoe.io.delimited import delimited_text
 from shoe.report.names import short_names
-from shoe.report.notes import percent
-from shoe.report.text import count, points, say, table, words
+from shoe.report.text import count, percent, points, say, table, words
 from shoe.runs.run import NO_CONFIDENCE
 
 LEAST = "of classes with 5 ground truths or more, of verbs and objects with 10, where there are such"

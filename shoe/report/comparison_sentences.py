@@ -9,8 +9,7 @@ from shoe.comparison.compare import Column, Comparison
 from shoe.comparison.ranks import better
 from shoe.comparison.significance import LEVEL, Difference, Statistics, fewest_resamples, pairs_of
 from shoe.core.errors import many
-from shoe.report.notes import percent
-from shoe.report.text import points
+from shoe.report.text import percent, points
 
 _MOST_PAIRS = 6
 """Pairs of models that have a line of their own; more are summed up."""

@@ -12,8 +12,7 @@ from shoe.comparison.compare import OF_PREDICTIONS, Cell, Comparison
 from shoe.core.errors import many, printable
 from shoe.report.comparison_sentences import legend, model_notes, named, sentences
 from shoe.report.names import short_names
-from shoe.report.notes import percent
-from shoe.report.text import points, say, table
+from shoe.report.text import percent, points, say, table
 from shoe.runs.run import Run
 
 _DIGITS = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹·")

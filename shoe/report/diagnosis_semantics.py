@@ -12,8 +12,7 @@ from shoe.core.errors import printable
 from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.diagnosis.vocabulary_gap import ConfusionExample, Corners, VocabularyGap
 from shoe.diagnosis.wrong_words import ByRelation, WrongWords
-from shoe.report.notes import percent
-from shoe.report.text import points, say, table, table_of_models, words
+from shoe.report.text import percent, points, say, table, table_of_models, words
 
 RELATIONS = {
     "same": "same meaning",

@@ -18,8 +18,7 @@ from shoe.diagnosis.semantics import SemanticDiagnosis
 from shoe.diagnosis.sweeps import Sweep
 from shoe.report.diagnosis_json import Models
 from shoe.report.diagnosis_semantics import print_semantics, semantic_table
-from shoe.report.notes import percent
-from shoe.report.text import points, say, table, table_of_models, words
+from shoe.report.text import percent, points, say, table, table_of_models, words
 from shoe.scoring.entries import Means
 
 _WIDE = 126

@@ -11,8 +11,7 @@ from shoe.attribution.explain import Explained
 from shoe.attribution.near_duplicates import NearDuplicates
 from shoe.attribution.rules import Difference
 from shoe.attribution.verified import VERDICTS, FalsePositives
-from shoe.report.notes import percent
-from shoe.report.text import count, points, present, say, table, words
+from shoe.report.text import count, percent, points, present, say, table, words
 from shoe.scoring.entries import Means
 
 _MOST_CLASSES = 10

@@ -19,8 +19,7 @@ from shoe.rating.job import Outcome
 from shoe.rating.planning import Rules
 from shoe.rating.prefilter import PAPER
 from shoe.rating.session import Raters
-from shoe.report.notes import percent
-from shoe.report.text import count, say, table, words
+from shoe.report.text import count, percent, say, table, words
 
 _LONGEST = 500
 

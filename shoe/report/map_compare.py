@@ -15,8 +15,7 @@ from shoe.maps.ablate import Ablation, Subset, SubsetSpread
 from shoe.maps.diff import PartDiff, class_moves, lemmas_of, semantic_of
 from shoe.maps.human import HumanKind
 from shoe.report.map_info import heading
-from shoe.report.notes import percent
-from shoe.report.text import count, fixed, present, say, table, words
+from shoe.report.text import count, fixed, percent, present, say, table, words
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 

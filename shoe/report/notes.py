@@ -11,6 +11,7 @@ from shoe.core.errors import many, printable
 from shoe.evidence.facts import Profile, Resolution, Words, profile, resolution
 from shoe.evidence.tau import tau_readings
 from shoe.evidence.wordings import Wording, wordings
+from shoe.report.text import percent
 from shoe.scoring.f1_entries import F1Figures
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
@@ -28,11 +29,6 @@ _TAU_BY = {
     "score": "those with a score of {tau} or more",
     "best": "as many of the best as make it highest",
 }
-
-
-def percent(value: float | None) -> str:
-    """A fraction as percent with two decimals; a dash where there is nothing to measure."""
-    return "–" if value is None else f"{100 * value:.2f}"
 
 
 @dataclass(frozen=True, slots=True)

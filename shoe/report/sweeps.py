@@ -9,8 +9,7 @@ from rich.console import Console
 
 from shoe.comparison.sweeps import FIGURES, Point, Setting, Survival
 from shoe.report.names import short_names
-from shoe.report.notes import percent
-from shoe.report.text import present, say, table
+from shoe.report.text import percent, present, say, table
 
 NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
 

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import many, printable
-from shoe.report.notes import Evidence, notes, percent
-from shoe.report.text import say, table
+from shoe.report.notes import Evidence, notes
+from shoe.report.text import percent, say, table
 from shoe.report.wordings import wordings_table
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult

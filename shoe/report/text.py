@@ -67,6 +67,11 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
+def percent(value: float | None) -> str:
+    """A fraction as percent with two decimals; a dash where there is nothing to measure."""
+    return "–" if value is None else f"{100 * value:.2f}"
+
+
 def points(value: float | None, digits: int = 2) -> str:
     """A difference of fractions in points; a dash where there is nothing to measure."""
     return "–" if value is None else f"{100 * value:+z.{digits}f}"

@@ -7,8 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from shoe.core.errors import many
-from shoe.report.notes import percent
-from shoe.report.text import present, say, table
+from shoe.report.text import percent, present, say, table
 from shoe.runs.verify import Verdict
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from shoe.page.markup import Markup, tag
-from shoe.report.notes import percent
+from shoe.report.text import percent
 
 _WIDTH = 720
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from statistics import median
 from typing import Any
-
-import numpy as np
 
 from shoe.service.pages import drawing
 from shoe.service.pages.playground import loaded
-from shoe.similarity import SimilarityMap
 
 
 @lru_cache(maxsize=8)
@@ -21,6 +19,7 @@ def map_values(name: str, place: str) -> dict[str, Any]:
         place: shipped name or folder.
     """
     from shoe.maps.info import describe
+    from shoe.similarity import SimilarityMap
 
     similarity = loaded(place)
     assert isinstance(similarity, SimilarityMap)  # noqa: S101 - of the names of maps
@@ -70,6 +69,8 @@ def map_values(name: str, place: str) -> dict[str, Any]:
 @lru_cache(maxsize=32)
 def map_row(name: str, place: str) -> dict[str, Any]:
     """What the list of maps says of one."""
+    from shoe.similarity import SimilarityMap
+
     similarity = loaded(place)
     assert isinstance(similarity, SimilarityMap)  # noqa: S101 - of the names of maps
     pairs = {part: len(table) for part, table in similarity.tables.items()}
@@ -88,5 +89,5 @@ def _coverage(part: str, of: Any) -> dict[str, Any]:
     if of.coverage:
         rated = list(of.coverage.values())
         with_any = f"{sum(number > 0 for number in rated)} of {len(rated)}"
-        spread = [with_any, *(f"{int(figure(rated)):,}" for figure in (min, np.median, max))]
+        spread = [with_any, *(f"{int(figure(rated)):,}" for figure in (min, median, max))]
     return {"name": f"{part}s", "pairs": of.pairs, "rated": of.rated, "senses": of.class_senses, "spread": spread}

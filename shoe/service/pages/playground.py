@@ -6,13 +6,13 @@ import re
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from shoe.service.folder import Folder
 from shoe.service.truths import maps
-from shoe.similarity import Similarity, SimilarityMap, load_similarity
+
+if TYPE_CHECKING:
+    from shoe.similarity import Similarity
 
 LONGEST = 300
 """Characters of a phrase."""
@@ -28,6 +28,8 @@ _PARTS = ("verb", "object")
 @lru_cache(maxsize=8)
 def loaded(place: str) -> Similarity:
     """A map by its name or its folder."""
+    from shoe.similarity import load_similarity
+
     return load_similarity(place)
 
 
@@ -55,7 +57,7 @@ def answer(place: str, said: str, truth: str) -> dict[str, Any]:
     from shoe.report.phrase import split_of
 
     source = loaded(place)
-    classes = benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes
+    classes = benchmark(getattr(source, "dataset", DEFAULT)).classes
     lines, readings = split_of(said)
     pairs = [pair for reading in readings for pair in product(*(word.split(ALTERNATIVES) for word in reading))]
     words = [
@@ -74,7 +76,7 @@ def labels_of(place: str) -> list[str]:
     from shoe.benchmarks import DEFAULT, benchmark
 
     source = loaded(place)
-    return list(benchmark(source.dataset if isinstance(source, SimilarityMap) else DEFAULT).classes.labels)
+    return list(benchmark(getattr(source, "dataset", DEFAULT)).classes.labels)
 
 
 def _senses(word: str, part: Any) -> dict[str, Any]:
@@ -85,6 +87,8 @@ def _senses(word: str, part: Any) -> dict[str, Any]:
 
 
 def _compared(source: Similarity, classes: Any, truth: str, said: str) -> dict[str, Any]:
+    import numpy as np
+
     from shoe.protocols.options import SemanticOptions
     from shoe.similarity import combine
     from shoe.similarity.explain import explanations
@@ -122,6 +126,8 @@ def _compared(source: Similarity, classes: Any, truth: str, said: str) -> dict[s
 
 def _counted(source: Similarity, classes: Any, verb: str, object_: str) -> dict[str, Any]:
     """The classes that are most similar to a predicted interaction, and the one whose labels it has."""
+    import numpy as np
+
     from shoe.lexicon.labels import match_labels
     from shoe.protocols.options import SemanticOptions
     from shoe.scoring.hoi_similarity import HoiSimilarity

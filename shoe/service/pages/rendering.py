@@ -13,8 +13,7 @@ from markupsafe import Markup
 
 from shoe.core.errors import many, visible
 from shoe.page.markup import Markup as Tagged
-from shoe.report.notes import percent
-from shoe.report.text import fixed, points
+from shoe.report.text import fixed, percent, points
 from shoe.service.pages.places import Places
 from shoe.version import __version__
 
