@@ -11,7 +11,7 @@ from shoe.page.markup import Markup, joined, tag
 from shoe.page.summary import named
 from shoe.page.sweep_charts import sweep_charts
 from shoe.report.apart import LEAST, most_apart
-from shoe.report.sweeps import sentence, sweep_tables
+from shoe.report.sweeps import RATERS, sentence, sweep_tables
 
 
 def apart_tables(found: Comparison) -> Markup:
@@ -29,7 +29,7 @@ def sweep_of(models: Sequence[str], points: Sequence[Point], survivals: Sequence
     """Whether rankings survive other choices of the metric: in words, as curves, and the figures under each."""
     about = (
         "Each choice of the metric varied alone. Dashed is what was asked for; an arrow (↕) stands where two models "
-        "change places."
+        f"change places; {RATERS}."
     )
     items = (tag("li", sentence(survival).partition("   ")[2].strip()) for survival in survivals)
     names = (tag("span", *named(name, number), class_="model") for number, name in enumerate(models))

@@ -271,7 +271,8 @@ class ReadNotes:
             share = f"{self.scores_defaulted:,} of " if mixed else "any of " if self.triplets > 1 else ""
             what = "they rank below all that have one" if mixed else "1 assumed"
             meant = f" ({self.meant})" if self.meant else ""
-            lines.append(f"no score given for {share}{many(self.triplets, 'triplet')}: {what}{meant}")
+            none = "no score, or NaN," if mixed else "no score"
+            lines.append(f"{none} given for {share}{many(self.triplets, 'triplet')}: {what}{meant}")
         lines += [line for line in self._without_words() if line not in lines]
         if self.replies_fixed:
             fixed = self._replies(self.replies_fixed, "was", "were")

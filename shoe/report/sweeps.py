@@ -11,6 +11,7 @@ from shoe.comparison.sweeps import FIGURES, Point, Setting, Survival
 from shoe.report.names import short_names
 from shoe.report.text import percent, present, say, table
 
+RATERS = "a rater is one of the map alone: shoe map info says who"
 NAMES = {"strict": "mAP", "map": "SHOE-mAP", "mf1": "SHOE-mF1"}
 
 
@@ -19,7 +20,7 @@ def print_sweep(models: Sequence[str], points: Sequence[Point], survivals: Seque
     for name, rows in sweep_tables(points):
         to.print(table(name, "value", *short_names(models, 24), names=2, rows=rows))
     if points:
-        say(to, "sweep      *: as asked for; weight is that of the verb: 0 objects alone, 1 verbs alone")
+        say(to, f"sweep      *: as asked for; weight is that of the verb: 0 objects alone, 1 verbs alone; {RATERS}")
     for survival in survivals:
         say(to, sentence(survival))
 

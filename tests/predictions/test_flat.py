@@ -48,7 +48,7 @@ def test_a_score_counts_in_whichever_row_it_stands(tmp_path: Path, form: str) ->
     table, notes = read(tmp_path, form, [ROW, ROW | {"score": 0.25}, ROW, ROW | {"score": 0}])
     assert table.score.tolist() == [0, 0.25, 0, 0]
     assert notes.scores_defaulted == 2
-    assert notes.lines() == ["no score given for 2 of 4 triplets: they rank below all that have one"]
+    assert notes.lines() == ["no score, or NaN, given for 2 of 4 triplets: they rank below all that have one"]
 
 
 def test_percent_signs_are_read_as_in_replies(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_repeated_items_and_images_without_any_are_kept(tmp_path: Path) -> None:
     assert table.images == ("a.jpg", "b.jpg")
     assert told(table) == [("a.jpg", "ride", "horse", score) for score in (0.25, 0.5, 0.25)]
     assert notes.scores_defaulted == 2
-    assert notes.lines() == ["no score given for 2 of 3 triplets: they rank below all that have one"]
+    assert notes.lines() == ["no score, or NaN, given for 2 of 3 triplets: they rank below all that have one"]
 
 
 def test_numbers_are_names_of_test_images(tmp_path: Path) -> None:

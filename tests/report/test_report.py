@@ -327,7 +327,7 @@ def test_notes_on_batches_of_several_files_are_put_together(tmp_path: Path) -> N
     found = metric.compute()
     assert found.notes is not None
     lines = found.notes.lines()
-    assert "no score given for 3 of 4 triplets: they rank below all that have one" in lines
+    assert "no score, or NaN, given for 3 of 4 triplets: they rank below all that have one" in lines
     assert "no verb and object found in 2 phrases, which match nothing: 'xyzzy'" in lines
     assert "scores:partly given" in str(found.signature)
 
