@@ -12,7 +12,8 @@
 - **Paired randomisation test.** If two models were exchangeable, each image's predictions might as well be the other's:
   coins swap them, and p is the share of such tables whose difference is as large (Noreen 1989). A list of average
   precision then holds entries of both, whose confidences mean nothing on each other's scale; average precision asks for
-  their order alone, so an entry enters by its rank among all of its own model, and a stretched scale changes nothing. Counts, as of SHOE-mF1, are sums over images, and need no scale.
+  their order alone, so an entry enters by its rank among all of its own model, and a stretched scale changes nothing.
+  Counts, as of SHOE-mF1, are sums over images, and need no scale.
 
 Both are two-sided, with p = (1 + count) / (1 + resamples), so that no p is 0. Holm's procedure (1979) corrects them for
 the number of pairs of models in each figure: the family is what is compared in one column of a table.
