@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import AsyncIterator
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shoe.core.errors import many
-from shoe.service import submissions
+from shoe.service import runs, submissions
 from shoe.service.api import models
 from shoe.service.callers import Desk, Reader, Submitter, TheDesk, Uploader
 from shoe.service.contract import contract
@@ -78,7 +79,11 @@ def get_predictions(sha256: Digest, identity: Reader, desk: TheDesk) -> Response
 def begin_upload(
     asked: Annotated[models.NewUpload, body(models.NewUpload)], identity: Submitter, desk: TheDesk
 ) -> Response:
-    """Announce a file that comes in parts; the same file again goes on where it ended."""
+    """Announce a file that comes in parts; the same file again goes on where it ended, or is there already."""
+    if asked.sha256 is not None and runs.given(desk.folder, _team(identity), asked.sha256) is not None:
+        size = desk.folder.files.path(asked.sha256).stat().st_size
+        there = models.Upload(id=secrets.token_hex(16), offset=size, size=size, sha256=asked.sha256)
+        return json_response(there, 201, {"Upload-Offset": str(size)})
     if asked.size > desk.settings.largest_upload:
         raise TooLargeError(f"size: found {asked.size:,}, expected at most {desk.settings.largest_upload:,} bytes")
     room = _room(desk, identity)

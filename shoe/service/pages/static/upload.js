@@ -1,6 +1,7 @@
 // A file on its way to the server: not at all where it is there, else in parts, each sent again when it is lost.
 const PART = 8 << 20;
 const LONGEST_WAIT = 15000;
+const MOST_LOST = 20;
 
 export const hashOf = (file, told) => new Promise((resolve, reject) => {
   const worker = new Worker(new URL("./hash.js", import.meta.url), { type: "module" });
@@ -15,21 +16,23 @@ export const hashOf = (file, told) => new Promise((resolve, reject) => {
 
 /** Send a file of a known hash; `told` hears how much of it is there, 0 to 1. */
 export async function upload(file, hash, to, told) {
-  if ((await asked(`${to.predictions}/${hash}`, {}, [404])).ok) return told(1);
-  const begun = await json(to.uploads, { size: file.size, sha256: hash, name: file.name });
-  const place = `${to.uploads}/${begun.id}`;
-  let offset = begun.offset;
-  while (offset < file.size) {
-    told(offset / file.size);
-    const headers = { "Upload-Offset": String(offset), "Content-Type": "application/offset+octet-stream" };
-    // 409: a part whose answer was lost has arrived; the server says up to where.
-    const answer = await asked(place, { method: "PATCH", headers, body: file.slice(offset, offset + PART) }, [409]);
-    const before = offset;
-    offset = Number(answer.headers.get("Upload-Offset") ?? -1);
-    if (offset < 0 || (answer.status === 409 && offset === before)) throw new Error("the server lost count of the upload: send the file again");
+  let state = null, lost = 0;
+  while (state?.sha256 !== hash) {
+    // The server goes on with what it has of the file, or says that it has all of it.
+    state ??= await json(to.uploads, { size: file.size, sha256: hash, name: file.name });
+    if (state.sha256) break;
+    told(state.offset / file.size);
+    const headers = { "Upload-Offset": String(state.offset), "Content-Type": "application/offset+octet-stream" };
+    const body = file.slice(state.offset, state.offset + PART);
+    // 404, 409: a part whose answer was lost has arrived, maybe as the last one.
+    const answer = await asked(`${to.uploads}/${state.id}`, { method: "PATCH", headers, body }, [404, 409]);
+    const before = state.offset;
+    state = answer.ok ? await answer.json() : null;
+    lost += !state || (!state.sha256 && state.offset <= before);
+    if (lost > MOST_LOST) throw new Error("the server lost count of the upload: send the file again");
   }
-  if (!(await asked(`${to.predictions}/${hash}`, {}, [404])).ok) throw new Error("the file changed while it was sent: choose it again");
-  return told(1);
+  if (state.sha256 !== hash) throw new Error("the file changed while it was sent: choose it again");
+  told(1);
 }
 
 export const json = async (address, content) =>

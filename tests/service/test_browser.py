@@ -1,0 +1,307 @@
+"""The pages in a browser, as people use them: a real server, real files, no complaint, and nothing asked of others."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from shoe.demo import PREDICTIONS, TRUTH
+from tests.service.site import HOSTILE
+
+pytestmark = pytest.mark.slow
+pytest.importorskip("fastapi", reason="the libraries of shoe serve are not installed")
+ROOT = Path(__file__).resolve().parents[2]
+AXE = Path(os.environ.get("AXE") or ROOT / ".venv" / "node_modules" / "axe-core" / "axe.min.js")
+SERVE = "import sys; from shoe.cli import main; sys.argv = ['shoe', 'serve', *sys.argv[1:]]; main()"
+LONGEST = 60_000
+"""Milliseconds that a page may wait for a run: machines of CI are slow."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("chromium is not installed")
+    with api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """A server's address and folder: it is started by the command, with a ground truth that is shown and one not."""
+    from shoe.service.boards import add_board
+    from shoe.service.folder import Folder
+    from shoe.service.runs import Request
+    from shoe.service.truths import add_truth
+
+    path = tmp_path_factory.mktemp("lab") / "folder"
+    folder = Folder.open(path)
+    add_truth(folder, "demo", TRUTH, shown=True)
+    add_truth(folder, "kept", TRUTH)
+    add_board(folder, "board", Request(truth="demo"), title="A board")
+    folder.close()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-P", "-c", SERVE, str(path), "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT)}) as process:
+        try:
+            for _ in range(300):
+                time.sleep(0.1)
+                try:
+                    urlopen(f"{address}/v1/health")
+                    break
+                except OSError:
+                    assert process.poll() is None
+            yield address, path
+        finally:
+            process.terminate()
+
+
+class Opened:
+    """A tab, and everything that its pages complained of or asked of others."""
+
+    def __init__(self, browser: Any, address: str, **how: Any) -> None:
+        self.address = address
+        self.page = browser.new_page(**how)
+        self.page.set_default_timeout(LONGEST)
+        self.complaints: list[str] = []
+        self.page.on("console", lambda said: self.complaints.append(said.text) if said.type != "log" else None)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", self._asked)
+
+    def _asked(self, request: Any) -> None:
+        if not request.url.startswith((self.address, "blob:", "data:")):
+            self.complaints.append(f"asked for {request.url}")
+
+    def go(self, path: str) -> Any:
+        self.page.goto(self.address + path)
+        return self.page
+
+
+@contextmanager
+def opened(browser: Any, address: str, **how: Any) -> Iterator[Opened]:
+    """A tab whose pages must not complain."""
+    tab = Opened(browser, address, **how)
+    yield tab
+    assert tab.complaints == []
+    tab.page.close()
+
+
+@pytest.fixture(scope="module")
+def runs(browser: Any, server: tuple[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Paths of the runs that a person made: two files sent, watched till they were done, and compared."""
+    made = {}
+    hostile = tmp_path_factory.mktemp("files") / f"{HOSTILE.replace('/', '')}.jsonl"
+    hostile.write_bytes(PREDICTIONS["free text"].read_bytes())
+    with opened(browser, server[0]) as tab:
+        for name, file in {"detector": PREDICTIONS["detector"], "hostile": hostile}.items():
+            page = tab.go("/submit?board=board")
+            page.set_input_files("#file", str(file))
+            page.select_option("select[name=visibility]", "public")
+            page.click("#go")
+            page.wait_for_url("**/runs/r_*")
+            made[name] = page.url.removeprefix(server[0])
+            page.wait_for_selector(".state.done")
+            page.wait_for_selector("text=mAP that fixing an error would add")
+        page = tab.go("/compare")
+        page.get_by_label("choose detector").check()
+        page.locator("tr", has_text="alert(").get_by_role("checkbox").check()
+        page.click("text=Compare >> nth=-1")
+        page.wait_for_url("**/runs/r_*")
+        made["compare"] = page.url.removeprefix(server[0])
+        page.wait_for_selector(".state.done")
+        page = tab.go(made["detector"])
+        page.wait_for_selector("text=Interactive report")
+        page.wait_for_selector("#errors")
+    return made
+
+
+def test_a_run_shows_the_figures_of_the_command_line(browser: Any, server: Any, runs: dict[str, str]) -> None:
+    from tests.cli.run import as_json
+
+    found = as_json("score", PREDICTIONS["detector"], "--ground-truth", TRUTH)
+    with opened(browser, server[0]) as tab:
+        page = tab.go(runs["detector"])
+        large = page.locator(".large").all_text_contents()
+        assert large[0].split()[0] == f"{100 * found['strict']['map']:.2f}"
+        assert large[1].split()[0] == f"{100 * found['semantic']['map']:.2f}"
+        assert page.locator("#signature").text_content() == found["signature"]
+        page.click("text=Classes")
+        page.locator("thead button", has_text="ground truths").click()
+        counts = [int(text.replace(",", "")) for text in page.locator("tbody td:nth-child(3)").all_text_contents()]
+        assert counts == sorted(counts, reverse=True)
+        page.fill("#filter", "ride bic")
+        assert page.locator("tbody tr:visible th").all_text_contents() == ["ride bicycle"]
+
+
+def test_the_report_works_apart_from_the_server(browser: Any, server: Any, runs: dict[str, str]) -> None:
+    with opened(browser, server[0]) as tab:
+        page = tab.go(runs["detector"])
+        page.click("text=Interactive report")
+        page.wait_for_selector("html[data-ready]")
+        before = page.locator("#rescored").text_content()
+        page.locator("#weight").fill("0.9")
+        page.wait_for_selector("#rescored:not([aria-busy])")
+        assert page.locator("#rescored").text_content() != before
+        assert page.evaluate("fetch('/v1/runs').then(() => 'answered', () => 'stopped')") == "stopped"
+        assert page.evaluate("(() => { try { return document.cookie } catch { return 'stopped' } })()") == "stopped"
+        tab.complaints = [said for said in tab.complaints if "Content Security Policy" not in said]
+
+
+def test_names_of_clients_are_text(browser: Any, server: Any, runs: dict[str, str]) -> None:
+    with opened(browser, server[0]) as tab:
+        for path in ("/", "/runs", "/boards/board", runs["hostile"], runs["compare"]):
+            page = tab.go(path)
+            assert page.locator("main", has_text="<script>alert('x')").count() == 1
+            assert page.locator("main script, main [onload]").count() == 0
+
+
+def test_an_upload_goes_on_where_it_was_cut_off(browser: Any, server: Any, tmp_path: Path) -> None:
+    file = tmp_path / "large.json"
+    file.write_bytes(b" " * (9 << 20) + b"{}")
+    with opened(browser, server[0]) as tab:
+        page = tab.go("/submit")
+        sent: list[str] = []
+
+        def cut(route: Any) -> None:
+            sent.append(route.request.headers["upload-offset"])
+            if len(sent) == 2:
+                route.abort()
+            else:
+                route.continue_()
+
+        page.route("**/v1/uploads/*", cut)
+        page.set_input_files("#file", str(file))
+        page.click("#go")
+        page.wait_for_url("**/runs/r_*")
+        assert sent == ["0", str(8 << 20), str(8 << 20)]
+        page.wait_for_selector(".state.failed")
+        assert "expected" in page.locator(".cause").text_content()
+        page.get_by_role("button", name="Retry").click()
+        page.wait_for_selector(".state.failed")
+        tab.complaints = [said for said in tab.complaints if "ERR_FAILED" not in said]
+
+
+def test_the_keyboard_is_enough(browser: Any, server: Any, runs: dict[str, str]) -> None:
+    with opened(browser, server[0]) as tab:
+        page = tab.go("/")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "to the content"
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "Submit predictions"
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/playground")
+        page.get_by_label("a model says").focus()
+        page.keyboard.type("sitting astride a bike")
+        page.keyboard.press("Tab")
+        page.keyboard.type("ride bicycle")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=of 1, as a match of")
+        page = tab.go(runs["detector"])
+        page.get_by_text("Change", exact=True).focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Control+A")
+        page.keyboard.type("renamed")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("h1:has-text('renamed')")
+
+
+def test_without_scripts_all_but_sending_works(browser: Any, server: Any, runs: dict[str, str]) -> None:
+    with opened(browser, server[0], java_script_enabled=False) as tab:
+        page = tab.go(runs["detector"])
+        assert page.locator(".bars rect").count() == 14
+        page = tab.go("/submit")
+        assert "shoe submit predictions.json --server" in page.locator("noscript").inner_text()
+
+
+def pages_of(runs: dict[str, str]) -> list[str]:
+    playground = "/playground?said=sitting+astride+a+bike&truth=ride+bicycle"
+    fixed = ("/", "/submit", "/runs", "/compare", "/boards", "/boards/board", playground, "/maps", "/maps/hico-det")
+    return [*fixed, "/truths", "/api", "/login", "/runs/none", *runs.values(), f"{runs['detector']}/classes"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_shut_out(browser: Any, server: Any, runs: dict[str, str], scheme: str) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed: environment ci of scripts/_environment puts it into .venv by npm")
+    found = []
+    with opened(browser, server[0], color_scheme=scheme) as tab:
+        for path in pages_of(runs):
+            page = tab.go(path)
+            page.evaluate(AXE.read_text("utf-8"))
+            for problem in page.evaluate("axe.run().then((found) => found.violations)"):
+                found += [(path, problem["id"], node["html"][:200]) for node in problem["nodes"]]
+        tab.complaints = [said for said in tab.complaints if "404" not in said]
+    assert found == []
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_nothing_is_wider_than_the_window(browser: Any, server: Any, runs: dict[str, str], width: int) -> None:
+    with opened(browser, server[0], viewport={"width": width, "height": 900}) as tab:
+        for path in pages_of(runs):
+            page = tab.go(path)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        tab.complaints = [said for said in tab.complaints if "404" not in said]
+
+
+def test_a_login_by_form_lasts_and_ends(browser: Any, server: Any) -> None:
+    from shoe.service.folder import Folder
+    from shoe.service.tokens import new_token
+
+    folder = Folder.open(server[1])
+    token = new_token(folder, "me", "lab", ("admin",))
+    folder.close()
+    with opened(browser, server[0]) as tab:
+        page = tab.go("/tokens")
+        page.wait_for_url("**/login?next=/tokens")
+        page.fill("input[name=token]", token)
+        page.keyboard.press("Enter")
+        page.wait_for_selector("h1:has-text('Tokens')")
+        page.fill("input[name=name]", "robot")
+        page.fill("input[name=team]", "lab")
+        page.get_by_role("button", name="Make a token").click()
+        assert page.locator("#token").text_content().startswith("shoe_")
+        page.get_by_role("button", name="log out").click()
+        page.wait_for_url(f"{server[0]}/")
+        tab.go("/tokens").wait_for_url("**/login?next=/tokens")
+
+
+def test_a_site_on_disk_works_without_a_server(browser: Any, server: Any, runs: dict[str, str], tmp_path: Path) -> None:
+    from shoe.service.export import export
+    from shoe.service.folder import Folder
+
+    folder = Folder.open(server[1])
+    export(folder, tmp_path / "site")
+    folder.close()
+    with opened(browser, "file:") as tab:
+        page = tab.page
+        page.goto((tmp_path / "site" / "index.html").as_uri())
+        page.click("text=A board")
+        page.locator("tbody a").first.click()
+        page.wait_for_selector("text=What meaning is worth")
+        page.click("text=result.json")
+        assert '"signature"' in page.content()
+        page.go_back()
+        page.click("text=Interactive report")
+        page.wait_for_selector("html[data-ready]")
+        page.go_back()
+        page.click("text=Classes")
+        page.fill("#filter", "ride bic")
+        assert page.locator("tbody tr:visible").count() == 1
