@@ -57,7 +57,7 @@ COMPARED = {
 
 def made_site(path: Path) -> tuple[Any, dict[str, str]]:
     """The folder, and ids of its runs by what they are."""
-    from shoe.service import runs
+    from shoe.service import submissions
     from shoe.service.boards import add_board
     from shoe.service.runs import Request
 
@@ -75,28 +75,28 @@ def made_site(path: Path) -> tuple[Any, dict[str, str]]:
     )
     for name, visibility, board, team in kinds:
         stored = folder.files.receive([name.encode()])
-        runs.give(folder, team, HOSTILE, stored)
-        run = runs.submit(
+        submissions.give(folder, team, HOSTILE, stored)
+        run = submissions.submit(
             folder, team, f"{HOSTILE} {name}", stored.sha256, Request(truth="small"), visibility=visibility, board=board
         )
         ids[name] = run.id
         do_all(folder)
-    ids["compare"] = runs.compare(folder, "local", [ids["public"], ids["other"]], visibility="public").id
+    ids["compare"] = submissions.compare(folder, "local", [ids["public"], ids["other"]], visibility="public").id
     do_all(folder)
     stored = folder.files.receive([b"broken"])
-    runs.give(folder, "local", "broken.json", stored)
-    ids["failed"] = runs.submit(folder, "local", None, stored.sha256, Request(truth="small")).id
+    submissions.give(folder, "local", "broken.json", stored)
+    ids["failed"] = submissions.submit(folder, "local", None, stored.sha256, Request(truth="small")).id
     fail_one(folder)
     for name in ("queued", "mine"):
         stored = folder.files.receive([name.encode()])
-        runs.give(folder, "local", f"{name}.json", stored)
-        ids[name] = runs.submit(folder, "local", None, stored.sha256, Request(truth="small")).id
+        submissions.give(folder, "local", f"{name}.json", stored)
+        ids[name] = submissions.submit(folder, "local", None, stored.sha256, Request(truth="small")).id
     return folder, ids
 
 
 def do_all(folder: Any) -> None:
     """Do every job that is queued, without a child."""
-    from shoe.service import jobs, runs
+    from shoe.service import jobs, submissions
 
     files: dict[str, dict[str, Any]] = {
         "score": {"result.json": RESULT, "classes.csv": CLASSES, "run.shoe": "kept", "words.csv": "word\n"},
@@ -115,7 +115,7 @@ def do_all(folder: Any) -> None:
             outputs[name] = jobs.Output(stored.sha256, stored.size, "text/html" if "html" in name else "text/plain")
         signature = "shoe:1|data:hico-det" if job.kind == "score" else None
         outcome = jobs.Outcome(outputs, figures.get(job.kind, {}), signature)
-        assert jobs.finish(folder, job, outcome, after=runs.follow_up)
+        assert jobs.finish(folder, job, outcome, after=submissions.follow_up)
 
 
 def _draws() -> bytes:
