@@ -104,8 +104,9 @@ def runs(state: str | None, after: str | None, limit: int) -> Flow[list[RunState
 
 
 def act(of: str, what: str) -> Flow[RunState]:
-    """Cancel, retry or diagnose a run."""
-    return (yield from post(f"{_place(of)}/{what}")).read(RunState)
+    """Cancel, retry or diagnose a run; one that is as it was to become, as after a lost answer, stays so."""
+    answer = yield from asked(Call("POST", f"{_place(of)}/{what}"), 409)
+    return answer.read(RunState) if answer.status != 409 else (yield from run(of))
 
 
 def change(of: str, what: Mapping[str, str | None]) -> Flow[RunState]:

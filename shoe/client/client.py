@@ -167,11 +167,11 @@ class Client:
         return self._do(calls.act(_id(run), "diagnose"))
 
     def cancel(self, run: RunState | str) -> RunState:
-        """Stop a run."""
+        """Stop a run; one that has ended stays as it is."""
         return self._do(calls.act(_id(run), "cancel"))
 
     def retry(self, run: RunState | str) -> RunState:
-        """Begin a failed or cancelled run anew."""
+        """Begin a failed or cancelled run anew; others stay as they are."""
         return self._do(calls.act(_id(run), "retry"))
 
     def change(self, run: RunState | str, *, name: str | None = None, visibility: str | None = None) -> RunState:

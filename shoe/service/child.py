@@ -21,6 +21,8 @@ from shoe.io.files import replacing
 from shoe.service.attempt import Done, Failed, Task
 
 _PR_SET_PDEATHSIG = 1
+_NICE = 5
+"""Steps by which a job stands back behind the server, so that pages come at once while all cores score."""
 _GRACE = 5
 """Seconds of processor time between the signal at the limit and the end."""
 
@@ -29,6 +31,7 @@ def main() -> None:
     """Do the job."""
     folder, parent = Path(sys.argv[1]), int(sys.argv[2])
     _die_with(parent)
+    os.nice(_NICE)
     task = msgspec.json.decode((folder / "job.json").read_bytes(), type=Task)
     for name, value in task.limits.items():
         limit = getattr(resource, f"RLIMIT_{name}")

@@ -34,6 +34,8 @@ def test_predictions_are_scored_and_what_is_known_is_not_sent_again(
         assert [line.split()[0] for line in network.seen] == ["GET", "POST"]
         assert run.id in [each.id for each in client.runs(state="done")]
         assert client.change(run, name="renamed").name == "renamed"
+        network.faults = ["lost"]
+        assert client.retry(client.cancel(run)).state == "done"
         client.delete(run)
         with pytest.raises(ServiceError, match=f"no run {run.id}"):
             client.run(run)
