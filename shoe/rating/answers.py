@@ -44,7 +44,7 @@ _BY_ID = re.compile(
 )
 _SAID = re.compile(
     r"\b(?:i|we)(?:['’](?:d|ll)|\s+(?:would|will))?\s+(?:say|rate|give|choose|pick|go\s+with|settle\s+on)"
-    rf"(?:\s+(?:it|this|that|them|this pair|a|an))*[ \t\"'`*_]{{1,8}}(?=[-+\d]){_VALUE}"
+    rf"(?:\s+(?:it(?:['’]s)?|this|that|them|this pair|a|an))*[ \t\"'`*_:]{{1,8}}(?=[-+\d]){_VALUE}"
     r"(?![.,]?\w)(?=[ \t\"'`*_)]{0,9}(?:[.,;:!(–—-]|$|(?:as|because|since)\b))",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -49,6 +49,8 @@ ANY = (0, 1, 2, 3, 4, NONE, REFUSED, TOGETHER)
         " 3\n",
         "3.",
         "I'd say 3.",
+        "I'd say: 3.",
+        "I would say it's a 3.",
         "I would say **3**, as both need 2 hands.",
         "I would give it a 3 out of 4.",
         '"3"',
