@@ -42,12 +42,13 @@ class BatchPass:
         self._most_batches = batches
         self._recorder = recorder
         self._structured = chat.response_format is not None
-        self._api = BatchApi(place, chat.model, limits, self._sleep, lambda: recorder.stopping)
+        self._api = BatchApi(place, chat.model, limits, self._sleep, self._is_over)
         self._open, self._ended = past(recorder.remembered())
         self._running: list[Started] = []
         self._tries: Counter[str] = Counter()
         self._shown: dict[str, str] = {}
         self._budget_left = True
+        self._sends_last = False
         self._waits_for_room = False
         self._queue_full = False
 
@@ -115,7 +116,9 @@ class BatchPass:
         # What was reserved until the budget had no room for more is sent: else no run of such a budget would send any.
         if not requests or (self._budget_left and self._recorder.stopping):
             return False
+        self._sends_last = not self._budget_left
         self._send(path, requests, digest.hexdigest())
+        self._sends_last = False
         return True
 
     def _drawn(self) -> Iterator[tuple[str, Request, bytes]]:
@@ -258,7 +261,11 @@ class BatchPass:
             goes_on = f"batch {name} goes on at the endpoint with {len(started.requests)} requests"
             _log.warning("%s: %s: run the same command again to fetch its answers", self._place, goes_on)
 
+    def _is_over(self) -> bool:
+        """Whether what fails is not tried again, as the run is to end; what the budget had room for is still sent."""
+        return self._recorder.stopping and not self._sends_last
+
     def _sleep(self, seconds: float) -> None:
         end = monotonic() + seconds
-        while not self._recorder.stopping and (left := end - monotonic()) > 0:
+        while not self._is_over() and (left := end - monotonic()) > 0:
             sleep(min(left, _LOOK_FOR_A_STOP))

@@ -367,10 +367,20 @@ def test_a_redirection_is_not_followed() -> None:
             backend.rate(in_groups(questions(3)), Memory())
 
 
-def test_an_endpoint_that_is_down() -> None:
+@pytest.mark.parametrize("memory", [Memory(), Tight(2)])
+def test_an_endpoint_that_is_down_is_one_line_whatever_the_budget(memory: Memory) -> None:
     _, backend = rater("http://127.0.0.1:9/v1", "openai-batch", limits=Limits(tries=2))
     with pytest.raises(ShoeError, match=r"127\.0\.0\.1:9/v1: it does not answer after 2 tries"):
-        backend.rate(in_groups(questions(3)), Memory())
+        backend.rate(in_groups(questions(3)), memory)
+
+
+@pytest.mark.slow
+def test_what_a_budget_had_room_for_is_sent_though_the_endpoint_fails_at_first() -> None:
+    first = Tight(40)
+    with Server(Plan(seed=27, rates={"batch 500": 0.5})) as server:  # the first upload, and the first creation
+        rated(server, first)
+        assert server.stats()["batches"] == 1
+    assert [event["event"] for event in first.events] == ["prepared", "uploaded", "started"]
 
 
 def test_a_budget_bounds_the_batch() -> None:
