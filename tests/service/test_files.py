@@ -1,0 +1,71 @@
+"""The store: whatever the pieces, the same file; nothing half there, nothing that unpacks to a flood."""
+
+import gzip
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.service.errors import DamagedError, FullError, NotFoundError, TooLargeError
+from shoe.service.files import Store
+from tests.examples import examples
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    (tmp_path / "parts").mkdir()
+    return Store(tmp_path / "files", tmp_path / "parts")
+
+
+def cut(data: bytes, size: int) -> Iterator[bytes]:
+    return (data[start : start + size] for start in range(0, len(data), size))
+
+
+@given(st.binary(max_size=3000), st.integers(1, 4000), st.sampled_from([None, "gzip", "zstd"]))
+@examples(20)
+def test_a_file_is_the_same_however_it_comes(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, size: int, encoding: str | None
+) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    folder = tmp_path_factory.mktemp("store")
+    (folder / "parts").mkdir()
+    store = Store(folder / "files", folder / "parts")
+    packed = {None: data, "gzip": gzip.compress(data), "zstd": zstandard.compress(data)}[encoding]
+    found = store.receive(cut(packed, size), encoding, free_below=0)  # type: ignore[arg-type]
+    assert (found.sha256, found.size) == (hashlib.sha256(data).hexdigest(), len(data))
+    assert store.open(found.sha256).read() == data
+    assert store.receive([data], free_below=0).known
+    assert not list((folder / "parts").iterdir())
+    if encoding and len(packed) > 1:
+        with pytest.raises(DamagedError):
+            store.receive([packed[:-1]], encoding, free_below=0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_what_unpacks_to_a_flood_is_refused_before_it_is_there(store: Store, encoding: str) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    zeros = bytes(20_000_000)
+    packed = gzip.compress(zeros) if encoding == "gzip" else zstandard.compress(zeros)
+    with pytest.raises(TooLargeError, match="300 times"):
+        store.receive([packed], encoding, free_below=0)  # type: ignore[arg-type]
+    with pytest.raises(TooLargeError, match="more than 1,000 bytes"):
+        store.receive([packed], encoding, limit=1000, free_below=0)  # type: ignore[arg-type]
+    assert not list(store.folder.iterdir())
+
+
+def test_refusals_keep_nothing(store: Store) -> None:
+    with pytest.raises(TooLargeError):
+        store.receive([b"12345"], limit=4, free_below=0)
+    with pytest.raises(FullError):
+        store.receive([b"1"], free_below=1 << 62)
+    for name in ("../../etc/passwd", "A" * 64, "", "0" * 63):
+        with pytest.raises(NotFoundError):
+            store.path(name)
+    kept = store.receive([b"kept"], free_below=0).sha256
+    store.receive([b"not kept"], free_below=0)
+    assert store.remove_unreferenced([kept]) == 0  # too young: what will refer to it may be being written
+    assert store.remove_unreferenced([kept], older=0) == 1
+    assert list(store.hashes()) == [kept]
