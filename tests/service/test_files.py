@@ -25,6 +25,7 @@ def cut(data: bytes, size: int) -> Iterator[bytes]:
 
 
 @given(st.binary(max_size=3000), st.integers(1, 4000), st.sampled_from([None, "gzip", "zstd"]))
+@pytest.mark.slow
 @examples(20)
 def test_a_file_is_the_same_however_it_comes(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, size: int, encoding: str | None
@@ -36,7 +37,7 @@ def test_a_file_is_the_same_however_it_comes(
     packed = {None: data, "gzip": gzip.compress(data), "zstd": zstandard.compress(data)}[encoding]
     found = store.receive(cut(packed, size), encoding, free_below=0)  # type: ignore[arg-type]
     assert (found.sha256, found.size) == (hashlib.sha256(data).hexdigest(), len(data))
-    assert store.open(found.sha256).read() == data
+    assert store.path(found.sha256).read_bytes() == data
     assert store.receive([data], free_below=0).known
     assert not list((folder / "parts").iterdir())
     if encoding and len(packed) > 1:
@@ -44,6 +45,7 @@ def test_a_file_is_the_same_however_it_comes(
             store.receive([packed[:-1]], encoding, free_below=0)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
 def test_what_unpacks_to_a_flood_is_refused_before_it_is_there(store: Store, encoding: str) -> None:
     zstandard = pytest.importorskip("zstandard")
