@@ -66,27 +66,29 @@ def submit(
     spare((predictions, token_file), save, json)
     with Client(server, token=_token(token_file)) as client:
         _tell_of_version(client)
-        with telling() as tell:
-            run = client.submit(
-                predictions,
-                truth,
-                name=name,
-                protocols=protocol or (),
-                options=option or (),
-                similarity=similarity,
-                boxes=boxes,
-                scores=scores,
-                format=format,
-                subset=subset,
-                visibility="public" if public else "team",
-                board=board,
-                tell=lambda what, share: tell(f"{what}: {share:.0%}"),
-            )
-            try:
+        run: RunState | None = None
+        try:
+            with telling() as tell:
+                run = client.submit(
+                    predictions,
+                    truth,
+                    name=name,
+                    protocols=protocol or (),
+                    options=option or (),
+                    similarity=similarity,
+                    boxes=boxes,
+                    scores=scores,
+                    format=format,
+                    subset=subset,
+                    visibility="public" if public else "team",
+                    board=board,
+                    tell=lambda what, share: tell(f"{what}: {share:.0%}"),
+                )
                 run = client.wait(run, seen=lambda state: tell(_progress(state)))
-            except KeyboardInterrupt:
-                print(f"shoe: interrupted; the run goes on, see {server.rstrip('/')}/runs/{run.id}", file=sys.stderr)
-                raise
+        except KeyboardInterrupt:
+            kept = f"the run goes on, see {_page(server, run)}" if run else "asked again, it goes on where it was"
+            print(f"shoe: interrupted; {kept}", file=sys.stderr)
+            raise
         _see_that_it_is_done(run)
         if save is not None:
             client.save(run, _RUN, save)
@@ -94,7 +96,12 @@ def submit(
             write_json(client.file(run, _JSON), json)
         if json != "-":
             print(client.file(run, _REPORT).decode("utf-8"), end="")
-            print(f"run        {server.rstrip('/')}/runs/{run.id}")
+            print(f"run        {_page(server, run)}")
+
+
+def _page(server: str, run: RunState) -> str:
+    """Where people look at a run."""
+    return f"{server.rstrip('/')}/runs/{run.id}"
 
 
 def _token(file: Path | None) -> str | None:

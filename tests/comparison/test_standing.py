@@ -36,16 +36,15 @@ def test_the_same_predictions_twice_tie() -> None:
 
 
 @examples(20)
-@given(values=st.lists(st.integers(0, 12), min_size=1, max_size=7), seed=st.integers(0, 99), data=st.data())
-def test_intervals_hold_the_rank_and_follow_their_models(values: list[int], seed: int, data: st.DataObject) -> None:
+@given(values=st.lists(st.integers(0, 12), min_size=1, max_size=7), seed=st.integers(0, 99))
+def test_intervals_hold_the_rank_and_follow_their_models(values: list[int], seed: int) -> None:
     figures = [value / 20 for value in values]
     resamples = drawn(figures, 0.1, seed, 60)
     found = rank_intervals(MAP, figures, resamples)
     for value, (lowest, highest) in zip(figures, found, strict=True):
         above, not_below = sum(v > value for v in figures), sum(v >= value for v in figures)
         assert 1 <= lowest <= above + 1 <= not_below <= highest <= len(figures)
-    order = data.draw(st.permutations(range(len(values))))
-    assert rank_intervals(MAP, [figures[i] for i in order], resamples[order]) == [found[i] for i in order]
+    assert rank_intervals(MAP, figures[::-1], resamples[::-1]) == found[::-1]
 
 
 @pytest.mark.slow
