@@ -80,7 +80,6 @@ def make_app(folder: Folder, settings: Settings | None = None) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _unknown)
     app.add_exception_handler(ClientDisconnect, _gone)
-    app.add_exception_handler(Exception, _fault)
     app.add_middleware(Auditing, folder=folder)
     app.add_middleware(Bodies, settings=settings)
     app.add_middleware(Guard, settings=settings)
@@ -137,9 +136,3 @@ def _unknown(request: Request, error: Exception) -> Response:
 def _gone(_: Request, error: Exception) -> Response:
     del error
     return Refused(400, "body: the connection ended before it did").response()
-
-
-def _fault(request: Request, error: Exception) -> Response:
-    """A fault of the server's own: its operator reads the whole of it, the client that there is one."""
-    del request, error
-    return Refused(500, "the server made a mistake; who runs it finds it in its log").response()

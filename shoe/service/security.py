@@ -7,12 +7,14 @@ from no browser at all.
 
 from __future__ import annotations
 
+import logging
 import socket
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from shoe.core.errors import printable
 from shoe.service.refusals import Refused
 from shoe.service.settings import Settings, is_loopback
 
@@ -41,10 +43,15 @@ _ALWAYS = {
     "Cache-Control": "no-store",
 }
 """Headers of every answer that has not its own."""
+_say = logging.getLogger(__name__)
 
 
 class Guard:
-    """Refuses requests under a foreign host's name and changes asked for by foreign pages; adds headers to answers."""
+    """Refuses requests under a foreign host's name and changes asked for by foreign pages; adds headers to answers.
+
+    A fault of the server's own is answered here, too, where the answer gets its headers: its operator reads the whole
+    of it, the client that there is one.
+    """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app, self._local = app, settings.open_to == "local"
@@ -60,8 +67,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
+        started = False
+
         async def send_guarded(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 headers = MutableHeaders(scope=message)
                 for name, value in _ALWAYS.items():
                     headers.setdefault(name, value)
@@ -69,10 +80,15 @@ class Guard:
 
         try:
             self._check(scope["method"], Headers(scope=scope))
+            await self._app(scope, receive, send_guarded)
         except Refused as refused:
             await refused.response()(scope, receive, send_guarded)
-        else:
-            await self._app(scope, receive, send_guarded)
+        except Exception:
+            if started:
+                raise
+            _say.exception("%s %s", scope["method"], printable(scope["path"]))
+            fault = Refused(500, "the server made a mistake; who runs it finds it in its log")
+            await fault.response()(scope, receive, send_guarded)
 
     def _check(self, method: str, headers: Headers) -> None:
         hosts = headers.getlist("host")

@@ -25,7 +25,6 @@ from shoe.service.uploads import Upload
 
 router = APIRouter(tags=["predictions"])
 _BINARY = ("application/octet-stream",)
-_PART = ("application/offset+octet-stream",)
 _GATHERED = 1 << 20
 Name = Annotated[str, Query(min_length=1, max_length=200, description="What the file is called; kept as text only.")]
 Digest = Annotated[str, Path(pattern="^[0-9a-f]{64}$", description="SHA-256 of a file.")]
@@ -98,7 +97,7 @@ def get_upload(id: UploadId, identity: Reader, desk: TheDesk) -> Response:  # no
     return _state(desk, desk.uploads.find(_team(identity), id))
 
 
-@router.patch("/v1/uploads/{id}", **contract(models.Upload, raw=_PART))
+@router.patch("/v1/uploads/{id}", **contract(models.Upload, raw=_BINARY))
 async def send_part(
     id: UploadId,  # noqa: A002 - of the path
     request: Request,

@@ -1,0 +1,184 @@
+"""The interface as a client sees it, on the loopback address, where no token is needed."""
+
+import gzip
+import hashlib
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.service.calling import PREDICTIONS, calling, done_by_hand, made_folder, sent, submitted
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path) -> Any:
+    return made_folder(tmp_path)
+
+
+def test_predictions_come_plain_or_packed_and_are_one_file(folder: Any) -> None:
+    import zstandard
+
+    data = PREDICTIONS.read_bytes()
+    digest = hashlib.sha256(data).hexdigest()
+    with calling(folder) as client:
+        assert client.get(f"/v1/predictions/{digest}").status_code == 404
+        packed = (("gzip", gzip.compress(data)), ("zstd", zstandard.compress(data)), ("identity", data))
+        for encoding, content in packed:
+            answer = client.put("/v1/predictions", content=content, headers={"Content-Encoding": encoding})
+            assert answer.json() == {"sha256": digest, "size": len(data)}
+        assert client.get(f"/v1/predictions/{digest}").json() == {"sha256": digest, "size": len(data)}
+        wrong = client.put("/v1/predictions", content=data, headers={"X-Content-SHA256": "0" * 64})
+        assert wrong.status_code == 422
+        assert digest in wrong.json()["error"]
+    assert list(folder.files.hashes()).count(digest) == 1
+    assert folder.files.path(digest).read_bytes() == data
+
+
+def test_a_file_in_parts_goes_on_where_it_ended(folder: Any) -> None:
+    data = PREDICTIONS.read_bytes()
+    digest, half = hashlib.sha256(data).hexdigest(), len(data) // 2
+    with calling(folder) as client:
+        announced = {"size": len(data), "sha256": digest, "name": "in parts.json"}
+        begun = client.post("/v1/uploads", json=announced)
+        place = f"/v1/uploads/{begun.json()['id']}"
+        first = client.patch(place, content=data[:half], headers={"Upload-Offset": "0"})
+        assert (first.status_code, first.headers["upload-offset"]) == (200, str(half))
+    with calling(folder) as client:  # the server was started again
+        assert client.head(place).headers["upload-offset"] == str(half)
+        assert client.post("/v1/uploads", json=announced).json()["offset"] == half
+        again = client.patch(place, content=data[:half], headers={"Upload-Offset": "0"})
+        assert (again.status_code, again.headers["upload-offset"]) == (409, str(half))
+        packed = {"Upload-Offset": str(half), "Content-Encoding": "gzip"}
+        broken = client.patch(place, content=gzip.compress(data[half:])[:-9], headers=packed)
+        assert (broken.status_code, client.head(place).headers["upload-offset"]) == (422, str(half))
+        long = client.patch(place, content=gzip.compress(data[half:] + b"!"), headers=packed)
+        assert (long.status_code, client.head(place).headers["upload-offset"]) == (413, str(half))
+        last = client.patch(place, content=gzip.compress(data[half:]), headers=packed)
+        assert (last.json()["sha256"], last.headers["upload-offset"]) == (digest, str(len(data)))
+        assert client.head(place).status_code == 404
+        assert client.get(f"/v1/predictions/{digest}").status_code == 200
+    assert not list(folder.uploads.glob("upload-*"))
+
+
+def test_a_file_in_parts_has_the_announced_hash(folder: Any) -> None:
+    with calling(folder) as client:
+        place = f"/v1/uploads/{client.post('/v1/uploads', json={'size': 2, 'sha256': '0' * 64}).json()['id']}"
+        answer = client.patch(place, content=b"[]", headers={"Upload-Offset": "0"})
+        assert answer.status_code == 422
+        assert client.get(f"/v1/predictions/{hashlib.sha256(b'[]').hexdigest()}").status_code == 404
+        assert client.head(place).status_code == 404
+
+
+def test_equal_submissions_at_once_are_one_run(folder: Any) -> None:
+    with calling(folder) as client:
+        body = {"prediction": sent(client), "truth": "small", "options": ["combine=geometric"]}
+        with ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda _: client.post("/v1/runs", json=body), range(16)))
+        assert {answer.status_code for answer in answers} == {200}
+        assert len({answer.json()["id"] for answer in answers}) == 1
+        assert len(client.get("/v1/runs").json()["runs"]) == 1
+        other = client.post("/v1/runs", json=body | {"options": []})
+        assert other.json()["id"] != answers[0].json()["id"]
+
+
+def test_a_run_from_the_first_second_to_the_last(folder: Any) -> None:
+    with calling(folder) as client:
+        run = submitted(client)
+        place = f"/v1/runs/{run['id']}"
+        assert (run["state"], run["position"], run["name"], run["team"]) == ("queued", 1, "mine.json", "local")
+        assert client.get(f"{place}/result").status_code == 409
+        assert client.post(f"{place}/cancel").json()["state"] == "cancelled"
+        assert client.post(f"{place}/cancel").status_code == 409
+        assert client.post(f"{place}/retry").json()["state"] == "queued"
+        done_by_hand(folder, {"result.json": b'{"signature": "s"}', "classes.csv": b"class,ap\n", "run.shoe": b"x"})
+        assert client.get(place).json()["state"] == "done"
+        assert client.get(f"{place}/result").content == b'{"signature": "s"}'
+        table = client.get(f"{place}/files/classes.csv")
+        assert table.headers["content-disposition"].startswith("attachment")
+        again = client.get(f"{place}/files/classes.csv", headers={"If-None-Match": table.headers["etag"]})
+        assert (again.status_code, again.content) == (304, b"")
+        assert client.get(f"{place}/files/..%2f..%2fshoe.sqlite").status_code == 404
+        assert client.patch(place, json={"name": "better"}).json()["name"] == "better"
+        assert client.delete(place).status_code == 204
+        assert client.get(place).status_code == 404
+
+
+def test_lists_go_on_and_never_load_results(folder: Any) -> None:
+    with calling(folder) as client:
+        digest = sent(client)
+        ids = [
+            client.post(
+                "/v1/runs", json={"prediction": digest, "truth": "small", "options": [f"weight={n / 10}"]}
+            ).json()["id"]
+            for n in range(5)
+        ]
+        first = client.get("/v1/runs", params={"limit": 3}).json()
+        rest = client.get("/v1/runs", params={"limit": 3, "after": first["after"]}).json()
+        assert [run["id"] for run in first["runs"] + rest["runs"]] == ids[::-1]
+        assert "after" not in rest
+        assert client.get("/v1/runs", params={"state": "done"}).json()["runs"] == []
+
+
+def test_events_tell_each_state_and_line_once(folder: Any) -> None:
+    with calling(folder) as client:
+        run = submitted(client)
+        done_by_hand(folder, {"result.json": b"{}"})
+        with client.stream("GET", f"/v1/runs/{run['id']}/events") as stream:
+            assert stream.headers["content-type"].startswith("text/event-stream")
+            blocks = "".join(stream.iter_text()).strip().split("\n\n")
+    events = [dict(line.split(": ", 1) for line in block.splitlines()) for block in blocks]
+    assert [event["event"] for event in events] == ["log", "log", "run", "end"]
+    assert [json.loads(event["data"])["line"] for event in events[:2]] == ["started, attempt 1", "finished"]
+    assert json.loads(events[2]["data"])["state"] == "done"
+
+
+def test_words_are_explained_as_the_commands_do(folder: Any, tmp_path: Path) -> None:
+    from shoe.cli.similarity import similarity
+
+    similarity("ride", "straddling", json=str(tmp_path / "said.json"))
+    with calling(folder) as client:
+        said = client.get("/v1/similarity", params={"a": "ride", "b": "straddling"}).json()
+        assert said == json.loads((tmp_path / "said.json").read_text())
+        whole = client.get("/v1/similarity", params={"a": "ride horse", "b": "straddle pony", "weight": 0.25}).json()
+        assert whole["interaction"]["weight"] == 0.25
+        senses = client.get("/v1/resolve", params={"word": "hot dogs", "part": "object"}).json()["resolutions"]
+        assert senses[0]["candidates"][0]["name"] == "hotdog.n.01"
+        assert client.get("/v1/similarity", params={"a": "ride", "b": "x", "map": "/etc"}).status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"prediction": "0" * 64, "truth": "small", "speed": 1, "colour": 2}, "colour"),
+        ({"prediction": "zz", "truth": "small"}, "prediction"),
+        ({"truth": "small"}, None),
+        ({"prediction": "0" * 64, "truth": "small", "protocols": "all"}, "protocols"),
+        ({"prediction": "0" * 64, "truth": "small", "bounds": "yes"}, "bounds"),
+        ([], None),
+    ],
+)
+def test_what_is_wrong_in_a_request_is_named(folder: Any, body: Any, field: str | None) -> None:
+    with calling(folder) as client:
+        answer = client.post("/v1/runs", json=body)
+        assert answer.status_code == 422
+        assert answer.json().get("field") == field
+        assert "\n" not in answer.json()["error"]
+
+
+def test_what_the_command_line_refuses_is_refused_in_its_words(folder: Any) -> None:
+    with calling(folder) as client:
+        digest = sent(client)
+        for more, said in (
+            ({"truth": "smal"}, "did you mean small"),
+            ({"truth": "small", "protocols": ["shoo"]}, "shoo"),
+            ({"truth": "small", "options": ["weight=7"]}, "weight"),
+            ({"truth": "small", "similarity": "../maps"}, "similarity"),
+            ({}, "truth"),
+        ):
+            answer = client.post("/v1/runs", json={"prediction": digest, **more})
+            assert answer.status_code == 422
+            assert said in answer.json()["error"]
