@@ -27,6 +27,7 @@ def test_representations_are_a_few_lines(results: list[Any]) -> None:
         assert len(repr(result)) < 1500
         assert len(repr(result).splitlines()) < 16
     report, found = results[:2]
+    assert max(len(repr(part)) for part in (report.semantic, report.strict)) < 1500  # they hold arrays, too
     assert f"SHOE-mAP {100 * report.semantic.map:.2f}" in repr(report)
     assert f"object box: Δ mAP {100 * found.deltas['object_box'].map:.2f}" in repr(found)
 

@@ -15,10 +15,8 @@ mAP       strict: a prediction counts only if its words are the dataset's own la
 SHOE-mAP  semantic: it counts by how close in meaning it is ("sitting astride a bike"), from 0 to 1.
 missed    ground truths without a matched prediction, and confident predictions without a matched ground truth."""
 
-_REPLIES = """\
-The free text also comes as raw replies, in the forms of two models; words, boxes and their units are found in each:
-{shown}
-"""
+_REPLIES = """
+The free text also comes as raw replies, in the forms of two models; words, boxes and their units are found in each:"""
 
 _NEXT = """\
 Next:
@@ -39,16 +37,20 @@ def demo() -> None:
     from shoe.demo import PREDICTIONS, REPLIES, TRUTH
     from shoe.predictions import read_predictions
     from shoe.report.terminal import comparison_table, console
+    from shoe.report.text import say
     from shoe.scoring.score import score
 
     truth = read_ground_truth(TRUTH)
     sizes = dict(zip(truth.interactions.images, map(tuple, truth.interactions.sizes.tolist()), strict=True))
     files = {**PREDICTIONS, "raw replies": REPLIES}
     reports = {name: score(read_predictions(path, sizes=sizes), truth) for name, path in files.items()}
-    print(_INTRODUCTION.format(images=len(truth.interactions.images)))
-    console().print(comparison_table({f"{name} (synthetic)": report for name, report in reports.items()}))
-    print(_READING, end="\n\n")
-    print(_REPLIES.format(shown="\n".join(f"  {reply}" for reply in _shown(REPLIES))))
+    to = console()
+    for line in _INTRODUCTION.format(images=len(truth.interactions.images)).splitlines():
+        say(to, line)
+    to.print(comparison_table({f"{name} (synthetic)": report for name, report in reports.items()}))
+    for line in (_READING + "\n" + _REPLIES).splitlines():
+        say(to, line)
+    print("".join(f"  {reply}\n" for reply in _shown(REPLIES)))
     # From a checkout the short form of the paths is the one to read and to type.
     predictions, truth_file = (quote(min(str(p), relpath(p), key=len)) for p in (PREDICTIONS["free text"], TRUTH))
     print(_NEXT.format(predictions=predictions, truth=truth_file))

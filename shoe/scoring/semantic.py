@@ -59,6 +59,9 @@ class SemanticResult:
     ties_matter: bool
     components_share: float | None = None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.to_dict()}>"
+
     def to_dict(self) -> dict[str, Any]:
         """The means, in the keys of ``shoe score --json``."""
         return present(

@@ -46,6 +46,9 @@ class StrictResult:
     tied_share: float | None
     ties_matter: bool
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.to_dict()}>"
+
     def to_dict(self) -> dict[str, Any]:
         """The means, in the keys of ``shoe score --json``."""
         return present(

@@ -10,6 +10,18 @@ from shoe.cli.demo import demo
 from shoe.demo import DATA, PREDICTIONS, TRUTH
 
 
+@pytest.mark.slow
+def test_sentences_are_wrapped_on_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # a terminal, to rich
+    monkeypatch.setenv("COLUMNS", "60")
+    demo()
+    out = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out)
+    told = out[: out.index("<ref>")].splitlines()[:-1]
+    assert max(map(len, told)) <= 60
+
+
 @pytest.fixture
 def output(capsys: pytest.CaptureFixture[str]) -> str:
     demo()
