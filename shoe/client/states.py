@@ -45,6 +45,9 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
         signature: how its figures came about, once there are any.
         figures: the main ones, as fractions, by their key.
         outputs: what it has made, by name.
+        further: states of the jobs that follow a scoring, by their kind.
+        visibility: who may see it, team or public.
+        board: the leaderboard that it was submitted to.
     """
 
     id: str
@@ -66,6 +69,9 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     signature: str | None = None
     figures: Any = None
     outputs: dict[str, File] | None = None
+    further: dict[str, str] | None = None
+    visibility: str = "team"
+    board: str | None = None
 
     @property
     def ended_well(self) -> bool:
