@@ -107,6 +107,19 @@ def test_a_run_from_the_first_second_to_the_last(folder: Any) -> None:
         assert client.get(place).status_code == 404
 
 
+def test_predictions_are_taken_back_with_the_runs_of_them(folder: Any) -> None:
+    with calling(folder, disk_per_team=5000) as client:
+        run = submitted(client)
+        place = f"/v1/predictions/{run['prediction']}"
+        assert client.put("/v1/predictions", content=bytes(4000)).status_code == 507
+        assert client.delete(place).status_code == 409
+        assert client.delete(f"/v1/runs/{run['id']}").status_code == 204
+        assert client.get(place).status_code == 404
+        sent(client)
+        assert [client.delete(place).status_code for _ in range(2)] == [204, 404]
+        assert client.put("/v1/predictions", content=bytes(4000)).status_code == 200
+
+
 def test_lists_go_on_and_never_load_results(folder: Any) -> None:
     with calling(folder) as client:
         digest = sent(client)

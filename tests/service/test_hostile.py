@@ -265,6 +265,41 @@ def test_scopes_and_teams_are_kept_apart(folder: Any) -> None:
         assert client.delete(place, headers=b).status_code == 403
 
 
+def test_a_hidden_board_hides_results_wherever_they_could_be_asked_for(folder: Any) -> None:
+    from shoe.service.boards import add_board
+    from shoe.service.runs import Request
+
+    add_board(folder, "secret", Request(truth="small"), hidden=True)
+    admin = bearer(folder, "root", "admin")
+    with calling(folder) as client:
+        run = submitted(client, board="secret")
+        done_by_hand(folder, {"result.json": b"{}", "run.shoe": b"x"})
+        place = f"/v1/runs/{run['id']}"
+        assert client.get(place, headers=admin).json()["figures"]
+        again = {"prediction": run["prediction"], "truth": "small"}
+        answers = [
+            client.get(place),
+            client.get("/v1/runs"),
+            client.get(f"{place}/events"),
+            client.get(f"{place}/log"),
+            client.get(f"{place}/result"),
+            client.get(f"{place}/files/result.json"),
+            client.patch(place, json={"visibility": "public"}),
+            client.post(f"{place}/diagnose"),
+            client.post("/v1/runs", json=again | {"board": "secret"}),
+            client.post("/v1/runs", json=again),
+            client.post("/v1/compare", json={"runs": [run["id"], run["id"]]}),
+            client.get("/v1/boards/secret"),
+            client.get(f"/runs/{run['id']}"),
+            client.get("/boards/secret"),
+        ]
+        assert [answer.status_code for answer in answers] == [200] * 4 + [403] * 2 + [200] * 3 + [403] * 2 + [200] * 3
+        for answer in answers:
+            assert '"figures":{"' not in answer.text
+            assert "0.5" not in answer.text
+            assert "50.0" not in answer.text
+
+
 def test_tokens_end_and_logins_with_them(folder: Any) -> None:
     admin = bearer(folder, "root", "admin")
     with calling(folder, f"https://{PUBLIC}", names=(PUBLIC,)) as client:

@@ -16,7 +16,7 @@ from shoe.service import runs, submissions
 from shoe.service.api import models
 from shoe.service.callers import Desk, Reader, Submitter, TheDesk, Uploader
 from shoe.service.contract import contract
-from shoe.service.errors import FullError, NotFoundError, TooLargeError
+from shoe.service.errors import ConflictError, FullError, NotFoundError, TooLargeError
 from shoe.service.files import Encoding, Receiver, Stored
 from shoe.service.reading import body
 from shoe.service.refusals import Refused, json_response
@@ -72,6 +72,23 @@ def get_predictions(sha256: Digest, identity: Reader, desk: TheDesk) -> Response
     if row is None:
         raise NotFoundError(f"no predictions {sha256}")
     return json_response(models.StoredFile(sha256=sha256, size=row["size"]))
+
+
+@router.delete("/v1/predictions/{sha256}", **contract(status=204))
+def delete_predictions(sha256: Digest, identity: Submitter, desk: TheDesk) -> Response:
+    """Take a file back that no run of your team has: it counts to the team's disk space no more."""
+    with desk.folder.database.write() as db:
+        used = db.execute(
+            "SELECT id FROM runs WHERE prediction_sha256 = ? AND team = ? AND deleted = 0", (sha256, identity.team)
+        ).fetchone()
+        if used is not None:
+            raise ConflictError(
+                f"predictions {sha256}: found the run {used['id']} of them, expected none: delete it first"
+            )
+        gone = db.execute("DELETE FROM given WHERE sha256 = ? AND team = ?", (sha256, identity.team)).rowcount
+    if not gone:
+        raise NotFoundError(f"no predictions {sha256}")
+    return Response(status_code=204)
 
 
 @router.post("/v1/uploads", **contract(models.Upload, models.NewUpload, status=201))
@@ -183,7 +200,7 @@ def _room(desk: Desk, identity: Identity) -> int:
 
 
 def _no_room(room: int) -> FullError:
-    return FullError(f"the team has room for {many(max(room, 0), 'byte')} more: delete runs, or ask for more")
+    return FullError(f"the team has room for {many(max(room, 0), 'byte')} more: delete runs and predictions")
 
 
 def _team(identity: Identity) -> str:

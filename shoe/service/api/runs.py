@@ -11,11 +11,12 @@ from shoe.core.errors import OptionError
 from shoe.service import runs, submissions
 from shoe.service.api import models
 from shoe.service.api.answers import run_answer
-from shoe.service.callers import Anybody, Reader, Submitter, TheDesk
+from shoe.service.callers import Anybody, Desk, Reader, Submitter, TheDesk
 from shoe.service.contract import contract
 from shoe.service.errors import ConflictError
 from shoe.service.reading import body
 from shoe.service.refusals import json_response
+from shoe.service.tokens import Identity
 from shoe.service.visible import check_closed, check_results, is_hidden, own_run, visible_run, without_hidden
 
 router = APIRouter(tags=["runs"])
@@ -45,7 +46,7 @@ def new_run(asked: Annotated[models.NewRun, body(models.NewRun)], identity: Subm
         board=asked.board,
         most_waiting=desk.settings.queue_per_team,
     )
-    return json_response(run_answer(without_hidden(desk, identity, run)))
+    return _said(desk, identity, run)
 
 
 @router.get("/v1/runs", **contract(models.RunList))
@@ -71,7 +72,7 @@ def list_runs(
 @router.get("/v1/runs/{id}", **contract(models.Run))
 def get_run(id: RunId, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002 - of the path
     """How a run stands."""
-    return json_response(run_answer(visible_run(desk, identity, id)))
+    return _said(desk, identity, visible_run(desk, identity, id))
 
 
 @router.get("/v1/runs/{id}/log", **contract(models.Log))
@@ -91,13 +92,13 @@ def get_log(
 @router.post("/v1/runs/{id}/cancel", **contract(models.Run))
 def cancel_run(id: RunId, identity: Submitter, desk: TheDesk) -> Response:  # noqa: A002 - of the path
     """Give a run up that waits or is under way."""
-    return json_response(run_answer(runs.cancel(desk.folder, own_run(desk, identity, id).id)))
+    return _said(desk, identity, runs.cancel(desk.folder, own_run(desk, identity, id).id))
 
 
 @router.post("/v1/runs/{id}/retry", **contract(models.Run))
 def retry_run(id: RunId, identity: Submitter, desk: TheDesk) -> Response:  # noqa: A002 - of the path
     """Do a run again that failed or was cancelled."""
-    return json_response(run_answer(runs.retry(desk.folder, own_run(desk, identity, id).id)))
+    return _said(desk, identity, runs.retry(desk.folder, own_run(desk, identity, id).id))
 
 
 @router.patch("/v1/runs/{id}", **contract(models.Run, models.Change))
@@ -109,7 +110,7 @@ def change_run(
 ) -> Response:
     """Call a run otherwise, or show it to others."""
     of = own_run(desk, identity, id)
-    return json_response(run_answer(runs.change(desk.folder, of.id, asked.name, asked.visibility)))
+    return _said(desk, identity, runs.change(desk.folder, of.id, asked.name, asked.visibility))
 
 
 @router.delete("/v1/runs/{id}", **contract(status=204))
@@ -125,7 +126,7 @@ def diagnose_run(id: RunId, identity: Submitter, desk: TheDesk) -> Response:  # 
     of = own_run(desk, identity, id)
     if of.kind != "score":
         raise ConflictError(f"run {id}: found a run of kind {of.kind}, expected one that scores predictions")
-    return json_response(run_answer(of))
+    return _said(desk, identity, of)
 
 
 @router.post("/v1/compare", **contract(models.Run, models.NewComparison))
@@ -145,4 +146,9 @@ def compare_runs(
         visibility=asked.visibility,
         most_waiting=desk.settings.queue_per_team,
     )
-    return json_response(run_answer(run))
+    return _said(desk, identity, run)
+
+
+def _said(desk: Desk, identity: Identity, run: runs.Run) -> Response:
+    """A run, without what is hidden from who asks."""
+    return json_response(run_answer(without_hidden(desk, identity, run)))

@@ -1,0 +1,113 @@
+"""The server as a process: how it starts and ends, and what slow clients get of it."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.service.calling import made_folder
+
+pytestmark = pytest.mark.slow
+PROGRAM = """
+import sys
+from shoe.core.errors import ShoeError
+from shoe.service.folder import Folder
+from shoe.service.server import serve
+from shoe.service.settings import Settings
+try:
+    serve(Folder.open(sys.argv[1]), Settings(port=0, patience=1.0), tell=lambda line: print(line, flush=True))
+except ShoeError as error:
+    sys.exit(str(error))
+print("ended", flush=True)
+"""
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int, list[str]]]:
+    """A server of a folder: its process, its port, and what it said."""
+    command = [sys.executable, "-P", "-c", PROGRAM, str(folder)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    ) as process:
+        assert process.stdout is not None
+        said = [process.stdout.readline().strip()]
+        port = int(said[0].rpartition(":")[2])
+        try:
+            yield process, port, said
+        finally:
+            process.kill()
+
+
+def asked(port: int, sent: bytes, patience: float = 20) -> bytes:
+    """What comes back until the connection ends."""
+    with socket.create_connection(("127.0.0.1", port), timeout=patience) as connection:
+        connection.sendall(sent)
+        answer = b""
+        while piece := connection.recv(65536):
+            answer += piece
+    return answer
+
+
+def request(line: str, *headers: str) -> bytes:
+    """A request without its body."""
+    return "\r\n".join([f"{line} HTTP/1.1", "Host: 127.0.0.1", *headers, "", ""]).encode()
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly_with_streams_open(tmp_path: Path, by: int) -> None:
+    folder = made_folder(tmp_path)
+    folder.close()
+    with serving(folder.path) as (process, port, _):
+        second = subprocess.run(
+            [sys.executable, "-P", "-c", PROGRAM, str(folder.path)], capture_output=True, text=True, check=False
+        )
+        assert second.returncode == 1
+        assert "another shoe serve" in second.stderr
+        assert "Traceback" not in second.stderr
+        with socket.create_connection(("127.0.0.1", port)) as idle:
+            idle.sendall(request("GET /v1/health"))
+            assert idle.recv(65536).startswith(b"HTTP/1.1 200")
+            process.send_signal(by)
+            assert process.wait(15) == 0
+        out, err = process.communicate()
+        assert out.splitlines()[-1] == "ended"
+        assert err == ""
+
+
+def test_the_first_start_alone_tells_an_admin_token(tmp_path: Path) -> None:
+    for first in (True, False):
+        with serving(tmp_path / "service") as (process, port, _):
+            answer = asked(port, request("GET /v1/health", "Connection: close"))
+            assert json.loads(answer.partition(b"\r\n\r\n")[2])["state"] in ("working", "full")
+            process.terminate()
+            out, _err = process.communicate()
+            assert ("admin token, shown this once: shoe_" in out) is first
+
+
+def test_slow_and_broken_clients_are_let_go(tmp_path: Path) -> None:
+    with serving(tmp_path / "service") as (_process, port, _):
+        began = time.monotonic()
+        assert asked(port, b"") == b""  # says nothing
+        assert asked(port, b"GET /v1/health HT") == b""  # never ends its headers
+        slow = asked(port, request("PUT /v1/predictions", "Content-Length: 10") + b"123")
+        assert slow.startswith(b"HTTP/1.1 408")
+        assert time.monotonic() - began < 15
+        big = asked(port, request("PUT /v1/predictions", f"Content-Length: {10**10}"))
+        assert big.startswith(b"HTTP/1.1 413")
+        garbage = asked(port, b"\x16\x03\x01 hello\r\n\r\n")
+        assert garbage.startswith(b"HTTP/1.1 400")
+        assert b'{"error":' in garbage
+        long = asked(port, b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n")
+        assert long.startswith(b"HTTP/1.1 400")
+        twice = asked(port, request("GET /v1/health", "Host: evil.example"))
+        assert twice.startswith(b"HTTP/1.1 400")
+        alive = asked(port, request("GET /v1/health", "Connection: close"))
+        assert alive.startswith(b"HTTP/1.1 200")
