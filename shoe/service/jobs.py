@@ -74,7 +74,7 @@ class Outcome:
 
 
 def add(db: sqlite3.Connection, new: New) -> str:
-    """Queue a job unless it is there already; one that was cancelled is queued again.
+    """Queue a job unless it is there already; one that failed or was cancelled is queued again.
 
     Returns:
         Its key.
@@ -82,8 +82,8 @@ def add(db: sqlite3.Connection, new: New) -> str:
     row = (new.key, new.kind, msgspec.json.encode(new.request).decode(), PRIORITIES[new.kind], time.time())
     db.execute(
         "INSERT INTO jobs (key, kind, request, priority, state, created) VALUES (?, ?, ?, ?, 'queued', ?) "
-        "ON CONFLICT (key) DO UPDATE SET state = 'queued', created = excluded.created, reason = NULL, ended = NULL "
-        "WHERE state = 'cancelled'",
+        "ON CONFLICT (key) DO UPDATE SET state = 'queued', created = excluded.created, reason = NULL, ended = NULL, "
+        "deaths = 0 WHERE state IN ('failed', 'cancelled')",
         row,
     )
     return new.key

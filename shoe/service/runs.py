@@ -183,14 +183,14 @@ def cancel(folder: Folder, id_: str) -> Run:
 
 
 def retry(folder: Folder, id_: str) -> Run:
-    """Do a failed or cancelled run again.
+    """Do a failed or cancelled run again, or what follows a run where that failed.
 
     Raises:
         NotFoundError: for an unknown run.
         ConflictError: for one that has neither failed nor was cancelled, or that was submitted again since.
     """
     of = run(folder, id_)
-    if of.state not in ("failed", "cancelled"):
+    if of.state not in ("failed", "cancelled") and "failed" not in of.further.values():
         raise ConflictError(f"run {id_}: found it {of.state}, expected one that failed or was cancelled")
     with folder.database.write() as db:
         try:
@@ -199,8 +199,8 @@ def retry(folder: Folder, id_: str) -> Run:
             raise ConflictError(f"run {id_}: found another run of the same work") from None
         db.execute(
             "UPDATE jobs SET state = 'queued', reason = NULL, deaths = 0, ended = NULL, created = ? "
-            "WHERE key = ? AND state IN ('failed', 'cancelled')",
-            (time.time(), of.key),
+            "WHERE (key = ? OR key IN (SELECT key FROM further WHERE run = ?)) AND state IN ('failed', 'cancelled')",
+            (time.time(), of.key, id_),
         )
     folder.work.set()
     return run(folder, id_)

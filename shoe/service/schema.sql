@@ -44,7 +44,7 @@ CREATE TABLE runs (
   prediction_sha256 TEXT, truth TEXT NOT NULL, visibility TEXT NOT NULL, board TEXT, request TEXT NOT NULL,
   created REAL NOT NULL, cancelled INTEGER NOT NULL DEFAULT 0, deleted INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE UNIQUE INDEX same_run ON runs (team, key, coalesce(board, '')) WHERE cancelled = 0 AND deleted = 0;
+CREATE UNIQUE INDEX same_run ON runs (team, key, truth, coalesce(board, '')) WHERE cancelled = 0 AND deleted = 0;
 CREATE INDEX runs_of_jobs ON runs (key);
 CREATE TABLE further (run TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (run, key)) STRICT;  -- a run's page and diagnosis
 CREATE INDEX further_of_jobs ON further (key);

@@ -75,7 +75,7 @@ def submit(
     new = _scoring(folder, of, prediction_sha256, request)
     row = _row(team, name or file, of.name, request, prediction_sha256, visibility, board)
     with folder.database.write() as db:
-        known = _same(db, team, new.key, board)
+        known = _same(db, team, new.key, of.name, board)
         if known is None:
             _check_quota(db, team, board, quota)
             _check_waiting(db, team, most_waiting)
@@ -142,7 +142,7 @@ def compare(
     asked = {"runs": list(ids), "resamples": resamples, "seed": seed, "allow_different": allow_different}
     row = _row(team, ", ".join(names)[:200], found[0].truth, asked, None, visibility, None)
     with folder.database.write() as db:
-        known = _same(db, team, new.key, None)
+        known = _same(db, team, new.key, found[0].truth, None)
         if known is None:
             _check_waiting(db, team, most_waiting)
             jobs.add(db, new)
@@ -250,9 +250,9 @@ def _insert(db: sqlite3.Connection, key: str, row: Mapping[str, Any]) -> str:
     return str(whole["id"])
 
 
-def _same(db: sqlite3.Connection, team: str, key: str, board: str | None) -> str | None:
+def _same(db: sqlite3.Connection, team: str, key: str, of: str, board: str | None) -> str | None:
     row = db.execute(
-        "SELECT id FROM runs WHERE team = ? AND key = ? AND board IS ? AND cancelled = 0 AND deleted = 0",
-        (team, key, board),
+        "SELECT id FROM runs WHERE team = ? AND key = ? AND truth = ? AND board IS ? AND cancelled = 0 AND deleted = 0",
+        (team, key, of, board),
     ).fetchone()
     return row["id"] if row else None

@@ -228,12 +228,11 @@ def settle(storm: Storm) -> None:
     """Wait until the queue is empty; pages and diagnoses that were killed thrice are tried again."""
     opened, until = Folder.open(storm.folder), time.monotonic() + _PATIENCE
     while time.monotonic() < until:
-        with opened.database.write() as db:
-            again = db.execute(
-                "UPDATE jobs SET state = 'queued', deaths = 0 "
-                "WHERE state = 'failed' AND reason LIKE '%killed by signal%'"
-            ).rowcount
-            storm.counts["killed three times and retried"] += again
+        for id_ in storm.accepted:
+            if "failed" in runs.run(opened, id_).further.values():
+                runs.retry(opened, id_)
+                storm.counts["killed three times and retried"] += 1
+        with opened.database.read() as db:
             left = db.execute("SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')").fetchone()[0]
         if not left:
             break

@@ -111,7 +111,7 @@ def test_what_is_deleted_is_gone_unless_somebody_else_has_it(folder: Folder) -> 
     runs.delete(folder, a.id)
     with pytest.raises(NotFoundError):
         runs.run(folder, a.id)
-    assert submissions.given(folder, "a", str(a.prediction)) is None
+    assert runs.given(folder, "a", str(a.prediction)) is None
     tidy(folder)
     assert runs.run(folder, b.id).state == "queued"
     runs.delete(folder, b.id)

@@ -114,7 +114,7 @@ def test_files_are_the_command_lines(folder: Folder, tmp_path: Path) -> None:
 
 def test_limits_end_a_job_with_a_reason(folder: Folder, tmp_path: Path) -> None:
     large = tmp_path / "large.json"
-    large.write_bytes(b"[" + b"0," * 40_000_000 + b"0]")
+    large.write_bytes(b"[" + b"[]," * 20_000_000 + b"[]]")
     for limits, path, reason in (
         ({"memory": 900_000_000}, large, "it needs more memory than the 0.9 GB"),
         ({"cpu": 1}, PREDICTIONS["detector"], "it needed more than the 1 s of processor time"),
@@ -122,7 +122,7 @@ def test_limits_end_a_job_with_a_reason(folder: Folder, tmp_path: Path) -> None:
         ({"file_size": 3000}, PREDICTIONS["detector"], "it writes a file of more than"),
     ):
         with working(folder, **limits):
-            id_ = submitted(folder, path)
+            id_ = submitted(folder, path, bounds=True)
             run = ended(folder, id_)
             assert run.state == "failed"
             assert reason in str(run.reason)
