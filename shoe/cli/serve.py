@@ -13,7 +13,7 @@ import typer
 from shoe.benchmarks import DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from shoe.service.folder import Folder
 
@@ -26,6 +26,7 @@ class _Group(typer.core.TyperGroup):
 
     def resolve_command(self, ctx, args):  # type: ignore[no-untyped-def]  # as click has it
         if args[0] not in self.commands:
+            _see_that_a_folder_is_meant(args[0], self.commands)
             args = [_START, *args]
         return super().resolve_command(ctx, args)
 
@@ -327,6 +328,15 @@ def doctor(
         if any(each.harmful for each in found):
             sys.exit(2)
         print("nothing is lost or broken")
+
+
+def _see_that_a_folder_is_meant(word: str, commands: Iterable[str]) -> None:
+    """Refuse to make a folder of a name that is nearly a command's."""
+    from shoe.core.errors import OptionError, meant, quote
+
+    hint = None if Path(word).exists() or "/" in word or word.startswith("-") else meant(word, commands)
+    if hint is not None:
+        raise OptionError(f"serve: found {quote(word)}, expected a command or a folder ({hint} a folder: ./{word})")
 
 
 @contextmanager

@@ -48,6 +48,10 @@ def test_a_folder_is_set_up_copied_and_put_back(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").touch()
     refused(run("serve", "full", folder=tmp_path), "full: found other files, expected an empty folder")
+    refused(
+        run("serve", "doctr", folder=tmp_path),
+        "expected a command or a folder (did you mean doctor? a folder: ./doctr)",
+    )
     refused(run("serve", "lab", "--port", "99999", folder=tmp_path), "--port: found '99999'")
 
 
