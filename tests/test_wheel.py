@@ -58,6 +58,8 @@ def test_the_wheel_holds_code_and_data_and_nothing_else(wheel: Path) -> None:
         assert there
         assert {name.removeprefix("shoe/_shipped/") for name in names if f"_shipped/{kind}/" in name} == there
     assert "shoe/py.typed" in names
+    pages = ROOT / "shoe" / "service" / "pages"
+    assert {str(path.relative_to(ROOT)) for path in pages.rglob("*.*") if "__pycache__" not in path.parts} <= set(names)
     assert any(name.endswith("WORDNET-LICENSE.txt") for name in names)
 
 

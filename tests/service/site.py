@@ -27,6 +27,7 @@ ERRORS = ("human_box", "object_box", "both_boxes", "association", "duplicate", "
 ALL_ERRORS = (*ERRORS, "false_positive", "false_negative")
 DIAGNOSIS = {
     "map": 0.2,
+    "progression": [{"error": "human_box", "map": 0.25, "delta_map": 0.05}],
     "errors": {name: {"count": 10 * n, "delta_map": 0.01 * n} for n, name in enumerate(ALL_ERRORS)},
     "semantic": {
         "map": 0.4,

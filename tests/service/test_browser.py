@@ -268,7 +268,7 @@ def test_a_login_by_form_lasts_and_ends(browser: Any, server: Any) -> None:
     folder = Folder.open(server[1])
     token = new_token(folder, "me", "lab", ("admin",))
     folder.close()
-    with opened(browser, server[0]) as tab:
+    with opened(browser, server[0], viewport={"width": 400, "height": 800}) as tab:
         page = tab.go("/tokens")
         page.wait_for_url("**/login?next=/tokens")
         page.fill("input[name=token]", token)
@@ -278,6 +278,7 @@ def test_a_login_by_form_lasts_and_ends(browser: Any, server: Any) -> None:
         page.fill("input[name=team]", "lab")
         page.get_by_role("button", name="Make a token").click()
         assert page.locator("#token").text_content().startswith("shoe_")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
         page.get_by_role("button", name="log out").click()
         page.wait_for_url(f"{server[0]}/")
         tab.go("/tokens").wait_for_url("**/login?next=/tokens")

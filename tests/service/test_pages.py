@@ -81,6 +81,7 @@ def test_a_run_says_strict_beside_semantic_beside_why(client: Any, site: Any) ->
         "15.93 mAP, hico-det",
         "36.19 SHOE-mAP +20.26",
         "+6.00 missed GT",
+        "human box 25.00 +5.00",
         "1,234 predictions",
         "exact matches of words 22.00",
         "verbs of like meaning +10.00",
