@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -102,6 +103,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema
 
 
+@cache
 def _schema(kind: Any) -> Any:
     (schema,), _ = msgspec.json.schema_components([kind], ref_template=_PLACE)
     return schema

@@ -21,21 +21,24 @@ class Buckets:
 
     def __init__(self, rate: Rate, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._clock, self._lock = rate, clock, Lock()
-        self._emptied: dict[str, float] = {}  # when the bucket was or will be full: those in the past say nothing
+        self._full: dict[str, float] = {}  # when each bucket is full again: those in the past say nothing
 
     def take(self, key: str) -> float:
         """Take one token: 0 where there is one, else the seconds until there will be."""
         with self._lock:
             now, each = self._clock(), 1 / self._rate.per_second
-            full = max(self._emptied.pop(key, now), now)
+            full = max(self._full.pop(key, now), now)
             wait = full - now - (self._rate.at_once - 1) * each
-            self._emptied[key] = full if wait > 0 else full + each
-            if len(self._emptied) > _MOST_KEYS:
+            self._full[key] = full if wait > 0 else full + each
+            if len(self._full) > _MOST_KEYS:
                 # Those asked for longest ago come first.
-                self._emptied = {k: at for k, at in list(self._emptied.items())[_MOST_KEYS // 2 :] if at > now}
+                self._full = {k: at for k, at in list(self._full.items())[_MOST_KEYS // 2 :] if at > now}
             return max(wait, 0.0)
+
+    def __len__(self) -> int:
+        return len(self._full)
 
     def wait(self, key: str) -> float:
         """The seconds until there will be a token; none is taken."""
-        full = self._emptied.get(key, 0.0)
+        full = self._full.get(key, 0.0)
         return max(full - self._clock() - (self._rate.at_once - 1) / self._rate.per_second, 0.0)

@@ -1,0 +1,56 @@
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from shoe.core.errors import OptionError
+from shoe.service import tokens
+from shoe.service.errors import NotFoundError
+from shoe.service.folder import Folder
+from shoe.service.tokens import SCOPES
+
+
+def test_a_token_is_kept_as_its_hash_and_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Folder.open(tmp_path / "service")
+    token = tokens.new_token(folder, "ci", "a", ["submit"], days=1)
+    assert len(token) == len("shoe_") + 43
+    identity = tokens.check(folder, token)
+    assert identity is not None
+    assert [identity.allows(scope) for scope in SCOPES] == [True, True, False]
+    assert tokens.check(folder, token[:-1]) is None
+    assert tokens.check(folder, "\udcff") is None
+    dump = "\n".join(sqlite3.connect(folder.path / "shoe.sqlite").iterdump())
+    assert token not in dump
+    session = tokens.log_in(folder, token, 60)
+    assert session is not None
+    assert tokens.check_session(folder, session) == identity
+    assert tokens.check(folder, session) is None  # a cookie is no token
+    made = tokens.tokens(folder)[0].created
+    with monkeypatch.context() as later:
+        later.setattr("time.time", lambda: made + 61)
+        assert tokens.check_session(folder, session) is None
+    with monkeypatch.context() as later:
+        later.setattr("time.time", lambda: made + 86401)
+        assert tokens.check(folder, token) is None
+    assert tokens.revoke(folder, token[:10]).name == "ci"
+    assert tokens.check(folder, token) is None
+    assert tokens.check_session(folder, session) is None
+    with pytest.raises(NotFoundError):
+        tokens.revoke(folder, token[:10])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"scopes": ["root"]}, "unknown scope 'root'"),
+        ({"scopes": []}, "scopes"),
+        ({"name": " "}, "name"),
+        ({"team": "a\nb"}, "team"),
+        ({"days": 0.0}, "days"),
+    ],
+)
+def test_a_token_that_cannot_be_is_refused(tmp_path: Path, wrong: dict[str, object], said: str) -> None:
+    folder = Folder.open(tmp_path / "service")
+    with pytest.raises(OptionError, match=said):
+        tokens.new_token(folder, **{"name": "n", "team": "t", **wrong})  # type: ignore[arg-type]
+    assert tokens.tokens(folder) == []
