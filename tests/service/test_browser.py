@@ -175,6 +175,9 @@ def test_an_upload_goes_on_where_it_was_cut_off(browser: Any, server: Any, tmp_p
     file.write_bytes(b" " * (9 << 20) + b"{}")
     with opened(browser, server[0]) as tab:
         page = tab.go("/submit")
+        dropped = "() => { const d = new DataTransfer(); d.items.add(new File(['{}'], 'dropped.json')); return d }"
+        page.dispatch_event("#drop", "drop", {"dataTransfer": page.evaluate_handle(dropped)})
+        assert page.locator("#drop").inner_text() == "dropped.json, 2 bytes"
         sent: list[str] = []
 
         def cut(route: Any) -> None:

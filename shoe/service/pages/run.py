@@ -127,13 +127,13 @@ def _why(diagnosis: Mapping[str, Any]) -> dict[str, Any]:
         deltas.append({error.name: semantic["errors"][error.name].get("delta_map", 0.0) for error in ERRORS})
         counted.append(None)
         colours.append("m2")
-    labels = {error.name: error.label for error in ERRORS}
+    called = {error.name: error.label for error in ERRORS}
     worst = sorted(ERRORS, key=lambda error: -strict[error.name])
     found: dict[str, Any] = {
         "worst": [{"label": error.label, "strict": strict[error.name]} for error in worst],
         "error_bars": bars_of(deltas, counted, colours),
         "progression": [
-            {"label": labels[step["error"]], "map": step.get("map"), "gain": step.get("delta_map")}
+            {"label": called[step["error"]], "map": step.get("map"), "gain": step.get("delta_map")}
             for step in diagnosis.get("progression", ())
         ],
         "diagnosis_map": diagnosis.get("map"),
