@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import sys
 from contextlib import contextmanager
@@ -344,6 +345,7 @@ def _serving() -> Iterator[None]:
     """Within it, the service's own libraries may be missing; what goes wrong in the background is one line each."""
     from shoe.core.errors import MissingExtraError
 
+    gc.enable()  # other commands end before it pays
     logging.basicConfig(format="shoe: %(message)s", level=logging.WARNING)
     try:
         yield
