@@ -13,8 +13,9 @@ import msgspec
 from shoe.core.errors import ShoeError
 from shoe.io.json import encode
 from shoe.service.attempt import Done, Task
+from shoe.service.requests import Comparing, Ranking, Scoring
 from shoe.service.runs import THE_FILE
-from shoe.service.truths import Kept, Reading
+from shoe.service.truths import Kept
 
 if TYPE_CHECKING:
     from shoe.runs.run import Run
@@ -33,60 +34,6 @@ MEDIA = {
 _PREDICTIONS = "predictions"
 _WIDTH = 160
 """Columns of the text of a report."""
-
-
-class Scoring(msgspec.Struct, kw_only=True):
-    """How predictions are scored: hashes of files, and the options of ``shoe score``.
-
-    Attributes:
-        name: what the model is called, where that is said.
-        shown: whether the ground truth may be.
-    """
-
-    predictions: str
-    truth: Reading
-    protocols: tuple[str, ...]
-    similarity: dict[str, str]
-    options: tuple[str, ...]
-    boxes: str | None
-    scores: str | None
-    format: str | None
-    subset: str | None
-    images_in_predictions: bool
-    bounds: bool
-    name: str = _PREDICTIONS
-    shown: bool = False
-
-    @property
-    def command(self) -> str:
-        """What one would type to get the same."""
-        words = ["shoe", "score", self.name, "--ground-truth", self.truth.truth.file, "--dataset", self.truth.dataset]
-        words += [word for name in self.protocols for word in ("--protocol", name)]
-        words += ["--similarity", self.similarity["name"]]
-        words += [word for name in self.options for word in ("--option", name)]
-        for name in ("boxes", "scores", "format", "subset"):
-            value = getattr(self, name)
-            words += [f"--{name}", value] if value is not None else []
-        files = {"classes": self.truth.classes, "image-labels": self.truth.image_labels}
-        words += [word for name, of in files.items() if of is not None for word in (f"--{name}", of.file)]
-        words += ["--split", self.truth.split] if self.truth.split else []
-        words += ["--images-in-predictions"] if self.images_in_predictions else []
-        return shlex.join(words + (["--bounds"] if self.bounds else []))
-
-
-class _Compared(msgspec.Struct):
-    sha256: str
-    name: str
-
-
-class Comparing(msgspec.Struct):
-    """Which runs are compared, and how."""
-
-    runs: list[_Compared]
-    resamples: int | None
-    seed: int
-    allow_different: bool
-    shown: bool = False
 
 
 def do(task: Task, folder: Path) -> Done:
@@ -247,12 +194,6 @@ def _page(place: _Place) -> Done:
     return Done({}, _known(run), str(report.signature))
 
 
-class _Ranking(msgspec.Struct):
-    run: str
-    resamples: int
-    seed: int
-
-
 def _board(place: _Place) -> Done:
     """What a run needs to stand in a leaderboard: its figures, and each under the draws of images that all share."""
     import numpy as np
@@ -260,7 +201,7 @@ def _board(place: _Place) -> Done:
     from shoe.comparison.resampling import Resampler, drawn_images
     from shoe.runs.file import read_run
 
-    asked = place.request(_Ranking)
+    asked = place.request(Ranking)
     run = read_run(place.file(asked.run, "run.shoe"))
     stage("resampling", 0.1)
     weights = drawn_images(len(run.images), asked.resamples, asked.seed)
