@@ -18,6 +18,8 @@ _NAMES_END = 92
 _ROW = 15
 _LONGEST_NAME = 13
 _NEAREST_TICKS = 24
+_MOST_LABELS = 4
+"""Of ticks side by side below a chart of raters."""
 _CHOICES = {"weight": "weight of the verb", "delta": "delta", "threshold": "IoU threshold", "tau": "tau"}
 _RATERS = "ensemble, or one rater alone"
 
@@ -133,7 +135,8 @@ def _rows(chart: _Chart) -> tuple[int, list[Markup]]:
     bottom = _TOP + _ROW * len(chart.points)
     x = _Axis.of(chart.known, _NAMES_END + 8, _RIGHT - 12)
     parts = [_line("grid", x(tick), _TOP - 8, x(tick), bottom - 4) for tick in x.ticks]
-    parts += [tag("text", f"{tick:g}", x=x(tick), y=bottom + 10, class_="middle") for tick in x.ticks]
+    labelled = x.ticks[:: 1 + (len(x.ticks) > _MOST_LABELS)]
+    parts += [tag("text", f"{tick:g}", x=x(tick), y=bottom + 10, class_="middle") for tick in labelled]
     rows = [_TOP + _ROW * number for number in range(len(chart.points))]
     for point, y in zip(chart.points, rows, strict=True):
         name, asked = str(point.setting.value), point.setting.asked
