@@ -83,7 +83,7 @@ def submit(
             known = _insert(db, new.key, row)
             state = db.execute("SELECT state FROM jobs WHERE key = ?", (new.key,)).fetchone()["state"]
             if state == "done":
-                _follow(db, new, known, file, of.shown)
+                _follow(db, new, known, file)
     folder.work.set()
     return run(folder, known)
 
@@ -155,18 +155,14 @@ def follow_up(db: sqlite3.Connection, job: jobs.Job) -> None:
     """Queue the page and the diagnosis of every run whose job was done."""
     if job.kind != "score":
         return
-    rows = db.execute(
-        "SELECT runs.*, truths.shown FROM runs LEFT JOIN truths ON truths.name = runs.truth "
-        "WHERE key = ? AND cancelled = 0 AND deleted = 0",
-        (job.key,),
-    ).fetchall()
+    rows = db.execute("SELECT * FROM runs WHERE key = ? AND cancelled = 0 AND deleted = 0", (job.key,)).fetchall()
     for row in rows:
         file = file_of(db, row["prediction_sha256"], row["team"], row["name"])
-        _follow(db, New(job.kind, job.request), row["id"], file, bool(row["shown"]))
+        _follow(db, New(job.kind, job.request), row["id"], file)
 
 
-def _follow(db: sqlite3.Connection, scored: New, id_: str, file: str, shown: bool) -> None:
-    request = {**scored.request, "shown": shown, "name": Path(file).stem}
+def _follow(db: sqlite3.Connection, scored: New, id_: str, file: str) -> None:
+    request = {**scored.request, "name": Path(file).stem}
     for new in (New("diagnose", request), New("page", request)):
         _add_further(db, id_, new)
     row = db.execute("SELECT board, outputs FROM runs JOIN jobs USING (key) WHERE id = ?", (id_,)).fetchone()
@@ -189,7 +185,8 @@ def _scoring(folder: Folder, of: Truth, sha256: str, request: Request) -> New:
     labels = of.reading.image_labels is not None
     choose(protocols, request.options, benchmark(of.dataset).protocols, image_labels=labels)
     asked = msgspec.to_builtins(request) | {"protocols": list(protocols)}
-    asked |= {"truth": msgspec.to_builtins(of.reading), "similarity": similarity(folder, request.similarity)}
+    asked |= {"truth": msgspec.to_builtins(of.reading), "shown": of.shown}
+    asked |= {"similarity": similarity(folder, request.similarity)}
     return New("score", {"predictions": sha256, **asked})
 
 

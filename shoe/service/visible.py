@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from shoe.service import runs
@@ -78,12 +79,31 @@ def check_results(desk: Desk, identity: Identity, run: Run) -> None:
         raise Refused(403, f"the results of the leaderboard {run.board} are hidden for now")
 
 
-def check_closed(desk: Desk, identity: Identity, truth: str) -> None:
-    """See that a ground truth may be scored on outside of leaderboards: not where one of them is hidden or has a quota.
+def with_results(desk: Desk, identity: Identity, ids: Sequence[str]) -> list[str]:
+    """Ids of runs whose results somebody may see.
 
     Raises:
-        Refused: 403, naming the leaderboards.
+        NotFoundError, Refused: as :func:`visible_run` and :func:`check_results`.
     """
+    for id_ in ids:
+        check_results(desk, identity, visible_run(desk, identity, id_))
+    return list(ids)
+
+
+def check_closed(desk: Desk, identity: Identity, truth: str, *, whole: bool) -> None:
+    """See that a ground truth may be scored on outside of leaderboards: not where one of them is hidden or has a quota.
+
+    One that is not shown is scored on as a whole: figures of a single image would tell its labels.
+
+    Raises:
+        Refused: 403, naming the leaderboards, or that it is not shown.
+    """
+    if not whole and not identity.allows("admin") and not _is_shown(desk, truth):
+        raise Refused(
+            403,
+            f"images_in_predictions: the ground truth {truth} is not shown, and some of its images would tell of it",
+            field="images_in_predictions",
+        )
     with desk.folder.database.read() as db:
         closing = db.execute(
             "SELECT name FROM boards WHERE truth = ? AND (hidden OR quota IS NOT NULL) ORDER BY name", (truth,)
@@ -101,7 +121,7 @@ def check_file(desk: Desk, identity: Identity, run: Run, name: str) -> None:
     Raises:
         Refused: 403, saying so.
     """
-    if name not in AGGREGATES and not identity.allows("admin") and not _is_shown(desk, run):
+    if name not in AGGREGATES and not identity.allows("admin") and not _is_shown(desk, run.truth):
         raise Refused(
             403,
             f"{name}: the ground truth {run.truth} is not shown, and this file tells of single images",
@@ -122,6 +142,6 @@ def _is_public_board(folder: Folder, name: str | None) -> bool:
         return db.execute("SELECT 1 FROM boards WHERE name = ? AND hidden = 0", (name,)).fetchone() is not None
 
 
-def _is_shown(desk: Desk, run: Run) -> bool:
+def _is_shown(desk: Desk, truth: str) -> bool:
     with desk.folder.database.read() as db:
-        return db.execute("SELECT 1 FROM truths WHERE name = ? AND shown = 1", (run.truth,)).fetchone() is not None
+        return db.execute("SELECT 1 FROM truths WHERE name = ? AND shown = 1", (truth,)).fetchone() is not None

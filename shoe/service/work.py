@@ -125,7 +125,6 @@ def _score(place: _Place) -> Done:
     from shoe.report.classes import write_classes
     from shoe.report.json import as_json
     from shoe.report.notes import Evidence
-    from shoe.report.notes import notes as lines
     from shoe.report.terminal import print_report
     from shoe.report.wordings import write_wordings
     from shoe.runs.file import write_run
@@ -135,14 +134,15 @@ def _score(place: _Place) -> Done:
     report, notes = place.asked(asked).report(place.predictions(asked), _telling(0.8))
     log(f"{len(report.predictions):,} predictions, read as {notes.format}, boxes as {notes.boxes}")
     evidence = Evidence.of(report, bounds=asked.bounds)
-    for line in lines(report, evidence):
-        log(line)
     stage("writing", 0.8)
+    if asked.shown:
+        write_wordings(wordings(report), notes.unparsed, place.out / "words.csv")
+    else:  # a wording that occurs once tells the label that it was matched with
+        evidence = replace(evidence, wordings=())
     (place.out / "result.json").write_bytes(as_json(report, evidence))
     with (place.out / "report.txt").open("w", encoding="utf-8") as stream:
         print_report(report, Console(file=stream, width=_WIDTH), evidence)
     write_classes(report, place.out / "classes.csv")
-    write_wordings(wordings(report), notes.unparsed, place.out / "words.csv")
     run = Run.of(report, asked.name, evidence.spread, evidence.interval)
     write_run(run, place.out / "run.shoe")
     return Done({}, _known(run), str(report.signature))
@@ -169,7 +169,7 @@ def _diagnose(place: _Place) -> Done:
     )
     content = as_dict({wanted.name: found}, truth)
     stage("writing", 0.9)
-    content = content if wanted.shown else _without_examples(content)
+    content = content if wanted.shown else _without_single(content)
     (place.out / "diagnosis.json").write_bytes(encode(content, readable=True))
     costs = {f"error:{name}": delta.map for name, delta in found.deltas.items()}
     return Done({}, {name: value for name, value in costs.items() if value is not None}, str(found.signature))
@@ -248,11 +248,15 @@ def _known(run: Run) -> dict[str, float]:
     return {key: value for key, value in run.figures().items() if value is not None}
 
 
-def _without_examples(content: Any) -> Any:
+_OF_SINGLE = frozenset({"examples", "confusions", "commonest"})
+"""Keys of a diagnosis that tell boxes of single images, or which label each predicted word was matched with."""
+
+
+def _without_single(content: Any) -> Any:
     """The same, without what tells boxes and labels of single images."""
     if isinstance(content, Mapping):
-        return {key: _without_examples(value) for key, value in content.items() if key != "examples"}
-    return [_without_examples(value) for value in content] if isinstance(content, list | tuple) else content
+        return {key: _without_single(value) for key, value in content.items() if key not in _OF_SINGLE}
+    return [_without_single(value) for value in content] if isinstance(content, list | tuple) else content
 
 
 _KINDS: dict[str, Callable[[_Place], Done]] = {

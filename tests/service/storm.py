@@ -245,7 +245,7 @@ def main(kills: int, seed: int) -> int:
     with tempfile.TemporaryDirectory(prefix="shoe-storm-") as temporary:
         folder = Path(temporary) / "service"
         opened = Folder.open(folder)
-        add_truth(opened, "demo", TRUTH)
+        add_truth(opened, "demo", TRUTH, shown=True)
         opened.close()
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

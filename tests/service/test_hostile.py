@@ -256,6 +256,8 @@ def test_scopes_and_teams_are_kept_apart(folder: Any) -> None:
         assert client.post("/v1/runs", json=body, headers=b).status_code == 404  # who has only the hash has nothing
         assert client.get("/v1/tokens", headers=a).status_code == 403
         # The ground truth is not shown: nothing of single images leaves, not even to the team itself.
+        some = client.post("/v1/runs", json=body | {"images_in_predictions": True}, headers=a)
+        assert (some.status_code, some.json()["field"]) == (403, "images_in_predictions")
         assert client.get(f"{place}/files/classes.csv", headers=a).status_code == 200
         refused = client.get(f"{place}/files/run.shoe", headers=a)
         assert (refused.status_code, "not shown" in refused.json()["error"]) == (403, True)
@@ -289,11 +291,12 @@ def test_a_hidden_board_hides_results_wherever_they_could_be_asked_for(folder: A
             client.post("/v1/runs", json=again | {"board": "secret"}),
             client.post("/v1/runs", json=again),
             client.post("/v1/compare", json={"runs": [run["id"], run["id"]]}),
+            client.post("/compare", data={"run": [run["id"], run["id"]]}),
             client.get("/v1/boards/secret"),
             client.get(f"/runs/{run['id']}"),
             client.get("/boards/secret"),
         ]
-        assert [answer.status_code for answer in answers] == [200] * 4 + [403] * 2 + [200] * 3 + [403] * 2 + [200] * 3
+        assert [answer.status_code for answer in answers] == [200] * 4 + [403] * 2 + [200] * 3 + [403] * 3 + [200] * 3
         for answer in answers:
             assert '"figures":{"' not in answer.text
             assert "0.5" not in answer.text

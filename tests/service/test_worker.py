@@ -104,7 +104,10 @@ def test_files_are_the_command_lines(folder: Folder, tmp_path: Path) -> None:
         compared = ended(folder, submissions.compare(folder, "local", ids, allow_different=True, resamples=100).id)
     assert {"comparison.json", "comparison.html", "comparison.tex"} < set(compared.outputs)
     assert b'"examples"' in target.read_bytes()
-    assert b'"examples"' not in content(folder, bare, "diagnosis.json")
+    diagnosis, result = (content(folder, bare, name) for name in ("diagnosis.json", "result.json"))
+    assert not any(key in diagnosis for key in (b'"examples"', b'"confusions"', b'"commonest"'))
+    assert b'"wordings"' not in result  # a wording that occurs once would tell a label
+    assert "words.csv" not in bare.outputs
     shown, kept = (content(folder, run, "report.html") for run in (whole, bare))
     assert b'id="data-examples"' in shown
     assert b'id="data-examples"' not in kept

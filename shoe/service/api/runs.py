@@ -17,7 +17,7 @@ from shoe.service.errors import ConflictError
 from shoe.service.reading import body
 from shoe.service.refusals import json_response
 from shoe.service.tokens import Identity
-from shoe.service.visible import check_closed, check_results, is_hidden, own_run, visible_run, without_hidden
+from shoe.service.visible import check_closed, is_hidden, own_run, visible_run, with_results, without_hidden
 
 router = APIRouter(tags=["runs"])
 RunId = Annotated[str, Path(pattern="^r_[0-9a-f]{20}$", description="Of a run.")]
@@ -30,7 +30,7 @@ def new_run(asked: Annotated[models.NewRun, body(models.NewRun)], identity: Subm
     if asked.truth is None and asked.board is None:
         raise OptionError("truth: found none, expected the name of a ground truth, or of a board")
     if asked.board is None:
-        check_closed(desk, identity, str(asked.truth))
+        check_closed(desk, identity, str(asked.truth), whole=not asked.images_in_predictions)
     given: dict[str, Any] = {
         name: getattr(asked, name) for name in asked.__struct_fields__ if name not in _NOT_OF_REQUEST
     }
@@ -134,12 +134,10 @@ def compare_runs(
     asked: Annotated[models.NewComparison, body(models.NewComparison)], identity: Submitter, desk: TheDesk
 ) -> Response:
     """Have 2 to 20 finished runs compared: paired differences with intervals, what changed, how to tell it."""
-    for id_ in asked.runs:
-        check_results(desk, identity, visible_run(desk, identity, id_))
     run = submissions.compare(
         desk.folder,
         str(identity.team),
-        asked.runs,
+        with_results(desk, identity, asked.runs),
         resamples=asked.resamples,
         seed=asked.seed,
         allow_different=asked.allow_different,

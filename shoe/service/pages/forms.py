@@ -17,7 +17,7 @@ from shoe.service.pages.answers import Form, Page, answer, field, onward, viewer
 from shoe.service.pages.views import rows
 from shoe.service.refusals import Refused
 from shoe.service.security import COOKIE
-from shoe.service.visible import own_run, visible_run
+from shoe.service.visible import own_run, with_results
 
 router = APIRouter(route_class=Page, include_in_schema=False)
 _LISTED = 200
@@ -35,12 +35,11 @@ def compare(request: Request, form: Form, identity: Submitter, desk: TheDesk) ->
     """Ask for a comparison."""
     ids = form.get("run", [])
     try:
-        found = [visible_run(desk, identity, id_).id for id_ in ids]
         resamples, seed = (min(int(field(form, name) or 0), 100_000) for name in ("resamples", "seed"))
         run = submissions.compare(
             desk.folder,
             str(identity.team),
-            found,
+            with_results(desk, identity, ids),
             resamples=resamples or None,
             seed=max(seed, 0),
             most_waiting=desk.settings.queue_per_team,
