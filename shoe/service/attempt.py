@@ -23,7 +23,7 @@ from shoe.service import jobs
 from shoe.service.folder import Folder
 from shoe.service.jobs import Job
 
-_KEPT = ("LANG", "LC_ALL", "PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX")
+_KEPT = ("LANG", "LC_ALL", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONPYCACHEPREFIX")
 """Variables of the environment that a child gets: none that holds a secret."""
 _BEAT, _LOOK = 5.0, 0.2
 """Seconds between two words to the table, and between two looks at a child."""
