@@ -189,6 +189,7 @@ def test_an_upload_goes_on_where_it_was_cut_off(browser: Any, server: Any, tmp_p
 
         page.route("**/v1/uploads/*", cut)
         page.set_input_files("#file", str(file))
+        page.select_option("select[name=truth]", "kept")
         page.click("#go")
         page.wait_for_url("**/runs/r_*")
         assert sent == ["0", str(8 << 20), str(8 << 20)]

@@ -11,6 +11,13 @@ function chosen() {
   form.elements.name.placeholder = one.name;
 }
 
+/** A leaderboard has its own ground truth, protocols, map and options. */
+function board() {
+  const chosen = Boolean(form.elements.board?.value);
+  byId("measured").disabled = chosen;
+  byId("of-board").hidden = !chosen;
+}
+
 function say(text, share) {
   byId("sending").hidden = false;
   byId("sent").textContent = text;
@@ -18,7 +25,9 @@ function say(text, share) {
 }
 
 if (form) {
-  chosen(); // a browser keeps the choice over a reload
+  chosen(); // a browser keeps what was chosen over a reload
+  board();
+  form.elements.board?.addEventListener("change", board);
   file.addEventListener("change", chosen);
   for (const name of ["dragenter", "dragover"]) {
     drop.addEventListener(name, (event) => { event.preventDefault(); drop.classList.add("over"); });
@@ -50,9 +59,11 @@ async function score(one) {
   await upload(one, hash, form.dataset, (share) => say(`sending ${one.name}: ${Math.round(100 * share)} %`, share));
   say("asking for the run", 1);
   const of = new FormData(form);
-  const said = { prediction: hash, truth: of.get("truth"), similarity: of.get("similarity"), protocols: of.getAll("protocols"), visibility: of.get("visibility") };
-  said.options = of.get("options").split("\n").map((line) => line.trim()).filter(Boolean);
-  for (const name of ["boxes", "scores", "name", "board"]) if (of.get(name)) said[name] = of.get(name);
+  const said = { prediction: hash, protocols: of.getAll("protocols") };
+  said.options = (of.get("options") ?? "").split("\n").map((line) => line.trim()).filter(Boolean);
+  for (const name of ["truth", "similarity", "boxes", "scores", "name", "visibility", "board"]) {
+    if (of.get(name)) said[name] = of.get(name);
+  }
   const run = await json(form.dataset.runs, said);
   location.assign(form.dataset.page + run.id);
 }
