@@ -222,7 +222,6 @@ class _Entry:
     name: str
     created: float
     state: str
-    reason: str | None
     signature: str
     figures: Mapping[str, float]
     draws: str | None
@@ -230,7 +229,7 @@ class _Entry:
 
     def missing(self, figure: str) -> str:
         if self.state != "done":
-            return self.state + (f": {self.reason}" if self.reason else "")
+            return self.state
         return "it is being ranked" if self.draws is None else f"it has no {figure}"
 
 
@@ -238,7 +237,7 @@ def _entries(folder: Folder, name: str) -> list[_Entry]:
     """The runs that were submitted to a board, in their order."""
     with folder.database.read() as db:
         rows = db.execute(
-            "SELECT runs.id, team, name, runs.created, state, reason, signature FROM runs JOIN jobs USING (key) "
+            "SELECT runs.id, team, name, runs.created, state, signature FROM runs JOIN jobs USING (key) "
             "WHERE board = ? AND cancelled = 0 AND deleted = 0 ORDER BY number",
             (name,),
         ).fetchall()
@@ -262,7 +261,6 @@ def _entries(folder: Folder, name: str) -> list[_Entry]:
                 name=row["name"],
                 created=row["created"],
                 state=row["state"],
-                reason=row["reason"],
                 signature=row["signature"] or "",
                 figures=msgspec.json.decode(ranked["figures"]) if ranked else {},
                 draws=outputs[DRAWS].sha256 if ranked else None,

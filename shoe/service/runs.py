@@ -174,36 +174,17 @@ def cancel(folder: Folder, id_: str) -> Run:
         ConflictError: for one that has ended.
     """
     of = run(folder, id_)
-    if of.state not in ("queued", "running"):
-        raise ConflictError(f"run {id_}: found it {of.state}, expected one that is queued or running")
     with folder.database.write() as db:
-        db.execute("UPDATE runs SET cancelled = 1 WHERE id = ?", (id_,))
+        cancelled = db.execute(
+            "UPDATE runs SET cancelled = 1 WHERE id = ? AND cancelled = 0 "
+            "AND (SELECT state FROM jobs WHERE jobs.key = runs.key) IN ('queued', 'running')",
+            (id_,),
+        ).rowcount
         _cancel_unwanted(db, [of.key])
-    return run(folder, id_)
-
-
-def retry(folder: Folder, id_: str) -> Run:
-    """Do a failed or cancelled run again, or what follows a run where that failed.
-
-    Raises:
-        NotFoundError: for an unknown run.
-        ConflictError: for one that has neither failed nor was cancelled, or that was submitted again since.
-    """
-    of = run(folder, id_)
-    if of.state not in ("failed", "cancelled") and "failed" not in of.further.values():
-        raise ConflictError(f"run {id_}: found it {of.state}, expected one that failed or was cancelled")
-    with folder.database.write() as db:
-        try:
-            db.execute("UPDATE runs SET cancelled = 0 WHERE id = ?", (id_,))
-        except sqlite3.IntegrityError:
-            raise ConflictError(f"run {id_}: found another run of the same work") from None
-        db.execute(
-            "UPDATE jobs SET state = 'queued', reason = NULL, deaths = 0, ended = NULL, created = ? "
-            "WHERE (key = ? OR key IN (SELECT key FROM further WHERE run = ?)) AND state IN ('failed', 'cancelled')",
-            (time.time(), of.key, id_),
-        )
-    folder.work.set()
-    return run(folder, id_)
+    found = run(folder, id_)
+    if not cancelled:
+        raise ConflictError(f"run {id_}: found it {found.state}, expected one that is queued or running")
+    return found
 
 
 def change(folder: Folder, id_: str, name: str | None = None, visibility: Visibility | None = None) -> Run:
@@ -257,7 +238,8 @@ _RUNS = (
 
 
 def _run(db: sqlite3.Connection, row: sqlite3.Row) -> Run:
-    outputs = msgspec.json.decode(row["outputs"] or "{}", type=dict[str, Output])
+    done = row["state"] == "done"  # of a run that was cancelled, the job may be: others want it
+    outputs = msgspec.json.decode((done and row["outputs"]) or "{}", type=dict[str, Output])
     further = {}
     for other in db.execute(
         "SELECT kind, state, outputs FROM further JOIN jobs USING (key) WHERE run = ?", (row["id"],)
@@ -283,8 +265,8 @@ def _run(db: sqlite3.Connection, row: sqlite3.Row) -> Run:
         created=row["created"],
         started=row["started"],
         ended=row["ended"],
-        signature=row["signature"],
-        figures=msgspec.json.decode(row["figures"] or "{}"),
+        signature=row["signature"] if done else None,
+        figures=msgspec.json.decode((done and row["figures"]) or "{}"),
         outputs=outputs,
         request=msgspec.json.decode(row["request"]),
         prediction=row["prediction_sha256"],

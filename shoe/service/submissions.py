@@ -68,24 +68,55 @@ def submit(
     file = given(folder, team, prediction_sha256)
     if file is None:
         raise NotFoundError(f"no predictions {prediction_sha256}: send the file first")
-    quota = None
     if board is not None:
-        request, quota = _request_of_board(folder, board, request)
+        request = _request_of_board(folder, board, request)
     of = truth(folder, request.truth)
     new = _scoring(folder, of, prediction_sha256, request)
     row = _row(team, name or file, of.name, request, prediction_sha256, visibility, board)
     with folder.database.write() as db:
         known = _same(db, team, new.key, of.name, board)
         if known is None:
-            _check_quota(db, team, board, quota)
+            _check_quota(db, team, board)
             _check_waiting(db, team, most_waiting)
             jobs.add(db, new)
             known = _insert(db, new.key, row)
-            state = db.execute("SELECT state FROM jobs WHERE key = ?", (new.key,)).fetchone()["state"]
-            if state == "done":
-                _follow(db, new, known, file)
+            _follow_done(db, known)
     folder.work.set()
     return run(folder, known)
+
+
+def retry(folder: Folder, id_: str, most_waiting: int | None = None) -> Run:
+    """Do a failed or cancelled run again: a submission like any other, for the quota and the queue.
+
+    Args:
+        folder: of the service.
+        id_: of the run.
+        most_waiting: as of :func:`submit`.
+
+    Raises:
+        NotFoundError: for an unknown run.
+        ConflictError: for one that has neither failed nor was cancelled, or that was submitted again since.
+        QuotaError, BusyError: as :func:`submit`.
+    """
+    of = run(folder, id_)
+    if of.state not in ("failed", "cancelled"):
+        raise ConflictError(f"run {id_}: found it {of.state}, expected one that failed or was cancelled")
+    with folder.database.write() as db:
+        _check_quota(db, of.team, of.board)
+        _check_waiting(db, of.team, most_waiting)
+        now = time.time()
+        try:
+            db.execute("UPDATE runs SET cancelled = 0, created = ? WHERE id = ?", (now, id_))
+        except sqlite3.IntegrityError:
+            raise ConflictError(f"run {id_}: found another run of the same work") from None
+        db.execute(
+            "UPDATE jobs SET state = 'queued', reason = NULL, deaths = 0, ended = NULL, created = ? "
+            "WHERE key = ? AND state IN ('failed', 'cancelled')",
+            (now, of.key),
+        )
+        _follow_done(db, id_)
+    folder.work.set()
+    return run(folder, id_)
 
 
 def compare(
@@ -153,19 +184,24 @@ def compare(
 
 def follow_up(db: sqlite3.Connection, job: jobs.Job) -> None:
     """Queue the page and the diagnosis of every run whose job was done."""
-    if job.kind != "score":
-        return
-    rows = db.execute("SELECT * FROM runs WHERE key = ? AND cancelled = 0 AND deleted = 0", (job.key,)).fetchall()
+    rows = db.execute("SELECT id FROM runs WHERE key = ? AND cancelled = 0 AND deleted = 0", (job.key,)).fetchall()
     for row in rows:
-        file = file_of(db, row["prediction_sha256"], row["team"], row["name"])
-        _follow(db, New(job.kind, job.request), row["id"], file)
+        _follow_done(db, row["id"])
 
 
-def _follow(db: sqlite3.Connection, scored: New, id_: str, file: str) -> None:
-    request = {**scored.request, "name": Path(file).stem}
+def _follow_done(db: sqlite3.Connection, id_: str) -> None:
+    """Queue the page and the diagnosis of a run, and what its leaderboard needs, if its job was done."""
+    row = db.execute(
+        "SELECT runs.*, jobs.outputs, jobs.request AS asked FROM runs JOIN jobs USING (key) "
+        "WHERE id = ? AND kind = 'score' AND state = 'done'",
+        (id_,),
+    ).fetchone()
+    if row is None:
+        return
+    file = file_of(db, row["prediction_sha256"], row["team"], row["name"])
+    request = {**msgspec.json.decode(row["asked"]), "name": Path(file).stem}
     for new in (New("diagnose", request), New("page", request)):
         _add_further(db, id_, new)
-    row = db.execute("SELECT board, outputs FROM runs JOIN jobs USING (key) WHERE id = ?", (id_,)).fetchone()
     if row["board"] is not None:
         made = msgspec.json.decode(row["outputs"], type=dict[str, Output])
         _add_further(db, id_, New("board", {"run": made["run.shoe"].sha256, **_DRAWN}))
@@ -190,29 +226,32 @@ def _scoring(folder: Folder, of: Truth, sha256: str, request: Request) -> New:
     return New("score", {"predictions": sha256, **asked})
 
 
-def _request_of_board(folder: Folder, board: str, request: Request) -> tuple[Request, int | None]:
+def _request_of_board(folder: Folder, board: str, request: Request) -> Request:
     with folder.database.read() as db:
         row = db.execute("SELECT * FROM boards WHERE name = ?", (board,)).fetchone()
     if row is None:
         raise NotFoundError(f"no leaderboard {printable(board)}")
     own = msgspec.json.decode(row["request"], type=Request)
     read = {name: getattr(request, name) for name in ("boxes", "scores", "format")}
-    return msgspec.structs.replace(own, truth=row["truth"], **read), row["quota"]
+    return msgspec.structs.replace(own, truth=row["truth"], **read)
 
 
-def _check_quota(db: sqlite3.Connection, team: str, board: str | None, quota: int | None) -> None:
+def _check_quota(db: sqlite3.Connection, team: str, board: str | None) -> None:
     """Runs that failed or were cancelled use nothing up."""
-    of_team = db.execute("SELECT quota FROM teams WHERE name = ?", (team,)).fetchone()
     if board is None:
         return
-    quotas = [of for of in (quota, of_team["quota"] if of_team else None) if of is not None]
+    quota = db.execute(
+        "SELECT min(quota) AS least FROM (SELECT quota FROM boards WHERE name = ? "
+        "UNION ALL SELECT quota FROM teams WHERE name = ?)",
+        (board, team),
+    ).fetchone()["least"]
     used = db.execute(
         "SELECT count(*) FROM runs JOIN jobs USING (key) WHERE team = ? AND board = ? AND cancelled = 0 "
         "AND jobs.state != 'failed' AND runs.created > ?",
         (team, board, time.time() - _DAY),
     ).fetchone()[0]
-    if quotas and used >= min(quotas):
-        raise QuotaError(f"{board}: found {used} submissions of {team} in 24 hours, expected at most {min(quotas)}")
+    if quota is not None and used >= quota:
+        raise QuotaError(f"{board}: found {used} submissions of {team} in 24 hours, expected at most {quota}")
 
 
 def _check_waiting(db: sqlite3.Connection, team: str, most: int | None) -> None:

@@ -26,7 +26,7 @@ from shoe.cli.score import score
 from shoe.client.client import Client
 from shoe.core.errors import ServiceError
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.service import runs
+from shoe.service import runs, submissions
 from shoe.service.folder import Folder
 from shoe.service.truths import add_truth
 
@@ -230,7 +230,7 @@ def settle(storm: Storm) -> None:
     while time.monotonic() < until:
         for id_ in storm.accepted:
             if "failed" in runs.run(opened, id_).further.values():
-                runs.retry(opened, id_)
+                submissions.retry(opened, id_)
                 storm.counts["killed three times and retried"] += 1
         with opened.database.read() as db:
             left = db.execute("SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')").fetchone()[0]

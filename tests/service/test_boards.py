@@ -108,7 +108,7 @@ def test_runs_of_other_signatures_are_left_out_and_told_what_differs(folder: Any
     assert {row.team for row in found.rows} == {"xywh", "new"}  # how a file is read is its own
     assert {of.team: of.why for of in found.left_out} == {
         "old": "shoe: found 0, expected 1",
-        "broken": "failed: it holds no predictions",
+        "broken": "failed",
         "late": "queued",
     }
     assert found.signature == "shoe:1|data:x|protocol:shoe"
@@ -126,6 +126,39 @@ def test_a_quota_counts_no_failed_runs(folder: Any) -> None:
         submitted(folder, "a", "4")
     submitted(folder, "a", "3")  # which is the same
     submitted(folder, "b", "4")
+
+
+def test_who_gives_up_and_tries_again_gets_no_more_than_the_quota(folder: Any) -> None:
+    from shoe.service import runs, submissions
+    from shoe.service.errors import ConflictError, QuotaError
+
+    board(folder, quota=1)
+    made = []
+    for name in ("1", "2"):
+        made.append(submitted(folder, "a", name))
+        runs.cancel(folder, made[-1])
+    assert submissions.retry(folder, made[0]).state == "queued"
+    with pytest.raises(QuotaError, match="expected at most 1"):
+        submissions.retry(folder, made[1])
+    worked(folder, 0.4)
+    with pytest.raises(ConflictError, match="found it done"):
+        runs.cancel(folder, made[0])
+
+
+def test_a_cancelled_run_has_no_results_although_others_want_them(folder: Any) -> None:
+    from shoe.service import runs, submissions
+    from shoe.service.boards import add_board
+    from shoe.service.runs import Request
+
+    board(folder)
+    add_board(folder, "second", Request(truth="small", options=("tau=0.4",)))
+    given_up, kept = (submitted(folder, "a", "1", name) for name in ("main", "second"))
+    runs.cancel(folder, given_up)
+    worked(folder, 0.4)
+    found = runs.run(folder, given_up)
+    assert (runs.run(folder, kept).state, found.state) == ("done", "cancelled")
+    assert (dict(found.figures), dict(found.outputs), found.signature) == ({}, {}, None)
+    assert submissions.retry(folder, given_up).further["board"] == "done"
 
 
 def test_boards_that_cannot_be_are_refused(folder: Any) -> None:

@@ -96,9 +96,9 @@ def test_equal_work_is_one_job_whose_runs_are_their_teams_own(folder: Folder) ->
     assert job is not None
     jobs.fail(folder, job, f"{runs.THE_FILE}: found x")
     assert runs.run(folder, b.id).reason == "mine.json: found x"
-    assert runs.retry(folder, b.id).state == "queued"
+    assert submissions.retry(folder, b.id).state == "queued"
     with pytest.raises(ConflictError):
-        runs.retry(folder, b.id)
+        submissions.retry(folder, b.id)
     with pytest.raises(NotFoundError):
         submissions.submit(folder, "c", None, str(a.prediction), Request(truth="t"))
     assert [run.id for run in runs.runs(folder, "a")] == [other.id, a.id]

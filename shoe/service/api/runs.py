@@ -98,7 +98,9 @@ def cancel_run(id: RunId, identity: Submitter, desk: TheDesk) -> Response:  # no
 @router.post("/v1/runs/{id}/retry", **contract(models.Run))
 def retry_run(id: RunId, identity: Submitter, desk: TheDesk) -> Response:  # noqa: A002 - of the path
     """Do a run again that failed or was cancelled."""
-    return _said(desk, identity, runs.retry(desk.folder, own_run(desk, identity, id).id))
+    return _said(
+        desk, identity, submissions.retry(desk.folder, own_run(desk, identity, id).id, desk.settings.queue_per_team)
+    )
 
 
 @router.patch("/v1/runs/{id}", **contract(models.Run, models.Change))

@@ -77,7 +77,7 @@ def act(
     elif action == "cancel":
         runs.cancel(desk.folder, run.id)
     elif action == "retry":
-        runs.retry(desk.folder, run.id)
+        submissions.retry(desk.folder, run.id, desk.settings.queue_per_team)
     else:
         raise NotFoundError("no such page")
     return onward(request, f"/runs/{run.id}")
