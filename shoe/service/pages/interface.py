@@ -60,7 +60,7 @@ def _call(path: str, method: str, call: Mapping[str, Any], schema: Mapping[str, 
             )
         if not body.get("properties"):
             takes.append({"name": media, "where": "body", "kind": "bytes", "about": "", "required": True})
-    first, *rest = [" ".join(each.split()) for each in call.get("description", "").split("\n\n")]
+    first, *rest = [" ".join(each.split()) for each in call.get("description", "").replace("``", "").split("\n\n")]
     return {
         "method": method.upper(),
         "path": path,
