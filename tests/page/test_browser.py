@@ -12,7 +12,7 @@ import pytest
 
 import shoe
 from shoe.benchmarks.truth import GroundTruth
-from shoe.comparison.compare import Comparison, compare
+from shoe.comparison.compare import Comparison, alone, compare
 from shoe.comparison.sweeps import Point, Setting, Survival
 from shoe.core.interactions import Interactions
 from shoe.demo import PREDICTIONS, TRUTH
@@ -213,3 +213,19 @@ def test_pictures_and_runs_without_predictions(browser: Any, truth: GroundTruth,
     opened = Opened(browser, tmp_path / "nothing.html")
     assert opened.page.locator("#class-rows").count() == 0
     opened.close()
+
+
+def test_one_model_has_a_page_that_tells_no_single_image_unless_it_may(
+    browser: Any, truth: GroundTruth, tmp_path: Path
+) -> None:
+    report = shoe.score(shoe.read_predictions(PREDICTIONS["free text"]), truth)
+    found = alone(Run.of(report, "mine"), resamples=20)
+    for shown in (True, False):
+        write_page(tmp_path / "one.html", found, {"mine": report}, "shoe score mine.json", shown=shown)
+        opened = Opened(browser, tmp_path / "one.html")
+        assert opened.texts("h1") == ["mine"]
+        assert opened.page.locator("#class-rows tr").count() == 600
+        assert opened.page.locator("#class-head th").count() == 3
+        assert opened.page.locator("#canvas, #weight").count() == 2 * shown
+        assert (opened.page.locator(".plots svg").count() > 0) == shown
+        opened.close()
