@@ -21,11 +21,12 @@ REFUSED = {
     "POST /v1/runs/{id}/cancel",
     "POST /v1/runs/{id}/retry",
     "PATCH /v1/uploads/{id}",
+    "DELETE /v1/predictions/{sha256}",
     "GET /v1/similarity",
     "GET /v1/boards/{name}",
     "DELETE /v1/tokens/{prefix}",
 }
-"""What chance does not hit: tokens, states of runs, where a part begins, classes, names of boards."""
+"""What chance does not hit: tokens, states of runs, files without runs, where a part begins, classes, names of boards."""
 
 
 def seeded(path: Path) -> tuple[Any, dict[str, str], dict[str, Any]]:

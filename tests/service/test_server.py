@@ -31,17 +31,16 @@ print("ended", flush=True)
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int, list[str]]]:
-    """A server of a folder: its process, its port, and what it said."""
+def serving(folder: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A server of a folder: its process and its port."""
     command = [sys.executable, "-P", "-c", PROGRAM, str(folder)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
     ) as process:
         assert process.stdout is not None
-        said = [process.stdout.readline().strip()]
-        port = int(said[0].rpartition(":")[2])
+        port = int(process.stdout.readline().rpartition(":")[2])
         try:
-            yield process, port, said
+            yield process, port
         finally:
             process.kill()
 
@@ -65,7 +64,7 @@ def request(line: str, *headers: str) -> bytes:
 def test_a_signal_ends_it_cleanly_with_streams_open(tmp_path: Path, by: int) -> None:
     folder = made_folder(tmp_path)
     folder.close()
-    with serving(folder.path) as (process, port, _):
+    with serving(folder.path) as (process, port):
         second = subprocess.run(
             [sys.executable, "-P", "-c", PROGRAM, str(folder.path)], capture_output=True, text=True, check=False
         )
@@ -77,23 +76,25 @@ def test_a_signal_ends_it_cleanly_with_streams_open(tmp_path: Path, by: int) -> 
             assert idle.recv(65536).startswith(b"HTTP/1.1 200")
             process.send_signal(by)
             assert process.wait(15) == 0
-        out, err = process.communicate()
-        assert out.splitlines()[-1] == "ended"
-        assert err == ""
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read().splitlines()[-1] == "ended"
+        assert process.stderr.read() == ""
 
 
 def test_the_first_start_alone_tells_an_admin_token(tmp_path: Path) -> None:
     for first in (True, False):
-        with serving(tmp_path / "service") as (process, port, _):
+        with serving(tmp_path / "service") as (process, port):
             answer = asked(port, request("GET /v1/health", "Connection: close"))
             assert json.loads(answer.partition(b"\r\n\r\n")[2])["state"] in ("working", "full")
             process.terminate()
-            out, _err = process.communicate()
+            assert process.stdout is not None
+            out = process.stdout.read()
             assert ("admin token, shown this once: shoe_" in out) is first
 
 
 def test_slow_and_broken_clients_are_let_go(tmp_path: Path) -> None:
-    with serving(tmp_path / "service") as (_process, port, _):
+    with serving(tmp_path / "service") as (_process, port):
         began = time.monotonic()
         assert asked(port, b"") == b""  # says nothing
         assert asked(port, b"GET /v1/health HT") == b""  # never ends its headers
