@@ -26,7 +26,7 @@ REFUSED = {
     "GET /v1/boards/{name}",
     "DELETE /v1/tokens/{prefix}",
 }
-"""What chance does not hit: tokens, states of runs, files without runs, where a part begins, classes, names of boards."""
+"""What chance does not hit: tokens, states of runs, files without runs, where parts begin, classes, names of boards."""
 
 
 def seeded(path: Path) -> tuple[Any, dict[str, str], dict[str, Any]]:
