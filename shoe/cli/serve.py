@@ -131,7 +131,7 @@ def add_truth(
 
     Example: shoe serve add-truth lab hico-det instances_test2015.json
     """
-    with _opened(folder) as opened:
+    with _opened(folder, "add-truth", name) as opened:
         from shoe.service.truths import add_truth as add
 
         made = add(opened, name, file, dataset, split=split, classes=classes, image_labels=image_labels, shown=shown)
@@ -148,7 +148,7 @@ def add_map(
 
     Example: shoe serve add-map lab our-map maps/our-map
     """
-    with _opened(folder) as opened:
+    with _opened(folder, "add-map", name) as opened:
         from shoe.service.truths import add_map as add
 
         made = add(opened, name, map)
@@ -178,7 +178,7 @@ def add_board(
 
     Example: shoe serve add-board lab challenge --truth hico-det --quota 5 --hidden
     """
-    with _opened(folder) as opened:
+    with _opened(folder, "add-board", name) as opened:
         from shoe.service.boards import add_board as add
         from shoe.service.runs import Request
 
@@ -199,7 +199,7 @@ def show_board(
 
     Example: shoe serve show-board lab challenge
     """
-    with _opened(folder) as opened:
+    with _opened(folder, "show-board", f"{name} hidden" if hide else name) as opened:
         from shoe.service.boards import show_board as show
 
         made = show(opened, name, hidden=hide)
@@ -218,7 +218,7 @@ def new_token(
 
     Example: shoe serve token new lab ci --team vision --days 90
     """
-    with _opened(folder) as opened:
+    with _opened(folder, "token new", f"{name} of {team}") as opened:
         from shoe.service.tokens import new_token as new
 
         print(new(opened, name, team, scope or ("submit",), days))
@@ -255,7 +255,7 @@ def revoke_token(folder: _Folder, token: Annotated[str, typer.Argument(help="How
 
     Example: shoe serve token revoke lab shoe_Ab12C
     """
-    with _opened(folder) as opened:
+    with _opened(folder, "token revoke", token) as opened:
         from shoe.service.tokens import revoke
 
         made = revoke(opened, token.removesuffix("..."))
@@ -356,14 +356,17 @@ def _serving() -> Iterator[None]:
 
 
 @contextmanager
-def _opened(folder: Path) -> Iterator[Folder]:
-    """The folder of a service that was started before, or is made now."""
+def _opened(folder: Path, action: str | None = None, object: str | None = None) -> Iterator[Folder]:
+    """The folder of a service that was started before, or is made now; what is done to it goes into its audit log."""
     with _serving():
+        from shoe.service import audit
         from shoe.service.folder import Folder
 
         opened = Folder.open(folder)
         try:
             yield opened
+            if action is not None:
+                audit.record(opened, audit.COMMAND_LINE, action, object)
         finally:
             opened.close()
 

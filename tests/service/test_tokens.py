@@ -54,3 +54,17 @@ def test_a_token_that_cannot_be_is_refused(tmp_path: Path, wrong: dict[str, obje
     with pytest.raises(OptionError, match=said):
         tokens.new_token(folder, **{"name": "n", "team": "t", **wrong})  # type: ignore[arg-type]
     assert tokens.tokens(folder) == []
+
+
+@pytest.mark.slow
+def test_what_is_done_by_the_command_line_is_written_down(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from shoe.cli.app import run
+    from shoe.service import audit
+
+    place = str(tmp_path / "service")
+    run(["serve", "token", "new", place, "ci", "--team", "a"])
+    token = capsys.readouterr().out.strip()
+    run(["serve", "token", "revoke", place, token[:10]])
+    found = audit.entries(Folder.open(place))
+    said = [(entry.actor, entry.action, entry.object) for entry in found]
+    assert said == [("command line", "token revoke", token[:10]), ("command line", "token new", "ci of a")]
