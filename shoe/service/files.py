@@ -27,6 +27,8 @@ LARGEST_RATIO = 300
 """Decoded bytes for each packed one, as for packed files that are read; small ones may go beyond."""
 _SMALL = 10_000_000
 _STEP = 1 << 20
+_WINDOW = 1 << 23
+"""Bytes that a decoder of zstd may keep for one request, the largest that HTTP has (RFC 9659)."""
 _HASH = re.compile(r"[0-9a-f]{64}")
 _YOUNG = 3600.0
 """Seconds in which a file is not yet removed, as what will refer to it is being written."""
@@ -214,6 +216,11 @@ class Receiver:
         return Stored(sha256, self.size, known)
 
 
+def _small(chunk: bytes) -> Iterator[bytes]:
+    """Little at once: what comes out of it has no bound, and after each end in it, the rest of it is copied."""
+    return (chunk[start : start + (1 << 10)] for start in range(0, len(chunk), 1 << 10))
+
+
 class _Gzip:
     def __init__(self) -> None:
         self._decoder, self._started = zlib.decompressobj(16 + zlib.MAX_WBITS), False
@@ -223,14 +230,15 @@ class _Gzip:
         return self._decoder.eof
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
-        while chunk:
-            if self._decoder.eof:  # a gzip file may have several members
-                self._decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
-            try:
-                yield self._decoder.decompress(chunk, _STEP)
-            except zlib.error as error:
-                raise DamagedError(f"found damaged gzip data ({error}), expected whole data") from None
-            chunk = self._decoder.unused_data if self._decoder.eof else self._decoder.unconsumed_tail
+        for piece in _small(chunk):
+            while piece:
+                if self._decoder.eof:  # a gzip file may have several members
+                    self._decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
+                try:
+                    yield self._decoder.decompress(piece, _STEP)
+                except zlib.error as error:
+                    raise DamagedError(f"found damaged gzip data ({error}), expected whole data") from None
+                piece = self._decoder.unused_data if self._decoder.eof else self._decoder.unconsumed_tail
 
 
 class _Zstd:
@@ -240,7 +248,7 @@ class _Zstd:
         except ImportError:
             raise MissingExtraError("zstd", "serve") from None
         self._error = zstandard.ZstdError
-        self._make = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj
+        self._make = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompressobj
         self._decoder = self._make()
 
     @property
@@ -248,8 +256,7 @@ class _Zstd:
         return bool(self._decoder.eof)
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
-        for start in range(0, len(chunk), 1 << 10):  # it has no bound on what comes out, so little is put in at once
-            piece = chunk[start : start + (1 << 10)]
+        for piece in _small(chunk):
             while piece:
                 if self._decoder.eof:
                     self._decoder = self._make()

@@ -27,6 +27,8 @@ from shoe.service.worker import Limits, Worker
 ADMIN = "admin"
 """Team of the token that the first start makes."""
 _KEEP_ALIVE, _GRACE, _BACKLOG = 15, 5, 512
+_LINGER = 2.0
+"""Seconds in which the rest of a body may still come that nobody wants, so that its sender reads the answer."""
 _LONGEST_HEADERS = 32_768
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -157,6 +159,16 @@ class _Patient(H11Protocol):
         """The end."""
         self._unset()
         super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """An answer: what comes of its request after it is read for a moment only."""
+        super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY:
+            self.loop.call_later(_LINGER, self._end_with, self.cycle)
+
+    def _end_with(self, cycle: object) -> None:
+        if self.cycle is cycle and not self.transport.is_closing() and self.conn.their_state is h11.SEND_BODY:
+            self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, in the words of all refusals."""

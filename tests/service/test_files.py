@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,6 +57,27 @@ def test_what_unpacks_to_a_flood_is_refused_before_it_is_there(store: Store, enc
     with pytest.raises(TooLargeError, match="more than 1,000 bytes"):
         store.receive([packed], encoding, limit=1000, free_below=0)  # type: ignore[arg-type]
     assert not list(store.folder.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_nothing_small_costs_much(store: Store, encoding: str) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    empty = gzip.compress(b"") if encoding == "gzip" else zstandard.compress(b"")
+    ends, took = empty * (3_000_000 // len(empty)), []
+    for size in (len(ends), 500):
+        began = time.process_time()
+        store.receive(cut(ends, size), encoding, free_below=0)  # type: ignore[arg-type]
+        took.append(time.process_time() - began)
+    assert took[0] < 5 * took[1]
+
+
+def test_a_decoder_keeps_little(store: Store) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    wide = zstandard.ZstdCompressionParameters(window_log=27, write_content_size=False)
+    packer = zstandard.ZstdCompressor(compression_params=wide).compressobj()
+    with pytest.raises(DamagedError, match="memory"):
+        store.receive([packer.compress(b"1") + packer.flush()], "zstd", free_below=0)
 
 
 def test_refusals_keep_nothing(store: Store) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -110,5 +110,12 @@ def test_slow_and_broken_clients_are_let_go(tmp_path: Path) -> None:
         assert long.startswith(b"HTTP/1.1 400")
         twice = asked(port, request("GET /v1/health", "Host: evil.example"))
         assert twice.startswith(b"HTTP/1.1 400")
+        began = time.monotonic()
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as endless, suppress(OSError):
+            endless.sendall(request("PUT /nothing", "Transfer-Encoding: chunked"))
+            while time.monotonic() - began < 10:  # an answer ends what nobody reads
+                endless.sendall(b"1000\r\n" + bytes(4096) + b"\r\n")
+                time.sleep(0.01)
+        assert time.monotonic() - began < 8
         alive = asked(port, request("GET /v1/health", "Connection: close"))
         assert alive.startswith(b"HTTP/1.1 200")
