@@ -3,6 +3,7 @@
 import gzip
 import json
 import pickle
+import time
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,38 @@ def test_no_body_is_more_than_a_mistake(folder: Any, body: bytes) -> None:
         answer = client.post("/v1/runs", content=body)
         assert answer.status_code == 422
         assert len(answer.json()["error"]) < 2000
+
+
+def test_a_pickle_runs_nothing_even_in_the_child(folder: Any, tmp_path: Path) -> None:
+    from shoe.service.worker import Worker
+
+    marker = tmp_path / "ran"
+    with calling(folder) as client:
+        body = {"prediction": sent(client, data=pickle.dumps(Touching(str(marker)))), "truth": "small"}
+        run = client.post("/v1/runs", json=body).json()
+        worker = Worker(folder)
+        worker.start()
+        try:
+            end = time.monotonic() + 60
+            while run["state"] in ("queued", "running") and time.monotonic() < end:
+                time.sleep(0.1)
+                run = client.get(f"/v1/runs/{run['id']}").json()
+        finally:
+            worker.stop()
+    assert run["state"] == "failed"
+    assert "mine.json" in run["reason"]
+    assert str(tmp_path) not in json.dumps(run)
+    assert not marker.exists()
+
+
+class Touching:
+    """What makes a file when it is unpickled."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (self.path, "w")
 
 
 def test_too_many_uploads_at_once_are_refused(folder: Any) -> None:
