@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import gc
-import logging
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoe.benchmarks import DEFAULT
+from shoe.cli import tokens as of_tokens
+from shoe.cli.serving import FolderPath, opened, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from shoe.service.folder import Folder
 
 _START = "start"
 """The command that a folder stands for, as in ``shoe serve FOLDER``."""
@@ -39,14 +37,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-_tokens = typer.Typer(
-    help="Make, list and revoke tokens: who may read, submit, and run the service.",
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.add_typer(_tokens, name="token")
+app.add_typer(of_tokens.app, name="token")
 
-_Folder = Annotated[Path, typer.Argument(help="The service's folder.")]
 _Dataset = Annotated[str, typer.Option(help="Whose classes the ground truth has.")]
 _Host = Annotated[str, typer.Option(help="Address to listen on; any but this machine's own demands tokens.")]
 _Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
@@ -72,7 +64,7 @@ def start(
 
     Example: shoe serve lab --port 8017
     """
-    with _serving():
+    with serving():
         from shoe.service.folder import Folder
         from shoe.service.server import serve
         from shoe.service.settings import Settings
@@ -97,22 +89,22 @@ def demo(
     """
     from tempfile import TemporaryDirectory
 
-    with _serving(), TemporaryDirectory(prefix="shoe-") as temporary:
+    with serving(), TemporaryDirectory(prefix="shoe-") as temporary:
         from shoe.cli.output import telling
         from shoe.service.demo import fill
         from shoe.service.folder import Folder
         from shoe.service.server import serve
         from shoe.service.settings import Settings
 
-        opened = Folder.open(folder or Path(temporary) / "demo")
+        place = Folder.open(folder or Path(temporary) / "demo")
         with telling() as tell:
-            fill(opened, tell)
-        serve(opened, Settings(host=host, port=port), tell=_say)
+            fill(place, tell)
+        serve(place, Settings(host=host, port=port), tell=_say)
 
 
 @app.command("add-truth")
 def add_truth(
-    folder: _Folder,
+    folder: FolderPath,
     name: Annotated[str, typer.Argument(help="That submissions name it by.")],
     file: Annotated[Path, typer.Argument(help="Annotation file; it is copied.")],
     dataset: _Dataset = DEFAULT,
@@ -131,16 +123,16 @@ def add_truth(
 
     Example: shoe serve add-truth lab hico-det instances_test2015.json
     """
-    with _opened(folder, "add-truth", name) as opened:
+    with opened(folder, "add-truth", name) as place:
         from shoe.service.truths import add_truth as add
 
-        made = add(opened, name, file, dataset, split=split, classes=classes, image_labels=image_labels, shown=shown)
+        made = add(place, name, file, dataset, split=split, classes=classes, image_labels=image_labels, shown=shown)
         print(f"{made.name}: {', '.join(f'{key} {value}' for key, value in made.facts.items())}")
 
 
 @app.command("add-map")
 def add_map(
-    folder: _Folder,
+    folder: FolderPath,
     name: Annotated[str, typer.Argument(help="That submissions name it by.")],
     map: Annotated[Path, typer.Argument(help="Folder of the map; it is copied.")],
 ) -> None:
@@ -148,16 +140,16 @@ def add_map(
 
     Example: shoe serve add-map lab our-map maps/our-map
     """
-    with _opened(folder, "add-map", name) as opened:
+    with opened(folder, "add-map", name) as place:
         from shoe.service.truths import add_map as add
 
-        made = add(opened, name, map)
+        made = add(place, name, map)
         print(f"{made.name}: {made.digest}")
 
 
 @app.command("add-board")
 def add_board(
-    folder: _Folder,
+    folder: FolderPath,
     name: Annotated[str, typer.Argument(help="That submissions name it by.")],
     truth: Annotated[str, typer.Option("--truth", "-t", help="Its ground truth.")],
     title: Annotated[str | None, typer.Option(help="What people read.")] = None,
@@ -178,20 +170,20 @@ def add_board(
 
     Example: shoe serve add-board lab challenge --truth hico-det --quota 5 --hidden
     """
-    with _opened(folder, "add-board", name) as opened:
+    with opened(folder, "add-board", name) as place:
         from shoe.service.boards import add_board as add
         from shoe.service.runs import Request
 
         asked = Request(
             truth=truth, protocols=tuple(protocol or ()), similarity=similarity, options=tuple(option or ())
         )
-        made = add(opened, name, asked, title=title, figure=figure, quota=quota, hidden=hidden)
+        made = add(place, name, asked, title=title, figure=figure, quota=quota, hidden=hidden)
         print(f"{made.name}: ranked by {made.figure} on {made.truth}")
 
 
 @app.command("show-board")
 def show_board(
-    folder: _Folder,
+    folder: FolderPath,
     name: Annotated[str, typer.Argument(help="Of the leaderboard.")],
     hide: Annotated[bool, typer.Option("--hide", help="Keep its results back again.")] = False,
 ) -> None:
@@ -199,76 +191,20 @@ def show_board(
 
     Example: shoe serve show-board lab challenge
     """
-    with _opened(folder, "show-board", f"{name} hidden" if hide else name) as opened:
+    with opened(folder, "show-board", f"{name} hidden" if hide else name) as place:
         from shoe.service.boards import show_board as show
 
-        made = show(opened, name, hidden=hide)
+        made = show(place, name, hidden=hide)
         print(f"{made.name}: results are {'kept back' if made.hidden else 'shown'}")
 
 
-@_tokens.command("new")
-def new_token(
-    folder: _Folder,
-    name: Annotated[str, typer.Argument(help="What it is for, as ci.")],
-    team: Annotated[str, typer.Option(help="Whose runs it sees and makes.")],
-    scope: Annotated[list[str] | None, typer.Option(help="read, submit or admin; each allows those before it.")] = None,
-    days: Annotated[float | None, typer.Option(help="Until it expires.")] = None,
-) -> None:
-    """Make a token and print it, this once.
-
-    Example: shoe serve token new lab ci --team vision --days 90
-    """
-    with _opened(folder, "token new", f"{name} of {team}") as opened:
-        from shoe.service.tokens import new_token as new
-
-        print(new(opened, name, team, scope or ("submit",), days))
-
-
-@_tokens.command("list")
-def list_tokens(folder: _Folder) -> None:
-    """List tokens by how they begin; what they are is not known here.
-
-    Example: shoe serve token list lab
-    """
-    from datetime import UTC, datetime
-
-    from shoe.report.text import aligned
-
-    def day(at: float | None) -> str:
-        return "-" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
-
-    with _opened(folder) as opened:
-        from shoe.service.tokens import tokens
-
-        rows: list[tuple[str, ...]] = [
-            ("token", "name", "team", "scopes", "created", "expires", "last used", "revoked")
-        ]
-        for of in tokens(opened):
-            days = map(day, (of.created, of.expires, of.last_used, of.revoked))
-            rows.append((f"{of.prefix}...", of.name, of.team, " ".join(of.scopes), *days))
-        print("\n".join(aligned(rows)))
-
-
-@_tokens.command("revoke")
-def revoke_token(folder: _Folder, token: Annotated[str, typer.Argument(help="How it begins, as in the list.")]) -> None:
-    """Take a token back, and the logins made with it.
-
-    Example: shoe serve token revoke lab shoe_Ab12C
-    """
-    with _opened(folder, "token revoke", token) as opened:
-        from shoe.service.tokens import revoke
-
-        made = revoke(opened, token.removesuffix("..."))
-        print(f"{made.prefix}...: revoked")
-
-
 @app.command()
-def backup(folder: _Folder, target: Annotated[Path, typer.Argument(help="A new folder; it appears whole.")]) -> None:
+def backup(folder: FolderPath, target: Annotated[Path, typer.Argument(help="A new folder; it appears whole.")]) -> None:
     """Copy the service's folder while it runs, every file checked on the way.
 
     Example: shoe serve backup lab backups/2026-11-22
     """
-    with _serving():
+    with serving():
         from shoe.service.backup import backup as copy
 
         made = copy(folder, target)
@@ -284,7 +220,7 @@ def restore(
 
     Example: shoe serve restore backups/2026-11-22 lab
     """
-    with _serving():
+    with serving():
         from shoe.service.backup import restore as put_back
 
         made = put_back(copy, folder)
@@ -295,29 +231,29 @@ def restore(
 
 @app.command()
 def export(
-    folder: _Folder, target: Annotated[Path, typer.Argument(help="A new folder, or a site to replace.")]
+    folder: FolderPath, target: Annotated[Path, typer.Argument(help="A new folder, or a site to replace.")]
 ) -> None:
     """Write all that everybody may see as files: a site that works from disk, without the server.
 
     Example: shoe serve export lab site
     """
-    with _opened(folder) as opened:
+    with opened(folder) as place:
         from shoe.service.export import export as write
 
-        pages = write(opened, target)
+        pages = write(place, target)
         print(f"{target / 'index.html'}: {pages:,} pages, with public runs, boards and maps")
 
 
 @app.command()
 def doctor(
-    folder: _Folder,
+    folder: FolderPath,
     clean: Annotated[bool, typer.Option("--clean", help="Remove files that nothing refers to.")] = False,
 ) -> None:
     """Look for what is wrong with a service's folder or a backup: exit code 2 where something is lost or broken.
 
     Example: shoe serve doctor lab
     """
-    with _serving():
+    with serving():
         from shoe.service import backup as copies
 
         found = copies.doctor(folder)
@@ -338,37 +274,6 @@ def _see_that_a_folder_is_meant(word: str, commands: Iterable[str]) -> None:
     hint = None if Path(word).exists() or "/" in word or word.startswith("-") else meant(word, commands)
     if hint is not None:
         raise OptionError(f"serve: found {quote(word)}, expected a command or a folder ({hint} a folder: ./{word})")
-
-
-@contextmanager
-def _serving() -> Iterator[None]:
-    """Within it, the service's own libraries may be missing; what goes wrong in the background is one line each."""
-    from shoe.core.errors import MissingExtraError
-
-    gc.enable()  # other commands end before it pays
-    logging.basicConfig(format="shoe: %(message)s", level=logging.WARNING)
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if str(error.name).split(".")[0] in ("fastapi", "uvicorn", "jinja2", "zstandard", "starlette", "h11"):
-            raise MissingExtraError("shoe serve", "serve") from None
-        raise
-
-
-@contextmanager
-def _opened(folder: Path, action: str | None = None, object: str | None = None) -> Iterator[Folder]:
-    """The folder of a service that was started before, or is made now; what is done to it goes into its audit log."""
-    with _serving():
-        from shoe.service import audit
-        from shoe.service.folder import Folder
-
-        opened = Folder.open(folder)
-        try:
-            yield opened
-            if action is not None:
-                audit.record(opened, audit.COMMAND_LINE, action, object)
-        finally:
-            opened.close()
 
 
 def _say(line: str) -> None:

@@ -9,23 +9,19 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from shoe.core.errors import OptionError, quote, unknown_name
+from shoe.service.entries import Entry, entries
 from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
-from shoe.service.jobs import Output
 from shoe.service.runs import Request
 from shoe.service.truths import Truth, check_name, similarity, truth
 
-DRAWS = "draws.npz"
-"""What a job of kind board makes: each figure under resampled images."""
 FIGURE = "semantic:map"
-_ERROR = "error:"
 _OF_PREDICTIONS = ("boxes", "scores", "coordinates")
 """What a signature says of how predictions were read, which is each run's own."""
 
@@ -201,79 +197,18 @@ def standing(folder: Folder, name: str) -> Standing:
         NotFoundError: for an unknown one.
     """
     of = board(folder, name)
-    entries = _entries(folder, name)
-    ready = [each for each in entries if of.figure in each.figures and each.draws is not None]
+    found = entries(folder, name)
+    ready = [each for each in found if of.figure in each.figures and each.draws is not None]
     shared = _items(ready[-1].signature) if ready else {}
     apart = {each.run: _unlike(_items(each.signature), shared) for each in ready}
     kept = [each for each in ready if not apart[each.run]]
     left_out = [
         LeftOut(run=each.run, team=each.team, name=each.name, why=apart.get(each.run) or each.missing(of.figure))
-        for each in entries
+        for each in found
         if each not in kept
     ]
     signature = "|".join(f"{name}:{value}" for name, value in shared.items()) or None
     return Standing(board=of, rows=_ranked(folder, of.figure, kept), left_out=left_out, signature=signature)
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    run: str
-    team: str
-    name: str
-    created: float
-    state: str
-    signature: str
-    figures: Mapping[str, float]
-    draws: str | None
-    why: Mapping[str, float]
-
-    def missing(self, figure: str) -> str:
-        if self.state != "done":
-            return self.state
-        return "it is being ranked" if self.draws is None else f"it has no {figure}"
-
-
-def _entries(folder: Folder, name: str) -> list[_Entry]:
-    """The runs that were submitted to a board, in their order."""
-    with folder.database.read() as db:
-        rows = db.execute(
-            "SELECT runs.id, team, name, runs.created, state, signature FROM runs JOIN jobs USING (key) "
-            "WHERE board = ? AND cancelled = 0 AND deleted = 0 ORDER BY number",
-            (name,),
-        ).fetchall()
-        further = {
-            (row["run"], row["kind"]): row
-            for row in db.execute(
-                "SELECT further.run, jobs.kind, jobs.figures, jobs.outputs FROM further JOIN jobs USING (key) "
-                "JOIN runs ON runs.id = further.run "
-                "WHERE board = ? AND state = 'done' AND kind IN ('board', 'diagnose')",
-                (name,),
-            )
-        }
-    found = []
-    for row in rows:
-        ranked, diagnosed = further.get((row["id"], "board")), further.get((row["id"], "diagnose"))
-        outputs = msgspec.json.decode(ranked["outputs"], type=dict[str, Output]) if ranked else {}
-        found.append(
-            _Entry(
-                run=row["id"],
-                team=row["team"],
-                name=row["name"],
-                created=row["created"],
-                state=row["state"],
-                signature=row["signature"] or "",
-                figures=msgspec.json.decode(ranked["figures"]) if ranked else {},
-                draws=outputs[DRAWS].sha256 if ranked else None,
-                why=_costs(msgspec.json.decode(diagnosed["figures"])) if diagnosed else {},
-            )
-        )
-    return found
-
-
-def _costs(figures: Mapping[str, float]) -> dict[str, float]:
-    """Error types of a diagnosis by what they cost, the costliest first."""
-    costs = {key.removeprefix(_ERROR): value for key, value in figures.items() if key.startswith(_ERROR)}
-    return dict(sorted(costs.items(), key=lambda cost: -cost[1]))
 
 
 def _items(signature: str) -> dict[str, str]:
@@ -291,7 +226,7 @@ def _unlike(own: Mapping[str, str], shared: Mapping[str, str]) -> str:
     )
 
 
-def _ranked(folder: Folder, figure: str, kept: Sequence[_Entry]) -> list[Row]:
+def _ranked(folder: Folder, figure: str, kept: Sequence[Entry]) -> list[Row]:
     measured = _measured(folder, figure, tuple((str(each.draws), each.figures[figure]) for each in kept))
     rows = []
     for each, (lowest, highest), at in zip(kept, measured, (each.draws for each in kept), strict=True):
