@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ from shoe.service.worker import Limits, Worker
 ADMIN = "admin"
 """Team of the token that the first start makes."""
 _KEEP_ALIVE, _GRACE, _BACKLOG = 15, 5, 512
+_FILES = 512
+"""Open files beside connections: uploads, results, the database, pipes of jobs."""
 _LINGER = 2.0
 """Seconds in which the rest of a body may still come that nobody wants, so that its sender reads the answer."""
 _LONGEST_HEADERS = 32_768
@@ -54,6 +57,7 @@ def serve(
         OptionError: where another server has the folder, or the address is taken or not of this machine.
     """
     folder.lock()
+    _allow_files(settings.connections + _FILES)
     listening = _listen(settings)
     worker = Worker(folder, children, limits)
     try:
@@ -79,6 +83,14 @@ def _greeting(listening: socket.socket, settings: Settings, token: str | None) -
         yield "every caller needs a token: shoe serve token makes one"
     if token is not None:
         yield f"admin token, shown this once: {token}"
+
+
+def _allow_files(wanted: int) -> None:
+    """See that no number of connections takes the files that work needs: few systems allow more unasked."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _listen(settings: Settings) -> socket.socket:
@@ -146,9 +158,12 @@ class _Patient(H11Protocol):
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A connection: a request has to follow."""
+        """A connection: a request has to follow, unless there are too many."""
         super().connection_made(transport)
-        self._wait()
+        if len(self.connections) > (self.limit_concurrency or len(self.connections)):
+            transport.close()
+        else:
+            self._wait()
 
     def data_received(self, data: bytes) -> None:
         """Some of a request: its headers have to become whole."""

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,13 +17,15 @@ from tests.service.calling import made_folder
 
 pytestmark = pytest.mark.slow
 PROGRAM = """
-import sys
+import resource, sys
 from shoe.core.errors import ShoeError
 from shoe.service.folder import Folder
 from shoe.service.server import serve
 from shoe.service.settings import Settings
 try:
-    serve(Folder.open(sys.argv[1]), Settings(port=0, patience=1.0), tell=lambda line: print(line, flush=True))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    settings = Settings(port=0, patience=1.0, connections=100)
+    serve(Folder.open(sys.argv[1]), settings, tell=lambda line: print(line, flush=True))
 except ShoeError as error:
     sys.exit(str(error))
 print("ended", flush=True)
@@ -91,6 +93,18 @@ def test_the_first_start_alone_tells_an_admin_token(tmp_path: Path) -> None:
             assert process.stdout is not None
             out = process.stdout.read()
             assert ("admin token, shown this once: shoe_" in out) is first
+
+
+def test_many_connections_leave_files_to_work_with(tmp_path: Path) -> None:
+    with serving(tmp_path / "service") as (process, port):
+        with ExitStack() as slow:
+            for _ in range(200):
+                slow.enter_context(socket.create_connection(("127.0.0.1", port))).sendall(b"GET / HTTP/1.1\r\nX: ")
+        time.sleep(1)
+        alive = asked(port, request("GET /v1/health", "Connection: close"))
+        assert alive.startswith(b"HTTP/1.1 200")
+        process.terminate()
+        assert process.communicate()[1] == ""
 
 
 def test_slow_and_broken_clients_are_let_go(tmp_path: Path) -> None:
