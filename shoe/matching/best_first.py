@@ -18,6 +18,8 @@ from shoe.core.interactions import Interactions
 from shoe.core.ragged import distinct, expand, first_of_each, runs
 
 Order = Callable[[Indices], Indices]
+_LOOKS = 4
+"""How often each pair is looked at in rounds, on average, before what is left is matched pair by pair."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,7 @@ def best_first(
 
     Each ground truth asks for its best prediction; one that several ask for keeps its best, and the others ask for
     their next: as both sides judge a pair alike, that ends where taking the best pair of all again and again would.
+    A crowd that wants the same one after the other, as equal triplets do, takes a round each: it goes pair by pair.
 
     Args:
         truth: (c,) ground truth of each candidate pair, ascending.
@@ -71,8 +74,9 @@ def best_first(
     first, count = runs(truth)
     group = np.repeat(np.arange(len(first)), count)
     refused = np.zeros(len(truth), bool)
-    left = np.arange(len(truth))
-    while len(left):
+    left, looks = np.arange(len(truth)), _LOOKS * len(truth)
+    while len(left) and looks > 0:
+        looks -= len(left)
         ask = _best(left, truth, prediction, merits, prediction_order)
         before = distinct(held[prediction[ask]])
         rivals = np.concatenate([ask, before[before >= 0]])
@@ -85,6 +89,19 @@ def best_first(
         left = expand(first[again], count[again])[1]
         left = left[~refused[left]]
         left = left[~_worse(merits, left, held[prediction[left]])]
+    asking, known = distinct(group[left]), 0
+    while known < len(asking):  # whoever holds what they ask for may have to ask again
+        known = len(asking)
+        left = expand(first[asking], count[asking])[1]
+        left = left[~refused[left]]
+        before = held[prediction[left]]
+        asking = distinct(np.concatenate([asking, group[before[before >= 0]]]))
+    held[prediction[left]] = -1
+    matched = np.zeros(len(first), bool)
+    order = in_order([merit[left] for merit in merits], truth[left], prediction[left], truth_order, prediction_order)
+    for pair in left[order].tolist():
+        if held[prediction[pair]] < 0 and not matched[group[pair]]:
+            held[prediction[pair]], matched[group[pair]] = pair, True
     return np.sort(held[held >= 0])
 
 
