@@ -6,6 +6,7 @@ What comes out follows from the ledgers alone, not from the order in which answe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Event, Thread
 
@@ -192,7 +193,8 @@ class _Run:
             try:
                 self._all_ended.wait(_LOOK)
                 if self._display:
-                    self._display.show(self._tallies)
+                    with suppress(OSError):  # of a terminal that was closed: what is paid for counts more
+                        self._display.show(self._tallies)
             except KeyboardInterrupt:
                 if interrupted or self._quiet:
                     raise

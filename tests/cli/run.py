@@ -39,7 +39,7 @@ def run(
     command = ["shoe", *map(str, arguments)]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     variables = {"COLUMNS": "80", **(environment or {})}
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     with (
         chdir(folder or Path.cwd()),
         mock.patch.dict(os.environ, variables),

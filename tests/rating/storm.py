@@ -113,7 +113,15 @@ WRONG = (
     *("answers lost", "answers paid twice", "maps that differ", "commands stuck", "tracebacks", "leftovers"),
     "odd ends",
 )
-WAYS = ("SIGKILL", "SIGTERM", "SIGINT twice", "full disk", "kill while writing")
+WAYS = {
+    "SIGKILL": (-9,),
+    "SIGTERM": (130, -15),
+    "SIGHUP": (130, -1),
+    "SIGINT twice": (130, -2),
+    "full disk": (2,),
+    "kill while writing": (-9,),
+}
+"""How runs are ended, and the exit codes that they may have then, beside 0."""
 _HOSTILE = replace(FAULTS, seconds=0.03, hold_create=0.2, lists_lag=1.0, begins_again=True)
 
 
@@ -225,7 +233,7 @@ class Storm:
 
     def _kill(self, work: Work, disk: Disk) -> bool:
         """End one run in some way; whether it was not over before."""
-        way, draw, before, where = self.draw.choice(WAYS), self.draw, "", ""
+        way, draw, before, where = self.draw.choice(list(WAYS)), self.draw, "", ""
         if way == "kill while writing":
             name = draw.choice(list(_CALLS))
             nth, where = int(_CALLS[name] ** draw.random()), f" ({name})"
@@ -244,8 +252,7 @@ class Storm:
         said = f"{way}: exit code {code}: {run.text()}"
         self._went_wrong("commands stuck", stuck, said)
         self._went_wrong("tracebacks", "Traceback" in said or "Fatal Python" in said, said)
-        expected = {"SIGKILL": (-9,), "SIGTERM": (130, -15), "SIGINT twice": (130, -2), "full disk": (2,)}
-        self._went_wrong("odd ends", code not in (0, *expected.get(way, (-9,))), said)
+        self._went_wrong("odd ends", code not in (0, *WAYS[way]), said)
         self.found.ended[f"{self.job}: {way + where if code else 'came to its end before'}"] += 1
         return code != 0
 

@@ -2,13 +2,16 @@
 
 import json
 import os
+import pty
 import random
+import select
 import signal
 import subprocess
 import time
 from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -230,6 +233,29 @@ def test_a_run_ended_by_its_budget_and_by_a_signal_keeps_what_is_in_flight_and_g
         assert server.stats()["requests"] == kept(work)
 
         assert json.loads(work.built()["map.json"])["built"]["complete"]
+        assert not answered_other_than_once(server.stats())
+
+
+def test_a_run_whose_terminal_is_closed_keeps_what_is_in_flight(tmp_path: Path) -> None:
+    with Server(Plan(seconds=0.2)) as server:
+        work = Work(tmp_path, ONE.format(url=server.url, more=""))
+        ours, terminal = pty.openpty()
+        process = subprocess.Popen(
+            ["setsid", "--ctty", *cli.COMMAND, *work.arguments, "map"],
+            cwd=tmp_path,
+            stdin=terminal,
+            stdout=terminal,
+            stderr=terminal,
+        )
+        os.close(terminal)
+        while server.endpoint.counts["requests"] < 60:
+            assert select.select([ours], [], [], 0.01)[0] == [] or os.read(ours, 1 << 16)
+        os.close(ours)
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGHUP)  # by the shell
+        assert process.wait() == 130
+        assert server.stats()["requests"] == kept(work) > 60
+        work.built()
         assert not answered_other_than_once(server.stats())
 
 

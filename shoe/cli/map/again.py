@@ -1,5 +1,6 @@
 """What the commands that ask raters share: ``--ask-again``, and being told to end."""
 
+import os
 import signal
 import threading
 from typing import Annotated
@@ -15,10 +16,21 @@ AskAgain = Annotated[
 ]
 
 
-def end_by_sigterm_as_by_ctrl_c() -> None:
-    """Have SIGTERM, by which clusters and services end a process, interrupt: what is in flight is awaited and kept."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+def end_by_any_signal_as_by_ctrl_c() -> None:
+    """Have SIGTERM of a cluster and SIGHUP of a closed terminal interrupt: what is in flight is awaited and kept."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    terminals = [stream for stream in (1, 2) if os.isatty(stream)]
+
+    def hung_up(*_: object) -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the shell sends it, too
+        for stream in terminals:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+        raise KeyboardInterrupt
+
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # which is what nohup does
+        signal.signal(signal.SIGHUP, hung_up)
 
 
 def states_of(given: str | None) -> list[str]:

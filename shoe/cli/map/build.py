@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from shoe.benchmarks import DEFAULT
-from shoe.cli.map.again import AskAgain, end_by_sigterm_as_by_ctrl_c, states_of
+from shoe.cli.map.again import AskAgain, end_by_any_signal_as_by_ctrl_c, states_of
 from shoe.cli.output import Json, put_json
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def build(
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
 
-    end_by_sigterm_as_by_ctrl_c()
+    end_by_any_signal_as_by_ctrl_c()
     gc.enable()  # this command runs for days
     classes = benchmark(dataset).classes
     again = states_of(ask_again)

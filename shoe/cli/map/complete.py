@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shoe.cli.map.again import AskAgain, end_by_sigterm_as_by_ctrl_c, states_of
+from shoe.cli.map.again import AskAgain, end_by_any_signal_as_by_ctrl_c, states_of
 from shoe.cli.output import Json, put_json
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def complete(
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
 
-    end_by_sigterm_as_by_ctrl_c()
+    end_by_any_signal_as_by_ctrl_c()
     gc.enable()  # this command may run for days
     start = SimilarityMap.load(map, ENSEMBLE)
     folder = out or Path(f"{start.name}-completed")
