@@ -111,7 +111,7 @@ def _listen(settings: Settings) -> socket.socket:
 def _config(app: Any, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=type("Protocol", (_Patient,), {"patience": settings.patience}),
+        http=type("Protocol", (_Patient,), _limits(settings)),
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -126,6 +126,12 @@ def _config(app: Any, settings: Settings) -> uvicorn.Config:
         timeout_graceful_shutdown=_GRACE,
         h11_max_incomplete_event_size=_LONGEST_HEADERS,
     )
+
+
+def _limits(settings: Settings) -> dict[str, Any]:
+    """What one connection may take, and how many there may be: half of them from one address, unless it is a proxy."""
+    most = settings.connections
+    return {"patience": settings.patience, "most": most, "of_one": most if settings.names else most // 2}
 
 
 class _Server(uvicorn.Server):
@@ -154,13 +160,14 @@ class _Server(uvicorn.Server):
 class _Patient(H11Protocol):
     """HTTP/1.1 whose headers have to come in time."""
 
-    patience = 20.0
+    patience, most, of_one = 20.0, 1000, 500
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A connection: a request has to follow, unless there are too many."""
         super().connection_made(transport)
-        if len(self.connections) > (self.limit_concurrency or len(self.connections)):
+        hosts = [(getattr(each, "client", None) or ("",))[0] for each in self.connections]
+        if len(hosts) > self.most or hosts.count((self.client or ("",))[0]) > self.of_one:
             transport.close()
         else:
             self._wait()

@@ -99,7 +99,13 @@ def test_many_connections_leave_files_to_work_with(tmp_path: Path) -> None:
     with serving(tmp_path / "service") as (process, port):
         with ExitStack() as slow:
             for _ in range(200):
-                slow.enter_context(socket.create_connection(("127.0.0.1", port))).sendall(b"GET / HTTP/1.1\r\nX: ")
+                one = slow.enter_context(socket.create_connection(("127.0.0.1", port)))
+                with suppress(OSError):  # it is closed
+                    one.sendall(b"GET / HTTP/1.1\r\nX: ")
+            time.sleep(0.3)
+            other = slow.enter_context(socket.create_connection(("127.0.0.1", port), 10, ("127.0.0.2", 0)))
+            other.sendall(request("GET /v1/health"))
+            assert other.recv(65536).startswith(b"HTTP/1.1 200")  # one address does not have them all
         time.sleep(1)
         alive = asked(port, request("GET /v1/health", "Connection: close"))
         assert alive.startswith(b"HTTP/1.1 200")
