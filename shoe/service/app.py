@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -80,6 +82,8 @@ def make_app(folder: Folder, settings: Settings | None = None) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _unknown)
     app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_exception_handler(OSError, _full)
+    app.add_exception_handler(sqlite3.OperationalError, _full)
     app.add_middleware(Auditing, folder=folder)
     app.add_middleware(Bodies, settings=settings)
     app.add_middleware(Guard, settings=settings)
@@ -131,6 +135,13 @@ def _unknown(request: Request, error: Exception) -> Response:
         405: f"{printable(request.method)} is not possible here",
     }
     return Refused(error.status_code, said.get(error.status_code, str(error.detail)), headers=error.headers).response()
+
+
+def _full(request: Request, error: Exception) -> Response:
+    """The disk is full; any other fault of the system stays one."""
+    if getattr(error, "errno", None) == errno.ENOSPC or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        return _wrong(request, errors.FullError("the disk of the service is full"))
+    raise error
 
 
 def _gone(_: Request, error: Exception) -> Response:

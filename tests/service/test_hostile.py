@@ -1,5 +1,6 @@
 """What a hostile client sends, and that nothing comes of it."""
 
+import errno
 import gzip
 import json
 import pickle
@@ -116,6 +117,27 @@ def test_a_full_disk_is_told_from_a_full_team(folder: Any) -> None:
         assert (answer.status_code, "room for 3 bytes" in answer.json()["error"]) == (507, True)
         assert client.put("/v1/predictions", content=gzip.compress(b"[5432]")).status_code == 507
         assert client.post("/v1/uploads", json={"size": 4}).status_code == 507
+
+
+def test_a_disk_that_fills_up_refuses_and_is_used_again(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from shoe.service.files import Receiver
+
+    def refuses(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with calling(folder) as client:
+        with monkeypatch.context() as filling:
+            filling.setattr(Receiver, "write", refuses)
+            assert client.put("/v1/predictions", content=b"[1]").status_code == 507
+        run = f"/v1/runs/{submitted(client)['id']}"
+        with folder.database.write() as db:
+            db.execute("PRAGMA max_page_count = 1")  # as many as there are
+        statuses = {client.put(f"/v1/predictions?name={'x' * 190}", content=b"%d" % n).status_code for n in range(200)}
+        assert statuses == {200, 507}
+        assert client.get(run).status_code == 200
+        with folder.database.write() as db:
+            db.execute("PRAGMA max_page_count = 1000000")
+        assert sent(client, data=b"again")
 
 
 @pytest.mark.parametrize(
