@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -70,7 +71,8 @@ def start(
         from shoe.service.settings import Settings
         from shoe.service.worker import Limits
 
-        settings = Settings(host=host, port=port, names=tuple(name or ()), always_tokens=tokens)
+        names = tuple(map(_host_name, name or ()))
+        settings = Settings(host=host, port=port, names=names, always_tokens=tokens)
         limits = Limits(memory=int(memory * 1e9), cpu=int(minutes * 60), wall=minutes * 60)
         serve(Folder.open(folder), settings, children=jobs, limits=limits, tell=_say)
 
@@ -119,11 +121,11 @@ def add_truth(
         bool, typer.Option("--shown", help="Let its boxes and labels be seen in reports; else they stay here.")
     ] = False,
 ) -> None:
-    """Register a ground truth. The service may be running.
+    """Register a ground truth; makes the folder where there is none. The service may be running.
 
     Example: shoe serve add-truth lab hico-det instances_test2015.json
     """
-    with opened(folder, "add-truth", name) as place:
+    with opened(folder, "add-truth", name, create=True) as place:
         from shoe.service.truths import add_truth as add
 
         made = add(place, name, file, dataset, split=split, classes=classes, image_labels=image_labels, shown=shown)
@@ -274,6 +276,15 @@ def _see_that_a_folder_is_meant(word: str, commands: Iterable[str]) -> None:
     hint = None if Path(word).exists() or "/" in word or word.startswith("-") else meant(word, commands)
     if hint is not None:
         raise OptionError(f"serve: found {quote(word)}, expected a command or a folder ({hint} a folder: ./{word})")
+
+
+def _host_name(said: str) -> str:
+    """A name as requests have it in their Host header; an address has more."""
+    from shoe.core.errors import OptionError, quote
+
+    if not re.fullmatch(r"[\w.-]+", said, re.ASCII):
+        raise OptionError(f"--name: found {quote(said)}, expected a host name alone, as shoe.example.org")
+    return said.lower()
 
 
 def _say(line: str) -> None:

@@ -34,13 +34,15 @@ def serving() -> Iterator[None]:
 
 
 @contextmanager
-def opened(folder: Path, action: str | None = None, object: str | None = None) -> Iterator[Folder]:
-    """The folder of a service that was started before, or is made now; what is done to it goes into its audit log."""
+def opened(
+    folder: Path, action: str | None = None, object: str | None = None, create: bool = False
+) -> Iterator[Folder]:
+    """The folder of a service, which no mistyped name makes; what is done to it goes into its audit log."""
     with serving():
         from shoe.service import audit
         from shoe.service.folder import Folder
 
-        made = Folder.open(folder)
+        made = Folder.open(folder, create)
         try:
             yield made
             if action is not None:

@@ -109,8 +109,8 @@ def _token(file: Path | None) -> str | None:
     from shoe.core.errors import InputError, OptionError
     from shoe.io.files import read_bytes
 
-    said = os.environ.get(TOKEN) if file is None else read_bytes(file).decode("utf-8", "replace")
-    if said is None:
+    said = os.environ.get(TOKEN, "") if file is None else read_bytes(file).decode("utf-8", "replace")
+    if file is None and not said:  # pipelines set it to nothing where they have no such secret
         return None
     token = said.strip()
     if not token.isascii() or not token.isprintable() or " " in token or not token:

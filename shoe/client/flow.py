@@ -130,7 +130,6 @@ def _told(answer: Answer) -> float:
 
 class _Said(msgspec.Struct):
     error: str
-    field: str | None = None
     hint: str | None = None
 
 
@@ -143,5 +142,4 @@ def _refusal(answer: Answer) -> ServiceError:
         said = msgspec.json.decode(answer.content, type=_Said)
     except msgspec.MsgspecError:
         return ServiceError(f"the server answers {answer.status}, and does not say why", answer.status)
-    where = f"{said.field}: " if said.field and not said.error.startswith(said.field) else ""
-    return ServiceError(f"{where}{said.error}" + (f" ({said.hint})" if said.hint else ""), answer.status)
+    return ServiceError(said.error + (f" ({said.hint})" if said.hint else ""), answer.status)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _CONNECT = 10.0
+_NUMBER = re.compile(r"^\[Errno -?\d+\] ")
+"""What the system puts before its words."""
 
 
 def address(server: str) -> str:
@@ -67,7 +70,7 @@ class Session:
         try:
             return _answer(self._http.request(**_request(call)))
         except (library.TransportError, library.DecodingError) as error:
-            return _lost(error)
+            return _lost(error, self._http.base_url)
 
     def close(self) -> None:
         """Close all connections."""
@@ -102,7 +105,7 @@ class AsyncSession:
         try:
             return _answer(await self._http.request(**_request(call)))
         except (library.TransportError, library.DecodingError) as error:
-            return _lost(error)
+            return _lost(error, self._http.base_url)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -152,5 +155,6 @@ def _answer(response: httpx2.Response) -> Answer:
     return Answer(response.status_code, {k.lower(): v for k, v in response.headers.items()}, response.content)
 
 
-def _lost(error: Exception) -> Answer:
-    return Answer(None, {}, (str(error) or type(error).__name__).encode())
+def _lost(error: Exception, server: object) -> Answer:
+    why = _NUMBER.sub("", str(error)) or type(error).__name__
+    return Answer(None, {}, f"{str(server).rstrip('/')}: {why}".encode())

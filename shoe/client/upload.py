@@ -12,7 +12,8 @@ from typing import BinaryIO
 import msgspec
 
 from shoe.client.flow import Call, Flow, Wait, asked, post
-from shoe.core.errors import InputError, ServiceError
+from shoe.core.errors import ServiceError
+from shoe.io.files import unreadable
 
 PART = 8 << 20
 """Bytes of a file that are sent at once: what a lost connection costs at most."""
@@ -48,7 +49,7 @@ def upload(path: str | Path, tell: Told, *, packed: bool) -> Flow[str]:
     try:
         stream = path.open("rb")
     except OSError as error:
-        raise InputError(path, found=str(error.strerror), expected="a file that can be read") from None
+        raise unreadable(path, error) from None
     with stream:
         digest, size = hashed(stream)
         place = f"/v1/predictions/{digest}"

@@ -65,13 +65,8 @@ def read_bytes(path: str | Path) -> bytes:
     """
     try:
         data = _content(path)
-    except FileNotFoundError:
-        raise InputError(path, found="no such file", expected="a file", hint=_nearest_sibling(Path(path))) from None
-    except IsADirectoryError:
-        raise InputError(path, found="a folder", expected="a file that can be read") from None
     except (OSError, ValueError) as error:
-        found = getattr(error, "strerror", None) or str(error)
-        raise InputError(path, found=found, expected="a file that can be read") from None
+        raise unreadable(path, error) from None
     if not data.startswith(_GZIP_MAGIC):
         return data
     parts: list[bytes] = []
@@ -92,6 +87,15 @@ def read_bytes(path: str | Path) -> bytes:
     except (ValueError, zlib.error) as error:
         raise InputError(path, found=f"damaged gzip data ({error})", expected="a whole .gz file") from None
     return b"".join(parts)
+
+
+def unreadable(path: str | Path, error: Exception) -> InputError:
+    """What is said of a file that cannot be opened or read."""
+    if isinstance(error, FileNotFoundError):
+        return InputError(path, found="no such file", expected="a file", hint=_nearest_sibling(Path(path)))
+    is_folder = isinstance(error, IsADirectoryError)
+    found = "a folder" if is_folder else getattr(error, "strerror", None) or str(error)
+    return InputError(path, found=found, expected="a file that can be read")
 
 
 def inflated(data: bytes) -> bytes:

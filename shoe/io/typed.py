@@ -126,4 +126,6 @@ def _expected(node: Any) -> str:
     if isinstance(node, inspect.StructType):
         required = ", ".join(quote(f.encode_name) for f in node.fields if f.required)
         return f"an object with {required}" if required else "an object"
+    if isinstance(node, inspect.LiteralType):
+        return f"one of {', '.join(map(quote, node.values))}"
     return _EXPECTED.get(type(node), "a value of another kind")

@@ -25,6 +25,7 @@ from shoe.service.callers import Desk
 from shoe.service.contract import describe
 from shoe.service.folder import Folder
 from shoe.service.pages import forms, routes
+from shoe.service.pages.answers import NO_PAGE, problem
 from shoe.service.reading import known_parameters
 from shoe.service.refusals import Refused, json_response, too_many
 from shoe.service.security import Guard
@@ -130,6 +131,8 @@ def _invalid(_: Request, error: Exception) -> Response:
 
 def _unknown(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+    if error.status_code == 404 and "text/html" in request.headers.get("accept", ""):
+        return problem(request, 404, NO_PAGE)
     said = {
         404: f"nothing is at {printable(request.url.path, 200)}",
         405: f"{printable(request.method)} is not possible here",

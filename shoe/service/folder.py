@@ -50,7 +50,12 @@ class Folder:
         """
         place = Path(path)
         if not create and not (place / "shoe.sqlite").is_file():
-            raise InputError(path, found="no folder of shoe serve", expected="one that shoe serve made")
+            raise InputError(
+                path,
+                found="no folder of shoe serve",
+                expected="one that shoe serve made",
+                hint="shoe serve add-truth makes one",
+            )
         try:
             place.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
             if not (place / "shoe.sqlite").exists() and any(place.iterdir()):

@@ -26,7 +26,7 @@ from shoe.service.tokens import new_token, tokens
 from shoe.service.worker import Limits, Worker
 
 ADMIN = "admin"
-"""Team of the token that the first start makes."""
+"""Team and scope of the token that the first start makes."""
 _KEEP_ALIVE, _GRACE, _BACKLOG = 15, 5, 512
 _FILES = 512
 """Open files beside connections: uploads, results, the database, pipes of jobs."""
@@ -61,7 +61,8 @@ def serve(
     listening = _listen(settings)
     worker = Worker(folder, children, limits)
     try:
-        first = None if tokens(folder) else new_token(folder, "first", ADMIN, ["admin"])
+        has_admin = any(ADMIN in token.scopes for token in tokens(folder))
+        first = None if has_admin else new_token(folder, "first", ADMIN, [ADMIN])
         app = make_app(folder, settings)
         server = _Server(_config(app, settings), app.state.desk)
         worker.start()

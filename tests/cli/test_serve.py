@@ -53,6 +53,10 @@ def test_a_folder_is_set_up_copied_and_put_back(tmp_path: Path) -> None:
         "expected a command or a folder (did you mean doctor? a folder: ./doctr)",
     )
     refused(run("serve", "lab", "--port", "99999", folder=tmp_path), "--port: found '99999'")
+    refused(run("serve", "lab", "--name", "https://shoe.example", folder=tmp_path), "expected a host name alone")
+    for words in (["token", "list", "lba"], ["token", "new", "lba", "ci", "--team", "a"], ["export", "lba", "site"]):
+        refused(run("serve", *words, folder=tmp_path), "lba: found no folder of shoe serve")
+    assert not (tmp_path / "lba").exists()
 
 
 def test_without_the_extra_one_line_says_how_to_install_it(tmp_path: Path) -> None:

@@ -41,7 +41,11 @@ def test_the_table_of_the_service_is_printed_and_its_refusals_are_one_line(folde
     (tmp_path / "token").write_text(f"{token}\n")
     with served(folder, always_tokens=True) as server:
         asked: list[str | Path] = ["submit", mine, "--server", server]
-        refused(run(*asked), "this needs a token")
+        refused(run(*asked, environment={"SHOE_TOKEN": ""}), "this needs a token")
+        gone = run(
+            "submit", tmp_path / "mien.json", "-t", "small", "--server", server, "--token-file", tmp_path / "token"
+        )
+        refused(gone, "found no such file, expected a file (did you mean mine.json?)")
         refused(run(*asked, environment={"SHOE_TOKEN": "shoe_wrong"}), "the token is not valid")
         refused(run(*asked, environment={"SHOE_TOKEN": "no token\n\n"}), "SHOE_TOKEN: found something else")
         with worked_on(folder):

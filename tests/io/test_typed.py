@@ -1,6 +1,6 @@
 """What does not fit its type is named by record and field, with what was found and what was expected."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
@@ -15,6 +15,7 @@ class Item(Struct):
     text_id: WholeOrText = 0
     score: Number | None = None
     parts: dict[str, Finite] | list[Finite] = []
+    seen_by: Literal["team", "public"] = "team"
 
 
 class Record(Struct):
@@ -45,6 +46,7 @@ BROKEN: list[tuple[Any, str]] = [
     (record(id=True), "record 1: triplet 1: id: found True, expected a whole number"),
     (record(id=1e300), "record 1: triplet 1: id: found 1e+300, expected a whole number"),
     (record(text_id="1.5"), "record 1: triplet 1: text_id: found '1.5', expected a whole number"),
+    (record(seen_by="all"), "record 1: triplet 1: seen_by: found 'all', expected one of 'public', 'team'"),
     (record(score="high"), "record 1: triplet 1: score: found 'high', expected a number"),
     (record(parts={"a": 1, "b": None}), "record 1: triplet 1: parts: b: found None, expected a finite number"),
     (record(parts={"b": float("inf")}), "record 1: triplet 1: parts: b: found inf, expected a finite number"),

@@ -219,3 +219,10 @@ def test_a_site_on_disk_is_whole_and_holds_what_is_public_alone(site: Any, tmp_p
     (tmp_path / "other" / "thesis.tex").touch()
     with pytest.raises(InputError, match="found something else, expected a new or empty folder"):
         export(folder, tmp_path / "other")
+
+
+def test_an_address_without_a_page_is_told_to_people_as_a_page_and_to_programs_as_json(client: Any) -> None:
+    page = client.get("/nothing", headers={"Accept": "text/html,*/*"})
+    assert page.status_code == 404
+    assert "There is no such page" in page.text
+    assert client.get("/nothing").json() == {"error": "nothing is at /nothing"}

@@ -139,3 +139,16 @@ def test_slow_and_broken_clients_are_let_go(tmp_path: Path) -> None:
         assert time.monotonic() - began < 8
         alive = asked(port, request("GET /v1/health", "Connection: close"))
         assert alive.startswith(b"HTTP/1.1 200")
+
+
+def test_the_first_start_prints_a_token_for_who_runs_it_though_others_have_theirs(tmp_path: Path) -> None:
+    from shoe.service.tokens import new_token
+
+    folder = made_folder(tmp_path)
+    new_token(folder, "ci", "vision")
+    folder.close()
+    for line in ("admin token, shown this once: shoe_", "ended"):
+        with serving(tmp_path / "service") as (process, _):
+            process.send_signal(signal.SIGTERM)
+            assert process.stdout is not None
+            assert process.stdout.readline().startswith(line)

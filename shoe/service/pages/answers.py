@@ -23,7 +23,7 @@ from shoe.service.refusals import Refused
 from shoe.service.security import COOKIE
 
 _TITLES = {403: "Not allowed", 404: "There is no such page", 409: "Not now", 429: "Too many requests"}
-_NO_PAGE = "Nothing is at this address, or nothing that you may see."
+NO_PAGE = "Nothing is at this address, or nothing that you may see."
 
 
 class Page(APIRoute):
@@ -41,7 +41,7 @@ class Page(APIRoute):
                     return onward(request, f"/login?next={quote(request.url.path)}")
                 return problem(request, refused.status, refused.message, refused.hint, refused.headers)
             except (NotFoundError, RequestValidationError):
-                return problem(request, 404, _NO_PAGE)
+                return problem(request, 404, NO_PAGE)
             except ShoeError as error:
                 return problem(request, 409, str(error))
 

@@ -54,6 +54,7 @@ if (form) {
 }
 
 async function score(one) {
+  if (one.size === 0) throw new Error(`${one.name}: found an empty file, expected predictions`);
   const hash = await hashOf(one, (share) => say(`reading ${one.name}: ${Math.round(100 * share)} %`, share));
   byId("hash").textContent = hash;
   await upload(one, hash, form.dataset, (share) => say(`sending ${one.name}: ${Math.round(100 * share)} %`, share));
