@@ -18,11 +18,10 @@ from shoe.service.limits import Buckets
 from shoe.service.refusals import Refused, too_many
 from shoe.service.security import COOKIE, READS
 from shoe.service.settings import Settings
-from shoe.service.tokens import LOCAL, Identity, Scope, check, check_session, hash_of
+from shoe.service.tokens import LOCAL, Identity, Scope, check, check_session
 from shoe.service.uploads import Uploads
 
 _NOBODY: frozenset[str] = frozenset()
-_MOST_KNOWN = 10_000
 
 
 @dataclass
@@ -36,13 +35,11 @@ class Desk:
         changes: of the database, to be waited for.
         streams: of events that are open, by who has them.
         used: when tokens were used that is not yet noted, by hash.
-        known: tokens that were valid, with the addresses that showed them.
     """
 
     folder: Folder
     settings: Settings
     used: dict[str, float] = field(default_factory=dict)
-    known: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.uploads = Uploads(self.folder, self.settings)
@@ -101,23 +98,17 @@ def _identify(request: Request) -> Identity:
 
 
 def verified(request: Request, token: str, by: Callable[[Folder, str], Identity | None]) -> Identity:
-    """Check a token; after too many wrong ones from an address, only those that were right before are looked at.
+    """Check a token; guesses are slowed down, and lock out nobody behind the same address who has a valid one.
 
     Raises:
         Refused: 401 where it is not valid, 429 after too many of those.
     """
-    desk, address = desk_of(request), address_of(request)
-    pair = (address, hash_of(token))
-    if pair not in desk.known and (wait := desk.guesses.wait(address)):
-        raise too_many("too many wrong tokens from this address", wait)
+    desk = desk_of(request)
     found = by(desk.folder, token)
     if found is None:
-        desk.known.discard(pair)
-        desk.guesses.take(address)
+        if wait := desk.guesses.take(address_of(request)):
+            raise too_many("too many wrong tokens from this address", wait)
         raise _unauthorized("the token is not valid: it is unknown, expired or revoked")
-    if len(desk.known) >= _MOST_KNOWN:
-        desk.known.clear()
-    desk.known.add(pair)
     if found.key is not None:
         desk.used[found.key] = time.time()
     return found

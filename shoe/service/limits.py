@@ -37,8 +37,3 @@ class Buckets:
 
     def __len__(self) -> int:
         return len(self._full)
-
-    def wait(self, key: str) -> float:
-        """The seconds until there will be a token; none is taken."""
-        full = self._full.get(key, 0.0)
-        return max(full - self._clock() - (self._rate.at_once - 1) / self._rate.per_second, 0.0)

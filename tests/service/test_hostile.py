@@ -275,7 +275,7 @@ def test_guessing_tokens_is_slowed_and_locks_out_nobody_who_has_one(folder: Any)
         wrong = [client.get("/v1/runs", headers={"Authorization": f"Bearer shoe_{n}"}).status_code for n in range(20)]
         assert wrong[:5] == [401] * 5
         assert wrong[-5:] == [429] * 5
-        assert client.get("/v1/runs", headers=other).status_code == 429  # not even looked at
+        assert client.get("/v1/runs", headers=other).status_code == 200  # which was not seen before
         assert client.get("/v1/runs", headers=good).status_code == 200
 
 
