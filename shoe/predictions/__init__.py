@@ -21,7 +21,7 @@ from shoe.predictions.scores import check_scores_name, rescaled
 from shoe.predictions.source import Sizes, collection_paused, open_source
 from shoe.predictions.table import to_table
 from shoe.predictions.vlm.keys import USUAL
-from shoe.predictions.vlm.unread import numbers_unread
+from shoe.predictions.vlm.unread import alternatives, first_items, keys_unread, numbers_unread
 
 __all__ = ["ReadNotes", "read_predictions", "read_predictions_with_notes", "write_predictions"]
 
@@ -125,11 +125,11 @@ def read_predictions_with_notes(
         except InputError as error:
             meant = misspelt(source, [*USUAL, *SCORE_NAMES]) if wanted.name in _FREE_KEYS else None
             raise error if meant is None else error.hinting(meant) from None
-        if wanted.name in _FREE_KEYS and source.notes.scores_defaulted:
-            source.notes.meant = misspelt(source, SCORE_NAMES) or (
-                numbers_unread(source) if wanted.name == "vlm" else ""
-            )
-        notes = source.notes
+        notes, items = source.notes, first_items(source) if wanted.name == "vlm" else []
+        if wanted.name in _FREE_KEYS and notes.scores_defaulted:
+            notes.meant = misspelt(source, SCORE_NAMES) or numbers_unread(items)
+        if items:
+            notes.columns_unread, notes.alternatives = [] if notes.meant else keys_unread(items), alternatives(items)
         del source
         return table, notes
 

@@ -70,7 +70,8 @@ class ReadNotes:
         boxes_cut: items of replies left out because a box has no area.
         first_box_cut: the first of them: its record and image.
         boxes_unused: boxes in the text of replies that stand in nothing that was read there.
-        columns_unread: columns of a flat file that were not read.
+        columns_unread: columns of a flat file, or keys of some of the first items of another, that were not read.
+        alternatives: the first list of words for one object, among the first items.
         meant: what keys that were not read may have been meant to be; "" where nothing is missing.
         words_clipped: words longer than 200 characters, cut to that length.
         phrases: up to three phrases that were read as a (verb, object), in order of first appearance.
@@ -118,6 +119,7 @@ class ReadNotes:
     first_box_cut: str = ""
     boxes_unused: int = 0
     columns_unread: list[str] = field(default_factory=list)
+    alternatives: list[str] = field(default_factory=list)
     meant: str = ""
     words_clipped: int = 0
     columns_by_truth: int = 0
@@ -240,9 +242,8 @@ class ReadNotes:
     def _without_words(self) -> list[str]:
         if not self.unparsed:
             return []
-        shown = ", ".join(quote(phrase) for phrase in list(self.unparsed)[:_EXAMPLES])
-        count, more = many(sum(self.unparsed.values()), "phrase"), ", ..." if len(self.unparsed) > _EXAMPLES else ""
-        return [f"no verb and object found in {count}, which match nothing: {shown}{more}"]
+        count = many(sum(self.unparsed.values()), "phrase")
+        return [f"no verb and object found in {count}, which match nothing: {_some(list(self.unparsed))}"]
 
     def _left_out(self) -> list[str]:
         if not self.items_cut:
@@ -317,9 +318,10 @@ class ReadNotes:
             scores, examples = sum(self.scores_unread.values()), ", ".join(list(self.scores_unread)[:_EXAMPLES])
             lines.append(f"{many(scores, 'score')} could not be read as confidences: {examples}")
         if self.columns_unread:
-            shown = ", ".join(quote(name) for name in self.columns_unread[:_EXAMPLES])
-            more = ", ..." if len(self.columns_unread) > _EXAMPLES else ""
-            lines.append(f"{many(len(self.columns_unread), 'column')} not read: {shown}{more}")
+            what = "key" if self.format == "vlm" else "column"
+            lines.append(f"{many(len(self.columns_unread), what)} not read: {_some(self.columns_unread)}")
+        if self.alternatives:
+            lines.append(f"a list of words as an object was read as alternatives: {_some(self.alternatives)}")
         if self.words_clipped:
             lines.append(f"{many(self.words_clipped, 'word')} longer than 200 characters cut to that")
         if self.columns_by_truth:
@@ -327,7 +329,11 @@ class ReadNotes:
         return lines
 
 
+def _some(names: Sequence[str]) -> str:
+    """Show the first few."""
+    return ", ".join(map(quote, names[:_EXAMPLES])) + (", ..." if len(names) > _EXAMPLES else "")
+
+
 def _listed(counts: dict[str, int]) -> str:
     """Say how many there are, and show the first few."""
-    shown = ", ".join(quote(text) for text in list(counts)[:_EXAMPLES])
-    return f"{many(sum(counts.values()), 'phrase')} ({shown}{', ...' if len(counts) > _EXAMPLES else ''})"
+    return f"{many(sum(counts.values()), 'phrase')} ({_some(list(counts))})"

@@ -97,8 +97,11 @@ def test_an_interaction_beside_an_object_word_is_a_verb(tmp_path: Path) -> None:
 
 
 def test_several_words_for_one_box_are_alternatives(tmp_path: Path) -> None:
-    table, _ = read(tmp_path, [{"image": "a.jpg", **BOXES, "verb": "ride", "object": ["horse", "pony"]}])
+    table, notes = read(
+        tmp_path, [{"image": "a.jpg", **BOXES, "verb": "ride", "object": ["horse", "pony"], "score": 1}]
+    )
     assert told(table) == [("a.jpg", "ride", "horse / pony", 1.0)]
+    assert notes.lines() == ["a list of words as an object was read as alternatives: 'horse', 'pony'"]
 
 
 def test_odd_phrases_are_kept_counted_and_match_nothing(tmp_path: Path) -> None:
@@ -371,6 +374,16 @@ def test_scores_of_which_none_is_a_number_are_refused(tmp_path: Path) -> None:
     rows = [{"image": "a.jpg", **BOXES, **WORDS, "score": float("nan")} for _ in range(2)]
     with pytest.raises(InputError, match="score: found no number in any of 2 triplets, expected finite numbers"):
         read(tmp_path, "\n".join(map(json.dumps, rows)).encode())
+
+
+@pytest.mark.parametrize("wrap", [lambda items: {"image": "a.jpg", "interactions": items}, replied])
+def test_keys_that_say_nothing_are_named_unless_what_they_hold_may_be_read(
+    tmp_path: Path, wrap: Callable[[Any], Any]
+) -> None:
+    items = [{**BOXES, **WORDS, "score": 1, "mood": "calm", "n": 3}, {**BOXES, "what": "riding a horse"}]
+    table, notes = read(tmp_path, [wrap(items)])
+    assert [row[1:3] for row in told(table)] == [("ride", "horse"), ("riding", "horse")]
+    assert "2 keys not read: 'mood', 'n'" in notes.lines()
 
 
 @pytest.mark.parametrize("wrap", [lambda items: {"image": "a.jpg", "interactions": items}, replied])
