@@ -123,6 +123,8 @@ def test_who_may_not_see_something_is_told_as_if_it_were_not_there(client: Any, 
             away = outside.get(path, follow_redirects=False)
             assert (away.status_code, away.headers["location"]) == (303, f"/login?next={quote(path)}")
         assert ids["public"] not in text_of(outside.get("/"))
+        assert "/boards/secret" not in text_of(outside.get("/boards"))
+        assert outside.get("/boards/secret", follow_redirects=False).status_code == 303
         team = outside.get(f"/runs/{ids['foreign']}", headers=bearer(folder, "others"))
         assert SHOWN in text_of(team)
 

@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, Response
 from shoe.core.errors import ShoeError
 from shoe.service import boards
 from shoe.service.api.runs import RunId
-from shoe.service.callers import Anybody, Reader, TheDesk
+from shoe.service.callers import Anybody, Reader, TheDesk, demand
 from shoe.service.contract import describe
 from shoe.service.errors import NotFoundError
 from shoe.service.pages import playground, views
@@ -109,8 +109,9 @@ def board_list(request: Request, identity: Anybody, desk: TheDesk) -> Response:
 
 @router.get("/boards/{name}")
 def board_page(request: Request, name: str, identity: Anybody, desk: TheDesk) -> Response:
-    """A leaderboard."""
-    del identity
+    """A leaderboard; one that is hidden is for who has a token."""
+    if boards.board(desk.folder, name).hidden:
+        demand(identity, "read")
     return answer(request, views.board_page(desk.folder, viewer_of(request), name))
 
 

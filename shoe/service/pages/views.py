@@ -115,7 +115,8 @@ def classes_page(folder: Folder, run: Run) -> View | None:
 
 def board_list(folder: Folder, viewer: Viewer) -> View:
     """All leaderboards."""
-    return "boards.html", {"boards": boards.boards(folder), "viewer": viewer}
+    known = [each for each in boards.boards(folder) if viewer.reader or not each.hidden]
+    return "boards.html", {"boards": known, "viewer": viewer}
 
 
 def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
