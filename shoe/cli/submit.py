@@ -90,6 +90,9 @@ def submit(
             print(f"shoe: interrupted; {kept}", file=sys.stderr)
             raise
         _see_that_it_is_done(run)
+        if not run.outputs and save is None and json is None:
+            print(f"done; results of the leaderboard {run.board} are hidden for now\nrun        {_page(server, run)}")
+            return
         if save is not None:
             client.save(run, _RUN, save)
         if json is not None:

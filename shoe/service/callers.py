@@ -82,7 +82,7 @@ def identify(request: Request) -> Identity:
 
 def _identify(request: Request) -> Identity:
     desk, given = desk_of(request), request.headers.get("authorization")
-    if given is not None:
+    if given is not None and given.strip().lower() != "bearer":  # alone, as of a variable that is not set
         scheme, _, token = given.partition(" ")
         if scheme.lower() != "bearer":
             raise _unauthorized("Authorization: expected Bearer and a token")
@@ -114,8 +114,8 @@ def verified(request: Request, token: str, by: Callable[[Folder, str], Identity 
     return found
 
 
-def _unauthorized(message: str) -> Refused:
-    return Refused(401, message, headers={"WWW-Authenticate": "Bearer"})
+def _unauthorized(message: str, hint: str | None = None) -> Refused:
+    return Refused(401, message, hint=hint, headers={"WWW-Authenticate": "Bearer"})
 
 
 def needs(scope: Scope | None, *, often: bool = False) -> Callable[[Request], Awaitable[Identity]]:
@@ -150,7 +150,7 @@ def demand(identity: Identity, scope: Scope) -> None:
     if identity.allows(scope):
         return
     if identity.team is None or identity.key is None:
-        raise _unauthorized(f"this needs a token that allows {scope}")
+        raise _unauthorized(f"this needs a token that allows {scope}", hint="shoe submit: --token-file, or SHOE_TOKEN")
     raise Refused(403, f"this needs a token that allows {scope}, and this one does not")
 
 

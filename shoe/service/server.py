@@ -155,7 +155,7 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End; open streams of events first."""
         self._desk.changes.stopping = True
-        super().handle_exit(sig, frame)
+        self.should_exit = True  # and not by force where it is asked again: it is a matter of seconds
 
 
 class _Patient(H11Protocol):

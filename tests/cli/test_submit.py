@@ -66,7 +66,7 @@ def test_a_real_service_says_what_the_command_line_says(folder: Any, tmp_path: P
     from shoe.service.truths import add_truth
     from shoe.service.worker import Worker
 
-    add_truth(folder, "demo", DEMO)
+    add_truth(folder, "demo", DEMO, shown=True)  # else what wordings were matched with is left out
     folder.lock()
     worker = Worker(folder)
     worker.start()
@@ -103,3 +103,21 @@ def test_an_interrupted_one_says_where_the_run_is(folder: Any, tmp_path: Path) -
     (made,) = runs.runs(folder)
     assert process.returncode == 130
     assert said == f"shoe: interrupted; the run goes on, see {server}/runs/{made.id}\n"
+
+
+@pytest.mark.slow
+def test_what_a_hidden_leaderboard_took_is_no_failure(folder: Any, tmp_path: Path) -> None:
+    from shoe.service.boards import add_board
+    from shoe.service.runs import Request
+    from shoe.service.tokens import new_token
+
+    mine = tmp_path / "mine.json"
+    mine.write_text("[]")
+    add_board(folder, "main", Request(truth="small"), hidden=True)
+    with served(folder, always_tokens=True) as server, worked_on(folder):
+        asked: list[str | Path] = ["submit", mine, "--server", server, "--board", "main"]
+        token = {"SHOE_TOKEN": new_token(folder, "ci", "vision")}
+        done = run(*asked, environment=token)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("done; results of the leaderboard main are hidden for now\nrun        http")
+        refused(run(*asked, "--save", tmp_path / "mine.shoe", environment=token), "are hidden for now")

@@ -62,6 +62,7 @@ def test_what_is_done_by_the_command_line_is_written_down(tmp_path: Path, capsys
     from shoe.service import audit
 
     place = str(tmp_path / "service")
+    Folder.open(place).close()
     run(["serve", "token", "new", place, "ci", "--team", "a"])
     token = capsys.readouterr().out.strip()
     run(["serve", "token", "revoke", place, token[:10]])

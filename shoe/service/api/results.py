@@ -45,8 +45,10 @@ def _file(desk: Desk, run: Run, name: str, request: Request) -> Response:
     if of is None:
         if run.state != "done":
             raise ConflictError(f"run {run.id}: found it {run.state}, expected one that is done")
-        known = ", ".join(run.outputs) or "none yet"
-        raise NotFoundError(f"run {run.id} has no file of this name; it has {known}")
+        known = ", ".join(run.outputs) or "none"
+        coming = [kind for kind, state in run.further.items() if state in ("queued", "running")]
+        later = f", and more when it is done with: {', '.join(coming)}" if coming else ""
+        raise NotFoundError(f"run {run.id} has no file of this name; it has {known}{later}")
     media = of.media.partition(";")[0]
     headers = {
         "ETag": f'"{of.sha256}"',
