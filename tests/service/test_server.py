@@ -148,7 +148,8 @@ def test_the_first_start_prints_a_token_for_who_runs_it_though_others_have_their
     new_token(folder, "ci", "vision")
     folder.close()
     for line in ("admin token, shown this once: shoe_", "ended"):
-        with serving(tmp_path / "service") as (process, _):
-            process.send_signal(signal.SIGTERM)
+        with serving(tmp_path / "service") as (process, port):
+            asked(port, request("GET /v1/health", "Connection: close"))
+            process.terminate()
             assert process.stdout is not None
             assert process.stdout.readline().startswith(line)
