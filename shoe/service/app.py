@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
+import re
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -45,6 +46,8 @@ _STATUS: dict[type[ShoeError], int] = {
 _WAIT: dict[type[ShoeError], float] = {errors.BusyError: 10, errors.QuotaError: 3600}
 """Seconds after which what is too much now may be asked for again."""
 _TIDY_EVERY = 30.0
+_SHOULD = re.compile("^(Input|String) should (be |match pattern )?")
+"""How the library begins to say what it expects."""
 _say = logging.getLogger(__name__)
 
 
@@ -126,7 +129,8 @@ def _invalid(_: Request, error: Exception) -> Response:
     first = error.errors()[0]
     where, name = str(first["loc"][0]), str(first["loc"][-1])
     found = "none" if first["type"] == "missing" else quote(first.get("input"))
-    return Refused(422, f"{name}: found {found} ({where}); {printable(first['msg'], 200)}", field=name).response()
+    expected = _SHOULD.sub("expected ", printable(first["msg"], 200))
+    return Refused(422, f"{name}: found {found} ({where}); {expected}", field=name).response()
 
 
 def _unknown(request: Request, error: Exception) -> Response:

@@ -228,3 +228,8 @@ def test_an_address_without_a_page_is_told_to_people_as_a_page_and_to_programs_a
     assert page.status_code == 404
     assert "There is no such page" in page.text
     assert client.get("/nothing").json() == {"error": "nothing is at /nothing"}
+
+
+def test_a_wrong_parameter_is_told_with_what_was_expected(client: Any) -> None:
+    said = client.get("/v1/runs?limit=1000").json()["error"]
+    assert said == "limit: found '1000' (query); expected less than or equal to 200"
