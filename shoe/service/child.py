@@ -44,12 +44,14 @@ def main() -> None:
         found = work.do(task, folder)
     except MemoryError:
         found = Failed(f"it needs more memory than the {task.limits['AS'] / 1e9:g} GB that a job may have")
-    except ShoeError as error:
-        found = Failed(work.told(error, folder))
-    except OSError as error:
-        if error.errno != errno.EFBIG:
+    except (ShoeError, OSError) as error:
+        cause = error.__context__ if isinstance(error, ShoeError) else error
+        if isinstance(cause, OSError) and cause.errno == errno.EFBIG:
+            found = Failed(f"it writes a file of more than the {task.limits['FSIZE'] / 1e9:g} GB that a job may write")
+        elif isinstance(error, ShoeError):
+            found = Failed(work.told(error, folder))
+        else:
             raise
-        found = Failed(f"it writes a file of more than the {task.limits['FSIZE'] / 1e9:g} GB that a job may write")
     for path in (folder / "out").iterdir():
         with path.open("rb") as stream:
             os.fsync(stream.fileno())

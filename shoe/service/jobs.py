@@ -99,12 +99,16 @@ def claim(folder: Folder, lease: float = LEASE) -> Job | None:
         row = db.execute(
             "UPDATE jobs SET state = 'running', attempt = attempt + 1, lease_until = ?, started = ?, "
             "stage = 'starting', progress = 0, reason = NULL WHERE key = "
-            "(SELECT key FROM jobs WHERE state = 'queued' ORDER BY priority, created, rowid LIMIT 1) "
-            "RETURNING key, kind, request, attempt, deaths",
+            "(SELECT key FROM waiting WHERE position = 1) RETURNING key, kind, request, attempt, deaths",
             (now + lease, now),
         ).fetchone()
         if row is None:
             return None
+        db.execute(
+            "INSERT INTO turns SELECT team, ? FROM runs WHERE key = ? ORDER BY number LIMIT 1 "
+            "ON CONFLICT (team) DO UPDATE SET served = excluded.served",
+            (now, row["key"]),
+        )
         job = Job(row["key"], row["kind"], msgspec.json.decode(row["request"]), row["attempt"], row["deaths"])
         _write_log(db, job, [f"started, attempt {job.attempt}"])
     return job

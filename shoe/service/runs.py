@@ -232,7 +232,7 @@ def _cancel_unwanted(db: sqlite3.Connection, keys: Sequence[str]) -> None:
 
 _RUNS = (
     "SELECT runs.*, jobs.kind, jobs.reason, jobs.stage, jobs.progress, jobs.attempt, jobs.started, jobs.ended, "
-    "jobs.signature, jobs.figures, jobs.outputs, jobs.priority, jobs.created AS queued, jobs.rowid AS place, "
+    "jobs.signature, jobs.figures, jobs.outputs, "
     "CASE WHEN runs.cancelled THEN 'cancelled' ELSE jobs.state END AS state FROM runs JOIN jobs USING (key)"
 )
 
@@ -258,7 +258,7 @@ def _run(db: sqlite3.Connection, row: sqlite3.Row) -> Run:
         name=row["name"],
         state=row["state"],
         reason=reason,
-        position=_position(db, row) if row["state"] == "queued" else None,
+        position=_position(db, row["key"]) if row["state"] == "queued" else None,
         stage=row["stage"] if row["state"] == "running" else None,
         progress=row["progress"],
         attempt=row["attempt"],
@@ -277,13 +277,9 @@ def _run(db: sqlite3.Connection, row: sqlite3.Row) -> Run:
     )
 
 
-def _position(db: sqlite3.Connection, row: sqlite3.Row) -> int:
-    """In the queue, from 1."""
-    before = db.execute(
-        "SELECT count(*) FROM jobs WHERE state = 'queued' AND (priority, created, rowid) < (?, ?, ?)",
-        (row["priority"], row["queued"], row["place"]),
-    ).fetchone()[0]
-    return int(before) + 1
+def _position(db: sqlite3.Connection, key: str) -> int:
+    position: int = db.execute("SELECT position FROM waiting WHERE key = ?", (key,)).fetchone()[0]
+    return position
 
 
 def file_of(db: sqlite3.Connection, sha256: str | None, team: str, name: str) -> str:

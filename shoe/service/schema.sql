@@ -46,6 +46,21 @@ CREATE TABLE runs (
 ) STRICT;
 CREATE UNIQUE INDEX same_run ON runs (team, key, truth, coalesce(board, '')) WHERE cancelled = 0 AND deleted = 0;
 CREATE INDEX runs_of_jobs ON runs (key);
+
+-- Teams take turns: of each the first job that waits, then of each the second; who was served longest ago goes first.
+CREATE TABLE turns (team TEXT PRIMARY KEY, served REAL NOT NULL) STRICT;
+CREATE VIEW waiting AS
+  SELECT key, team, row_number() OVER (ORDER BY priority, turn, coalesce(served, 0), created, place) AS position
+  FROM (
+    SELECT key, team, priority, created, place,
+      row_number() OVER (PARTITION BY priority, team ORDER BY created, place) AS turn
+    FROM (
+      SELECT key, priority, created, rowid AS place,
+        coalesce((SELECT team FROM runs WHERE runs.key = jobs.key ORDER BY number LIMIT 1), '') AS team
+      FROM jobs WHERE state = 'queued'
+    )
+  ) LEFT JOIN turns USING (team);
+
 CREATE TABLE further (run TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (run, key)) STRICT;  -- a run's page and diagnosis
 CREATE INDEX further_of_jobs ON further (key);
 

@@ -82,6 +82,22 @@ def test_a_job_whose_children_die_fails_in_the_end(folder: Folder) -> None:
 
 
 @pytest.mark.slow
+def test_teams_take_turns_however_much_one_has_sent(folder: Folder) -> None:
+    add_truth(folder, "t", TRUTH)
+    sent = [submitted(folder, team, b"[%d]" % number) for number, team in enumerate("aaabbc")]
+    positions = [runs.run(folder, run.id).position for run in sent]
+    assert positions == [1, 4, 6, 2, 5, 3]
+    team_of = {run.key: run.team for run in sent}
+    served = []
+    while (job := jobs.claim(folder)) is not None:
+        served.append(team_of[job.key])
+        if len(served) == 2:
+            submitted(folder, "d", b"[6]")
+            team_of |= {run.key: run.team for run in runs.runs(folder, team="d")}
+    assert "".join(served) == "abcdaba"
+
+
+@pytest.mark.slow
 def test_equal_work_is_one_job_whose_runs_are_their_teams_own(folder: Folder) -> None:
     add_truth(folder, "t", TRUTH)
     a, b = (submitted(folder, team, b"[1]") for team in ("a", "b"))

@@ -75,6 +75,11 @@ def ended(folder: Folder, id_: str) -> Run:
     return until(folder, id_, lambda run: run.state not in ("queued", "running"))
 
 
+def _is_at_work(run: Run) -> bool:
+    """Whether a child has said something: it runs its own program by then."""
+    return run.state == "running" and run.stage != "starting"
+
+
 def content(folder: Folder, run: Run, name: str) -> bytes:
     return folder.files.path(run.outputs[name].sha256).read_bytes()
 
@@ -153,7 +158,7 @@ def test_a_killed_child_is_tried_again_and_knows_no_secret(folder: Folder, monke
     monkeypatch.setenv("API_KEY", "secret")
     with working(folder):
         id_ = submitted(folder, PREDICTIONS["detector"])
-        until(folder, id_, lambda run: run.stage == "reading")
+        until(folder, id_, _is_at_work)
         (child,) = children_of(os.getpid())
         assert b"secret" not in Path(f"/proc/{child}/environ").read_bytes()
         os.kill(child, signal.SIGKILL)
@@ -166,7 +171,7 @@ def test_a_killed_server_takes_its_child_along_and_the_next_one_goes_on(folder: 
     id_ = submitted(folder, PREDICTIONS["detector"])
     server = subprocess.Popen([sys.executable, "-P", "-c", _SERVER, str(folder.path)])
     try:
-        until(folder, id_, lambda run: run.stage == "reading")
+        until(folder, id_, _is_at_work)
         (child,) = children_of(server.pid)
     finally:
         server.kill()
