@@ -281,7 +281,7 @@ def test_guessing_tokens_is_slowed_and_locks_out_nobody_who_has_one(folder: Any)
 
 @pytest.mark.parametrize(
     "given",
-    ["Basic eA==", "Bearer", "Bearer ", "bearer \u00e9".encode("latin-1"), "Bearer a b", "'; DROP TABLE tokens"],
+    ["Basic eA==", "bearer \u00e9".encode("latin-1"), "Bearer a b", "'; DROP TABLE tokens"],
 )
 def test_what_is_no_token_is_none(folder: Any, given: Any) -> None:
     with calling(folder) as client:
