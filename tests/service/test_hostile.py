@@ -288,6 +288,14 @@ def test_what_is_no_token_is_none(folder: Any, given: Any) -> None:
         assert client.get("/v1/runs", headers={"Authorization": given}).status_code == 401
 
 
+@pytest.mark.parametrize("given", ["Bearer", "Bearer "])
+def test_an_empty_token_is_none_given(folder: Any, given: str) -> None:
+    with calling(folder) as client:
+        assert client.get("/v1/runs", headers={"Authorization": given}).status_code == 200
+    with calling(folder, f"https://{PUBLIC}", names=(PUBLIC,)) as client:
+        assert client.get("/v1/runs", headers={"Authorization": given}).status_code == 401
+
+
 def test_scopes_and_teams_are_kept_apart(folder: Any) -> None:
     from shoe.service.settings import Rate
 
