@@ -1,6 +1,8 @@
 """Fixtures that all tests share."""
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,3 +60,16 @@ def definitions() -> None:
         glosses(["ride.v.01"], "this test")
     except MissingWordNetError:
         pytest.skip("WordNet's files are not in place: scripts/setup-wordnet puts them there")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, driven by playwright; what needs it is left out where either is not there."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("chromium is not installed")
+    with api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield launched
+        launched.close()

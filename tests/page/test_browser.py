@@ -1,8 +1,6 @@
 """The page in a browser: it asks for nothing, complains of nothing, and sorts, filters, shows and scores again."""
 
-import os
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,18 +31,6 @@ HOSTILE = [
 @pytest.fixture(scope="module")
 def truth() -> GroundTruth:
     return shoe.read_ground_truth(TRUTH)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("chromium is not installed")
-    with api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 def write(path: Path, models: Mapping[str, Interactions], truth: GroundTruth, **how: Any) -> Comparison:

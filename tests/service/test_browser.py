@@ -1,7 +1,6 @@
 """The pages in a browser, as people use them: a real server, real files, no complaint, and nothing asked of others."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -24,18 +23,6 @@ AXE = Path(os.environ.get("AXE") or ROOT / ".venv" / "node_modules" / "axe-core"
 SERVE = "import sys; from shoe.cli import main; sys.argv = ['shoe', 'serve', *sys.argv[1:]]; main()"
 LONGEST = 60_000
 """Milliseconds that a page may wait for a run: machines of CI are slow."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("chromium is not installed")
-    with api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
