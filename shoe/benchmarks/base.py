@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.class_splits import ClassSplit
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.pairs import single_pair_images
 from shoe.core.arrays import Indices, Mask
@@ -89,6 +90,7 @@ class Benchmark:
         object_numbers: whose numbers these are, for messages, as "COCO".
         verb_names: verbs in the order of their numbers in files, from 0; without it, the class table's.
         splits: names of its splits; the images of a split have its name in theirs.
+        class_splits: loads the splits of its classes, by name; their classes are in the order of ``classes``.
         subsets: functions that find the images of a named part, (m,) True.
         read_image_labels: reads path, image names, classes and benchmark into (K, m) int8 ``ImageLabel``.
         protocols: its strict protocols by name.
@@ -108,6 +110,7 @@ class Benchmark:
     object_numbers: str = "the class table"
     verb_names: Sequence[str] | None = None
     splits: Sequence[str] = ()
+    class_splits: Mapping[str, Callable[[], ClassSplit]] = field(default_factory=dict)
     subsets: Mapping[str, Callable[[Interactions], Mask]] = field(default_factory=lambda: SUBSETS)
     read_image_labels: Callable[[str | Path, Sequence[str], HoiClasses, Benchmark], NDArray[np.int8]] | None = None
     protocols: Mapping[str, StrictOptions] = field(default_factory=dict)

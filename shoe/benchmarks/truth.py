@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark, ImageLabel
 from shoe.benchmarks.checks import labels_of_words, triplet_name
+from shoe.benchmarks.class_splits import ClassSplit
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.errors import InputError, OptionError, quote, unknown_name
@@ -40,6 +41,7 @@ class GroundTruth:
         format: what kind of file it came from, in words.
         left_out: names of training images left out because their triplets point to boxes that the file does not have.
         benchmark: whose ground truth it is.
+        class_split: the parts of the classes that have figures of their own; None where none was asked for.
     """
 
     interactions: Interactions
@@ -49,6 +51,7 @@ class GroundTruth:
     format: str = "table"
     left_out: tuple[str, ...] = ()
     benchmark: Benchmark = field(default_factory=lambda: benchmark(DEFAULT))
+    class_split: ClassSplit | None = None
 
     def __repr__(self) -> str:
         table = self.interactions
@@ -66,8 +69,14 @@ class GroundTruth:
         """(K,) number of triplets of each class."""
         return np.bincount(self.hoi, minlength=len(self.classes))
 
+    @property
+    def class_parts(self) -> Mapping[str, Mask]:
+        """(K,) each, the parts of the class split by name; none without one."""
+        return self.class_split.parts if self.class_split else {}
+
     def facts(self) -> dict[str, str]:
         """What a signature says of a ground truth: its data, split and sizes, and hashes of what can move a score."""
+        split = self.class_split
         return {
             "data": self.classes.name,
             "split": self.split,
@@ -76,6 +85,7 @@ class GroundTruth:
             "truth-sha": self._digest(),
             "class-list": str(len(self.classes)),
             "class-list-sha": self.classes.digest,
+            **({"class-split": split.name, "class-split-sha": split.digest} if split else {}),
         }
 
     def _digest(self) -> str:
@@ -141,21 +151,25 @@ def read_ground_truth(
 
     Raises:
         InputError: naming file, image, field, what was found and what was expected.
-        OptionError: for an unknown benchmark, or a split that the file does not hold.
+        OptionError: for an unknown benchmark, or a split that is no class split and that the file does not hold.
     """
     of = benchmark(dataset)
     classes = of.classes if classes is None else classes
+    parts = None
+    if split is not None and split in of.class_splits:
+        parts, split = of.class_splits[split]().within(of.classes, classes), None
     name, rows = _read(path, of, split)
     interactions = _in_words_of(classes, rows, path)
     found = _split(interactions.images, of.splits, path)
     if split not in (None, found):
-        raise OptionError(f"{path} holds no images of the split {quote(split)}; it holds {found}")
+        known = f"; splits of classes: {', '.join(of.class_splits)}" if of.class_splits else ""
+        raise OptionError(f"{path} holds no images of the split {quote(split)}; it holds {found}{known}")
     labels = None
     if image_labels is not None:
         if of.read_image_labels is None:
             raise OptionError(f"{of.name} has no image-level labels; leave out {image_labels}")
         labels = of.read_image_labels(image_labels, interactions.images, classes, of)
-    return GroundTruth(interactions, classes, found, labels, name, rows.left_out, of)
+    return GroundTruth(interactions, classes, found, labels, name, rows.left_out, of, parts)
 
 
 def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows]:

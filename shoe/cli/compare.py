@@ -42,7 +42,8 @@ def compare(
     subset: Annotated[str | None, typer.Option(help="Score on a named part of the images: single-pair.")] = None,
     images_in_predictions: Annotated[bool, typer.Option(help="Score only the images that all files name.")] = False,
     split: Annotated[
-        str | None, typer.Option(help="test2015 or train2015, if the annotation file holds both (anno_bbox.mat).")
+        str | None,
+        typer.Option(help="A split of the classes (rf-uc); or which images of anno_bbox.mat: test2015, train2015."),
     ] = None,
     image_labels: Annotated[
         Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")

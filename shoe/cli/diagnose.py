@@ -47,7 +47,8 @@ def diagnose(
         bool, typer.Option("--images-in-predictions", help="Diagnose only the images that all PREDICTIONS name.")
     ] = False,
     split: Annotated[
-        str | None, typer.Option(help="test2015 or train2015, if the annotation file holds both (anno_bbox.mat).")
+        str | None,
+        typer.Option(help="A split of the classes (rf-uc); or which images of anno_bbox.mat: test2015, train2015."),
     ] = None,
     json: Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")] = None,
 ) -> None:

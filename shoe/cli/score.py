@@ -33,7 +33,7 @@ def score(
         bool, Option("Score only the images that PREDICTIONS names; the split's name then says so.")
     ] = False,
     split: Annotated[
-        str | None, Option("test2015 or train2015, if the annotation file holds both (anno_bbox.mat).")
+        str | None, Option("A split of the classes (rf-uc); or which images of anno_bbox.mat: test2015, train2015.")
     ] = None,
     image_labels: Annotated[
         Path | None, Option("Official anno.mat: known-object setting by image-level labels.")
@@ -60,7 +60,8 @@ def score(
     map_non_rare, max_recall, classes, ranked_predictions, tied_share}; protocols [{signature, ...strict}] where several
     are asked for; semantic {protocol, map, map_without_no_interaction, map_standard_error, mf1,
     gt_miss_rate, prediction_miss_rate; above_delta {mf1, gt_miss_rate, prediction_miss_rate}; tau_readings, classes,
-    tied_share, components_share, map_interval, mf1_interval, unrated_pairs, raters}; resolution {verbs, objects {words,
+    tied_share, components_share, map_interval, mf1_interval, unrated_pairs, raters}; strict, protocols and semantic
+    with a class split: parts {part {map, mf1, classes}}, harmonic_mean; resolution {verbs, objects {words,
     dataset_labels, unresolved}, rated_share, fallback_share, learned_share, unrated_share, basis};
     profile {images_with_predictions, covered_images, named_images, unknown_images, constant_scores, repeats,
     outside_share}; order_spans; absent; wordings

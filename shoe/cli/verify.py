@@ -75,7 +75,7 @@ def verify(
         classes=classes,
         subset=next((part for part in parts if part != "images-in-predictions"), None),
         images_in_predictions="images-in-predictions" in parts,
-        split=split if split in benchmark(kept.facts["data"]).splits else None,
+        split=kept.facts.get("class-split", split if split in benchmark(kept.facts["data"]).splits else None),
         image_labels=image_labels,
     )
     truth = asked.truth()

@@ -41,12 +41,13 @@ def read_ground_truth(
         dataset: whose ground truth it is: a benchmark, or its name.
         classes: a class table that takes the place of the benchmark's own.
         image_labels: a file of image-level labels, for the known-object setting (HICO-DET: the official ``anno.mat``).
-        split: which split to take from a file that holds several (HICO-DET: "test2015" unless told).
+        split: which split to take from a file that holds several (HICO-DET: "test2015" unless told); or the name of a
+            split of the classes, whose parts then have figures of their own ("rf-uc": unseen and seen classes).
 
     Raises:
         InputError: naming file, image, field, what was found and what was expected; predictions, maps and
             V-COCO's annotations are told as what they are.
-        OptionError: for an unknown benchmark, or a split that the file does not hold.
+        OptionError: for an unknown benchmark, or a split that is no class split and that the file does not hold.
     """
     try:
         return truth.read_ground_truth(path, dataset, classes=classes, image_labels=image_labels, split=split)

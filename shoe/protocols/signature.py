@@ -57,7 +57,7 @@ class Signature:
         """Shorten for captions: version, data, protocol, what differs from it, and a hash of the whole."""
         values = dict(self.items)
         named: dict[str, SemanticOptions | StrictOptions] = {**self.protocols, **SEMANTIC}
-        kept: list[tuple[str, str]] = [(n, values[n]) for n in ("shoe", "data", "split") if n in values]
+        kept: list[tuple[str, str]] = [(n, values[n]) for n in ("shoe", "data", "split", "class-split") if n in values]
         for prefix in (STRICT_PREFIX, ""):
             protocol = values.get(f"{prefix}protocol")
             if protocol in named:

@@ -12,6 +12,7 @@ from shoe.core.errors import many, printable
 from shoe.report.notes import Evidence, notes
 from shoe.report.text import percent, say, table
 from shoe.report.wordings import wordings_table
+from shoe.scoring.entries import harmonic_mean
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 
@@ -35,8 +36,9 @@ def console() -> Console:
 def print_report(report: Report, to: Console, evidence: Evidence | None = None) -> None:
     """Print a report and what its figures rest on; names from files cannot steer the terminal."""
     truth = report.truth
+    split = f" · {printable(truth.class_split.name)}" if truth.class_split else ""
     title = (
-        f"{truth.classes.name} · {printable(truth.split)} · {many(len(truth.interactions.images), 'image')} · "
+        f"{truth.classes.name} · {printable(truth.split)}{split} · {many(len(truth.interactions.images), 'image')} · "
         f"{many(len(truth.interactions), 'triplet')} · {many(len(report.predictions), 'prediction')}"
     )
     say(to, title, "bold")
@@ -79,6 +81,10 @@ def _strict_table(report: Report) -> Table:
     for result in report.strict_results:
         figures = (result.map, result.map_rare, result.map_non_rare, result.max_recall)
         made.add_row(result.options.protocol, *map(percent, figures), str(result.classes))
+        for part, mean in result.parts.items():
+            made.add_row(f"  {part}", percent(mean.map), "", "", "", str(mean.classes))
+        if (both := harmonic_mean(result.parts)) is not None:
+            made.add_row("  harmonic mean", percent(both), "", "", "", "")
     return made
 
 
@@ -88,4 +94,8 @@ def _semantic_table(result: SemanticResult) -> Table:
     made.add_row(result.options.protocol, *map(percent, figures), str(result.classes))
     if result.options.min_sigma != "delta":
         made.add_row(f"  similarity > {result.options.delta:g} only", "", "", *map(percent, result.above_delta), "")
+    for part, mean in result.parts.items():
+        made.add_row(f"  {part}", percent(mean.map), "", percent(mean.mf1), "", "", str(mean.classes))
+    if (both := harmonic_mean(result.parts)) is not None:
+        made.add_row("  harmonic mean", percent(both), "", "", "", "", "")
     return made

@@ -6,14 +6,17 @@ earns none. Strict and semantic scores, oracles, bounds and resampling all make 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.class_splits import SEEN, UNSEEN
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.ragged import expand, stable_order
+from shoe.core.shown import present
 from shoe.protocols.options import Interpolation, SemanticOptions, StrictOptions, Ties
 from shoe.scoring.average_precision import EPSILON, GRID_TOLERANCE, GRIDS
 from shoe.scoring.ranking import RankedLists, ranked_lists
@@ -29,6 +32,33 @@ class Means(NamedTuple):
     def minus(self, other: Means) -> Means:
         """The differences; None where either is."""
         return Means(*(None if a is None or b is None else a - b for a, b in zip(self, other, strict=True)))
+
+
+class PartMean(NamedTuple):
+    """Means over a part of the classes, fractions, None where there are none; and how many classes they are over."""
+
+    map: float | None
+    classes: int
+    mf1: float | None = None
+
+
+def harmonic_mean(parts: Mapping[str, PartMean]) -> float | None:
+    """The harmonic mean of seen and unseen classes, as generalised zero-shot work reports it; None without the two.
+
+    >>> harmonic_mean({"unseen": PartMean(0.2, 120), "seen": PartMean(0.3, 480)})
+    0.24
+    """
+    values = [parts[part].map for part in (UNSEEN, SEEN) if part in parts]
+    known = [value for value in values if value is not None]
+    if len(known) < len((UNSEEN, SEEN)):
+        return None
+    return 2 * known[0] * known[1] / sum(known) if sum(known) else 0.0
+
+
+def parts_dict(parts: Mapping[str, PartMean]) -> dict[str, Any]:
+    """Parts of a class split in the keys of ``shoe score --json``: none where there is no split."""
+    by_name = {part: present(mean._asdict()) for part, mean in parts.items()}
+    return {"parts": by_name or None, "harmonic_mean": harmonic_mean(parts)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +128,11 @@ class ClassScores(RankedLists):
         in_parts = in_mean & (lists.entries > 0) if rule.parts_need_entries else in_mean
         return cls(**{f.name: getattr(lists, f.name) for f in fields(lists)}, in_mean=in_mean, in_parts=in_parts)
 
+    def part_means(self, parts: Mapping[str, Mask]) -> dict[str, PartMean]:
+        """AP over each of some parts of the classes."""
+        masks = {part: self.in_parts & mask for part, mask in parts.items()}
+        return {part: PartMean(mean_over(self.ap, mask), int(mask.sum())) for part, mask in masks.items()}
+
     def means(self, rare: Mask) -> Means:
         """AP over all classes, rare and non-rare ones."""
         return Means(
@@ -121,6 +156,7 @@ class Entries:
         counted: (K,) classes that take part.
         rare: (K,) classes that are rare.
         rule: how entries become figures.
+        parts: (K,) each, further parts of the classes that have means of their own: those of a class split.
 
     Example:
         >>> import numpy as np
@@ -143,6 +179,7 @@ class Entries:
     counted: Mask
     rare: Mask
     rule: Rule
+    parts: Mapping[str, Mask] = field(default_factory=dict)
 
     @property
     def truths(self) -> Indices:

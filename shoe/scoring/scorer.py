@@ -300,6 +300,7 @@ class Scorer:
             counted=self.counted,
             rare=self.task.truth.classes.rare,
             rule=Rule.of(self.options),
+            parts=self.task.truth.class_parts,
         )
         if self.options.ties is not Ties.INPUT:
             return entries

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from shoe.core.shown import present
 from shoe.matching.overlaps import Overlaps
 from shoe.matching.task import Task
 from shoe.protocols.options import SemanticOptions
-from shoe.scoring.entries import mean_over
+from shoe.scoring.entries import PartMean, mean_over, parts_dict
 from shoe.scoring.f1_entries import F1Figures
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.ranking import number_tied
@@ -36,6 +37,7 @@ class SemanticResult:
         above_delta: these three where a match must be more similar than delta (``min-sigma=delta``): as published, the
             right object with any verb is a match.
         classes: classes in the mean of ``map``.
+        parts: means over the parts of the ground truth's class split, by name; none without one.
         tied_share: share of ranked predictions whose score another of their class has.
         ties_matter: whether some of those differ in credit, or the protocol asks for an order elsewhere, too.
         components_share: of the matches and false positives that SHOE-mAP rests on and that are not the class's own
@@ -58,6 +60,7 @@ class SemanticResult:
     tied_share: float | None
     ties_matter: bool
     components_share: float | None = None
+    parts: Mapping[str, PartMean] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.to_dict()}>"
@@ -77,6 +80,7 @@ class SemanticResult:
                 "classes": self.classes,
                 "tied_share": self.tied_share,
                 "components_share": self.components_share,
+                **parts_dict(self.parts),
             }
         )
 
@@ -128,6 +132,10 @@ def result_of(scorer: Scorer) -> SemanticResult:
         tied_share=tied / ranked if ranked else None,
         ties_matter=scores.ties_matter or (tied > 0 and not options.order_free),
         components_share=_components_share(scorer, matches),
+        parts={
+            part: mean._replace(mf1=mean_over(f1, f1_mean & entries.parts[part]))
+            for part, mean in scores.part_means(entries.parts).items()
+        },
     )
 
 

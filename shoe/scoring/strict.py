@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from shoe.core.shown import present
 from shoe.matching.nms import pair_nms
 from shoe.matching.task import Task
 from shoe.protocols.options import StrictOptions, Ties
-from shoe.scoring.entries import Entries, Rule, mean_over
+from shoe.scoring.entries import Entries, PartMean, Rule, mean_over, parts_dict
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +29,7 @@ class StrictResult:
         ap: (K,) average precision, NaN for classes outside the mean over all.
         recall: (K,) recall of all predictions, NaN likewise.
         map, map_rare, map_non_rare, max_recall: means over classes.
+        parts: means over the parts of the ground truth's class split, by name; none without one.
         classes: number of classes in the mean over all.
         ranked: predictions that were ranked; the rest are on unknown or left-out images, cut, or no class in the mean.
         tied_share: share of the ranked predictions whose score another of their class has.
@@ -45,6 +47,7 @@ class StrictResult:
     ranked: int
     tied_share: float | None
     ties_matter: bool
+    parts: Mapping[str, PartMean] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.to_dict()}>"
@@ -61,6 +64,7 @@ class StrictResult:
                 "classes": self.classes,
                 "ranked_predictions": self.ranked,
                 "tied_share": self.tied_share,
+                **parts_dict(self.parts),
             }
         )
 
@@ -83,6 +87,7 @@ def strict_score(task: Task, options: StrictOptions) -> StrictResult:
         ranked=ranked,
         tied_share=scores.tied / ranked if ranked else None,
         ties_matter=scores.ties_matter or (scores.tied > 0 and not options.cap is options.class_cap is None),
+        parts=scores.part_means(entries.parts),
     )
 
 
@@ -103,6 +108,7 @@ def strict_entries(task: Task, options: StrictOptions) -> Entries:
         counted=counted,
         rare=classes.rare,
         rule=Rule.of(options),
+        parts=truth.class_parts,
     )
 
 

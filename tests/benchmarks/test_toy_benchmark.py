@@ -8,6 +8,7 @@ import pytest
 
 import shoe
 from shoe.benchmarks.base import Benchmark, TruthFormat
+from shoe.benchmarks.class_splits import ClassSplit
 from shoe.benchmarks.classes import parse_classes
 from shoe.core.rows import Rows
 from shoe.protocols.options import StrictOptions
@@ -46,6 +47,7 @@ TOY = Benchmark(
     object_numbers="toy",
     protocols={"toy": StrictOptions(protocol="toy")},
     default_protocols=("toy", "shoe"),
+    class_splits={"new-dogs": lambda: ClassSplit.of_unseen("new-dogs", [2], 3, "made for these tests")},
 )
 TRUTH = """toy
 1 walk dog 0 0 10 10 20 20 30 30
@@ -102,6 +104,34 @@ def test_it_is_scored_by_its_own_protocols(truth: shoe.GroundTruth, predictions:
     assert report.strict.map == pytest.approx(1 / 3)  # walk dog is found; hold cup and feed dog are not
     assert report.semantic is not None
     assert dict(report.signature.items)["strict.protocol"] == "toy"
+
+
+def test_parts_of_its_classes_have_figures_of_their_own(tmp_path: Path, predictions: shoe.Interactions) -> None:
+    (tmp_path / "toy.txt").write_text(TRUTH)
+    plain, parted = (shoe.read_ground_truth(tmp_path / "toy.txt", TOY, split=split) for split in (None, "new-dogs"))
+    assert parted.class_split is not None
+    figures = [shoe.score(predictions, truth, similarity="identity").to_dict() for truth in (plain, parted)]
+    signatures = [each.pop("signature") for each in figures]
+    assert f"|class-split:new-dogs|class-split-sha:{parted.class_split.digest}" in signatures[1]
+    assert "class-split" not in signatures[0]
+    # walk dog is found, hold cup and feed dog are not: one of two seen classes, none of one unseen.
+    parts = {"unseen": {"map": 0.0, "classes": 1}, "seen": {"map": pytest.approx(0.5), "classes": 2}}
+    strict, semantic = (figures[1].pop(part) for part in ("strict", "semantic"))
+    assert (strict.pop("parts"), strict.pop("harmonic_mean")) == (parts, 0)
+    assert {part: mean["classes"] for part, mean in semantic.pop("parts").items()} == {"unseen": 1, "seen": 2}
+    assert semantic.pop("harmonic_mean") == 0
+    assert figures[0] == figures[1] | {"strict": strict, "semantic": semantic}
+
+
+def test_a_class_split_follows_labels_into_another_table(tmp_path: Path) -> None:
+    (tmp_path / "toy.txt").write_text("toy\n1 feed dog 0 0 1 1 2 2 3 3\n")
+    lines = CLASSES.splitlines(keepends=True)
+    other = parse_classes("".join([lines[0], lines[3], lines[1], lines[2].replace("dog", "bus")]), "toy")
+    parts = shoe.read_ground_truth(tmp_path / "toy.txt", TOY, classes=other, split="new-dogs").class_parts
+    assert {part: mask.tolist() for part, mask in parts.items()} == {
+        "unseen": [True, False, False],
+        "seen": [False, True, False],
+    }
 
 
 def test_its_errors_are_told_apart(truth: shoe.GroundTruth, predictions: shoe.Interactions) -> None:

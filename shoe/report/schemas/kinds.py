@@ -43,3 +43,14 @@ class F1(Closed):
     mf1: MaybeFraction = UNSET
     gt_miss_rate: MaybeFraction = UNSET
     prediction_miss_rate: MaybeFraction = UNSET
+
+
+class Part(Closed):
+    """A part of a class split: mean average precision, SHOE-mF1 of semantic figures, and classes in the mean."""
+
+    classes: Count
+    map: MaybeFraction = UNSET
+    mf1: MaybeFraction = UNSET
+
+
+MaybeParts = dict[str, Part] | UnsetType

@@ -16,6 +16,7 @@ from shoe.report.schemas.kinds import (
     MaybeCount,
     MaybeFraction,
     MaybeGain,
+    MaybeParts,
     Means,
     Span,
 )
@@ -29,6 +30,8 @@ class Strict(Means, kw_only=True):
     ranked_predictions: Count
     max_recall: MaybeFraction = UNSET
     tied_share: MaybeFraction = UNSET
+    parts: MaybeParts = UNSET
+    harmonic_mean: MaybeFraction = UNSET
 
 
 class Signed(Strict, kw_only=True):
@@ -47,6 +50,8 @@ class Semantic(F1, kw_only=True):
     map_standard_error: MaybeFraction = UNSET
     tied_share: MaybeFraction = UNSET
     components_share: MaybeFraction = UNSET
+    parts: MaybeParts = UNSET
+    harmonic_mean: MaybeFraction = UNSET
     above_delta: F1 | UnsetType = UNSET
     tau_readings: dict[str, F1] | UnsetType = UNSET
     map_interval: Span | UnsetType = UNSET
