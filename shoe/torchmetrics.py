@@ -59,7 +59,7 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
         verbs: Sequence[str] | None = None,
         objects: Sequence[str] | None = None,
         coordinates: Coordinates = Coordinates.CONTINUOUS,
-        similarity: str | Path = "hico-det",
+        similarity: str | Path = "dataset",
         protocols: Sequence[str] = (),
         options: Sequence[str] = (),
         **of_torchmetrics: Any,
@@ -71,7 +71,7 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
             verbs: the words that the model's numbers stand for; the dataset's, in its order, if absent.
             objects: likewise.
             coordinates: what the numbers of boxes count.
-            similarity: name of a shipped map or baseline, or a map's folder.
+            similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map.
             protocols: names of protocols; the benchmark's defaults if none.
             options: ``NAME=VALUE`` settings that change the protocols' choices.
             of_torchmetrics: what torchmetrics takes, as ``sync_on_compute``.

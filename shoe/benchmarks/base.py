@@ -97,6 +97,7 @@ class Benchmark:
         about: one line a protocol.
         default_protocols: the protocols that are scored where none is named.
         load_published: published sizes by split.
+        similarity: the shipped map that semantic scores take where none is named.
         flow: rules of its own by which the diagnosis decides on an error type; see :mod:`shoe.diagnosis.types`.
     """
 
@@ -117,6 +118,7 @@ class Benchmark:
     about: Mapping[str, str] = field(default_factory=dict)
     default_protocols: Sequence[str] = ("shoe",)
     load_published: Callable[[], Mapping[str, Published]] | None = None
+    similarity: str = "hico-det"
     flow: Sequence[tuple[Sequence[str], str]] | None = None
 
     @cached_property

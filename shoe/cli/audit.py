@@ -15,7 +15,9 @@ def audit(
     predictions: Annotated[Path, typer.Argument(help="Prediction file; its format is recognised by content.")],
     ground_truth: Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")],
     dataset: Annotated[str, typer.Option(help="Whose classes the ground truth has.")] = DEFAULT,
-    similarity: Annotated[str, typer.Option(help="Similarity map: a shipped name or a folder.")] = "hico-det",
+    similarity: Annotated[
+        str, typer.Option(help="Similarity map: a shipped name or a folder; 'dataset': the dataset's own.")
+    ] = "dataset",
     boxes: Annotated[
         str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
     ] = None,

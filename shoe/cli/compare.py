@@ -27,7 +27,9 @@ def compare(
     protocol: Annotated[
         list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: hico-det, shoe.")
     ] = None,
-    similarity: Annotated[str, typer.Option(help="Similarity map: a shipped name or a folder.")] = "hico-det",
+    similarity: Annotated[
+        str, typer.Option(help="Similarity map: a shipped name or a folder; 'dataset': the dataset's own.")
+    ] = "dataset",
     option: Annotated[
         list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol.")
     ] = None,

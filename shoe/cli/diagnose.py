@@ -20,8 +20,9 @@ def diagnose(
     seed: Annotated[int, typer.Option(help="First seed of what is random.")] = 0,
     seeds: Annotated[int, typer.Option(help="How many seeds; figures are means over them, with their spread.")] = 20,
     similarity: Annotated[
-        str, typer.Option(help="Similarity map: a shipped name or a folder; 'none': leave meaning out.")
-    ] = "hico-det",
+        str,
+        typer.Option(help="Similarity map: a shipped name or a folder; 'dataset': its own; 'none': leave meaning out."),
+    ] = "dataset",
     pairs: Annotated[
         list[Path] | None,
         typer.Option(help="File of a model's pairs and their verb scores; again for each of PREDICTIONS, in order."),

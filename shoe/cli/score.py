@@ -15,7 +15,9 @@ def score(
         list[str] | None,
         Option("Protocol; again for more. 'all': every strict one and shoe. Default: hico-det, shoe.", ("-p",)),
     ] = None,
-    similarity: Annotated[str, Option("Similarity map: a shipped name or a folder.")] = "hico-det",
+    similarity: Annotated[
+        str, Option("Similarity map: a shipped name or a folder; 'dataset': the dataset's own.")
+    ] = "dataset",
     option: Annotated[
         list[str] | None, Option("NAME=VALUE: change one choice of a protocol; help: list all.", ("-o",))
     ] = None,

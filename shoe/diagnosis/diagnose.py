@@ -35,7 +35,7 @@ from shoe.protocols.named import SEMANTIC
 from shoe.protocols.options import SemanticOptions, changed
 from shoe.scoring.score import coordinate_names
 from shoe.scoring.warnings import warnings
-from shoe.similarity import Similarity, load_similarity
+from shoe.similarity import Similarity, similarity_for
 
 CHOICES = ("seeded", "greedy")
 _SEEDS = 1 << 32
@@ -158,7 +158,7 @@ def diagnose(
     seed: int = 0,
     seeds: int = 20,
     no_interaction: str = "exclude",
-    similarity: str | Path | None = "hico-det",
+    similarity: str | Path | None = "dataset",
     protocol: str = "shoe",
     pairs: Pairs | None = None,
     action_scores: Floats | None = None,
@@ -177,8 +177,8 @@ def diagnose(
         seeds: how many seeds figures are the means of, 1 to 1000.
         no_interaction: whether the classes that say a person does nothing take part: ``exclude`` or ``keep`` (IJCV
             paper 2.4 and 6.6).
-        similarity: name of a shipped map or baseline, or a map's folder, for the semantic part; None: leave meaning
-            out.
+        similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map, for the
+            semantic part; None: leave meaning out.
         protocol: the semantic protocol: ``shoe``, ``shoe-robust`` or ``shoe-literal``.
         pairs: the model's pairs before classification (``read_pairs``); those of the triplets if absent.
         action_scores: (n,) interaction scores of the triplets (``read_action_scores``); those of ``pairs`` if absent.
@@ -232,7 +232,7 @@ def diagnose(
         seed=seed,
         seeds=seeds,
         facts={"coordinates": coordinate_names(predictions)} | read,
-        similarity=None if similarity is None else load_similarity(similarity, options.ensemble),
+        similarity=None if similarity is None else similarity_for(truth.benchmark, similarity, options.ensemble),
         options=options,
         pair_file=pairs,
         rules=rules or PairRules(),

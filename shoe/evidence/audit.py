@@ -20,7 +20,7 @@ from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.score import unfit_scores
 from shoe.scoring.semantic import semantic_score
 from shoe.scoring.strict import strict_score
-from shoe.similarity import Similarity, load_similarity
+from shoe.similarity import Similarity, similarity_for
 
 AUDITED = ("shoe", "shoe-literal", "shoe-robust")
 """The semantic protocols that attacks are scored under, beside the benchmark's strict default."""
@@ -151,7 +151,7 @@ def audit(
     predictions: Interactions,
     truth: GroundTruth,
     *,
-    similarity: str | Path = "hico-det",
+    similarity: str | Path = "dataset",
     watch: Callable[[Sequence[Attack | None]], Iterable[Attack | None]] = lambda steps: steps,
 ) -> Audit:
     """Make each attack of :data:`ATTACKS` on predictions, and score the outcome.
@@ -159,7 +159,7 @@ def audit(
     Args:
         predictions: what a model said.
         truth: what is so.
-        similarity: name of a shipped map or baseline, or a map's folder.
+        similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map.
         watch: called with the steps, and iterated over in their place: a progress bar.
 
     Returns:
@@ -175,7 +175,7 @@ def audit(
     Task(predictions, truth).check_images()
     benchmark, labels = truth.benchmark, truth.image_labels is not None
     strict = choose(benchmark.default_protocols, (), benchmark.protocols, image_labels=labels).strict
-    source = load_similarity(similarity, "mean")
+    source = similarity_for(truth.benchmark, similarity, "mean")
     commonest = truth.classes.verbs[int(np.bincount(truth.interactions.verb).argmax())]
     found: dict[str, dict[str, Figures]] = {}
     for attack in watch([None, *ATTACKS]):

@@ -46,7 +46,7 @@ class Metric:
         self,
         truth: GroundTruth,
         *,
-        similarity: str | Path = "hico-det",
+        similarity: str | Path = "dataset",
         protocols: Sequence[str] = (),
         options: Sequence[str] = (),
     ) -> None:
@@ -54,7 +54,7 @@ class Metric:
 
         Args:
             truth: what predictions are scored against.
-            similarity: name of a shipped map or baseline, or a map's folder.
+            similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map.
             protocols: names of protocols; the benchmark's defaults if none.
             options: ``NAME=VALUE`` settings that change the protocols' choices.
 

@@ -25,7 +25,7 @@ from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.scoring.strict import StrictResult, strict_score
 from shoe.scoring.warnings import warnings
-from shoe.similarity import load_similarity
+from shoe.similarity import similarity_for
 
 SEMANTIC_FACTS = ("map", "map-sha", "lexicon-sha")
 """What the signature of a strict protocol leaves out of a report's facts."""
@@ -149,7 +149,7 @@ def score(
     predictions: Interactions,
     truth: GroundTruth,
     *,
-    similarity: str | Path = "hico-det",
+    similarity: str | Path = "dataset",
     protocols: Sequence[str] = (),
     options: Sequence[str] = (),
     notes: ReadNotes | None = None,
@@ -159,7 +159,7 @@ def score(
     Args:
         predictions: what a model said; words may be any.
         truth: what is so.
-        similarity: name of a shipped map or baseline, or a map's folder.
+        similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map.
         protocols: names of strict protocols and at most one semantic; ``all`` means every strict protocol and ``shoe``,
             none the benchmark's defaults.
         options: ``NAME=VALUE`` settings that change the protocols' choices.
@@ -192,7 +192,7 @@ def score_by(chosen: Options, task: Task, similarity: str | Path, notes: ReadNot
         if unfit is not None:
             absent["semantic"] = unfit
         else:
-            source = load_similarity(similarity, chosen.semantic.ensemble)
+            source = similarity_for(task.truth.benchmark, similarity, chosen.semantic.ensemble)
             facts |= {"map": source.name, "map-sha": source.digest, "lexicon-sha": lexicon_digest()}
             similarities = HoiSimilarity.of(task, source, chosen.semantic)
             semantic = semantic_score(task, similarities, chosen.semantic)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
@@ -27,9 +28,14 @@ __all__ = [
     "WordNetSimilarity",
     "combine",
     "load_similarity",
+    "similarity_for",
     "similarity_table",
     "write_map",
 ]
+
+
+OF_DATASET = "dataset"
+"""Stands for the map that a benchmark names as its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,11 @@ def load_similarity(name_or_folder: str | Path, ensemble: str = "mean") -> Simil
     if not is_map(name_or_folder):
         raise no_map(name_or_folder, "similarity", [*MEASURES, *shipped_maps()])
     return (_load_once if name_or_folder in shipped_maps() else SimilarityMap.load)(name_or_folder, ensemble)
+
+
+def similarity_for(benchmark: Benchmark, name_or_folder: str | Path, ensemble: str) -> Similarity:
+    """Load what a benchmark is scored by: its own map where the name is "dataset", else as :func:`load_similarity`."""
+    return load_similarity(benchmark.similarity if name_or_folder == OF_DATASET else name_or_folder, ensemble)
 
 
 _load_once = cache(SimilarityMap.load)
