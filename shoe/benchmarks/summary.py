@@ -12,6 +12,8 @@ from shoe.benchmarks.truth import GroundTruth
 from shoe.core.coordinates import Coordinates
 
 MERGED_AT = 0.5
+FEWEST_OF_NON_RARE = 10
+"""Training triplets of a class that is not rare; with fewer it is."""
 
 
 def summary(truth: GroundTruth) -> dict[str, Any]:
@@ -20,8 +22,9 @@ def summary(truth: GroundTruth) -> dict[str, Any]:
     Returns:
         Plain numbers and texts, in reading order. ``pairs`` counts box pairs, drawn ones and those left when pairs of
         one object class that overlap by 0.5 or more are merged; ``overlapping_triplets`` those that overlap an earlier
-        one of their class and image as much, and are therefore likely the same thing annotated twice. ``published`` is
-        there if the split is known.
+        one of their class and image as much, and are therefore likely the same thing annotated twice.
+        ``rare_recounted`` is there of training sets: classes that are rare by their counts, and whether they are those
+        of the class table; ``published`` if the split is known.
     """
     table, classes = truth.interactions, truth.classes
     present = truth.triplets_per_class > 0
@@ -52,6 +55,10 @@ def summary(truth: GroundTruth) -> dict[str, Any]:
             if kind in table.coordinates
         },
     }
+    if "train" in truth.split and classes.rare.any():
+        recounted = truth.triplets_per_class < FEWEST_OF_NON_RARE
+        listed = bool((recounted == classes.rare).all())
+        facts["rare_recounted"] = {"classes": int(recounted.sum()), "as_listed": listed}
     if truth.left_out:
         facts["left_out_images"] = len(truth.left_out)
     published = compare(truth.benchmark, truth.split, counts)
@@ -69,12 +76,13 @@ def compare(of: Benchmark, split: str, counts: Mapping[str, int]) -> dict[str, A
         counts: at least images, empty_images, triplets and classes of the file.
 
     Returns:
-        The comparison with the split of that name, else with the one that has as many images and triplets: split,
-        source, whether all matches, and found and published numbers of what does not; None if there is no such split.
+        The comparison with the split of that name (of "train2015" and "train2015, HAKE" the one of that size), else with
+        the one that has as many images and triplets: split, source, whether all matches, and found and published numbers of what does not; None if there is no such split.
     """
     size = [counts["images"], counts["triplets"]]
-    same_size = (name for name, p in of.published.items() if [p.counts["images"], p.counts["triplets"]] == size)
-    chosen = split if split in of.published else next(same_size, None)
+    known = [name for name in of.published if name.partition(",")[0] == split] or list(of.published)
+    same_size = (name for name in known if [of.published[name].counts[key] for key in ("images", "triplets")] == size)
+    chosen = next(same_size, split if split in of.published else None)
     if chosen is None:
         return None
     published = of.published[chosen]

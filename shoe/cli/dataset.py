@@ -29,8 +29,8 @@ def info(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: _
     Example: shoe dataset info instances_test2015.json. Counts images, triplets, box pairs, classes and likely
     duplicates. The JSON has the keys file, format, dataset, split, images, empty_images, triplets, classes,
     rare_classes, non_rare_classes, no_interaction_triplets, pairs {drawn, merged, merged_at}, repeated_triplets,
-    overlapping_triplets, coordinates, and where they apply left_out_images and published
-    {split, source, matches, differs}.
+    overlapping_triplets, coordinates, and where they apply left_out_images, rare_recounted {classes, as_listed} and
+    published {split, source, matches, differs}.
     """
     from shoe.benchmarks.summary import summary
     from shoe.predictions.truth import read_ground_truth

@@ -39,6 +39,9 @@ def print_summary(title: str, facts: Mapping[str, Any], to: Console) -> None:
         (f"  merged where both boxes overlap by {pairs['merged_at']}", pairs["merged"]),
         *(("boxes", f"{_COORDINATES[kind]} ({many(images, 'image')})") for kind, images in coordinates),
     ]
+    if recounted := facts.get("rare_recounted"):
+        verdict = "the class table's" if recounted["as_listed"] else "others than the class table's"
+        rows.append(("rare by these triplets (fewer than 10)", f"{recounted['classes']}, {verdict}"))
     if published := facts.get("published"):
         verdict = "matches" if published["matches"] else "differs"
         rows.append((f"published counts of {published['split']}", verdict))

@@ -36,6 +36,21 @@ def as_ppdm(document: Document) -> list[dict[str, Any]]:
     return records
 
 
+def as_hake(document: Document) -> dict[str, dict[str, Any]]:
+    """HAKE's form: an entry for each image, triplets with boxes of their own, the image's size and body parts."""
+    records = {}
+    for name, (width, height), entry in zip(
+        document["filenames"], document["size"], document["annotation"], strict=True
+    ):
+        labels = [
+            {"action_labels": [{"human_part": 6, "partstate": 0}], "hoi_id": hoi + 1}
+            | {"human_bbox": human, "object_bbox": object_, "width": width, "height": height}
+            for human, object_, hoi in zip(entry["boxes_h"], entry["boxes_o"], entry["hoi"], strict=True)
+        ]
+        records[name] = {"dataset": "hico-det", "labels": labels, "path_prefix": "hico_20160224_det/images/train2015"}
+    return records
+
+
 def structs(rows: list[dict[str, Any]]) -> NDArray[Any]:
     """A Matlab structure array, 1 x n; Matlab's [] if there are none."""
     if not rows:

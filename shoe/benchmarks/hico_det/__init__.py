@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shoe.benchmarks.base import Benchmark, Published, TruthFormat, plain_image_name
 from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
-from shoe.benchmarks.hico_det import bbox_mat, instances, ppdm
+from shoe.benchmarks.hico_det import bbox_mat, hake, instances, ppdm
 from shoe.benchmarks.hico_det.image_labels import read_image_labels
 from shoe.benchmarks.hico_det.protocols import ABOUT, PROTOCOLS
 from shoe.io.json import parse_json
@@ -70,6 +70,7 @@ BENCHMARK = Benchmark(
             instances.NAME, "instances_test2015.json (hicodet)", instances.is_instances, instances.read_instances
         ),
         TruthFormat(ppdm.NAME, "test_hico.json (PPDM, QPIC, SG)", ppdm.is_ppdm, ppdm.read_ppdm),
+        TruthFormat(hake.NAME, "hico-det-instance-level.tar.gz (HAKE)", hake.is_hake, hake.read_hake),
         TruthFormat(bbox_mat.NAME, "anno_bbox.mat", is_matlab, bbox_mat.read_bbox_mat),
     ),
     image_name=image_name,

@@ -31,6 +31,13 @@ class Published(Closed):
     differs: dict[str, Differs]
 
 
+class Recounted(Closed):
+    """Classes that are rare by the counts of a training set, and whether they are those of the class table."""
+
+    classes: Count
+    as_listed: bool
+
+
 class DatasetInfo(Closed):
     """What a ground truth file holds."""
 
@@ -50,6 +57,7 @@ class DatasetInfo(Closed):
     overlapping_triplets: Count
     coordinates: dict[str, Count]
     left_out_images: MaybeCount = UNSET
+    rare_recounted: Recounted | UnsetType = UNSET
     published: Published | UnsetType = UNSET
 
 

@@ -1,0 +1,112 @@
+"""HICO-DET's training set in HAKE's form."""
+
+import io
+import tarfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.benchmarks import benchmark, read_ground_truth
+from shoe.benchmarks.summary import summary
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.coordinates import Coordinates
+from shoe.core.errors import InputError, ShoeError
+from shoe.core.interactions import image_index
+from tests.benchmarks.forms import as_hake
+from tests.benchmarks.samples import INSTANCES, parsed
+from tests.damage import damaged_json
+from tests.examples import examples
+
+NAME = "hico-det-training-set-instance-level.json"
+TRIPLET = {"hoi_id": 153, "human_bbox": [1, 2, 30, 40], "object_bbox": [5, 6, 70, 80], "width": 640, "height": 480}
+IMAGE = "HICO_train2015_00000001.jpg"
+
+
+def training() -> dict[str, Any]:
+    """The sample as if its images were training images."""
+    document: dict[str, Any] = parsed(INSTANCES)
+    document["filenames"] = [name.replace("test", "train") for name in document["filenames"]]
+    return document
+
+
+def read(tmp_path: Path, content: Any) -> GroundTruth:
+    (tmp_path / NAME).write_bytes(orjson.dumps(content))
+    return read_ground_truth(tmp_path / NAME)
+
+
+def test_it_gives_the_same_table_as_other_forms(tmp_path: Path) -> None:
+    (tmp_path / "instances_train2015.json").write_bytes(orjson.dumps(training()))
+    instances = read_ground_truth(tmp_path / "instances_train2015.json").interactions
+    truth = read(tmp_path, as_hake(training()))
+    table = truth.interactions
+    assert (truth.split, truth.format, truth.left_out) == ("train2015", "HAKE instance-level JSON", ())
+    empty = np.diff(table.offsets) == 0  # of which the file does not say how large they are
+    assert np.array_equal(table.sizes[~empty], instances.sizes[~empty])
+    for column in ("images", "offsets", "human_boxes", "object_boxes", "verb", "object", "coordinates"):
+        assert np.array_equal(getattr(table, column), getattr(instances, column))
+
+
+def test_the_archive_is_read_as_it_is_handed_out(tmp_path: Path) -> None:
+    content = orjson.dumps(as_hake(training()))
+    with tarfile.open(tmp_path / "hico-det-instance-level.tar.gz", "w:gz") as archive:
+        for name, data in (("._x", b"of a file system"), (f"hico-det-instance-level/{NAME}", content)):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    truth = read_ground_truth(tmp_path / "hico-det-instance-level.tar.gz")
+    assert truth.interactions.equals(read(tmp_path, as_hake(training())).interactions)
+
+
+@pytest.mark.parametrize(
+    ("triplet", "message"),
+    [
+        ({"hoi_id": 601}, "hoi_id: found 601, expected 1 to 600"),
+        ({"hoi_id": 0}, "hoi_id: found 0, expected 1 to 600"),
+        ({"human_bbox": [1, 2, 3]}, r"human_bbox: found '?\[1, 2, 3\]'?, expected \[x1, y1, x2, y2\]"),
+        ({"object_bbox": [9, 2, 3, 4]}, "object box: found"),
+        ({"width": "wide"}, "width: found 'wide', expected a whole number"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_image(tmp_path: Path, triplet: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=f"'{IMAGE}'.*{message}"):
+        read(tmp_path, {IMAGE: {"labels": [TRIPLET | triplet]}})
+
+
+@examples(2)
+@given(seed=st.integers(0, 2**32))
+def test_damaged_files_are_read_or_refused(tmp_path: Path, seed: int) -> None:
+    (tmp_path / NAME).write_bytes(damaged_json(orjson.dumps({IMAGE: {"labels": [TRIPLET] * 2}}), seed))
+    with suppress(ShoeError):
+        read_ground_truth(tmp_path / NAME)
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_the_real_training_set(shared_data: Path) -> None:
+    truth = read_ground_truth(shared_data / "hico_det_train" / "hico-det-instance-level.tar.gz")
+    facts = summary(truth)
+    counts = {name: facts[name] for name in ("images", "empty_images", "triplets", "classes")}
+    assert counts == {"images": 38118, "empty_images": 485, "triplets": 117654, "classes": 600}
+    assert facts["published"]["matches"]
+    # The official list of rare classes is that of fewer than 10 training pairs, and 217 missing pairs change nothing.
+    assert np.array_equal(truth.triplets_per_class < 10, benchmark("hico-det").classes.rare)
+    assert facts["rare_recounted"] == {"classes": 138, "as_listed": True}
+
+    # Its boxes count from 1: those of the SG files, which say that they count from 0, plus 1.
+    split = read_ground_truth(shared_data / "hico_det_sg" / "test_hico_sg1.json.gz").interactions
+    both = image_index(split.images, truth.interactions.images)
+    shared = [(i, j) for i, j in enumerate(both.tolist()) if j >= 0]
+    assert len(shared) == 6609
+    found = 0
+    for i, j in shared:
+        rows, own = (slice(*table.offsets[[k, k + 1]]) for table, k in ((split, i), (truth.interactions, j)))
+        assert split.coordinates[i] == Coordinates.PIXELS_0
+        boxes = truth.interactions.human_boxes[own] - 1
+        found += sum((boxes == box).all(axis=1).any() for box in split.human_boxes[rows])
+    assert found > 8000
