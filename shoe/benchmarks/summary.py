@@ -76,8 +76,9 @@ def compare(of: Benchmark, split: str, counts: Mapping[str, int]) -> dict[str, A
         counts: at least images, empty_images, triplets and classes of the file.
 
     Returns:
-        The comparison with the split of that name (of "train2015" and "train2015, HAKE" the one of that size), else with
-        the one that has as many images and triplets: split, source, whether all matches, and found and published numbers of what does not; None if there is no such split.
+        The comparison with the split of that name (of "train2015" and "train2015, HAKE" the one of that size), else
+        with the one that has as many images and triplets: split, source, whether all matches, and found and published
+        numbers of what does not; None if there is no such split.
     """
     size = [counts["images"], counts["triplets"]]
     known = [name for name in of.published if name.partition(",")[0] == split] or list(of.published)
