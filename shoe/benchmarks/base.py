@@ -45,12 +45,14 @@ class TruthFormat:
         example: the file that people have it in, as "test_hico.json (PPDM, QPIC, SG)".
         fits: tells from a file's content whether it has this format.
         read: reads path, content, benchmark and the split asked for into rows.
+        write: writes a table in the benchmark's words to a path; None for a format that is only read.
     """
 
     name: str
     example: str
     fits: Callable[[bytes], bool]
     read: Callable[[str | Path, bytes, Benchmark, str | None], Rows]
+    write: Callable[[Interactions, str | Path, Benchmark], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)

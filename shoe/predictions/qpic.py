@@ -23,6 +23,7 @@ from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import check_boxes, check_range, objects_of, triplet_name
 from shoe.core.arrays import Floats, Indices
+from shoe.core.box_lists import BoxLists
 from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
 from shoe.io.files import read_bytes, replacing
@@ -230,30 +231,20 @@ def write_qpic(table: Interactions, path: str | Path, benchmark: Benchmark) -> N
     verb, object_ = labels_of(table, benchmark.classes, path, "qpic")
     names = list(benchmark.object_ids.values())
     person = names.index(_PERSON) if _PERSON in names else 0
-    n = len(table)
-    box = np.concatenate([table.human_boxes, table.object_boxes])
-    label = np.concatenate([np.full(n, person), np.argsort(benchmark.object_order)[object_]])
-    image = np.tile(table.image, 2)
-    order = np.lexsort((*box.T, label, image))
-    keys = np.column_stack([image, label, box])[order]
-    first = np.concatenate([[True], (keys[1:] != keys[:-1]).any(axis=1)])[: len(keys)]
-    start = np.searchsorted(keys[first, 0], np.arange(len(table.images) + 1))
-    index = np.empty(2 * n, np.int64)
-    index[order] = np.cumsum(first) - 1
-    index -= start[image]
-    boxes, labels = keys[first, 2:].tolist(), keys[first, 1].astype(np.int64).tolist()
-    human, target = index[:n].tolist(), index[n:].tolist()
+    lists = BoxLists.of(table, person, np.argsort(benchmark.object_order)[object_])
     ids, scores = np.argsort(benchmark.verb_order)[verb].tolist(), table.score.tolist()
     with replacing(path) as stream:
         stream.write(b"[")
         for i, name in enumerate(table.images):
-            mine, rows = slice(start[i], start[i + 1]), slice(table.offsets[i], table.offsets[i + 1])
+            mine, rows = slice(*lists.offsets[i : i + 2]), slice(*table.offsets[i : i + 2])
             record = {
                 "filename": name,
-                "predictions": [{"bbox": b, "category_id": c} for b, c in zip(boxes[mine], labels[mine], strict=True)],
+                "predictions": [
+                    {"bbox": b, "category_id": c} for b, c in zip(lists.boxes[mine], lists.labels[mine], strict=True)
+                ],
                 _HOIS: [
                     {"subject_id": s, "object_id": o, "category_id": v, "score": p}
-                    for s, o, v, p in zip(human[rows], target[rows], ids[rows], scores[rows], strict=True)
+                    for s, o, v, p in zip(lists.human[rows], lists.object[rows], ids[rows], scores[rows], strict=True)
                 ],
             }
             stream.write((b",\n" if i else b"\n") + msgspec.json.encode(record))

@@ -69,7 +69,7 @@ BENCHMARK = Benchmark(
         TruthFormat(
             instances.NAME, "instances_test2015.json (hicodet)", instances.is_instances, instances.read_instances
         ),
-        TruthFormat(ppdm.NAME, "test_hico.json (PPDM, QPIC, SG)", ppdm.is_ppdm, ppdm.read_ppdm),
+        TruthFormat(ppdm.NAME, "test_hico.json (PPDM, QPIC, SG)", ppdm.is_ppdm, ppdm.read_ppdm, ppdm.write_ppdm),
         TruthFormat(hake.NAME, "hico-det-instance-level.tar.gz (HAKE)", hake.is_hake, hake.read_hake),
         TruthFormat(bbox_mat.NAME, "anno_bbox.mat", is_matlab, bbox_mat.read_bbox_mat),
     ),

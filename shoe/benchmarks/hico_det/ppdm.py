@@ -9,18 +9,25 @@ reader, which names them; in a test image it is an error.
 """
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 from msgspec import Meta, Struct
+from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import check_boxes, check_range, objects_of, triplet_name
-from shoe.core.coordinates import Coordinates
+from shoe.core.box_lists import BoxLists
+from shoe.core.coordinates import CommonCoordinates, Coordinates, converted
 from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
+from shoe.io.files import replacing
 from shoe.io.json import read_typed
 from shoe.io.typed import BoxOrText, WholeOrText
 
@@ -103,9 +110,54 @@ def read_ppdm(path: str | Path, data: bytes, benchmark: Benchmark, _split: str |
         objects=numbering.objects,
         verb=verb,
         object=object_,
-        coordinates=np.where(is_test, Coordinates.PIXELS_1, Coordinates.PIXELS_0).astype(np.uint8)[usable],
+        coordinates=_coordinates(images)[usable],
         left_out=tuple(name for name, good in zip(images, usable, strict=True) if not good),
     )
+
+
+def write_ppdm(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
+    """Write ground truth as :func:`read_ppdm` reads it: each image's distinct boxes, and its triplets.
+
+    Boxes are written in the coordinates that images of their name have in this format, whatever those of the table.
+
+    Args:
+        table: in the words of the benchmark's classes.
+        path: the file, which appears whole or not at all.
+        benchmark: whose numbers it has.
+    """
+    shift = converted(np.zeros((len(table), 4)), _coordinates(table.images)[table.image], CommonCoordinates.EDGES)
+    human_boxes, object_boxes = (
+        converted(boxes, table.triplet_coordinates, CommonCoordinates.EDGES) - shift
+        for boxes in (table.human_boxes, table.object_boxes)
+    )
+    moved = replace(table, human_boxes=human_boxes, object_boxes=object_boxes)
+    ids = np.array(list(benchmark.object_ids))[np.argsort(benchmark.object_order)]
+    lists = BoxLists.of(moved, int(ids[benchmark.classes.objects.index("person")]), ids[table.object])
+    boxes = [[int(x) if x.is_integer() else x for x in box] for box in lists.boxes]
+    verb = (np.argsort(benchmark.verb_order)[table.verb] + 1).tolist()
+    hoi = (benchmark.classes.of[table.verb, table.object] + 1).tolist()
+    with replacing(path) as stream:
+        stream.write(b"[")
+        for i, name in enumerate(table.images):
+            mine, rows = slice(*lists.offsets[i : i + 2]), slice(*table.offsets[i : i + 2])
+            record = {
+                "file_name": name,
+                "annotations": [
+                    {"bbox": b, "category_id": c} for b, c in zip(boxes[mine], lists.labels[mine], strict=True)
+                ],
+                "hoi_annotation": [
+                    {"subject_id": s, "object_id": o, "category_id": v, "hoi_category_id": k}
+                    for s, o, v, k in zip(lists.human[rows], lists.object[rows], verb[rows], hoi[rows], strict=True)
+                ],
+            }
+            stream.write((b",\n" if i else b"\n") + msgspec.json.encode(record))
+        stream.write(b"\n]\n")
+
+
+def _coordinates(images: Sequence[str]) -> NDArray[np.uint8]:
+    """(m,) what the numbers of each image count."""
+    is_test = np.array([_TEST in name for name in images], bool)
+    return np.where(is_test, Coordinates.PIXELS_1, Coordinates.PIXELS_0).astype(np.uint8)
 
 
 def _image_name(_document: object, number: int, record: Any) -> str:

@@ -1,0 +1,212 @@
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.benchmarks.systematic import Combinations, Rules, SystematicSplit, split_systematically
+from shoe.core.errors import OptionError
+from shoe.core.interactions import Interactions
+from tests.examples import examples
+from tests.oracles.systematic import Scene, algorithm_1
+
+_WORDS = {"verbs": ["carry", "hold", "ride", "wash"], "objects": ["bus", "cup", "dog", "horse"]}
+
+
+def table_of(scenes: list[Scene]) -> Interactions:
+    """A table of images of (object, verb) pairs."""
+    image = np.repeat(np.arange(len(scenes)), [len(scene) for scene in scenes])
+    pairs = np.array([pair for scene in scenes for pair in scene], np.int64).reshape(-1, 2)
+    boxes = np.tile([0.0, 0.0, 9.0, 9.0], (len(pairs), 1))
+    return Interactions.from_columns(
+        images=[f"{i}.jpg" for i in range(len(scenes))],
+        image=image,
+        human_boxes=boxes,
+        object_boxes=boxes,
+        verb=pairs[:, 1],
+        object=pairs[:, 0],
+        **_WORDS,
+    )
+
+
+def pairs_of(table: Interactions) -> set[tuple[int, int]]:
+    return set(zip(table.object.tolist(), table.verb.tolist(), strict=True))
+
+
+def numbers(table: Interactions) -> list[int]:
+    return [int(name.split(".")[0]) for name in table.images]
+
+
+_scenes = st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=4), min_size=3, max_size=25)
+_rules = st.builds(
+    Rules,
+    ratio=st.sampled_from([0.5, 0.7, 0.8, 0.9]),
+    verify=st.sampled_from(["possible", "paper", "released"]),
+    draw=st.sampled_from(["skip", "uniform"]),
+    mixed=st.sampled_from(["drop", "cut"]),
+    tries=st.just(4),
+)
+
+
+def split_or_none(table: Interactions, rules: Rules, seed: int) -> SystematicSplit | None:
+    try:
+        return split_systematically(table, rules, seed)
+    except OptionError:
+        return None
+
+
+_CARRY_CUP, _HOLD_CUP, _WASH_CUP, _WASH_DOG, _RIDE_HORSE, _WASH_HORSE = (1, 0), (1, 1), (1, 3), (2, 3), (3, 2), (3, 3)
+_BY_HAND: list[Scene] = [
+    [_WASH_DOG],
+    [_WASH_HORSE],
+    [_RIDE_HORSE, _WASH_HORSE],
+    [_CARRY_CUP],
+    [_HOLD_CUP, _HOLD_CUP],
+    [_WASH_CUP],
+    [],
+]
+
+
+def test_a_split_worked_by_hand() -> None:
+    """Of these six combinations a verb or an object has four alone: the test can hold out "wash" of cups and horses.
+
+    NumPy shuffles them to 2 1 ... with seed 1, to 4 1, 3 5 and 4 5 with the next ones, and to 5 2 with seed 5.
+    """
+    table = table_of(_BY_HAND)
+    of = Combinations.of(table)
+    assert list(zip(of.object, of.verb, strict=True)) == [
+        *(_CARRY_CUP, _HOLD_CUP, _WASH_CUP),
+        *(_WASH_DOG, _RIDE_HORSE, _WASH_HORSE),
+    ]
+    made = split_systematically(table, Rules(0.8, verify="released", draw="uniform"), seed=1)
+    assert (made.seed, made.tries, np.flatnonzero(made.held_out).tolist()) == (5, 5, [2, 5])
+    assert (numbers(made.train), numbers(made.test), np.flatnonzero(made.dropped).tolist()) == (
+        [0, 3, 4],
+        [1, 5, 6],
+        [2],
+    )
+
+
+def test_a_draw_that_skips_holds_with_the_first_seed() -> None:
+    made = split_systematically(table_of(_BY_HAND), Rules(0.8, verify="released"), seed=1)
+    assert (made.seed, np.flatnonzero(made.held_out).tolist()) == (1, [2, 5])
+
+
+def test_mixed_images_are_cut_to_their_test_combinations_where_that_is_asked_for() -> None:
+    made = split_systematically(table_of(_BY_HAND), Rules(0.8, verify="released", mixed="cut"), seed=1)
+    assert numbers(made.test) == [1, 2, 5, 6]
+    assert pairs_of(made.test) == {_WASH_CUP, _WASH_HORSE}
+    assert len(made.test) == 3
+    assert not made.dropped.any()
+
+
+def test_combinations_are_numbered_in_the_order_asked_for() -> None:
+    table = table_of(_BY_HAND)
+    verb_by_verb = Combinations.of(table, np.arange(16).reshape(4, 4))
+    assert list(zip(verb_by_verb.verb, verb_by_verb.object, strict=True)) == sorted((v, o) for o, v in pairs_of(table))
+    pairs = np.stack([verb_by_verb.object, verb_by_verb.verb], axis=1)[verb_by_verb.row]
+    assert pairs.tolist() == [list(pair) for scene in _BY_HAND for pair in scene]
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        (
+            {"verify": "paper"},
+            "verify: found paper, which no split can keep: 1 of 3 objects have one verb; expected possible or released",
+        ),
+        (
+            {"ratio": 0.8},
+            "no split found with seed 0 to 999; most often (1,000 of 1,000): 1 of 2 test combinations not found: "
+            "training would keep too few verbs of an object; expected a larger ratio, fewer conditions, or more tries",
+        ),
+        ({"ratio": 0.1}, "ratio: found 0.1 of 6 combinations, expected a share that leaves some for training and some"),
+        ({"ratio": 1}, "ratio: found 1, expected a share above 0 and below 1, as 0.9"),
+        ({"ratio": float("nan")}, "ratio: found nan, expected a share above 0"),
+        ({"verify": "papre"}, "unknown verify 'papre' (did you mean paper?); known: paper, possible, released"),
+        ({"min_similarity": 0.8, "max_similarity": 0.5}, "min_similarity and max_similarity: found 0.8 and 0.5"),
+        ({"tries": 0}, "tries: found 0, expected 1 or more"),
+    ],
+)
+def test_what_cannot_be_is_said(rules: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match="^" + re.escape(message)):
+        split_systematically(table_of(_BY_HAND), Rules(**rules))
+
+
+@pytest.mark.slow
+@examples(20)
+@given(_scenes, _rules, st.integers(0, 5))
+def test_it_is_algorithm_1(scenes: list[Scene], rules: Rules, seed: int) -> None:
+    found = split_or_none(table_of(scenes), replace(rules, draw="uniform", mixed="drop"), seed)
+    number = len({pair for scene in scenes for pair in scene})
+    literal = algorithm_1(scenes, rules.ratio, seed, rules.verify, rules.tries) if rules.ratio * number >= 1 else None
+    assert (found and (found.seed, numbers(found.train), numbers(found.test))) == literal
+
+
+@pytest.mark.slow
+@examples(20)
+@given(_scenes, _rules, st.integers(0, 5), st.data())
+def test_every_split_keeps_its_promises(scenes: list[Scene], rules: Rules, seed: int, data: st.DataObject) -> None:
+    table = table_of(scenes)
+    of = Combinations.of(table)
+    levels = st.lists(st.sampled_from([0.0, 0.3, 0.6, 0.9]), min_size=len(of) ** 2, max_size=len(of) ** 2)
+    similarity = np.array(data.draw(levels)).reshape(len(of), len(of))
+    low, high = sorted([data.draw(st.sampled_from([0.0, 0.3, 0.6])), data.draw(st.sampled_from([0.6, 0.9, 1.0]))])
+    rules = replace(rules, min_similarity=low, max_similarity=high)
+    try:
+        made = split_systematically(table, rules, seed, similarity=similarity)
+    except OptionError:
+        return
+    held, pairs = made.held_out, list(zip(of.object, of.verb, strict=True))
+    assert held.sum() == len(of) - int(rules.ratio * len(of))
+    assert not pairs_of(made.train) & pairs_of(made.test)
+    drawn = {pair for pair, is_held in zip(pairs, held, strict=True) if not is_held}
+    assert not pairs_of(made.test) & drawn
+    parts = [*numbers(made.train), *numbers(made.test), *np.flatnonzero(made.dropped).tolist()]
+    assert sorted(parts) == list(range(len(scenes)))
+    kept, least = (drawn, 1) if rules.verify == "released" else (pairs_of(made.train), 2)
+    for side in (0, 1):
+        for word in {pair[side] for pair in pairs}:
+            there_are = sum(pair[side] == word for pair in pairs)
+            assert sum(pair[side] == word for pair in kept) >= (2 if rules.verify == "paper" else min(least, there_are))
+    nearest = np.maximum(similarity, similarity.T)[np.ix_(held, ~held)].max(axis=1)
+    assert (nearest >= low).all()
+    assert (nearest <= high).all()
+    again = split_systematically(table, rules, seed, similarity=similarity)
+    assert again.train.equals(made.train)
+    assert again.test.equals(made.test)
+
+
+@pytest.mark.slow
+@examples(20)
+@given(_scenes, _rules, st.integers(0, 5))
+def test_a_draw_that_skips_is_the_uniform_one_where_that_holds(scenes: list[Scene], rules: Rules, seed: int) -> None:
+    table, once = table_of(scenes), replace(rules, tries=1)
+    uniform = split_or_none(table, replace(once, draw="uniform"), seed)
+    if uniform is not None:
+        skipped = split_systematically(table, replace(once, draw="skip"), seed)
+        assert (skipped.held_out == uniform.held_out).all()
+
+
+def test_a_group_of_similar_combinations_stands_or_falls_together() -> None:
+    """Sixteen combinations, of which 0, 5 and 10 are linked: no one of them is held out alone."""
+    scenes: list[Scene] = [[(o, v)] for o in range(4) for v in range(4)]
+    similarity = np.zeros((16, 16))
+    similarity[0, 5], similarity[10, 5] = 0.9, 0.8
+    of = [
+        np.flatnonzero(
+            split_systematically(
+                table_of(scenes), Rules(0.75, max_similarity=0.7, verify="released"), seed, similarity=similarity
+            ).held_out
+        )
+        for seed in range(30)
+    ]
+    assert {len({0, 5, 10} & set(held.tolist())) for held in of} == {0, 3}
+
+
+def test_the_shuffle_is_the_same_everywhere() -> None:
+    """The published splits rest on this stream of numbers, which NumPy has frozen."""
+    assert np.random.RandomState(368).permutation(600)[:8].tolist() == [206, 243, 105, 3, 331, 301, 35, 363]
