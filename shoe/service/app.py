@@ -25,6 +25,7 @@ from shoe.service.bodies import Bodies
 from shoe.service.callers import Desk
 from shoe.service.contract import describe
 from shoe.service.folder import Folder
+from shoe.service.kept import Kept
 from shoe.service.pages import forms, routes
 from shoe.service.pages.answers import NO_PAGE, problem
 from shoe.service.reading import known_parameters
@@ -90,6 +91,7 @@ def make_app(folder: Folder, settings: Settings | None = None) -> FastAPI:
     app.add_exception_handler(sqlite3.OperationalError, _full)
     app.add_middleware(Auditing, folder=folder)
     app.add_middleware(Bodies, settings=settings)
+    app.add_middleware(Kept, desk=desk)
     app.add_middleware(Guard, settings=settings)
     return app
 

@@ -49,11 +49,20 @@ class Desk:
         self.submissions = Buckets(self.settings.submissions)
         self.guesses = Buckets(self.settings.guesses)
 
+    def note(self, who: Identity) -> None:
+        """Note that somebody's token was used."""
+        if who.key is not None and who.team is not None:
+            self.used[who.key] = time.time()
+
 
 def desk_of(request: Request) -> Desk:
     """What requests share."""
     desk: Desk = request.app.state.desk
     return desk
+
+
+async def _the_desk(request: Request) -> Desk:
+    return desk_of(request)  # in the loop: a function that is no coroutine would go to another thread and back
 
 
 def address_of(request: Request) -> str:
@@ -91,6 +100,7 @@ def _identify(request: Request) -> Identity:
     if session is not None:
         found = check_session(desk.folder, session)
         if found is not None:
+            desk.note(found)
             return found
     if desk.settings.open_to == "local":
         return Identity(LOCAL, frozenset({"read", "submit"}), LOCAL, None)
@@ -109,8 +119,7 @@ def verified(request: Request, token: str, by: Callable[[Folder, str], Identity 
         if wait := desk.guesses.take(address_of(request)):
             raise too_many("too many wrong tokens from this address", wait)
         raise _unauthorized("the token is not valid: it is unknown, expired or revoked")
-    if found.key is not None:
-        desk.used[found.key] = time.time()
+    desk.note(found)
     return found
 
 
@@ -159,4 +168,4 @@ Reader = Annotated[Identity, Depends(needs("read"))]
 Submitter = Annotated[Identity, Depends(needs("submit"))]
 Uploader = Annotated[Identity, Depends(needs("submit", often=True))]
 Admin = Annotated[Identity, Depends(needs("admin"))]
-TheDesk = Annotated[Desk, Depends(desk_of)]
+TheDesk = Annotated[Desk, Depends(_the_desk)]

@@ -38,8 +38,7 @@ class Changes:
     async def _look(self) -> None:
         while True:
             await asyncio.sleep(_LOOK_EVERY)
-            with self._folder.database.read() as db:
-                version = db.execute("PRAGMA data_version").fetchone()[0]
+            version = self._folder.database.version()
             if version != self._version or self.stopping:
                 self._version = version
                 self._next.set()

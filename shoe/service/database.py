@@ -53,13 +53,23 @@ class Database:
         connection.row_factory = sqlite3.Row
         return connection
 
-    @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
-        """A connection of this thread's own that can only read; within the block it sees one state of things."""
+    def _reader(self) -> sqlite3.Connection:
+        """A connection of this thread's own that can only read."""
         connection: sqlite3.Connection | None = getattr(self._local, "reader", None)
         if connection is None:
             connection = self._local.reader = self._connection()
             connection.execute("PRAGMA query_only = 1")
+        return connection
+
+    def version(self) -> int:
+        """A number that is another one after any change, by whatever process; compare it within one thread only."""
+        version: int = self._reader().execute("PRAGMA data_version").fetchone()[0]
+        return version
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """A connection of this thread's own that can only read; within the block it sees one state of things."""
+        connection = self._reader()
         if connection.in_transaction:
             yield connection
             return

@@ -60,7 +60,7 @@ def unknown_fields(what: str, unknown: Sequence[str], known: Sequence[str]) -> R
     return Refused(422, f"{_SOURCE}: unknown {what} {names}; known: {', '.join(known)}", field=printable(unknown[0]))
 
 
-def known_parameters(request: Request) -> None:
+async def known_parameters(request: Request) -> None:
     """See that a request has no parameters but those of its route.
 
     Raises:

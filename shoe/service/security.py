@@ -11,7 +11,7 @@ import logging
 import socket
 from ipaddress import ip_address
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shoe.core.errors import printable
@@ -33,15 +33,15 @@ REPORT_POLICY = (
 """What a report may do, whose scripts are inside: nothing with the server, as it has another origin."""
 FILE_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 """What any other file of a run may do: nothing."""
-_ALWAYS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # with none at all, browsers send forms with the Origin "null"
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Cache-Control": "no-store",
-}
+_ALWAYS = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),  # with none at all, browsers send forms with the Origin "null"
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+    (b"cache-control", b"no-store"),
+]
 """Headers of every answer that has not its own."""
 _say = logging.getLogger(__name__)
 
@@ -73,9 +73,8 @@ class Guard:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                headers = MutableHeaders(scope=message)
-                for name, value in _ALWAYS.items():
-                    headers.setdefault(name, value)
+                own = {name for name, _ in message["headers"]}
+                message["headers"] = [*message["headers"], *(each for each in _ALWAYS if each[0] not in own)]
             await send(message)
 
         try:

@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hmac import compare_digest
 from typing import Literal, get_args
 
@@ -33,12 +33,14 @@ class Identity:
         scopes: what they may do.
         name: of the token.
         key: what their requests are counted under; None where they are not counted.
+        until: when their token, or what stands for it, ends, in seconds since 1970; None for never.
     """
 
     team: str | None
     scopes: frozenset[str]
     name: str
     key: str | None
+    until: float | None = field(default=None, compare=False)
 
     def allows(self, scope: Scope) -> bool:
         """Whether they may do this."""
@@ -180,7 +182,9 @@ def check_session(folder: Folder, secret: str) -> Identity | None:
     """Who a session is of; None where it has ended, or its token has."""
     with folder.database.read() as db:
         row = db.execute(
-            "SELECT tokens.*, sessions.hash AS session FROM sessions JOIN tokens ON tokens.hash = sessions.token "
+            "SELECT tokens.hash, name, team, scopes, revoked, "
+            "min(sessions.expires, coalesce(tokens.expires, sessions.expires)) AS expires "
+            "FROM sessions JOIN tokens ON tokens.hash = sessions.token "
             "WHERE sessions.hash = ? AND sessions.expires > ?",
             (hash_of(secret), time.time()),
         ).fetchone()
@@ -203,4 +207,4 @@ def _identity(row: sqlite3.Row | None, hashed: str) -> Identity | None:
         return None
     if row["revoked"] is not None or (row["expires"] is not None and row["expires"] <= time.time()):
         return None
-    return Identity(row["team"], frozenset(row["scopes"].split()), row["name"], hashed)
+    return Identity(row["team"], frozenset(row["scopes"].split()), row["name"], hashed, row["expires"])

@@ -13,6 +13,7 @@ from shoe.service import tokens
 from shoe.service.api import models
 from shoe.service.callers import Anybody, Desk, TheDesk, verified
 from shoe.service.contract import contract
+from shoe.service.kept import unchanging
 from shoe.service.reading import body
 from shoe.service.refusals import json_response
 from shoe.service.security import COOKIE
@@ -23,6 +24,7 @@ API = 1
 
 
 @router.get("/v1/version", **contract(models.Version, open_to="all"))
+@unchanging
 async def version() -> Response:
     """What runs here."""
     return json_response(models.Version(shoe=__version__, api=[API]))

@@ -12,6 +12,7 @@ from shoe.service import boards
 from shoe.service.api import models
 from shoe.service.callers import Anybody, TheDesk, demand
 from shoe.service.contract import contract
+from shoe.service.kept import unchanging
 from shoe.service.refusals import json_response
 
 router = APIRouter(tags=["boards"])
@@ -19,6 +20,7 @@ Name = Annotated[str, Path(max_length=80, description="Of a leaderboard.")]
 
 
 @router.get("/v1/boards", **contract(models.Boards, open_to="all"))
+@unchanging
 def list_boards(identity: Anybody, desk: TheDesk) -> Response:
     """Leaderboards that runs can be submitted to; without a token, those whose results all may see."""
     known = boards.boards(desk.folder)
@@ -26,6 +28,7 @@ def list_boards(identity: Anybody, desk: TheDesk) -> Response:
 
 
 @router.get("/v1/boards/{name}", **contract(models.Standing, open_to="all"))
+@unchanging
 def get_board(name: Name, identity: Anybody, desk: TheDesk) -> Response:
     """How a leaderboard stands; of one that is hidden, who runs the server sees the rows."""
     found = boards.standing(desk.folder, name)

@@ -9,12 +9,14 @@ from shoe.service import truths
 from shoe.service.api import models
 from shoe.service.callers import Reader, TheDesk
 from shoe.service.contract import contract
+from shoe.service.kept import unchanging
 from shoe.service.refusals import json_response
 
 router = APIRouter(tags=["catalog"])
 
 
 @router.get("/v1/truths", **contract(models.Truths))
+@unchanging
 def list_truths(identity: Reader, desk: TheDesk) -> Response:
     """Ground truths that runs can name: their facts, never their boxes and labels."""
     del identity
@@ -33,6 +35,7 @@ def list_truths(identity: Reader, desk: TheDesk) -> Response:
 
 
 @router.get("/v1/maps", **contract(models.Maps))
+@unchanging
 def list_maps(identity: Reader, desk: TheDesk) -> Response:
     """Similarities that runs can name: shoe's own, and those that are registered."""
     del identity

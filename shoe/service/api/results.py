@@ -12,6 +12,7 @@ from shoe.service.api.runs import RunId
 from shoe.service.callers import Anybody, Desk, TheDesk
 from shoe.service.contract import contract
 from shoe.service.errors import ConflictError, NotFoundError
+from shoe.service.kept import unchanging
 from shoe.service.runs import Run
 from shoe.service.security import FILE_POLICY, REPORT_POLICY
 from shoe.service.visible import check_file, check_results, visible_run
@@ -24,6 +25,7 @@ _ANY = "*/*"
 
 
 @router.get("/v1/runs/{id}/result", **contract(media="application/json"))
+@unchanging
 def get_result(id: RunId, request: Request, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002 - of the path
     """The JSON of ``shoe score``, or of ``shoe compare`` for a comparison."""
     run = visible_run(desk, identity, id)
@@ -32,6 +34,7 @@ def get_result(id: RunId, request: Request, identity: Anybody, desk: TheDesk) ->
 
 
 @router.get("/v1/runs/{id}/files/{name}", **contract(media=_ANY))
+@unchanging
 def get_file(id: RunId, name: FileName, request: Request, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002
     """A file that a run has made."""
     run = visible_run(desk, identity, id)

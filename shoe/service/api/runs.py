@@ -14,6 +14,7 @@ from shoe.service.api.answers import run_answer
 from shoe.service.callers import Anybody, Desk, Reader, Submitter, TheDesk
 from shoe.service.contract import contract
 from shoe.service.errors import ConflictError
+from shoe.service.kept import unchanging
 from shoe.service.reading import body
 from shoe.service.refusals import json_response
 from shoe.service.tokens import Identity
@@ -50,6 +51,7 @@ def new_run(asked: Annotated[models.NewRun, body(models.NewRun)], identity: Subm
 
 
 @router.get("/v1/runs", **contract(models.RunList))
+@unchanging
 def list_runs(
     identity: Reader,
     desk: TheDesk,
@@ -70,6 +72,7 @@ def list_runs(
 
 
 @router.get("/v1/runs/{id}", **contract(models.Run))
+@unchanging
 def get_run(id: RunId, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002 - of the path
     """How a run stands."""
     return _said(desk, identity, visible_run(desk, identity, id))

@@ -14,6 +14,7 @@ from shoe.service.api.runs import RunId
 from shoe.service.callers import Anybody, Reader, TheDesk, demand
 from shoe.service.contract import describe
 from shoe.service.errors import NotFoundError
+from shoe.service.kept import unchanging
 from shoe.service.pages import playground, views
 from shoe.service.pages.answers import Page, address_of, answer, viewer_of
 from shoe.service.pages.files import STATIC
@@ -28,6 +29,7 @@ router = APIRouter(route_class=Page, include_in_schema=False)
 
 
 @router.get("/static/{name}")
+@unchanging
 def static(name: str) -> Response:
     """A style, script or picture."""
     path = STATIC.get(name)
@@ -37,6 +39,7 @@ def static(name: str) -> Response:
 
 
 @router.get("/")
+@unchanging
 def front(request: Request, identity: Anybody, desk: TheDesk) -> Response:
     """The front page."""
     del identity
@@ -44,6 +47,7 @@ def front(request: Request, identity: Anybody, desk: TheDesk) -> Response:
 
 
 @router.get("/runs")
+@unchanging
 def run_list(
     request: Request,
     identity: Reader,
@@ -60,12 +64,14 @@ def run_list(
 
 
 @router.get("/runs/{id}")
+@unchanging
 def run_page(request: Request, id: RunId, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002 - of the path
     """A run."""
     return answer(request, views.run_page(desk.folder, viewer_of(request), visible_run(desk, identity, id)))
 
 
 @router.get("/runs/{id}/classes")
+@unchanging
 def classes_page(request: Request, id: RunId, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002
     """A run's figures of each class."""
     view = views.classes_page(desk.folder, visible_run(desk, identity, id))
@@ -75,6 +81,7 @@ def classes_page(request: Request, id: RunId, identity: Anybody, desk: TheDesk) 
 
 
 @router.get("/submit")
+@unchanging
 def submit(request: Request, identity: Reader, desk: TheDesk, board: Text = "") -> Response:
     """The form that predictions are sent by."""
     from shoe.benchmarks import DEFAULT, benchmark
@@ -101,6 +108,7 @@ def submit(request: Request, identity: Reader, desk: TheDesk, board: Text = "") 
 
 
 @router.get("/boards")
+@unchanging
 def board_list(request: Request, identity: Anybody, desk: TheDesk) -> Response:
     """All leaderboards."""
     del identity
@@ -108,6 +116,7 @@ def board_list(request: Request, identity: Anybody, desk: TheDesk) -> Response:
 
 
 @router.get("/boards/{name}")
+@unchanging
 def board_page(request: Request, name: str, identity: Anybody, desk: TheDesk) -> Response:
     """A leaderboard; one that is hidden is for who has a token."""
     if boards.board(desk.folder, name).hidden:
@@ -139,6 +148,7 @@ def ask(
 
 
 @router.get("/maps")
+@unchanging
 def map_list(request: Request, identity: Reader, desk: TheDesk) -> Response:
     """All similarity maps."""
     del identity
@@ -146,6 +156,7 @@ def map_list(request: Request, identity: Reader, desk: TheDesk) -> Response:
 
 
 @router.get("/maps/{name}")
+@unchanging
 def map_page(request: Request, name: str, identity: Reader, desk: TheDesk) -> Response:
     """A similarity map."""
     del identity
@@ -156,6 +167,7 @@ def map_page(request: Request, name: str, identity: Reader, desk: TheDesk) -> Re
 
 
 @router.get("/truths")
+@unchanging
 def truth_list(request: Request, identity: Reader, desk: TheDesk) -> Response:
     """All ground truths."""
     del identity
@@ -163,6 +175,7 @@ def truth_list(request: Request, identity: Reader, desk: TheDesk) -> Response:
 
 
 @router.get("/api")
+@unchanging
 def interface(request: Request, identity: Anybody, desk: TheDesk) -> Response:
     """The API, from its schema."""
     known = truths(desk.folder) if identity.allows("read") else []
