@@ -24,14 +24,18 @@ class ClassSplit:
         name: as users type it, and as signatures say it.
         parts: (K,) each, the classes of a part; parts may share classes, and some classes may be in none.
         source: where it is published, or how it was made.
+        about: what is held out, in words.
     """
 
     name: str
     parts: Mapping[str, Mask]
     source: str
+    about: str = ""
 
     @classmethod
-    def of_unseen(cls, name: str, unseen: Sequence[int] | Indices, classes: int, source: str) -> ClassSplit:
+    def of_unseen(
+        cls, name: str, unseen: Sequence[int] | Indices, classes: int, source: str, about: str = ""
+    ) -> ClassSplit:
         """The split of some classes and all others.
 
         Args:
@@ -39,6 +43,7 @@ class ClassSplit:
             unseen: the classes that are not in training, 0 to ``classes`` - 1.
             classes: how many there are.
             source: as in the class.
+            about: as in the class.
 
         Example:
             >>> split = ClassSplit.of_unseen("last", [2], 3, "made for this example")
@@ -47,7 +52,7 @@ class ClassSplit:
         """
         mask = np.zeros(classes, bool)
         mask[np.asarray(unseen, np.int64)] = True
-        return cls(name, {UNSEEN: mask, SEEN: ~mask}, source)
+        return cls(name, {UNSEEN: mask, SEEN: ~mask}, source, about)
 
     @cached_property
     def digest(self) -> str:

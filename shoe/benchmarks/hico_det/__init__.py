@@ -13,6 +13,7 @@ from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
 from shoe.benchmarks.hico_det import bbox_mat, hake, instances, ppdm
 from shoe.benchmarks.hico_det.image_labels import read_image_labels
 from shoe.benchmarks.hico_det.protocols import ABOUT, PROTOCOLS
+from shoe.benchmarks.hico_det.zero_shot import zero_shot_splits
 from shoe.io.json import parse_json
 from shoe.io.matlab import is_matlab
 
@@ -50,6 +51,7 @@ def _unused_numbers() -> frozenset[int]:
     return frozenset(parse_json(path, path.read_bytes()))
 
 
+@cache
 def _classes() -> HoiClasses:
     path = _FOLDER / "classes.tsv"
     classes = parse_classes(path.read_text("utf-8"), "hico-det", path)
@@ -79,6 +81,7 @@ BENCHMARK = Benchmark(
     load_object_ids=coco_categories,
     object_numbers="COCO",
     splits=("test2015", "train2015"),
+    class_splits=zero_shot_splits(_classes),
     read_image_labels=read_image_labels,
     protocols=PROTOCOLS,
     about=ABOUT,
