@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.actions import Actions
 from shoe.benchmarks.class_splits import ClassSplit
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.pairs import single_pair_images
@@ -21,6 +23,7 @@ from shoe.core.rows import Rows
 
 if TYPE_CHECKING:
     from shoe.protocols.options import StrictOptions
+    from shoe.protocols.roles import RoleOptions
 
 SUBSETS: dict[str, Callable[[Interactions], Mask]] = {"single-pair": single_pair_images}
 """The subsets that any benchmark has: name, and the function that finds their images, (m,) True."""
@@ -100,6 +103,10 @@ class Benchmark:
         default_protocols: the protocols that are scored where none is named.
         load_published: published sizes by split.
         similarity: the shipped map that semantic scores take where none is named.
+        load_actions: loads what persons do, for a benchmark that scores by person; use ``actions``.
+        role_protocols: its protocols that score actions and roles by person.
+        in_split: tells whether an image is of a named split; without it, an image that has the split's name in its own.
+        marks: finds what only its files hold, as names of its images, where formats of two benchmarks look the same.
         flow: rules of its own by which the diagnosis decides on an error type; see :mod:`shoe.diagnosis.types`.
     """
 
@@ -121,6 +128,10 @@ class Benchmark:
     default_protocols: Sequence[str] = ("shoe",)
     load_published: Callable[[], Mapping[str, Published]] | None = None
     similarity: str = "hico-det"
+    load_actions: Callable[[], Actions] | None = None
+    role_protocols: Mapping[str, RoleOptions] = field(default_factory=dict)
+    in_split: Callable[[str, str], bool] = str.__contains__
+    marks: re.Pattern[bytes] | None = None
     flow: Sequence[tuple[Sequence[str], str]] | None = None
 
     @cached_property
@@ -134,13 +145,23 @@ class Benchmark:
         return self.load_object_ids() if self.load_object_ids else dict(enumerate(self.classes.objects))
 
     @cached_property
+    def actions(self) -> Actions:
+        """What persons do; no action at all for a benchmark that does not score by person."""
+        return self.load_actions() if self.load_actions else Actions(())
+
+    @cached_property
+    def objects(self) -> tuple[str, ...]:
+        """The class table's objects, then those of files that are in no class."""
+        return tuple(dict.fromkeys((*self.classes.objects, *self.object_ids.values())))
+
+    @cached_property
     def object_order(self) -> Indices:
-        """(objects,) index into ``classes.objects`` of each 0-based object index in files."""
-        return _positions(tuple(self.object_ids.values()), self.classes.objects)
+        """(objects,) index into ``objects`` of each 0-based object index in files."""
+        return _positions(tuple(self.object_ids.values()), self.objects)
 
     @cached_property
     def object_of_id(self) -> Indices:
-        """(largest id + 1,) index into ``classes.objects`` of each object id in files; -1 for numbers that are none."""
+        """(largest id + 1,) index into ``objects`` of each object id in files; -1 for numbers that are none."""
         table = np.full(max(self.object_ids) + 1, -1, np.int64)
         table[list(self.object_ids)] = self.object_order
         return table

@@ -15,9 +15,11 @@ from shoe.benchmarks.base import Benchmark, ImageLabel
 from shoe.benchmarks.checks import labels_of_words, triplet_name
 from shoe.benchmarks.class_splits import ClassSplit
 from shoe.benchmarks.classes import HoiClasses
+from shoe.benchmarks.others import refuse_other_benchmarks
 from shoe.core.arrays import Indices, Ints, Mask
 from shoe.core.errors import InputError, OptionError, quote, unknown_name
 from shoe.core.interactions import Interactions, image_index
+from shoe.core.roles import RoleTruth
 from shoe.core.rows import Rows
 from shoe.io.files import read_bytes
 from shoe.io.json import parse_json
@@ -41,6 +43,7 @@ class GroundTruth:
         format: what kind of file it came from, in words.
         left_out: names of training images left out because their triplets point to boxes that the file does not have.
         benchmark: whose ground truth it is.
+        roles: the persons, where the benchmark scores by person and the file has them.
         class_split: the parts of the classes that have figures of their own; None where none was asked for.
     """
 
@@ -52,6 +55,7 @@ class GroundTruth:
     left_out: tuple[str, ...] = ()
     benchmark: Benchmark = field(default_factory=lambda: benchmark(DEFAULT))
     class_split: ClassSplit | None = None
+    roles: RoleTruth | None = None
 
     def __repr__(self) -> str:
         table = self.interactions
@@ -93,6 +97,8 @@ class GroundTruth:
         table = self.interactions
         digest = hashlib.sha256("\n".join(table.images).encode())
         columns = [table.offsets, table.coordinates, table.human_boxes, table.object_boxes, self.hoi]
+        if self.roles is not None:
+            columns += [self.roles.box_offsets, self.roles.boxes, self.roles.person, self.roles.labels, self.roles.role]
         if self.image_labels is not None:
             columns.append(self.image_labels == ImageLabel.YES)
         for column in columns:
@@ -136,6 +142,7 @@ class GroundTruth:
             interactions=self.interactions.select_images(images),
             split=f"{self.split}/{name}",
             image_labels=None if self.image_labels is None else self.image_labels[:, images],
+            roles=None if self.roles is None else self.roles.select_images(np.flatnonzero(images)),
         )
 
 
@@ -160,7 +167,7 @@ def read_ground_truth(
         parts, split = of.class_splits[split]().within(of.classes, classes), None
     name, rows = _read(path, of, split)
     interactions = _in_words_of(classes, rows, path)
-    found = _split(interactions.images, of.splits, path)
+    found = _split(interactions.images, of, path)
     if split not in (None, found):
         known = f"; splits of classes: {', '.join(of.class_splits)}" if of.class_splits else ""
         raise OptionError(f"{path} holds no images of the split {quote(split)}; it holds {found}{known}")
@@ -169,7 +176,7 @@ def read_ground_truth(
         if of.read_image_labels is None:
             raise OptionError(f"{of.name} has no image-level labels; leave out {image_labels}")
         labels = of.read_image_labels(image_labels, interactions.images, classes, of)
-    return GroundTruth(interactions, classes, found, labels, name, rows.left_out, of, parts)
+    return GroundTruth(interactions, classes, found, labels, name, rows.left_out, of, parts, rows.annotated)
 
 
 def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows]:
@@ -180,6 +187,7 @@ def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows
             hint = "are PREDICTIONS and --ground-truth swapped?"
             raise InputError(path, found="a native table of predictions", expected="ground truth", hint=hint)
         return "native table", replace(Rows.of(table), score=None)
+    refuse_other_benchmarks(path, data, of)
     for known in of.formats:
         if known.fits(data):
             return known.name, known.read(path, data, of, split)
@@ -191,10 +199,10 @@ def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows
     raise InputError(path, found=shown(document) + keys, expected=examples)
 
 
-def _split(images: Sequence[str], splits: Sequence[str], path: str | Path) -> str:
-    """The split that all image names name; the file's own name if they name several or none."""
-    for split in splits:
-        if images and all(split in name for name in images):
+def _split(images: Sequence[str], of: Benchmark, path: str | Path) -> str:
+    """The split that all images are of; the file's own name if they are of several or none."""
+    for split in of.splits:
+        if images and all(of.in_split(name, split) for name in images):
             return split
     return Path(path).name.split(".", 1)[0]
 

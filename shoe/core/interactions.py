@@ -20,6 +20,7 @@ from shoe.core import columns
 from shoe.core.arrays import Floats, Ints
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import InputError, quote
+from shoe.core.roles import RolePredictions
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -35,6 +36,7 @@ class Interactions:
         verb, object: (n,) int32 indices into ``verbs`` and ``objects``.
         score: (n,) float64 confidence; 1 for ground truth and for predictions that have none.
         verbs, objects: the vocabularies: words as the file (or its class list) has them.
+        roles: what is said by person, where a file says it so; those of all its images, whatever is selected.
         notes: what the reader of a file noted, for reports; no part of what the table holds.
     """
 
@@ -50,6 +52,7 @@ class Interactions:
     verbs: tuple[str, ...]
     objects: tuple[str, ...]
     notes: Any = None
+    roles: RolePredictions | None = None
 
     def __repr__(self) -> str:
         words = f"{len(self.verbs):,} verbs, {len(self.objects):,} objects"
@@ -175,7 +178,7 @@ class Interactions:
 
     def equals(self, other: Interactions) -> bool:
         """Tell whether two tables hold the same numbers and words in the same order, to the bit."""
-        columns = self.__dataclass_fields__.keys() - {"notes"}
+        columns = self.__dataclass_fields__.keys() - {"notes", "roles"}
         return all(
             np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b
             for a, b in ((getattr(self, name), getattr(other, name)) for name in columns)

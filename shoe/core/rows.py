@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.coordinates import Coordinates
 from shoe.core.interactions import Interactions
+from shoe.core.roles import RolePredictions, RoleTruth
 
 _COLUMNS = (
     *("images", "image", "human_boxes", "object_boxes", "verbs", "objects", "verb", "object"),
@@ -40,6 +41,8 @@ class Rows:
             that of the format holds for all.
         convention: (n,) indices into ``conventions``.
         fixed: indices of those whose numbers mean one thing whatever the user names, as those of location tokens.
+        annotated: of ground truth by person, the persons of the same images.
+        detected: of predictions by person, what they say.
     """
 
     images: Sequence[str]
@@ -59,6 +62,8 @@ class Rows:
     conventions: Sequence[str] = ()
     convention: Indices | None = None
     fixed: Collection[int] = ()
+    annotated: RoleTruth | None = None
+    detected: RolePredictions | None = None
 
     @classmethod
     def of(cls, table: Interactions) -> Rows:
@@ -67,4 +72,5 @@ class Rows:
 
     def table(self, source: str | Path) -> Interactions:
         """Make a table of them, whose boxes are x1, y1, x2, y2; errors as :meth:`Interactions.from_columns`."""
-        return Interactions.from_columns(**{name: getattr(self, name) for name in _COLUMNS}, source=source)
+        table = Interactions.from_columns(**{name: getattr(self, name) for name in _COLUMNS}, source=source)
+        return table if self.detected is None else replace(table, roles=self.detected)

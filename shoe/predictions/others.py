@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shoe.benchmarks import benchmark_names
-from shoe.core.errors import InputError
+from shoe.benchmarks.others import benchmark_of_truth
+from shoe.core.errors import InputError, flag
 from shoe.predictions.source import Source
 
 SWAPPED = "are PREDICTIONS and --ground-truth swapped?"
@@ -27,7 +27,10 @@ def refuse_others(source: Source, expected: str) -> None:
     found = hint = None
     if is_map.get(source.kind):
         found, hint = "a similarity map", "a map is given with --similarity; shoe map import makes one of ratings"
-    elif not {"action_to_object", "role_object_id"}.isdisjoint(source.first):
-        found, hint = "annotations of V-COCO", f"shoe scores {', '.join(benchmark_names())}"
+    elif not {"action_to_object", "role_object_id"}.isdisjoint(source.first) and (
+        truth := benchmark_of_truth(source.data, marked=True)
+    ):
+        found = f"{truth[1].name}, ground truth of {truth[0].name}"
+        hint = SWAPPED if truth[0].name == source.benchmark.name else f"give {flag('dataset', truth[0].name)}"
     if found:
         raise InputError(source.path, found=found, expected=expected, hint=hint)

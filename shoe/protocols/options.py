@@ -60,7 +60,7 @@ def option(default: Any, what: str, *values: Any, range: tuple[float, float] | N
     return field(default=default, metadata={"what": what, "values": values, "range": range})
 
 
-class _Overlapping:
+class Overlapping:
     """What both families derive from their options about boxes."""
 
     __slots__ = ()
@@ -75,7 +75,7 @@ class _Overlapping:
 
 
 @dataclass(frozen=True, slots=True)
-class SemanticOptions(_Overlapping):
+class SemanticOptions(Overlapping):
     """The choices of SHOE-mAP and SHOE-mF1; the defaults are protocol ``shoe``, A1 to A32: docs/protocols.md 10.5."""
 
     protocol: str = "shoe"
@@ -176,7 +176,7 @@ class SemanticOptions(_Overlapping):
 
 
 @dataclass(frozen=True, slots=True)
-class StrictOptions(_Overlapping):
+class StrictOptions(Overlapping):
     """The choices of an exact-label protocol; docs/protocols.md 0.3."""
 
     protocol: str = "hico-det"

@@ -82,6 +82,7 @@ BENCHMARK = Benchmark(
     object_numbers="COCO",
     splits=("test2015", "train2015"),
     class_splits=zero_shot_splits(_classes),
+    marks=re.compile(rb"HICO_(?:test|train)2015_\d{8}"),
     read_image_labels=read_image_labels,
     protocols=PROTOCOLS,
     about=ABOUT,

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import cache
+from itertools import accumulate
 from pathlib import Path
 
 from shoe.benchmarks.base import Benchmark, TruthFormat, plain_image_name
 from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
-from shoe.benchmarks.v_coco import pairs_json
-from shoe.benchmarks.v_coco.actions import verb_names
+from shoe.benchmarks.v_coco import everything, official, pairs_json, qpic_json
+from shoe.benchmarks.v_coco.actions import actions
+from shoe.benchmarks.v_coco.protocols import ABOUT, PROTOCOLS, ROLE_PROTOCOLS
+from shoe.io.json import parse_json
 
 _FOLDER = Path(__file__).parent
 _NAME = re.compile(r"(?:COCO_(?:train|val)2014_)?(\d{1,12})(?:\.jpg)?")
@@ -30,6 +34,19 @@ def image_name(value: object) -> str:
     return f"{int(numbered[1]):012d}.jpg" if numbered else name
 
 
+@cache
+def split_images(split: str) -> frozenset[str]:
+    """The images of the official train, val or test split; trainval has those of train and val.
+
+    >>> [len(split_images(split)) for split in ("train", "val", "trainval", "test")]
+    [2533, 2867, 5400, 4946]
+    """
+    if split == "trainval":
+        return split_images("train") | split_images("val")
+    path = _FOLDER / "split_steps.json"  # from one image id to the next
+    return frozenset(map(image_name, accumulate(parse_json(path, path.read_bytes())[split])))
+
+
 def _classes() -> HoiClasses:
     path = _FOLDER / "classes.tsv"
     return parse_classes(path.read_text("utf-8"), "v-coco", path)
@@ -40,15 +57,32 @@ BENCHMARK = Benchmark(
     load_classes=_classes,
     formats=(
         TruthFormat(
+            official.NAME,
+            f"vcoco_test.json (s-gupta/v-coco, with {official.INSTANCES})",
+            official.is_official,
+            official.read_official,
+        ),
+        TruthFormat(
+            everything.NAME, "test.txt (vcoco_everything)", everything.is_everything, everything.read_everything
+        ),
+        TruthFormat(
             pairs_json.NAME,
             "instances_vcoco_test.json (fredzzhang/vcoco)",
             pairs_json.is_pairs_json,
             pairs_json.read_pairs_json,
         ),
+        TruthFormat(qpic_json.NAME, "test_vcoco.json (QPIC, SG)", qpic_json.is_qpic_json, qpic_json.read_qpic_json),
     ),
     image_name=image_name,
     image_example="000000000294.jpg",
     load_object_ids=coco_categories,
     object_numbers="COCO",
-    verb_names=tuple(verb_names()),
+    splits=("train", "val", "trainval", "test"),
+    in_split=lambda name, split: name in split_images(split),
+    marks=re.compile(rb'COCO_(?:train|val)2014_\d{12}|"role_object_id"|"action_to_object"'),
+    load_actions=actions,
+    protocols=PROTOCOLS,
+    role_protocols=ROLE_PROTOCOLS,
+    about=ABOUT,
+    default_protocols=("v-coco-agent", "v-coco-s1", "v-coco-s2", "shoe"),
 )

@@ -7,55 +7,17 @@ So a role follows from action and object, and a class of the benchmark is an act
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from shoe.benchmarks.actions import Action, Actions
 
 _TABLE = Path(__file__).with_name("actions.tsv")
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One action.
-
-    Attributes:
-        name: as the official files have it.
-        gerund: its -ing form.
-        roles: "instr" and "obj" in the official order; none for what a person does without an object.
-        instruments: objects that are the instrument where there are two roles.
-    """
-
-    name: str
-    gerund: str
-    roles: tuple[str, ...]
-    instruments: frozenset[str]
-
-    def role_of(self, object_: str) -> str:
-        """The role that an object category has in this action, which has a role.
-
-        >>> [actions()[6].role_of(name) for name in ("tennis_racket", "sports_ball")]
-        ['instr', 'obj']
-        """
-        if len(self.roles) == 1:
-            return self.roles[0]
-        return "instr" if object_ in self.instruments else "obj"
-
-
 @cache
-def actions() -> tuple[Action, ...]:
+def actions() -> Actions:
     """The 26 actions in the official order."""
     rows = (line.split("\t") for line in _TABLE.read_text("utf-8").splitlines()[1:])
-    return tuple(Action(name, gerund, tuple(roles.split()), frozenset(of.split())) for name, gerund, roles, of in rows)
-
-
-@cache
-def action_roles() -> tuple[tuple[int, str], ...]:
-    """The 25 pairs of an action's index and a role, in the official order: the entries of role AP."""
-    return tuple((number, role) for number, action in enumerate(actions()) for role in action.roles)
-
-
-def verb_names() -> Iterator[str]:
-    """The verbs of the 29 numbers of QPIC's files: actions by their first role, then hit obj, eat instr, cut obj."""
-    yield from (action.name for action in actions())
-    yield from (action.name for action in actions() if len(action.roles) > 1)
+    every = (Action(name, gerund, tuple(roles.split()), frozenset(of.split())) for name, gerund, roles, of in rows)
+    return Actions(tuple(every), left_out="point-instr")

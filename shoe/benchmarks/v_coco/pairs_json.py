@@ -41,8 +41,8 @@ class _Document(Struct, gc=False):
 
 
 def is_pairs_json(data: bytes) -> bool:
-    """Tell whether a file holds a JSON object with this format's keys."""
-    return data.lstrip()[:1] == b"{" and b'"action_to_object"' in data and b'"boxes_h"' in data
+    """Tell whether a file holds a JSON object with the key that only this format has."""
+    return data.lstrip()[:1] == b"{" and b'"action_to_object"' in data
 
 
 def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:

@@ -1,0 +1,152 @@
+"""V-COCO as the text of ``vcoco_everything``: ``test.txt``, ``val.txt``, ``train.txt``.
+
+For each image, between a line "# number" and an empty one: file name, width and height, its COCO boxes one a line
+(category 1 to 80, x1, y1, x1 + width, y1 + height), and what persons do, one a line: action 1 to 26, or 27 to 29 for
+the second role of hit, eat and cut; the person's category and box; the object's. Zeros stand for no object, be it that
+the action needs none or that nobody drew it. A person who was annotated and does nothing is not told from one who was
+not annotated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.v_coco.annotated import Annotated
+from shoe.core.errors import InputError, quote
+from shoe.core.rows import Rows
+
+NAME = "vcoco_everything text"
+_START = re.compile(rb"\s*#\s*\d+\s*\n\s*\S+\.(?:jpg|png)\s*\n\s*\d+\s+\d+\s*\n", re.IGNORECASE)
+
+
+def is_everything(data: bytes) -> bool:
+    """Tell whether a file begins with the first three lines of an image."""
+    return _START.match(data) is not None
+
+
+def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
+    """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+
+    Raises:
+        InputError: naming the line that breaks the format.
+    """
+    lines = _Lines(path, data)
+    objects = benchmark.object_order
+    roles = _meaning(benchmark)
+    images: list[str] = []
+    counts: list[int] = []
+    boxes: list[list[float]] = []
+    sizes, category, rows = [], [], []
+    while lines.more():
+        lines.numbered_image()
+        images.append(benchmark.image_name(lines.take("a file name", 1)[0]))
+        sizes.append(lines.numbers("width and height", 2))
+        index: dict[tuple[str, ...], int] = {}
+        for _ in range(lines.count("the number of boxes")):
+            words = lines.take("category x1 y1 x2 y2", 5)
+            kind, *box = lines.floats(words)
+            lines.check(words[0], kind, len(objects), "category")
+            index.setdefault(tuple(words), len(boxes))
+            category.append(int(kind) - 1)
+            boxes.append(box)
+        counts.append(len(boxes) - sum(counts))
+        for _ in range(lines.count("the number of actions")):
+            words = lines.take("action, person and object, each category x1 y1 x2 y2", 11)
+            lines.check(words[0], lines.floats(words)[0], len(roles), "action")
+            person, target = index.get(tuple(words[1:6])), index.get(tuple(words[6:]))
+            if person is None or objects[category[person]] != benchmark.objects.index("person"):
+                raise lines.error(" ".join(words[1:6]), "the box of one of the image's persons, as it is listed")
+            if target is None and words[6] != "0":
+                raise lines.error(" ".join(words[6:]), "one of the image's boxes, as it is listed, or zeros")
+            rows.append((person, *roles[int(words[0]) - 1], -1 if target is None else target))
+    if len(set(images)) != len(images):
+        twice = next(name for name in images if images.count(name) > 1)
+        raise InputError(path, found=f"the image {quote(twice)} twice", expected="each image once")
+    person_, action, entry, target_ = np.array(rows, np.int64).reshape(-1, 4).T
+    return Annotated(
+        images=images,
+        sizes=np.array(sizes, np.float64).reshape(-1, 2),
+        counts=np.array(counts, np.int64),
+        boxes=np.array(boxes, np.float64).reshape(-1, 4),
+        object=objects[np.array(category, np.int64)],
+        left_out=np.zeros(len(boxes), bool),
+        listed=np.unique(person_),
+        person=person_,
+        action=action,
+        entry=entry,
+        target=target_,
+    ).rows(benchmark)
+
+
+def _meaning(benchmark: Benchmark) -> list[tuple[int, int]]:
+    """The action and entry of each number, from 1: actions by their first role, then the second roles."""
+    numbered = benchmark.actions.numbered
+    first = {action: (action, entry) for action, entry in reversed(numbered)}
+    return [*(first[action] for action in sorted(first)), *(pair for pair in numbered if pair not in first.values())]
+
+
+class _Lines:
+    """The lines of a file with something on them, read one after the other."""
+
+    def __init__(self, path: str | Path, data: bytes) -> None:
+        text = data.decode("utf-8", "replace").splitlines()
+        self._path = path
+        self._lines: Iterator[tuple[int, str]] = ((n, line) for n, line in enumerate(text, 1) if line.strip())
+        self._next = next(self._lines, None)
+        self._number = 0
+
+    def more(self) -> bool:
+        """Whether there is another line."""
+        return self._next is not None
+
+    def take(self, expected: str, words: int) -> Sequence[str]:
+        """The words of the next line, of which there have to be so many."""
+        if self._next is None:
+            raise InputError(self._path, found="the end of the file", expected=expected)
+        self._number, line = self._next
+        self._next = next(self._lines, None)
+        found = line.split()
+        if len(found) != words:
+            raise self.error(line.strip(), expected)
+        return found
+
+    def numbered_image(self) -> None:
+        """Take the line that begins an image."""
+        found = self.take("'# number', which begins an image", 2)
+        if found[0] != "#":
+            raise self.error(" ".join(found), "'# number', which begins an image")
+
+    def floats(self, words: Sequence[str]) -> list[float]:
+        """Words as numbers."""
+        try:
+            numbers = [float(word) for word in words]
+        except ValueError:
+            raise self.error(" ".join(words), "numbers") from None
+        if not np.isfinite(numbers).all():
+            raise self.error(" ".join(words), "finite numbers")
+        return numbers
+
+    def numbers(self, expected: str, words: int) -> list[float]:
+        """A line of numbers."""
+        return self.floats(self.take(expected, words))
+
+    def count(self, expected: str) -> int:
+        """A line with a number of lines."""
+        (word,) = self.take(expected, 1)
+        if not word.isdecimal():
+            raise self.error(word, expected)
+        return int(word)
+
+    def check(self, word: str, number: float, largest: int, field: str) -> None:
+        """Refuse what is no number from 1 to the largest."""
+        if number not in range(1, largest + 1):
+            raise self.error(word, f"1 to {largest}", field)
+
+    def error(self, found: str, expected: str, field: str | None = None) -> InputError:
+        """The error for the line taken last."""
+        return InputError(self._path, record=f"line {self._number}", field=field, found=quote(found), expected=expected)

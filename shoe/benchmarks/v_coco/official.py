@@ -1,0 +1,174 @@
+"""V-COCO's official annotation: ``vcoco_test.json`` and the like, with COCO's ``instances_vcoco_all_2014.json``.
+
+The annotation has an object for each of the 26 actions: its roles, and for each annotated person the image, the
+person's COCO annotation, whether the person does it, and the COCO annotation that has each role (0 for none). Boxes are
+COCO's, so its instances have to lie beside the annotation or in the folder above, as in the official repository.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated as Typed
+from typing import Any
+
+import numpy as np
+from msgspec import Meta, Struct
+
+from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.v_coco.annotated import Annotated
+from shoe.core.arrays import Indices
+from shoe.core.errors import InputError, quote
+from shoe.core.rows import Rows
+from shoe.io.files import read_bytes
+from shoe.io.json import read_typed
+from shoe.io.typed import Finite, Whole
+
+NAME = "V-COCO's official annotation"
+INSTANCES = "instances_vcoco_all_2014.json"
+
+
+class _Action(Struct, gc=False):
+    action_name: str
+    role_name: list[str]
+    image_id: list[Whole]
+    ann_id: list[Whole]
+    label: list[Whole]
+    role_object_id: list[Whole]
+
+
+class _Image(Struct, gc=False):
+    id: Whole
+    width: Whole
+    height: Whole
+
+
+class _Instance(Struct, gc=False):
+    id: Whole
+    image_id: Whole
+    category_id: Whole
+    bbox: Typed[tuple[Finite, Finite, Finite, Finite], Meta(extra={"expected": "[x, y, width, height]"})]
+    area: Finite = 1.0
+    ignore: Whole = 0
+
+
+class _Instances(Struct, gc=False):
+    images: Typed[list[_Image], Meta(extra={"item": "image"})]
+    annotations: Typed[list[_Instance], Meta(extra={"item": "annotation"})]
+
+
+def is_official(data: bytes) -> bool:
+    """Tell whether a file holds a JSON list with this format's keys."""
+    return data.lstrip()[:1] == b"[" and b'"role_object_id"' in data
+
+
+def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: str | None) -> Rows:
+    """Read a file; :class:`shoe.benchmarks.base.TruthFormat` says what the arguments are.
+
+    Raises:
+        InputError: naming the action and field that break the format, or COCO's file where it is missing.
+    """
+    actions = benchmark.actions
+    found = read_typed(path, data, list[_Action], _action_name)
+    names = tuple(action.action_name for action in found)
+    if names != actions.names:
+        expected = f"the {len(actions)} actions in the official order: {', '.join(actions.names)}"
+        raise InputError(path, field="action_name", found=", ".join(names) or "none", expected=expected)
+    image_id, ann_id = found[0].image_id, found[0].ann_id
+    ids = sorted(set(map(int, image_id)))
+    home = _instances_of(path)
+    images, instances = _of_images(home, ids)
+    row = {int(one.id): number for number, one in enumerate(instances)}
+    persons = _rows(path, home, "ann_id", row, ann_id, names[0])
+    entry_of = {pair: number for number, pair in enumerate(actions.entries)}
+    said = []
+    for number, (action, known) in enumerate(zip(found, actions.all, strict=True)):
+        _check(path, action, known.roles, image_id, ann_id)
+        does = np.flatnonzero(np.array(action.label, np.int64) == 1)
+        targets = np.array(action.role_object_id, np.int64).reshape(len(action.role_name), -1)[1:, does]
+        for role, given in zip(known.roles, targets, strict=True):
+            there = given != 0
+            target = np.full(len(does), -1, np.int64)
+            target[there] = _rows(path, home, f"role_object_id ({role})", row, given[there].tolist(), known.name)
+            said.append(_columns(persons[does], number, entry_of[number, role], target))
+        if not known.roles:
+            said.append(_columns(persons[does], number, -1, np.full(len(does), -1, np.int64)))
+    person, action_, entry, target = np.concatenate(said, axis=1)
+    image_of = {number: i for i, number in enumerate(ids)}
+    corners = np.array([one.bbox for one in instances], np.float64).reshape(-1, 4)
+    corners[:, 2:] += corners[:, :2]
+    object_ = np.array([one.category_id for one in instances], np.int64)
+    ignored = np.array([one.ignore == 1 or one.area <= 0 for one in instances], bool)
+    return Annotated(
+        images=[benchmark.image_name(number) for number in ids],
+        sizes=np.array([(one.width, one.height) for one in images], np.float64).reshape(-1, 2),
+        counts=np.bincount([image_of[int(one.image_id)] for one in instances], minlength=len(ids)),
+        boxes=corners,
+        object=benchmark.object_of_id[object_],
+        left_out=ignored,
+        listed=persons,
+        person=person,
+        action=action_,
+        entry=entry,
+        target=target,
+    ).rows(benchmark)
+
+
+def _instances_of(path: str | Path) -> Path:
+    """COCO's file: beside the annotation, or one folder above."""
+    folder = Path(path).resolve().parent
+    for home in (folder, folder.parent):
+        for ending in ("", ".gz"):
+            if (home / f"{INSTANCES}{ending}").is_file():
+                return home / f"{INSTANCES}{ending}"
+    expected = f"COCO's boxes, {INSTANCES}, beside this file or in the folder above"
+    raise InputError(path, found="no boxes: it names COCO annotations by number", expected=expected)
+
+
+def _of_images(home: Path, ids: Sequence[int]) -> tuple[list[_Image], list[_Instance]]:
+    """The images of some numbers, in their order, and what COCO annotated on them, image by image in file order."""
+    document = read_typed(home, read_bytes(home), _Instances, lambda _document, number, _: f"record {number}")
+    images = {int(one.id): one for one in document.images}
+    missing = next((number for number in ids if number not in images), None)
+    if missing is not None:
+        raise InputError(home, field="images", found=f"no image {missing}", expected="all images of the annotation")
+    position = {number: i for i, number in enumerate(ids)}
+    instances = [one for one in document.annotations if int(one.image_id) in position]
+    instances.sort(key=lambda one: position[int(one.image_id)])  # a stable sort
+    return [images[number] for number in ids], instances
+
+
+def _rows(path: str | Path, home: Path, field: str, row: dict[int, int], ids: Sequence[float], action: str) -> Indices:
+    """The rows of some COCO annotations."""
+    missing = next((number for number in ids if int(number) not in row), None)
+    if missing is not None:
+        expected = f"a COCO annotation in {home} on an image of this file"
+        raise InputError(path, record=f"action {quote(action)}", field=field, found=str(missing), expected=expected)
+    return np.array([row[int(number)] for number in ids], np.int64)
+
+
+def _check(
+    path: str | Path, action: _Action, roles: Sequence[str], image_id: Sequence[float], ann_id: Sequence[float]
+) -> None:
+    """Refuse an action whose lists do not belong together."""
+    record, n = f"action {quote(action.action_name)}", len(ann_id)
+    if action.role_name != ["agent", *roles]:
+        expected = ", ".join(["agent", *roles])
+        found = ", ".join(action.role_name) or "none"
+        raise InputError(path, record=record, field="role_name", found=found, expected=expected)
+    if action.image_id != image_id or action.ann_id != ann_id:
+        raise InputError(path, record=record, field="ann_id", found="other persons", expected="those of all actions")
+    if len(action.image_id) != n or len(action.label) != n:
+        raise InputError(path, record=record, field="label", found=f"{len(action.label)} values", expected=str(n))
+    if len(action.role_object_id) != n * len(action.role_name):
+        found, expected = f"{len(action.role_object_id)} values", f"{n * len(action.role_name)}, one a role and person"
+        raise InputError(path, record=record, field="role_object_id", found=found, expected=expected)
+
+
+def _columns(person: Indices, action: int, entry: int, target: Indices) -> Indices:
+    return np.stack([person, np.full(len(person), action), np.full(len(person), entry), target])
+
+
+def _action_name(_document: object, number: int, record: Any) -> str:
+    name = record.get("action_name") if isinstance(record, dict) else None
+    return f"action {quote(name) if isinstance(name, str) else number}"
