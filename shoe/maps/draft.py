@@ -19,7 +19,7 @@ from shoe.lexicon.names import ids_of, names_of
 from shoe.lexicon.store import lexicon
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.ensemble import ENSEMBLE, MISSING, Ratings
-from shoe.similarity.maps import ABOUT
+from shoe.similarity.header import ABOUT
 from shoe.similarity.pairs import pair_keys
 from shoe.similarity.unrated import Lookups
 from shoe.similarity.whole import WholeRatings

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices
-from shoe.core.errors import InputError, OptionError, printable, quote
+from shoe.core.errors import InputError, OptionError, printable, quote, unknown_name
 from shoe.io.delimited import delimited_rows
 from shoe.io.files import read_bytes
 from shoe.lexicon.expressions import POS, Part
@@ -21,7 +21,7 @@ from shoe.lexicon.names import names_of
 from shoe.lexicon.store import lexicon
 from shoe.similarity import RatedPairs, Rater, SimilarityMap, write_map
 from shoe.similarity.ensemble import MISSING
-from shoe.similarity.maps import is_map
+from shoe.similarity.maps import is_map, shipped_maps
 from shoe.similarity.pairs import parse_table
 from shoe.similarity.whole import WholeRatings
 from shoe.similarity.writing import check_is_new
@@ -55,7 +55,13 @@ class RatingSource:
 
 
 def import_tables(
-    folder: Path, paths: Sequence[Path], *, dataset: str, models: Mapping[str, str], prose: Mapping[str, str]
+    folder: Path,
+    paths: Sequence[Path],
+    *,
+    dataset: str,
+    models: Mapping[str, str],
+    prose: Mapping[str, str],
+    extends: str | None = None,
 ) -> SimilarityMap:
     """Make a map from tables of ratings.
 
@@ -65,21 +71,28 @@ def import_tables(
         dataset: whose classes were rated.
         models: who or what is behind raters, by name; "table FILE" for the others.
         prose: what else map.json should say: provenance, licence.
+        extends: name of a shipped map that has the other ratings, which the new one refers to.
 
     Raises:
         InputError: naming the file, line and field of a table that is broken, or if the folder is not new.
-        OptionError: for a model of a rater that no table has.
+        OptionError: for a model of a rater that no table has, a map that is not shipped, or a rater that it has.
     """
     check_is_new(folder)
+    if extends is not None and extends not in shipped_maps():
+        raise unknown_name("shipped map", extends, shipped_maps())
+    base = SimilarityMap.load(extends) if extends else None
     sources = [read_source(path) for path in paths]
     raters, pairs = _side_by_side(sources)
     unknown = models.keys() - {rater.name for rater in raters}
     if unknown:
         known = ", ".join(quote(rater.name) for rater in raters)
         raise OptionError(f"model of rater {quote(min(unknown))}: found no column of that name, only {known}")
+    for rater in base.raters if base else ():
+        if rater.name in {own.name for own in raters}:
+            raise OptionError(f"rater {quote(rater.name)}: {extends} has one of that name; rename the column")
     named = [replace(rater, model=models.get(rater.name, rater.model), note="") for rater in raters]
     origins = {"tables": [source.origin for source in sources]}
-    write_map(folder, dataset=dataset, raters=named, pairs=pairs, prose={**prose, **origins})
+    write_map(folder, dataset=dataset, raters=named, pairs=pairs, prose={**prose, **origins}, extends=base)
     return SimilarityMap.load(folder)
 
 

@@ -21,7 +21,7 @@ from shoe.rating.planning import Rules
 from shoe.rating.prefilter import PAPER
 from shoe.rating.session import Raters, RaterSession
 from shoe.similarity import RatedPairs, Rater, write_map
-from shoe.similarity.maps import ABOUT
+from shoe.similarity.header import ABOUT
 from shoe.similarity.writing import clear_leftovers
 
 MARK = "built"

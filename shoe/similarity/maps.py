@@ -1,7 +1,8 @@
 """Similarity maps: how raters rated pairs of senses, and where it came from.
 
 A map is a folder: ``map.json`` (name, raters, provenance, content hashes), ``verbs.tsv`` and ``objects.tsv``. It keeps
-every rater's raw ratings; ensembles are computed when it is used, so that a new rater is one new column.
+every rater's raw ratings; ensembles are computed when it is used, so that a new rater is one new column. A map may
+extend a shipped one: its files hold the raters and ratings that it adds, and the rest is read from there.
 """
 
 from __future__ import annotations
@@ -12,21 +13,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import Meta
 
 from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import InputError, ShoeError, quote, unknown_name
 from shoe.core.shipped import shipped
-from shoe.io.json import parse_json
-from shoe.io.typed import explained
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import ids_of
 from shoe.lexicon.store import lexicon
-from shoe.similarity.ensemble import HIGHEST, MISSING, Voices, check_ensemble, ensemble_values
+from shoe.similarity.ensemble import MISSING, Voices, check_ensemble, ensemble_values
+from shoe.similarity.header import ABOUT, Extended, Header, RaterEntry, read_about
 from shoe.similarity.learned import FILE as LEARNED
 from shoe.similarity.learned import Learned, read_learned
 from shoe.similarity.pairs import RatedPairs, read_table
@@ -34,9 +33,7 @@ from shoe.similarity.table import Similarity
 from shoe.similarity.whole import FILE as WHOLE
 from shoe.similarity.whole import WholeFile, WholeRatings
 
-VERSION = 1
 FILES: dict[Part, str] = {"verb": "verbs.tsv", "object": "objects.tsv"}
-ABOUT = "map.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +100,8 @@ class SimilarityMap(Similarity):
             raise no_map(name_or_folder, "similarity map", shipped_maps())
         is_shipped = name_or_folder in shipped_maps()
         folder = shipped("similarity_maps") / name_or_folder if is_shipped else Path(name_or_folder)
-        header, about = _read_about(folder / ABOUT)
-        known = _RaterEntry.__struct_fields__
+        header, about = read_about(folder / ABOUT)
+        known = RaterEntry.__struct_fields__
         raters = [
             Rater(**msgspec.structs.asdict(rater), details={key: entry[key] for key in entry if key not in known})
             for rater, entry in zip(header.raters, about["raters"], strict=True)
@@ -112,7 +109,7 @@ class SimilarityMap(Similarity):
         names = tuple(rater.name for rater in raters)
         files, wholes = {"verb": header.verbs, "object": header.objects}, header.interactions
         read = {part: read_table(folder / file, names, files[part].sha256) for part, file in FILES.items()}
-        return cls(
+        made = cls(
             name=header.name,
             dataset=header.dataset,
             raters=tuple(raters),
@@ -122,6 +119,29 @@ class SimilarityMap(Similarity):
             about=about,
             learned_file=(folder / LEARNED, header.learned.sha256) if header.learned else None,
             whole_file=WholeFile(folder / WHOLE, wholes.sha256, names, tuple(range(len(names)))) if wholes else None,
+        )
+        return made._extending(cls._extended(folder / ABOUT, header.extends)) if header.extends else made
+
+    @classmethod
+    def _extended(cls, path: Path, of: Extended) -> SimilarityMap:
+        """The map that another extends, as it was then; ``path`` is the other's map.json."""
+        base = cls.load(of.name) if of.name in shipped_maps() else None
+        if base is None or base.digest != of.digest:
+            found = f"{quote(of.name)} ({base.digest if base else 'not shipped'})"
+            raise InputError(path, field="extends", found=found, expected=f"the shipped map {of.name} ({of.digest})")
+        return base
+
+    def _extending(self, base: SimilarityMap) -> SimilarityMap:
+        """The ratings of a map with those of this one beside them."""
+        return replace(
+            self,
+            raters=base.raters + self.raters,
+            tables={part: base.tables[part].beside(table) for part, table in self.tables.items()},
+            digests={
+                part: hashlib.sha256(f"{base.digests[part]}{digest}".encode()).hexdigest()
+                for part, digest in self.digests.items()
+            },
+            learned_file=self.learned_file or base.learned_file,
         )
 
     @property
@@ -171,7 +191,7 @@ class SimilarityMap(Similarity):
     @property
     def provenance(self) -> dict[str, Any]:
         """What map.json says beside names, raters and tables: where ratings are from, what may be done with them."""
-        return {name: value for name, value in self.about.items() if name not in _Header.__struct_fields__}
+        return {name: value for name, value in self.about.items() if name not in Header.__struct_fields__}
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Look up C class senses against S senses by id; see :class:`~shoe.similarity.Similarity`."""
@@ -232,69 +252,3 @@ def no_map(name_or_folder: str | Path, what: str, known: Iterable[str]) -> ShoeE
     found = "a folder without map.json" if os.path.isdir(name_or_folder) else "a file"
     hint = "shoe map build makes a map, shoe map import makes one of tables of ratings"
     return InputError(name_or_folder, found=found, expected="a similarity map's name or folder", hint=hint)
-
-
-def _meant(expected: str, least: int | None = None, **more: str) -> Meta:
-    return Meta(min_length=least, extra={"expected": expected, **more})
-
-
-_RATERS = "one or more raters, each with a name of its own and a model"
-_Name = Annotated[str, _meant("a name", 1)]
-
-
-class _Table(msgspec.Struct, frozen=True):
-    sha256: Annotated[str | None, _meant("the SHA-256 of the table")] = None
-
-
-class _File(msgspec.Struct, frozen=True):
-    sha256: Annotated[str, _meant("the SHA-256 of the file")]
-
-
-class _RaterEntry(msgspec.Struct, frozen=True):
-    name: _Name
-    model: Annotated[str, _meant("who or what is behind the rater", 1)]
-    note: str = ""
-    weight: Annotated[float, Meta(gt=0, le=1e6, extra={"expected": "a number above 0"})] = 1.0
-    omits: bool = False
-
-
-class _Header(msgspec.Struct, frozen=True):
-    """What every map.json says; ``format`` is for people."""
-
-    version: Annotated[Literal[1], _meant(f"{VERSION}, the version that this shoe reads")]
-    name: _Name
-    dataset: Annotated[str, _meant("a dataset's name", 1)]
-    scale: Annotated[tuple[Literal[0], Literal[4]], _meant(f"[0, {HIGHEST}]")]
-    ensemble: Annotated[str, _meant("an ensemble's name", 1)]
-    raters: Annotated[list[_RaterEntry], _meant(_RATERS, 1, item="rater")]
-    verbs: _Table
-    objects: _Table
-    learned: _File | None = None
-    interactions: _File | None = None
-    format: Any = ""
-
-
-def _read_about(path: Path) -> tuple[_Header, dict[str, Any]]:
-    try:
-        about = parse_json(path, path.read_bytes())
-        msgspec.json.encode([[[[about]]]])  # as deep as it stands in anything that is made of it
-    except RecursionError:
-        raise InputError(path, found="values nested hundreds deep", expected="prose, numbers and lists") from None
-    except OSError as error:
-        raise InputError(path, found=str(error.strerror), expected="a JSON object") from None
-    if not isinstance(about, dict):
-        raise InputError(path, found=quote(about), expected="a JSON object")
-    try:
-        header = msgspec.convert(about, _Header)
-    except msgspec.ValidationError as error:
-        raise explained(path, error, about, _Header, lambda number, _: f"rater {number + 1}") from None
-    texts = [("name", header.name), ("dataset", header.dataset), ("ensemble", header.ensemble)]
-    texts += [("raters", text) for rater in header.raters for text in (rater.name, rater.model)]
-    for field_, text in texts:
-        if not text.isprintable():
-            raise InputError(path, field=field_, found=quote(text), expected="a name that can be printed")
-    names = [rater.name for rater in header.raters]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(path, field="raters", found=f"{quote(name)} twice", expected="a name of its own for each")
-    return header, about

@@ -76,6 +76,16 @@ class RatedPairs:
         """The (class synset, synset) of each pair."""
         return list(zip(names_of(self.class_sense), names_of(self.sense), strict=True))
 
+    def beside(self, other: RatedPairs) -> RatedPairs:
+        """The pairs of both, by name, with the raters of both: first these R, then the other's S columns."""
+        keys = np.unique(np.concatenate([self.keys, other.keys]))
+        class_sense, sense = (senses.astype(np.int32) for senses in np.divmod(keys, len(lexicon())))
+        raters = self.ratings.shape[1]
+        ratings = np.full((len(keys), raters + other.ratings.shape[1]), MISSING, np.int8)
+        ratings[np.searchsorted(keys, self.keys), :raters] = self.ratings
+        ratings[np.searchsorted(keys, other.keys), raters:] = other.ratings
+        return RatedPairs(class_sense, sense, ratings).by_name()
+
     @property
     def rated(self) -> NDArray[np.bool_]:
         """(m,) whether anybody rated the pair."""

@@ -26,8 +26,9 @@ from shoe.io.files import replacing
 from shoe.io.json import encode
 from shoe.lexicon.expressions import Part
 from shoe.similarity.ensemble import HIGHEST, check_ensemble
+from shoe.similarity.header import ABOUT, VERSION
 from shoe.similarity.learned import FILE as LEARNED
-from shoe.similarity.maps import ABOUT, FILES, VERSION, Rater
+from shoe.similarity.maps import FILES, Rater, SimilarityMap
 from shoe.similarity.pairs import RatedPairs, format_table
 from shoe.similarity.whole import FILE as WHOLE
 from shoe.similarity.whole import WholeRatings, format_whole
@@ -44,6 +45,7 @@ def write_map(
     name: str | None = None,
     learned: tuple[bytes, Mapping[str, Any]] | None = None,
     whole: WholeRatings | None = None,
+    extends: SimilarityMap | None = None,
 ) -> None:
     """Write a map: beside its place and then moved there, so that nobody ever finds half of it.
 
@@ -60,6 +62,7 @@ def write_map(
         learned: predictions for unrated pairs (:func:`shoe.similarity.learned.learned_bytes`), and what map.json is to
             say of them.
         whole: rated whole interactions.
+        extends: a shipped map whose raters and ratings the new one is to have, too; they are not written again.
 
     Raises:
         InputError: if the folder cannot be written.
@@ -75,6 +78,8 @@ def write_map(
         "ensemble": check_ensemble(ensemble),
         "raters": [rater.entry() for rater in raters],
     }
+    if extends is not None:
+        about["extends"] = {"name": extends.name, "digest": extends.digest}
     files: dict[str, bytes] = {}
     for part, file in FILES.items():
         files[file] = format_table(pairs[part].by_name(), columns)

@@ -85,4 +85,5 @@ BENCHMARK = Benchmark(
     role_protocols=ROLE_PROTOCOLS,
     about=ABOUT,
     default_protocols=("v-coco-agent", "v-coco-s1", "v-coco-s2", "shoe"),
+    similarity="v-coco",
 )

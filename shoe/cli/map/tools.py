@@ -29,6 +29,9 @@ def import_(
     ] = None,
     provenance: Annotated[str | None, typer.Option(help="How the ratings came about, for map.json.")] = None,
     licence: Annotated[str | None, typer.Option(help="What may be done with them, for map.json.")] = None,
+    extends: Annotated[
+        str | None, typer.Option(metavar="MAP", help="Shipped map that has all other ratings; OUT refers to it.")
+    ] = None,
 ) -> None:
     """Make a map from tables of ratings: columns class_synset, synset, and one for each rater.
 
@@ -54,7 +57,7 @@ def import_(
     for key, text in prose.items():
         if not text.isprintable():
             raise OptionError(f"{key}: found {quote(text)}, expected one line of text")
-    _tell_made(import_tables(out, tables, dataset=dataset, models=models, prose=prose))
+    _tell_made(import_tables(out, tables, dataset=dataset, models=models, prose=prose, extends=extends))
 
 
 def merge(

@@ -1,0 +1,81 @@
+"""Maps that extend a shipped one: what they add, and what stays as it was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shoe.benchmarks import benchmark
+from shoe.core.errors import InputError
+from shoe.core.shipped import shipped
+from shoe.lexicon.names import ids_of
+from shoe.similarity import SimilarityMap, load_similarity
+from shoe.similarity.header import ABOUT
+from tests.cli.maps import run
+from tests.cli.run import refused
+
+_PARTS = ("verb", "object")
+
+
+@pytest.fixture(scope="module")
+def v_coco() -> SimilarityMap:
+    return SimilarityMap.load("v-coco")
+
+
+@pytest.fixture(scope="module")
+def hico() -> SimilarityMap:
+    return SimilarityMap.load("hico-det")
+
+
+def test_what_the_other_map_rates_stays_as_it_is(v_coco: SimilarityMap, hico: SimilarityMap) -> None:
+    """Each rater's ratings of each pair, those of the further rater apart."""
+    for part in _PARTS:
+        old, new = hico.tables[part], v_coco.tables[part]
+        assert (new.ratings[new.rows_of(old.class_sense, old.sense), : len(hico.raters)] == old.ratings).all()
+        others = np.isin(new.keys, old.keys, invert=True)
+        assert (new.ratings[others, : len(hico.raters)] == -1).all()
+        assert (new.ratings[others, len(hico.raters)] >= 0).all()
+    assert v_coco.raters[: len(hico.raters)] == hico.raters
+    assert hico.digest == "4ba1c820"
+    assert v_coco.digest != hico.digest
+
+
+def test_all_class_senses_are_rated_with_one_another(v_coco: SimilarityMap) -> None:
+    classes = benchmark("v-coco").classes
+    for part, synsets in (("verb", classes.verb_synsets), ("object", classes.object_synsets)):
+        senses = ids_of(dict.fromkeys(synsets))
+        assert not np.isnan(v_coco.values(part, senses, senses)).any()
+    assert v_coco.ratings("verb", "snowboard.v.01", "ski.v.01") == {
+        **{rater.name: None for rater in v_coco.raters},
+        "reading_g": 3,
+    }
+    # Nobody rated the one class sense for predictions of what is left; those of the others are at hand.
+    assert load_similarity("v-coco").predicted("verb", ids_of(["hold.v.02"]), ids_of(["hoard.v.01"])) is not None
+
+
+def test_a_map_is_made_of_what_it_adds(tmp_path: Path) -> None:
+    table = tmp_path / "mine.tsv"
+    table.write_text("class_synset\tsynset\tme\nride.v.01\tstraddle.v.01\t1\nride.v.01\thoard.v.01\t4\n")
+    run("import", tmp_path / "mine", table, "--extends", "hico-det")
+    assert (tmp_path / "mine" / "objects.tsv").read_text() == "class_synset\tsynset\tme\n"
+    made = SimilarityMap.load(tmp_path / "mine")
+    # By hand: readings 2, 2 (half each), 3, and now 1: (0.5 * 2 + 0.5 * 2 + 3 + 1) / 3 / 4.
+    assert made.between("verb", ["ride.v.01"], ["straddle.v.01", "hoard.v.01"]).tolist() == [[0.5, 1.0]]
+    refused(run("import", tmp_path / "no", table, "--extends", "wup"), "unknown shipped map 'wup'")
+    table.write_text(table.read_text().replace("me", "pass_a"))
+    refused(run("import", tmp_path / "no", table, "--extends", "hico-det"), "hico-det has one of that name")
+
+
+def test_a_map_knows_what_it_extends(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for file in (shipped("similarity_maps") / "v-coco").iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    about = json.loads((folder / ABOUT).read_bytes())
+    for name, digest in (("hico-det", "00000000"), ("hico-dett", about["extends"]["digest"])):
+        (folder / ABOUT).write_text(json.dumps(about | {"extends": {"name": name, "digest": digest}}))
+        with pytest.raises(InputError, match=f"extends: found '{name}' .*expected the shipped map {name}"):
+            SimilarityMap.load(folder)
