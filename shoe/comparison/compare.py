@@ -11,11 +11,11 @@ from shoe.comparison.ranks import LOWER_IS_BETTER, better, kendall, ranks
 from shoe.comparison.significance import Statistics, statistics, usual_resamples
 from shoe.core.errors import InputError, OptionError, many, quote
 from shoe.protocols.options import STRICT_PREFIX
-from shoe.runs.run import PARTS, SEMANTIC, Run
+from shoe.runs.run import PART, PARTS, SEMANTIC, Run
 
 OF_PREDICTIONS = ("boxes", "scores", "coordinates")
 """What a signature says of how predictions were read, which is each model's own."""
-_OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha")
+_OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha", "class-split-sha")
 _HEADINGS = dict(
     zip((*PARTS, *SEMANTIC), ("mAP", "rare", "non-rare", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched"), strict=True)
 )
@@ -91,7 +91,10 @@ class Comparison:
         for figure in dict.fromkeys(figure for of in self.figures for figure in of):
             kind, *protocol, name = figure.split(":")
             group = semantic.options.protocol if kind == "semantic" and semantic else "".join(protocol)
-            found.append(Column(figure, group, _HEADINGS[name]))
+            heading = _HEADINGS.get(name) or name.removeprefix(PART.format("")).replace("-", " ")
+            if kind == "semantic" and name not in _HEADINGS:
+                heading = f"SHOE-mAP {heading}"
+            found.append(Column(figure, group, heading))
         return found
 
     def cells(self, figure: str) -> list[Cell]:

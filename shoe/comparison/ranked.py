@@ -17,6 +17,7 @@ images of each class, and what is fitted varies less under swaps than it does by
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +79,7 @@ class Ranked:
         counted: (K,) classes that take part.
         rare: (K,) rare ones.
         rule: how entries become figures.
+        parts: (K,) each, further parts that have means of their own, by name.
     """
 
     positives: dict[int, _Positives]
@@ -88,6 +90,7 @@ class Ranked:
     counted: Mask
     rare: Mask
     rule: Rule
+    parts: Mapping[str, Mask]
 
     @classmethod
     def of(cls, images: int, *models: Entries) -> Ranked:
@@ -133,14 +136,15 @@ class Ranked:
             counted=first.counted,
             rare=first.rare,
             rule=first.rule,
+            parts=first.parts,
         )
 
     def by_class(self, weights: Counts) -> ByClass:
-        """Average precision under (columns, R) weights; means are over all, rare and non-rare classes."""
+        """Average precision under (columns, R) weights; means are over all, rare, non-rare classes and parts."""
         starts = range(0, weights.shape[1], _BATCH)
         parts = [self._scores(np.ascontiguousarray(weights[:, i : i + _BATCH]), n) for n, i in enumerate(starts)]
         ap, in_mean, in_parts, drawn, own = (np.concatenate(each) for each in zip(*parts, strict=True))
-        means_over = in_mean, in_parts & self.rare, in_parts & ~self.rare
+        means_over = in_mean, *(in_parts & part for part in (self.rare, ~self.rare, *self.parts.values()))
         return ByClass(ap, means_over, drawn, self.truths.getnnz(axis=1), own)
 
     def _scores(self, weights: Counts, batch: int) -> tuple[Floats, Mask, Mask, Indices, Floats]:

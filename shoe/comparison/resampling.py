@@ -6,18 +6,19 @@ models, and no other model beside them, changes what is found.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.class_splits import SEEN, UNSEEN
 from shoe.comparison.by_class import ByClass
 from shoe.comparison.ranked import Counts, Ranked
 from shoe.core.arrays import Floats, Mask
 from shoe.core.seeded import random_numbers
-from shoe.runs.run import PARTS, SEMANTIC, Run
+from shoe.runs.run import HARMONIC_MEAN, PART, PARTS, SEMANTIC, Run
 from shoe.scoring.f1_entries import F1Entries, F1Rule
 
 _DRAWS, _COINS = 1 << 30, 1 << 31
@@ -146,13 +147,23 @@ class Resampler:
         found: Resampled = {}
         for protocol, ranked in self._strict.items():
             values = means(ranked.by_class(weights)).T
-            found |= {f"strict:{protocol}:{part}": value for part, value in zip(PARTS, values, strict=True)}
+            found |= _named(f"strict:{protocol}", [*PARTS, *map(PART.format, ranked.parts)], values)
         if self._semantic is not None:
             ranked, counted = self._semantic
             f1, rates = counted.under(weights)
-            columns = means(ranked.by_class(weights))[:, 0], means(f1)[:, 0], *rates.T
-            found |= {f"semantic:{name}": value for name, value in zip(SEMANTIC, columns, strict=True)}
+            full, _, _, *parts = means(ranked.by_class(weights)).T
+            names = [*SEMANTIC, *map(PART.format, ranked.parts)]
+            found |= _named("semantic", names, [full, means(f1)[:, 0], *rates.T, *parts])
         return found
+
+
+def _named(of: str, names: Sequence[str], values: Iterable[Floats]) -> Resampled:
+    """Figures by their keys; with those of seen and unseen classes, the harmonic mean of both."""
+    found = dict(zip(names, values, strict=True))
+    seen, unseen = (found.get(PART.format(part)) for part in (SEEN, UNSEEN))
+    if seen is not None and unseen is not None:
+        found[HARMONIC_MEAN] = 2 * seen * unseen / np.where(seen + unseen > 0, seen + unseen, 1)
+    return {f"{of}:{name}": value for name, value in found.items()}
 
 
 def differences_when_swapped(a: Run, b: Run, kept: Counts) -> Resampled:

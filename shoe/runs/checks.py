@@ -87,6 +87,9 @@ def check_run(run: Run) -> None:
         raise DamagedError(f"{quote(run.facts['predictions'])} predictions")
     if run.classes.digest != run.facts["class-list-sha"]:
         raise DamagedError("another class table than its facts say")
+    split = {"class-split": run.class_split.name, "class-split-sha": run.class_split.digest} if run.class_split else {}
+    if any(run.facts.get(name) != split.get(name) for name in ("class-split", "class-split-sha")):
+        raise DamagedError("another class split than its facts say")
     if run.semantic is not None and run.absent:
         raise DamagedError("a part that is both absent and there")
     for part in run.parts.values():
@@ -97,6 +100,8 @@ def check_run(run: Run) -> None:
 
 def _check_layers(run: Run) -> None:
     check_plain("name", [run.name])
+    if run.class_split is not None:
+        check_plain("class split", [*run.class_split.parts, run.class_split.source, run.class_split.about])
     check_plain("reason", [*(run.absent or {}), *(run.absent or {}).values()])
     if run.spread is not None:
         check_plain("rater", run.spread.raters)

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from shoe.benchmarks import benchmark
+from shoe.benchmarks.class_splits import ClassSplit
 from shoe.benchmarks.classes import parse_classes
 from shoe.core.errors import InputError, OptionError, ShoeError, quote
 from shoe.evidence.draws import Interval
@@ -55,6 +56,13 @@ class _Semantic(msgspec.Struct):
     above_delta: _Columns
 
 
+class _Split(msgspec.Struct):
+    name: str
+    source: str
+    about: str
+    parts: dict[str, list[int]]
+
+
 class _Head(msgspec.Struct, omit_defaults=True):
     shoe_run: int
     name: str
@@ -69,6 +77,7 @@ class _Head(msgspec.Struct, omit_defaults=True):
     absent: dict[str, str] | None = None
     raters: dict[str, float] | None = None
     interval: Interval | None = None
+    class_split: _Split | None = None
 
 
 def write_run(run: Run, path: str | Path) -> None:
@@ -105,6 +114,7 @@ def write_run(run: Run, path: str | Path) -> None:
         absent=dict(run.absent) if run.absent else None,
         raters=run.spread.raters if run.spread else None,
         interval=run.interval,
+        class_split=_numbered(run.class_split) if run.class_split else None,
     )
     contents = {_HEAD: msgspec.json.encode(head)}
     contents |= {_COLUMN.format(number): content for number, content in enumerate(writer.contents)}
@@ -176,6 +186,7 @@ def _run(head: _Head, found: list[Any]) -> Run:
         raise DamagedError(f"more than {_MOST_CLASSES:,} classes")
     classes = parse_classes(head.classes, head.facts["data"])
     protocols = _protocols(classes.name)
+    split = _class_split(head.class_split, len(classes)) if head.class_split else None
 
     def signed(text: str) -> Signature:
         return Signature.parse(text, protocols)
@@ -195,7 +206,9 @@ def _run(head: _Head, found: list[Any]) -> Run:
     def entries(numbers: dict[str, int], options: StrictOptions | SemanticOptions) -> Entries:
         of = _of_one_length({name: column(name, numbers[name]) for name in _ENTRIES})
         counted = classes.counted(options.no_interaction)
-        return Entries(**of, counted=counted, rare=classes.rare, rule=Rule.of(options))
+        return Entries(
+            **of, counted=counted, rare=classes.rare, rule=Rule.of(options), parts=split.parts if split else {}
+        )
 
     def f1(numbers: dict[str, int], options: SemanticOptions) -> F1Entries:
         of = _of_one_length({name: column(name, numbers[name]) for name in _F1})
@@ -223,10 +236,24 @@ def _run(head: _Head, found: list[Any]) -> Run:
         absent=head.absent,
         spread=Spread(head.raters) if head.raters else None,
         interval=head.interval,
+        class_split=split,
     )
     whole = [*(of.options for of in head.strict[:1]), *([head.semantic.options] if head.semantic else [])]
     check_signature(head.signature, head.facts, *whole)
     return made
+
+
+def _numbered(split: ClassSplit) -> _Split:
+    parts = {part: np.flatnonzero(mask).tolist() for part, mask in split.parts.items()}
+    return _Split(split.name, split.source, split.about, parts)
+
+
+def _class_split(said: _Split, classes: int) -> ClassSplit:
+    parts = {}
+    for part, members in said.parts.items():
+        parts[part] = np.zeros(classes, bool)
+        parts[part][columns.within(np.array(members, np.int64), 0, classes)] = True
+    return ClassSplit(said.name, parts, said.source, said.about)
 
 
 Options = TypeVar("Options", StrictOptions, SemanticOptions)

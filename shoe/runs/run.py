@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from shoe.benchmarks.class_splits import SEEN, UNSEEN, ClassSplit
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.errors import many
 from shoe.core.interactions import Interactions
@@ -20,7 +21,7 @@ from shoe.evidence.draws import Interval
 from shoe.evidence.raters import Spread
 from shoe.protocols.options import SemanticOptions, StrictOptions
 from shoe.protocols.signature import Signature
-from shoe.scoring.entries import Entries, Means
+from shoe.scoring.entries import ClassScores, Entries, Means, harmonic_mean
 from shoe.scoring.f1_entries import F1Entries, F1Figures
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
@@ -33,6 +34,8 @@ SEMANTIC = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
 OF_RUN = ("predictions", "predictions-sha")
 """Facts of a run that signatures have not."""
 
+PART, HARMONIC_MEAN = "part-{}", "harmonic-mean"
+"""How figures of a part of a class split are called, and that of seen and unseen classes."""
 NO_CONFIDENCE = ", no confidence"
 """Ends the name of a model whose scores were all made equal."""
 
@@ -84,6 +87,7 @@ class Run:
         semantic: None where not asked for, or not measurable.
         notes: what the report said of how the predictions were read, and is to be known before a figure is believed.
         absent: for each part that could not be measured, why.
+        class_split: the parts of the classes that have figures of their own; None where none was asked for.
         spread, interval: SHOE by single raters, and where it would lie were all pairs rated; None where not asked for.
     """
 
@@ -98,6 +102,7 @@ class Run:
     absent: Mapping[str, str] | None = None
     spread: Spread | None = None
     interval: Interval | None = None
+    class_split: ClassSplit | None = None
 
     def __repr__(self) -> str:
         return f"<Run: {self.name}, {many(len(self.images), 'image')}, {self.signature.short()}>"
@@ -129,6 +134,7 @@ class Run:
             absent=report.absent or None,
             spread=spread,
             interval=interval,
+            class_split=report.truth.class_split,
         )
 
     @property
@@ -161,13 +167,18 @@ class Run:
         """Every figure by its key, as fractions: the report's; None where there is nothing to measure.
 
         Keys are ``strict:PROTOCOL:full``, ``:rare`` and ``:non_rare`` for each protocol, and ``semantic:map``,
-        ``semantic:mf1``, ``semantic:gt_miss_rate`` and ``semantic:prediction_miss_rate``.
+        ``semantic:mf1``, ``semantic:gt_miss_rate`` and ``semantic:prediction_miss_rate``; with a class split also
+        ``:part-NAME`` of each part and ``:harmonic-mean``, for each protocol and for SHOE-mAP.
         """
         found: dict[str, float | None] = {}
         for each in self.strict:
-            found |= strict_figures(each.options.protocol, each.entries.means())
+            protocol, entries, scores = each.options.protocol, each.entries, each.entries.scores()
+            found |= strict_figures(protocol, scores.means(entries.rare))
+            found |= _part_figures(f"strict:{protocol}", scores, entries)
         if self.semantic is not None:
-            found |= semantic_figures(self.semantic.entries.means(), self.semantic.f1.figures())
+            entries, scores = self.semantic.entries, self.semantic.entries.scores()
+            found |= semantic_figures(scores.means(entries.rare), self.semantic.f1.figures())
+            found |= _part_figures("semantic", scores, entries)
         return found
 
 
@@ -179,6 +190,13 @@ def strict_figures(protocol: str, means: Means) -> dict[str, float | None]:
 def semantic_figures(means: Means, f1: F1Figures) -> dict[str, float | None]:
     """The figures of SHOE by their keys."""
     return {f"semantic:{name}": value for name, value in zip(SEMANTIC, (means.map, *f1), strict=True)}
+
+
+def _part_figures(of: str, scores: ClassScores, entries: Entries) -> dict[str, float | None]:
+    """The means over parts of a class split by their keys."""
+    parts = scores.part_means(entries.parts)
+    found = {f"{of}:{PART.format(part)}": mean.map for part, mean in parts.items()}
+    return found | ({f"{of}:{HARMONIC_MEAN}": harmonic_mean(parts)} if {SEEN, UNSEEN} <= parts.keys() else {})
 
 
 def digest_of(table: Interactions) -> str:

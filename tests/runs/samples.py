@@ -1,10 +1,13 @@
 """Runs of random scenes, under any options."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from shoe.benchmarks.class_splits import ClassSplit
 from shoe.benchmarks.hico_det.protocols import PROTOCOLS
+from shoe.matching.task import Task
 from shoe.protocols.named import SEMANTIC
 from shoe.protocols.options import changed
 from shoe.runs.run import Run
@@ -31,10 +34,11 @@ def scenes_of(seed: int, images: int = 5) -> list[ImageScene]:
 
 
 def report_of(
-    scenes: Sequence[ImageScene], options: Sequence[str] = (), protocols: Sequence[str] = ("qpic",)
+    scenes: Sequence[ImageScene], options: Sequence[str] = (), class_split: ClassSplit | None = None
 ) -> Report:
     """A report by a toy similarity."""
     task, semantic = task_of(scenes, CLASSES), changed(SEMANTIC["shoe"], options)
+    task = Task(task.predictions, replace(task.truth, class_split=class_split))
     similarities = toy_similarities(task, VERB, NOUN, semantic.combine, semantic.weight)
     return Report(
         task=task,
