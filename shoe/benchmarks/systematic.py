@@ -35,6 +35,9 @@ that list that leave each object and verb what it has to keep (skip). The two ar
 MIXED = ("drop", "cut")
 """What becomes of images with combinations of both kinds: none of them is used, or they go to test without their
 triplets of training combinations, as in the released files, where these pairs stay visible and are not annotated."""
+EMPTY = ("test", "drop")
+"""What becomes of images without triplets: of none of theirs is of a training combination, by which Algorithm 1 has
+them in test; or they are used nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class Rules:
         verify: what each object and verb keeps in training: a key of ``VERIFY``.
         draw: one of ``DRAWS``.
         mixed: one of ``MIXED``.
+        empty: one of ``EMPTY``.
         min_similarity: what the training combination most similar to a test combination has at least; 0 to 1.
         max_similarity: what it has at most.
         tries: how many seeds are tried.
@@ -55,12 +59,13 @@ class Rules:
     verify: str = "possible"
     draw: str = "skip"
     mixed: str = "drop"
+    empty: str = "test"
     min_similarity: float = 0.0
     max_similarity: float = 1.0
     tries: int = 1000
 
     def __post_init__(self) -> None:
-        for name, known in (("verify", VERIFY), ("draw", DRAWS), ("mixed", MIXED)):
+        for name, known in (("verify", VERIFY), ("draw", DRAWS), ("mixed", MIXED), ("empty", EMPTY)):
             if getattr(self, name) not in known:
                 raise unknown_name(name, getattr(self, name), known)
         if not 0 < self.ratio < 1:
@@ -166,7 +171,7 @@ def split_systematically(
     for tried in range(rules.tries):
         held_out, reason = draw(need, wanted, seed + tried, similar)
         if held_out is not None:
-            made = _of_images(table, of, held_out, rules.mixed)
+            made = _of_images(table, of, held_out, rules)
             reason = "" if rules.verify == "released" else need.lacking(made.shown(of))
             if not reason:
                 return replace(made, seed=seed + tried, tries=tried + 1)
@@ -271,13 +276,16 @@ def images_of(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:
     return test, (number > 0) & ~test
 
 
-def _of_images(table: Interactions, of: Combinations, held_out: Mask, treatment: str) -> SystematicSplit:
+def _of_images(table: Interactions, of: Combinations, held_out: Mask, rules: Rules) -> SystematicSplit:
     held = held_out[of.row]
     test, mixed = images_of(table, held)
-    train, cut = table.select_images(~(test | mixed)), treatment == "cut"
-    if cut:
-        return SystematicSplit(train, table.select(held).select_images(test | mixed), held_out, np.zeros_like(mixed))
-    return SystematicSplit(train, table.select_images(test), held_out, mixed)
+    train, dropped = ~(test | mixed), np.zeros_like(test)
+    if rules.empty == "drop":
+        dropped |= np.diff(table.offsets) == 0
+    if rules.mixed == "drop":
+        dropped |= mixed
+    of_test = table.select(held).select_images((test | mixed) & ~dropped)
+    return SystematicSplit(table.select_images(train), of_test, held_out, dropped)
 
 
 def _linked(near: Mask) -> Indices:

@@ -31,7 +31,7 @@ def unseen(name: str) -> Mask:
 
 
 def test_there_are_ten() -> None:
-    assert list(HICO_DET.class_splits) == list(KNOWN)
+    assert [name for name in HICO_DET.class_splits if not name.startswith("sg")] == list(KNOWN)
 
 
 @pytest.mark.parametrize("name", KNOWN)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from shoe.benchmarks.base import Benchmark, Published, TruthFormat, plain_image_name
 from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
+from shoe.benchmarks.held_out import published_splits
 from shoe.benchmarks.hico_det import bbox_mat, hake, instances, ppdm
 from shoe.benchmarks.hico_det.image_labels import read_image_labels
 from shoe.benchmarks.hico_det.protocols import ABOUT, PROTOCOLS
@@ -81,7 +82,7 @@ BENCHMARK = Benchmark(
     load_object_ids=coco_categories,
     object_numbers="COCO",
     splits=("test2015", "train2015"),
-    class_splits=zero_shot_splits(_classes),
+    class_splits=zero_shot_splits(_classes) | published_splits("hico-det", 0.9, (368, 680, 750)),
     marks=re.compile(rb"HICO_(?:test|train)2015_\d{8}"),
     read_image_labels=read_image_labels,
     protocols=PROTOCOLS,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from shoe.benchmarks.base import Benchmark, TruthFormat, plain_image_name
 from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
+from shoe.benchmarks.held_out import published_splits
 from shoe.benchmarks.v_coco import everything, official, pairs_json, qpic_json
 from shoe.benchmarks.v_coco.actions import actions
 from shoe.benchmarks.v_coco.protocols import ABOUT, PROTOCOLS, ROLE_PROTOCOLS
@@ -78,6 +79,7 @@ BENCHMARK = Benchmark(
     load_object_ids=coco_categories,
     object_numbers="COCO",
     splits=("train", "val", "trainval", "test"),
+    class_splits=published_splits("v-coco", 0.7, (2065, 966, 564)),
     in_split=lambda name, split: name in split_images(split),
     marks=re.compile(rb'COCO_(?:train|val)2014_\d{12}|"role_object_id"|"action_to_object"'),
     load_actions=actions,

@@ -1,0 +1,153 @@
+"""The published systematic generalisation splits, drawn again; what docs/splits.md says of them, on the real files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shoe.benchmarks import benchmark, read_ground_truth
+from shoe.benchmarks.held_out import file_order
+from shoe.benchmarks.systematic import Combinations, images_of
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.arrays import Mask
+from shoe.core.coordinates import Coordinates
+from shoe.core.interactions import concatenate
+
+# Held-out and all combinations; held-out ones that the published test file shows; digest.
+KNOWN = {
+    ("hico-det", "sg1"): (60, 600, 60, "767d98e9"),
+    ("hico-det", "sg2"): (60, 600, 60, "e06d4dd6"),
+    ("hico-det", "sg3"): (60, 600, 60, "476d2a59"),
+    ("v-coco", "sg1"): (78, 259, 60, "c8341b76"),
+    ("v-coco", "sg2"): (78, 259, 61, "fd932cd5"),
+    ("v-coco", "sg3"): (78, 259, 76, "6191b8e1"),
+}
+
+
+def held_out(dataset: str, name: str) -> Mask:
+    return benchmark(dataset).class_splits[name]().parts["unseen"]
+
+
+def published(shared_data: Path, dataset: str, name: str) -> GroundTruth:
+    folder, stem = ("hico_det_sg", "test_hico_") if dataset == "hico-det" else ("v_coco_sg", "test_vcoco_")
+    return read_ground_truth(shared_data / folder / f"{stem}{name}.json.gz", dataset)
+
+
+@pytest.mark.parametrize(("dataset", "name"), KNOWN)
+def test_the_draw_is_the_same_everywhere(dataset: str, name: str) -> None:
+    split = benchmark(dataset).class_splits[name]()
+    assert (int(split.parts["unseen"].sum()), len(split.parts["seen"]), split.digest) == (
+        *KNOWN[dataset, name][:2],
+        KNOWN[dataset, name][3],
+    )
+
+
+def test_combinations_are_numbered_as_files_number_objects_and_verbs() -> None:
+    of = benchmark("hico-det")
+    classes = of.classes
+    first = np.argsort(file_order(of)[classes.verb, classes.object])[:3]
+    assert [classes.labels[i] for i in first] == ["carry person", "greet person", "hold person"]
+    v_coco = benchmark("v-coco")
+    number, verb, objects = file_order(v_coco), v_coco.classes.verbs.index("hit"), v_coco.classes.objects
+    # An instrument is verb 6 in files, what is hit is 7; objects count before verbs.
+    bat, ball = (number[verb, objects.index(name)] for name in ("baseball_bat", "sports_ball"))
+    assert (bat % 29, ball % 29) == (6, 7)
+    assert bat > ball  # COCO's 39 and 37
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("dataset", "name"), [pytest.param(*key, marks=[] if key[1] == "sg1" else pytest.mark.slow) for key in KNOWN]
+)
+def test_published_files_show_what_is_drawn(shared_data: Path, dataset: str, name: str) -> None:
+    truth = published(shared_data, dataset, name)
+    shown = truth.triplets_per_class > 0
+    assert int(shown.sum()) == KNOWN[dataset, name][2]
+    assert not (shown & ~held_out(dataset, name)).any()
+
+
+def test_the_published_draws_pass_the_released_check_and_not_the_papers() -> None:
+    """Each object and verb keeps a combination in training, but many verbs keep no second object."""
+    classes = benchmark("hico-det").classes
+    found = []
+    for name in ("sg1", "sg2", "sg3"):
+        train = ~held_out("hico-det", name)
+        objects = np.bincount(classes.object[train], minlength=len(classes.objects))
+        verbs = np.bincount(classes.verb[train], minlength=len(classes.verbs))
+        found.append((int(objects.min()), int(verbs.min()), int((verbs == 1).sum())))
+    assert found == [(3, 1, 46), (2, 1, 44), (2, 1, 44)]
+    assert int((np.bincount(classes.verb) == 1).sum()) == 39
+
+
+@pytest.fixture(scope="module")
+def whole(shared_data: Path) -> GroundTruth:
+    """HICO-DET's training and test images; HAKE's training set lacks 217 of the official triplets."""
+    train = read_ground_truth(shared_data / "hico_det_train" / "hico-det-instance-level.tar.gz")
+    test = read_ground_truth(shared_data / "hico_det" / "instances_test2015.json")
+    assert (train.interactions.verbs, train.interactions.objects) == (test.classes.verbs, test.classes.objects)
+    return GroundTruth(concatenate([train.interactions, test.interactions]), test.classes, "whole")
+
+
+# Images of test2015 in the file; of these, those that lost triplets; those that the algorithm keeps; absent ones.
+# Then training images by the algorithm (without empty ones), and those of them that the published test file has.
+FILES = {
+    "sg1": (1906, 1489, 436, 82, 38_319, 7),
+    "sg2": (1732, 1278, 464, 67, 39_226, 13),
+    "sg3": (1452, 1187, 276, 192, 40_259, 0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+@pytest.mark.parametrize("name", FILES)
+def test_published_test_files_keep_mixed_images_and_lack_others(
+    shared_data: Path, whole: GroundTruth, name: str
+) -> None:
+    table = whole.interactions
+    in_file = np.isin(np.array(table.images), published(shared_data, "hico-det", name).interactions.images)
+    test, mixed = images_of(table, held_out("hico-det", name)[whole.hoi])
+    some = np.diff(table.offsets) > 0
+    is_test2015 = np.char.startswith(np.array(table.images), "HICO_test2015")
+    of_test = [
+        is_test2015 & part for part in (in_file, mixed & in_file, test & some, (mixed | (test & some)) & ~in_file)
+    ]
+    train = ~(test | mixed)
+    assert (*(int(part.sum()) for part in of_test), int(train.sum()), int((train & in_file).sum())) == FILES[name]
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_published_training_images_are_those_without_test_combinations(whole: GroundTruth) -> None:
+    """Table 1 counts 38,312, 39,213 and 40,672 of them, the third of which is another number than its draw gives."""
+    train, in_test = zip(*(counts[4:] for counts in FILES.values()), strict=True)
+    assert [a - b for a, b in zip(train, in_test, strict=True)] == [38_312, 39_213, 40_259]
+    of = Combinations.of(whole.interactions)
+    shown = []
+    for name in FILES:
+        test, mixed = images_of(whole.interactions, held_out("hico-det", name)[whole.hoi])
+        shown.append(len(np.unique(of.row[~(test | mixed)[whole.interactions.image]])))
+    assert shown == [538, 540, 537]  # of the 540 that Table 1 has
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_training_images_of_published_files_count_pixels_from_0_and_test_images_from_1(
+    shared_data: Path, whole: GroundTruth
+) -> None:
+    def triplets(truth: GroundTruth, add: int) -> set[tuple[object, ...]]:
+        """Image, class and boxes of each triplet, ``add`` to the coordinates of those whose pixels count from 0."""
+        table = truth.interactions
+        shift = add * (table.triplet_coordinates == Coordinates.PIXELS_0)[:, None]
+        boxes = (np.hstack([table.human_boxes, table.object_boxes]) + shift).tolist()
+        names = np.array(table.images)[table.image].tolist()
+        return set(zip(names, truth.hoi.tolist(), map(tuple, boxes), strict=True))
+
+    def of(kind: str, found: set[tuple[object, ...]]) -> int:
+        return sum(str(name).startswith(f"HICO_{kind}") for name, *_ in found)
+
+    truth, official = published(shared_data, "hico-det", "sg1"), triplets(whole, 0)
+    assert [(of("train", same), of("test", same)) for same in (triplets(truth, add) & official for add in (0, 1))] == [
+        (0, 3325),
+        (9361, 3325),
+    ]
+    assert [of(kind, triplets(truth, 1)) for kind in ("train", "test")] == [11138, 3325]
