@@ -10,16 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices, Mask
+from shoe.core.arrays import Floats, Indices, Mask
 from shoe.diagnosis.fix_targets import TruePairs, possible, shared_map, targets_by_map, targets_of_each
 from shoe.diagnosis.oracles import ERRORS, FIXABLE, GROUPS, MISSED_GT, NAMES, TYPES, Errors, Fixes, State, before_fixes
-from shoe.diagnosis.over_seeds import OverSeeds, means_over_seeds
+from shoe.diagnosis.over_seeds import OverSeeds, means_over_seeds, over_seeds
 from shoe.diagnosis.scope import Overlaps, Scope, overlaps
 from shoe.diagnosis.types import FLOW, NO_PART, Assigned, ErrorType, TruthStatus, assign_types
 from shoe.diagnosis.variants import Variant
 from shoe.matching.task import Task
 from shoe.protocols.signature import Signature, sign
-from shoe.scoring.entries import ClassScores, Means, Rule
+from shoe.scoring.entries import ClassScores, Means, PartMean, Rule, minus
 from shoe.scoring.ranking import FixedRanking
 
 
@@ -219,27 +219,56 @@ class ErrorAnalysis:
 
     def means_after(self, state: State) -> Means:
         """Mean AP of a state (protocols.md 8.5; IJCV paper 2.3), over all, rare and non-rare classes."""
+        return self._scores_after(state).means(self.task.truth.classes.rare)
+
+    def _scores_after(self, state: State) -> ClassScores:
         scope, classes, options = self.scope, self.task.truth.classes, self.variant.strict
         false = state.kept.copy()
         false[state.true_positives] = False
         found = np.flatnonzero(state.found_by >= 0)
         truths = np.bincount(scope.truth_hoi[state.counted], minlength=len(classes))
         lists = self._ranking.lists(false, state.found_by[found], scope.truth_hoi[found], truths, options.ap)
-        return ClassScores.of(lists, truths, np.ones(len(classes), bool), Rule.of(options)).means(classes.rare)
+        return ClassScores.of(lists, truths, np.ones(len(classes), bool), Rule.of(options))
+
+    @cached_property
+    def _before(self) -> State:
+        return before_fixes(self.assigned.found_by, len(self.assigned.types))
 
     @cached_property
     def means(self) -> Means:
         """Mean AP before any fix, over all, rare and non-rare classes."""
-        return self.means_after(before_fixes(self.assigned.found_by, len(self.assigned.types)))
+        return self.means_after(self._before)
+
+    @cached_property
+    def parts(self) -> dict[str, PartMean]:
+        """Mean AP before any fix over each part of the ground truth's class split; none without one."""
+        return self._scores_after(self._before).part_means(self.task.truth.class_parts)
+
+    @cached_property
+    def _figures_after(self) -> dict[str, Floats]:
+        """(s, 3 + p) mean AP after each oracle alone, over all, rare and non-rare classes and p parts, by seed."""
+        drawn = {} if self._by_seed is None else self._by_seed.alone
+        classes, parts = self.task.truth.classes, self.task.truth.class_parts
+
+        def figures(state: State) -> Floats:
+            scores = self._scores_after(state)
+            return np.array([[*scores.means(classes.rare), *(p.map for p in scores.part_means(parts).values())]], float)
+
+        return {name: drawn[name] if name in drawn else figures(state) for name, state in self.states.items()}
 
     @cached_property
     def _after(self) -> dict[str, tuple[Means, Means]]:
         """After each oracle alone: mean AP, and its spread over seeds."""
-        drawn = {} if self._by_seed is None else self._by_seed.alone
-        return {
-            name: means_over_seeds(drawn[name] if name in drawn else np.array([self.means_after(state)], np.float64))
-            for name, state in self.states.items()
-        }
+        return {name: means_over_seeds(figures) for name, figures in self._figures_after.items()}
+
+    @cached_property
+    def part_deltas(self) -> dict[str, dict[str, float | None]]:
+        """What each oracle alone gains over each part of the class split: part, error's name, mean over seeds."""
+        deltas: dict[str, dict[str, float | None]] = {}
+        for column, (part, before) in enumerate(self.parts.items(), len(Means._fields)):
+            after = {name: over_seeds(figures[:, column]) for name, figures in self._figures_after.items()}
+            deltas[part] = {name: minus(value, before.map) for name, value in after.items()}
+        return deltas
 
     @cached_property
     def deltas(self) -> dict[str, Means]:

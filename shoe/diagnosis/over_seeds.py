@@ -54,13 +54,16 @@ class OverSeeds:
 
     @cached_property
     def alone(self) -> dict[str, Floats]:
-        """(s, 3) mean AP over all, rare and non-rare classes after each oracle alone that depends on the seed."""
+        """(s, 3 + p) mean AP after each oracle alone that depends on the seed.
+
+        Means are over all, rare and non-rare classes, and over the p parts of a class split.
+        """
         fixed = {type_: self._figures(found, {type_}) for type_, found in self._alone.items()}
         return {type_.label: figures for type_, figures in fixed.items()} | {MISSED_GT.name: self._without_missed}
 
     @cached_property
     def progression(self) -> list[Floats]:
-        """(s, 3) the same after each step of the progression."""
+        """(s, 3 + p) the same after each step of the progression."""
         found, gone = self._before, set[ErrorType]()
         steps = []
         for error in ERRORS[:-1]:
@@ -202,10 +205,11 @@ class OverSeeds:
 
     @cached_property
     def _parts(self) -> list[Mask]:
-        """(K,) classes with ground truth: all, rare and non-rare ones."""
-        classes = self.scope.task.truth.classes
+        """(K,) classes with ground truth: all, rare and non-rare ones, and those of the parts of a class split."""
+        truth = self.scope.task.truth
+        classes, parts = truth.classes, truth.class_parts.values()
         with_truth = np.bincount(self.scope.truth_hoi, minlength=len(classes)) > 0
-        return [with_truth, with_truth & classes.rare, with_truth & ~classes.rare]
+        return [with_truth, *(with_truth & part for part in (classes.rare, ~classes.rare, *parts))]
 
     def _truths(self, counted: Mask) -> Indices:
         """(s, K) ground truths of each class that count."""
@@ -216,20 +220,20 @@ class OverSeeds:
 
     @cached_property
     def _weights(self) -> Floats:
-        """(3, t) what the precision at each ground truth counts in the means over all, rare and non-rare classes."""
+        """(3 + p, t) what the precision at each ground truth counts in the means."""
         truths = np.bincount(self._category, minlength=len(self._parts[0]))
         parts = [np.where(part, 1 / np.maximum(truths * part.sum(), 1), 0.0) for part in self._parts]
         return np.stack(parts)[:, self._category]
 
     def _figures(self, found: Found, gone: set[ErrorType]) -> Floats:
-        """(s, 3) mean AP when errors of some types are gone, and truths are found at these positions."""
+        """(s, 3 + p) mean AP when errors of some types are gone, and truths are found at these positions."""
         figures = np.array([self._weights @ precision for precision in self._precisions(found, gone)])
         figures[:, [not part.any() for part in self._parts]] = np.nan
         return figures
 
     @property
     def _without_missed(self) -> Floats:
-        """(s, 3) mean AP when missed ground truth no longer counts: what is found stays."""
+        """(s, 3 + p) mean AP when missed ground truth no longer counts: what is found stays."""
         (precision,) = self._precisions(self._before[:1], set())
         found = np.bincount(self._category, precision, minlength=len(self._parts[0]))
         truths = self._truths(~self.missed)
@@ -269,17 +273,17 @@ class OverSeeds:
             yield precision
 
 
-def means_over_seeds(figures: Floats) -> tuple[Means, Means]:
-    """Mean and standard deviation of the rows of (s, 3) figures, where there are any; one alone deviates by 0."""
+def over_seeds(figures: Floats, of: Callable[[Floats], float] = np.mean) -> float | None:
+    """The mean, or another figure, of (s,) figures that are not NaN; None where all are."""
+    there = figures[~np.isnan(figures)]
+    return float(of(there)) if len(there) else None
 
-    def over(column: Floats, of: Callable[[Floats], float]) -> float | None:
-        there = column[~np.isnan(column)]
-        return float(of(there)) if len(there) else None
+
+def means_over_seeds(figures: Floats) -> tuple[Means, Means]:
+    """Mean and standard deviation of the first three columns of (s, 3 or more) figures; one alone deviates by 0."""
 
     def deviation(there: Floats) -> float:
         return float(there.std(ddof=1)) if len(there) > 1 else 0.0
 
-    columns = figures.T
-    return Means(*(over(column, np.mean) for column in columns)), Means(
-        *(over(column, deviation) for column in columns)
-    )
+    columns = figures.T[: len(Means._fields)]
+    return Means(*map(over_seeds, columns)), Means(*(over_seeds(column, deviation) for column in columns))

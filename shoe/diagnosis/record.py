@@ -45,6 +45,7 @@ def record(found: Diagnosis | PairDiagnosis, *, sweeps: bool) -> dict[str, Any]:
 def _errors(found: ErrorAnalysis) -> dict[str, Any]:
     return {
         **_means(found.means),
+        **({"parts": {part: _part(found, part) for part in found.parts}} if found.parts else {}),
         "true_positives": found.counts["true_positive"],
         "errors": {
             name: {
@@ -58,6 +59,11 @@ def _errors(found: ErrorAnalysis) -> dict[str, Any]:
             {"error": step.name, **_means(step.means), **_means(step.delta, "delta_")} for step in found.progression
         ],
     }
+
+
+def _part(found: ErrorAnalysis, part: str) -> dict[str, Any]:
+    deltas = {name: present({"delta_map": delta}) for name, delta in found.part_deltas[part].items()}
+    return present({**found.parts[part]._asdict(), "errors": deltas})
 
 
 def _semantic(found: SemanticDiagnosis) -> dict[str, Any]:

@@ -100,7 +100,8 @@ def _print_one(models: Models, to: Console) -> None:
         total, hits = many(len(found.table), "prediction"), many(right, "true positive")
         say(to, f"{name} · {part}{total} · {hits} · {_how(found)}")
         parts = zip(("mAP", "rare", "non-rare"), found.means, strict=True)
-        say(to, "   ".join(f"{part} {percent(value)}" for part, value in parts), "bold")
+        means = [*parts, *((part, mean.map) for part, mean in found.parts.items())]
+        say(to, "   ".join(f"{part} {percent(value)}" for part, value in means), "bold")
         for line in _RULES[found.variant.name]:
             say(to, line, "dim")
         say(to, verdict(found), "bold")
@@ -153,7 +154,9 @@ def _error_table(found: Diagnosis, *, wide: bool) -> Table:
     """Error types by what they cost, and the same errors in two groups."""
     by_meaning = found.semantic.deltas if found.semantic is not None else {}
     spread = ["±"] if found.drawn else []
-    made = table("error", "cases", "Δ mAP", *spread, "rare", "non-rare", *(["Δ SHOE"] if by_meaning else []))
+    made = table(
+        "error", "cases", "Δ mAP", *spread, "rare", "non-rare", *found.parts, *(["Δ SHOE"] if by_meaning else [])
+    )
     made.add_column("")
     if wide:
         made.add_column("what is wrong", no_wrap=True)
@@ -164,7 +167,7 @@ def _error_table(found: Diagnosis, *, wide: bool) -> Table:
             delta = found.deltas[error.name]
             cells = [error.label, f"{found.counts[error.name]:,}", points(delta.map)]
             cells += [percent(found.spreads[error.name].map)] if spread else []
-            cells += map(points, delta[1:])
+            cells += map(points, [*delta[1:], *(found.part_deltas[part][error.name] for part in found.parts)])
             cells += [points(by_meaning[error.name].map)] if by_meaning else []
             cells += [_bar(delta.map, most) if group is ERRORS else "", *([error.meaning] if wide else [])]
             made.add_row(*cells, end_section=group is ERRORS and error is ranked[-1])

@@ -31,7 +31,12 @@ class Means(NamedTuple):
 
     def minus(self, other: Means) -> Means:
         """The differences; None where either is."""
-        return Means(*(None if a is None or b is None else a - b for a, b in zip(self, other, strict=True)))
+        return Means(*map(minus, self, other))
+
+
+def minus(a: float | None, b: float | None) -> float | None:
+    """A difference; None where either is."""
+    return None if a is None or b is None else a - b
 
 
 class PartMean(NamedTuple):

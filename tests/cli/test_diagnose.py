@@ -98,7 +98,8 @@ def test_the_help_text_names_every_key_of_the_json_and_no_other(tmp_path: Path) 
     pairs = write_pairs(tmp_path / "pairs.json", h_score=0.5, o_score=0.5, verb_scores={"ride": 0.5})
     outside = write_ride(tmp_path / "outside.jsonl", score=1.5)
     odd = write_ride(tmp_path / "odd.jsonl", verb="xqzt")
-    reports = [as_json(VLM, DETECTOR, "--sweep"), as_json(pairs), as_json(outside, "--pairs", pairs), as_json(odd)]
+    reports = [as_json(VLM, DETECTOR, "--sweep"), as_json(pairs), as_json(outside, "--pairs", pairs)]
+    reports.append(as_json(odd, "--split", "rf-uc"))
     found = {key for report in reports for key in keys_of(report)}
     assert found <= documented
     assert documented - found == set()

@@ -1,6 +1,7 @@
 """mAP after a fix, against rankings made one prediction at a time and averaged as each text says."""
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -8,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoe.benchmarks.class_splits import ClassSplit
 from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.diagnosis.diagnose import Diagnosis
 from shoe.diagnosis.oracles import State, before_fixes
+from shoe.matching.task import Task
 from shoe.scoring.strict import strict_score
 from tests.diagnosis.by_hand import CLASSES, comparable, diagnosed
+from tests.examples import examples
 from tests.oracles.average_precision import eleven_point
 from tests.oracles.model import ImageScene
 from tests.oracles.scenes import random_scenes
@@ -90,3 +94,20 @@ def integral(hits: list[int], truths: int) -> float:
     """Area under the precision-recall curve, precision being what it is at that or at any higher recall."""
     precision = [sum(hits[: i + 1]) / (i + 1) for i in range(len(hits))]
     return sum(max(precision[i:]) / truths for i, hit in enumerate(hits) if hit)
+
+
+@examples(0.2)
+@given(found=comparable(), variant=st.sampled_from(["paper", "released"]))
+def test_parts_of_a_class_split_are_counted_as_rare_and_other_classes_are(
+    found: list[ImageScene], variant: str
+) -> None:
+    one = diagnosed(*found, variant=variant)
+    rare = one.task.truth.classes.rare
+    split = ClassSplit("by-rarity", {"rare": rare, "other": ~rare, "all": rare | ~rare}, "made for this test")
+    truth = replace(one.task.truth, class_split=split)
+    parted = replace(one, task=Task(one.task.predictions, truth))
+    assert [mean.map for mean in parted.parts.values()] == [*one.means[1:], one.means[0]] or variant == "released"
+    for name, (_, *expected) in one.deltas.items():
+        assert [parted.part_deltas[part][name] for part in ("rare", "other")] == [
+            value if value is None else pytest.approx(value, abs=1e-12) for value in expected
+        ]

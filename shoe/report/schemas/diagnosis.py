@@ -45,6 +45,20 @@ class Step(Deltas, kw_only=True):
     map_non_rare: MaybeFraction = UNSET
 
 
+class PartDelta(Closed):
+    """What fixing an error adds to the mAP of a part."""
+
+    delta_map: MaybeGain = UNSET
+
+
+class DiagnosedPart(Closed):
+    """A part of a class split: mAP before any fix, classes in it, and what each error costs it."""
+
+    classes: Count
+    errors: dict[str, PartDelta]
+    map: MaybeFraction = UNSET
+
+
 class PairFigures(Closed):
     """How well pairs are found, whatever their verbs."""
 
@@ -184,6 +198,7 @@ class Model(Means, kw_only=True):
     ground_truths: Count
     predictions: Count
     pairs: Pairs
+    parts: dict[str, DiagnosedPart] | UnsetType = UNSET
     true_positives: MaybeCount = UNSET
     errors: dict[str, Error] | UnsetType = UNSET
     progression: list[Step] | UnsetType = UNSET
