@@ -126,14 +126,18 @@ def _measure(task: Task, wanted: Sequence[StrictOptions], watch: Watch) -> dict[
         if rule.ap not in ranked:
             columns = entries.category, entries.score, entries.credit
             ranked[rule.ap] = ranked_lists(*columns, truths, rule.ap, rule.ties, rule.epsilon)
-        scores = ClassScores.of(ranked[rule.ap], truths, entries.counted, rule)
-        found[options] = Measured(scores.means(entries.rare), np.where(scores.in_mean, scores.ap, np.nan))
+        scores = ClassScores.of(ranked[rule.ap], truths, entries.counted, rule, entries.unseen)
+        found[options] = Measured(
+            scores.means(entries.rare, entries.unseen), np.where(scores.in_mean, scores.ap, np.nan)
+        )
     return found
 
 
 def _early(options: StrictOptions) -> StrictOptions:
     """What entries depend on: not how a curve becomes a number, nor which classes are in a mean."""
-    return replace(options, ap=Interpolation.ELEVEN, zero_tp="zero", unpredicted="zero", truthless="absent")
+    return replace(
+        options, ap=Interpolation.ELEVEN, zero_tp="zero", unpredicted="zero", truthless="absent", unseen="count"
+    )
 
 
 def _difference(

@@ -93,9 +93,11 @@ class Benchmark:
         load_object_ids: the numbers that files have for objects: id to name, in the order of the 0-based indices that
             other files have instead; without it, objects count from 0 in the order of the class table.
         object_numbers: whose numbers these are, for messages, as "COCO".
-        verb_names: verbs in the order of their numbers in files, from 0; without it, the class table's.
+        verb_names: verbs in the order of their numbers in files, from 0; without it, the class table's. One that no
+            class has is -1 in ``verb_order``.
         splits: names of its splits; the images of a split have its name in theirs.
         class_splits: loads the splits of its classes, by name; their classes are in the order of ``classes``.
+        usual_class_split: that which counts where none is named, if there is one.
         subsets: functions that find the images of a named part, (m,) True.
         read_image_labels: reads path, image names, classes and benchmark into (K, m) int8 ``ImageLabel``.
         protocols: its strict protocols by name.
@@ -121,6 +123,7 @@ class Benchmark:
     verb_names: Sequence[str] | None = None
     splits: Sequence[str] = ()
     class_splits: Mapping[str, Callable[[], ClassSplit]] = field(default_factory=dict)
+    usual_class_split: str | None = None
     subsets: Mapping[str, Callable[[Interactions], Mask]] = field(default_factory=lambda: SUBSETS)
     read_image_labels: Callable[[str | Path, Sequence[str], HoiClasses, Benchmark], NDArray[np.int8]] | None = None
     protocols: Mapping[str, StrictOptions] = field(default_factory=dict)
@@ -179,4 +182,4 @@ class Benchmark:
 
 def _positions(names: Sequence[str], known: Sequence[str]) -> Indices:
     position = {name: i for i, name in enumerate(known)}
-    return np.array([position[name] for name in names], np.int64)
+    return np.array([position.get(name, -1) for name in names], np.int64)

@@ -17,6 +17,7 @@ from shoe.core.errors import InputError, meant, quote
 from shoe.io.files import read_bytes
 
 _COLUMNS = ["verb", "object", "gerund", "verb_synset", "object_synset", "rare"]
+_KINDS = ["", "unscored", "unseen", "rare"]
 NO_INTERACTION = "no_interaction"
 
 
@@ -31,7 +32,9 @@ class HoiClasses:
         gerunds: per verb, its -ing form as the dataset writes it.
         verb_synsets: per class, WordNet 3.0 name of the verb's sense; "" for no_interaction. One verb may have several.
         object_synsets: per class, WordNet 3.0 name of the object's sense.
-        rare: (K,) fewer than 10 training pairs.
+        rare: (K,) fewer than 10 training pairs, or as the dataset says.
+        unseen: (K,) no training pair; neither rare nor not.
+        scored: (K,) classes that the test set is scored on.
         of: (verbs, objects) class of each combination, -1 where the dataset has none.
         digest: 8 hex digits of the table's content.
         study_senses: {("verb" or "object", name): WordNet 3.0 name of the sense} that the SHOE authors' study of human
@@ -48,6 +51,8 @@ class HoiClasses:
     verb_synsets: tuple[str, ...]
     object_synsets: tuple[str, ...]
     rare: NDArray[np.bool_]
+    unseen: NDArray[np.bool_]
+    scored: NDArray[np.bool_]
     of: NDArray[np.int32]
     digest: str
     study_senses: Mapping[tuple[str, str], str] = field(default_factory=dict)
@@ -76,21 +81,27 @@ class HoiClasses:
         return {"verbs": self.verbs, "objects": self.objects, "verb": verb, "object": object_}
 
     @property
+    def non_rare(self) -> NDArray[np.bool_]:
+        """(K,) classes that are neither rare nor unseen."""
+        return ~(self.rare | self.unseen)
+
+    @property
     def no_interaction(self) -> NDArray[np.bool_]:
         """(K,) True for the classes that say a person does nothing with the object."""
         return np.array([self.verbs[v] == NO_INTERACTION for v in self.verb], bool)
 
     def counted(self, no_interaction: str) -> NDArray[np.bool_]:
-        """(K,) classes that take part: all, or where no_interaction is to "exclude", those that are another one."""
-        return ~self.no_interaction if no_interaction == "exclude" else np.ones(len(self), bool)
+        """(K,) classes that take part: all that are scored, but those of no_interaction where it is to "exclude"."""
+        return self.scored & ~self.no_interaction if no_interaction == "exclude" else self.scored
 
     @property
     def table(self) -> str:
         """The class table as text, which :func:`parse_classes` reads."""
         words = ((self.verbs[v], self.objects[o], self.gerunds[v]) for v, o in zip(self.verb, self.object, strict=True))
-        more = zip(words, self.verb_synsets, self.object_synsets, self.rare, strict=True)
-        rows = [[*names, verb, object_, "rare" if rare else ""] for names, verb, object_, rare in more]
-        return "".join("\t".join(row) + "\n" for row in [_COLUMNS, *rows])
+        kinds = np.select([~self.scored, self.unseen, self.rare], _KINDS[1:], "")
+        more = zip(words, self.verb_synsets, self.object_synsets, kinds.tolist(), strict=True)
+        rows = [[*names, verb, object_, kind] for names, verb, object_, kind in more]
+        return class_table(rows)
 
 
 def read_classes(path: str | Path, usual: HoiClasses) -> HoiClasses:
@@ -119,12 +130,17 @@ def coco_categories() -> dict[int, str]:
     return {int(number): name for name, number in rows}
 
 
+def class_table(rows: Sequence[Sequence[str]]) -> str:
+    """Write rows of six fields as :func:`parse_classes` reads them."""
+    return "".join("\t".join(row) + "\n" for row in [_COLUMNS, *rows])
+
+
 def parse_classes(text: str, name: str, source: str | Path = "class table") -> HoiClasses:
     """Make a class table from lines of six fields between tabs, below a header.
 
     Args:
         text: the lines: verb, object, gerund, WordNet 3.0 names of the verb's and the object's sense ("" for none),
-            and "rare" or "".
+            and "rare", "unseen" (in training), "unscored" (nor in the test set) or "".
         name: the benchmark's.
         source: where the text is from, for messages.
 
@@ -136,15 +152,18 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
         raise InputError(source, record="line 1", found=quote(lines[0] if lines else ""), expected="\\t".join(_COLUMNS))
     rows = [line.split("\t") for line in lines[1:]]
     for number, row in enumerate(rows, start=2):
-        if len(row) != len(_COLUMNS) or not row[0] or not row[1] or row[5] not in ("", "rare"):
-            found = quote(lines[number - 1])
-            raise InputError(source, record=f"line {number}", found=found, expected="six fields, the last '' or 'rare'")
+        if len(row) != len(_COLUMNS) or not row[0] or not row[1] or row[5] not in _KINDS:
+            found, expected = quote(lines[number - 1]), "six fields, the last '' or 'rare' ('unseen', 'unscored')"
+            raise InputError(source, record=f"line {number}", found=found, expected=expected)
     if not rows:
         raise InputError(source, found="no classes", expected="one line per class below the header")
     verbs = sorted({row[0] for row in rows})
     objects = sorted({row[1] for row in rows})
-    verb = np.array([verbs.index(row[0]) for row in rows], np.int32)
-    object_ = np.array([objects.index(row[1]) for row in rows], np.int32)
+    verb, object_ = (
+        np.array([number[row[column]] for row in rows], np.int32)
+        for column, names in enumerate((verbs, objects))
+        for number in [{name: i for i, name in enumerate(names)}]
+    )
     of = np.full((len(verbs), len(objects)), -1, np.int32)
     of[verb, object_] = np.arange(len(rows))
     if (of >= 0).sum() != len(rows):
@@ -160,6 +179,8 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
         verb_synsets=tuple(row[3] for row in rows),
         object_synsets=tuple(row[4] for row in rows),
         rare=np.array([row[5] == "rare" for row in rows], bool),
+        unseen=np.array([row[5] == "unseen" for row in rows], bool),
+        scored=np.array([row[5] != "unscored" for row in rows], bool),
         of=of,
         digest="",
     )

@@ -40,7 +40,7 @@ def summary(truth: GroundTruth) -> dict[str, Any]:
         "split": truth.split,
         **counts,
         "rare_classes": int((present & classes.rare).sum()),
-        "non_rare_classes": int((present & ~classes.rare).sum()),
+        "non_rare_classes": int((present & classes.non_rare).sum()),
         "no_interaction_triplets": int(classes.no_interaction[truth.hoi].sum()),
         "pairs": {
             "drawn": distinct_pairs(table),

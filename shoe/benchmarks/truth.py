@@ -45,6 +45,7 @@ class GroundTruth:
         benchmark: whose ground truth it is.
         roles: the persons, where the benchmark scores by person and the file has them.
         class_split: the parts of the classes that have figures of their own; None where none was asked for.
+        image_numbers: (m,) what files of predictions call an image that they do not name; None where they name all.
     """
 
     interactions: Interactions
@@ -56,6 +57,7 @@ class GroundTruth:
     benchmark: Benchmark = field(default_factory=lambda: benchmark(DEFAULT))
     class_split: ClassSplit | None = None
     roles: RoleTruth | None = None
+    image_numbers: Indices | None = None
 
     def __repr__(self) -> str:
         table = self.interactions
@@ -105,6 +107,14 @@ class GroundTruth:
             digest.update(np.ascontiguousarray(column).data)
         return digest.hexdigest()[:8]
 
+    def names_of(self, images: tuple[str, ...]) -> tuple[str, ...]:
+        """What the ground truth calls images of which some have its number for a name; others stay what they are."""
+        if self.image_numbers is None:
+            return images
+        known = frozenset(self.interactions.images)
+        named = {str(number): name for number, name in zip(self.image_numbers, self.interactions.images, strict=True)}
+        return tuple(image if image in known else named.get(image, image) for image in images)
+
     def subset(self, name: str) -> GroundTruth:
         """Keep the images of a named subset; its name becomes part of the split's, and so of signatures.
 
@@ -130,7 +140,7 @@ class GroundTruth:
         for names in predicted:
             if isinstance(names, str) or not isinstance(names, Sequence):
                 raise OptionError(f"within: found {quote(names)}, expected names of images, as predictions.images")
-            keep &= np.isin(np.arange(len(images)), image_index(names, images))
+            keep &= np.isin(np.arange(len(images)), image_index(self.names_of(tuple(names)), images))
         if not keep.any():
             expected = "images of the ground truth" if len(predicted) == 1 else "images that all files name"
             raise InputError("predictions", field="image", found="none", expected=expected)
@@ -143,6 +153,7 @@ class GroundTruth:
             split=f"{self.split}/{name}",
             image_labels=None if self.image_labels is None else self.image_labels[:, images],
             roles=None if self.roles is None else self.roles.select_images(np.flatnonzero(images)),
+            image_numbers=None if self.image_numbers is None else self.image_numbers[images],
         )
 
 
@@ -162,9 +173,9 @@ def read_ground_truth(
     """
     of = benchmark(dataset)
     classes = of.classes if classes is None else classes
-    parts = None
-    if split is not None and split in of.class_splits:
-        parts, split = of.class_splits[split]().within(of.classes, classes), None
+    asked = split if split in of.class_splits else None
+    parts = of.class_splits.get(asked or of.usual_class_split or "")
+    split = None if asked else split
     name, rows = _read(path, of, split)
     interactions = _in_words_of(classes, rows, path)
     found = _split(interactions.images, of, path)
@@ -176,7 +187,18 @@ def read_ground_truth(
         if of.read_image_labels is None:
             raise OptionError(f"{of.name} has no image-level labels; leave out {image_labels}")
         labels = of.read_image_labels(image_labels, interactions.images, classes, of)
-    return GroundTruth(interactions, classes, found, labels, name, rows.left_out, of, parts, rows.annotated)
+    return GroundTruth(
+        interactions,
+        classes,
+        found,
+        labels,
+        name,
+        rows.left_out,
+        of,
+        parts().within(of.classes, classes) if parts else None,
+        rows.annotated,
+        rows.numbers,
+    )
 
 
 def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows]:

@@ -78,6 +78,7 @@ class Ranked:
         entries: (K, columns) sparse counts of entries.
         counted: (K,) classes that take part.
         rare: (K,) rare ones.
+        unseen: (K,) those without a training pair.
         rule: how entries become figures.
         parts: (K,) each, further parts that have means of their own, by name.
     """
@@ -89,6 +90,7 @@ class Ranked:
     entries: Any
     counted: Mask
     rare: Mask
+    unseen: Mask
     rule: Rule
     parts: Mapping[str, Mask]
 
@@ -135,6 +137,7 @@ class Ranked:
             entries=_counts(category, column, classes, columns),
             counted=first.counted,
             rare=first.rare,
+            unseen=first.unseen,
             rule=first.rule,
             parts=first.parts,
         )
@@ -144,7 +147,8 @@ class Ranked:
         starts = range(0, weights.shape[1], _BATCH)
         parts = [self._scores(np.ascontiguousarray(weights[:, i : i + _BATCH]), n) for n, i in enumerate(starts)]
         ap, in_mean, in_parts, drawn, own = (np.concatenate(each) for each in zip(*parts, strict=True))
-        means_over = in_mean, *(in_parts & part for part in (self.rare, ~self.rare, *self.parts.values()))
+        non_rare = ~(self.rare | self.unseen)
+        means_over = in_mean, *(in_parts & part for part in (self.rare, non_rare, *self.parts.values()))
         return ByClass(ap, means_over, drawn, self.truths.getnnz(axis=1), own)
 
     def _scores(self, weights: Counts, batch: int) -> tuple[Floats, Mask, Mask, Indices, Floats]:
@@ -167,7 +171,7 @@ class Ranked:
                 above = inside @ weights[images] + outside
                 own[:, k] = self._ap(positives, above, weight, of, members, (k, batch))
         lists = RankedLists(ap, np.zeros(0), recall, entries, 0, False)
-        scores = ClassScores.of(lists, truths, self.counted, self.rule)
+        scores = ClassScores.of(lists, truths, self.counted, self.rule, self.unseen)
         drawn = np.where(self.counted, ((self.truths > 0) @ weights).T, 0)
         return ap, *np.broadcast_arrays(scores.in_mean, scores.in_parts, drawn), own
 

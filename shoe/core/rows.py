@@ -37,6 +37,7 @@ class Rows:
         loose: (n,) triplets that come from a raw model reply, which may hold boxes without area.
         place: names the record of a triplet, given its row, where the file has one for each.
         left_out: names of images that could not be used.
+        numbers: (m,) what other files call the images where they do not name them.
         conventions: names of the box conventions that the file's own words tell, as ``--boxes`` spells them; none where
             that of the format holds for all.
         convention: (n,) indices into ``conventions``.
@@ -59,6 +60,7 @@ class Rows:
     loose: Mask | None = None
     place: Callable[[int], str] | None = None
     left_out: tuple[str, ...] = ()
+    numbers: Indices | None = None
     conventions: Sequence[str] = ()
     convention: Indices | None = None
     fixed: Collection[int] = ()

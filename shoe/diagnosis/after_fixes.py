@@ -153,5 +153,5 @@ class SharedLists:
         self._known.update(zip((keys[k] for k in new), ap[new].tolist(), strict=True))
         ap[list(keys)] = [self._known[key] for key in keys.values()]
         counted = entries.rule.in_mean(truths, entries.counted)
-        parts = (counted, counted & entries.rare, counted & ~entries.rare)
+        parts = (counted, counted & entries.rare, counted & ~(entries.rare | entries.unseen))
         return Means(*(mean_over(ap, part) for part in parts))

@@ -219,7 +219,7 @@ class ErrorAnalysis:
 
     def means_after(self, state: State) -> Means:
         """Mean AP of a state (protocols.md 8.5; IJCV paper 2.3), over all, rare and non-rare classes."""
-        return self._scores_after(state).means(self.task.truth.classes.rare)
+        return self._scores_after(state).means(self.task.truth.classes.rare, self.task.truth.classes.unseen)
 
     def _scores_after(self, state: State) -> ClassScores:
         scope, classes, options = self.scope, self.task.truth.classes, self.variant.strict
@@ -228,7 +228,8 @@ class ErrorAnalysis:
         found = np.flatnonzero(state.found_by >= 0)
         truths = np.bincount(scope.truth_hoi[state.counted], minlength=len(classes))
         lists = self._ranking.lists(false, state.found_by[found], scope.truth_hoi[found], truths, options.ap)
-        return ClassScores.of(lists, truths, np.ones(len(classes), bool), Rule.of(options))
+        everyone = np.ones(len(classes), bool)
+        return ClassScores.of(lists, truths, everyone, Rule.of(options), classes.unseen)
 
     @cached_property
     def _before(self) -> State:
@@ -252,7 +253,10 @@ class ErrorAnalysis:
 
         def figures(state: State) -> Floats:
             scores = self._scores_after(state)
-            return np.array([[*scores.means(classes.rare), *(p.map for p in scores.part_means(parts).values())]], float)
+            return np.array(
+                [[*scores.means(classes.rare, classes.unseen), *(p.map for p in scores.part_means(parts).values())]],
+                float,
+            )
 
         return {name: drawn[name] if name in drawn else figures(state) for name, state in self.states.items()}
 

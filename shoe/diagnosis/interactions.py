@@ -162,6 +162,7 @@ def interaction_map(analysis: ErrorAnalysis, scores: Floats) -> InteractionMap:
         truth_image=scope.truth_image[counted],
         counted=np.ones(len(classes), bool),
         rare=classes.rare,
+        unseen=classes.unseen,
         rule=rule,
     ).means()
     return InteractionMap(

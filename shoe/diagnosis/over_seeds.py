@@ -209,7 +209,7 @@ class OverSeeds:
         truth = self.scope.task.truth
         classes, parts = truth.classes, truth.class_parts.values()
         with_truth = np.bincount(self.scope.truth_hoi, minlength=len(classes)) > 0
-        return [with_truth, *(with_truth & part for part in (classes.rare, ~classes.rare, *parts))]
+        return [with_truth, *(with_truth & part for part in (classes.rare, classes.non_rare, *parts))]
 
     def _truths(self, counted: Mask) -> Indices:
         """(s, K) ground truths of each class that count."""

@@ -46,7 +46,7 @@ class OfPairs:
     @cached_property
     def pairs_non_rare(self) -> PairFigures:
         """The same for the pairs of the other classes."""
-        return pair_figures(part_of(self.localised, ~self.localised.scope.task.truth.classes.rare))
+        return pair_figures(part_of(self.localised, self.localised.scope.task.truth.classes.non_rare))
 
     @cached_property
     def negative_ap(self) -> NegativeAp | None:

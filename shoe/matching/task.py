@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -63,13 +63,16 @@ class Task:
     )
 
     def __post_init__(self) -> None:
-        """Refuse paths, and the two swapped.
+        """Refuse paths, and the two swapped; call images that predictions have by number by their names.
 
         Raises:
             OptionError: for an argument that is no table.
         """
         check_kind("predictions", self.predictions, Interactions, "shoe.read_predictions(FILE)")
         check_kind("truth", self.truth, GroundTruth, "shoe.read_ground_truth(FILE)")
+        named = self.truth.names_of(self.predictions.images)
+        if named is not self.predictions.images:
+            object.__setattr__(self, "predictions", replace(self.predictions, images=named))
 
     @cached_property
     def truth_image(self) -> Ints:

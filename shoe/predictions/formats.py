@@ -63,6 +63,8 @@ FORMATS = {
         Format("hoidet", "HOIDet: pickle or JSON with h_idx, o_idx, hoi_class", _DOCUMENT, hoidet.is_hoidet,
                hoidet.read_hoidet),
         Format("thid", "THID, INP-CC: preds.pkl", _DOCUMENT, thid.is_thid, thid.read_thid),
+        Format("thid-images", "THID, INP-CC: {image: [[class, score, 8 numbers]]}, as their evaluators are given it",
+               _DOCUMENT, thid.is_thid_images, thid.read_thid_images, thid.write_thid_images),
         Format("mllms", "mllms-zs-hoi: JSON with hoi_id, sub_bbox, obj_bbox", _DOCUMENT, mllms.is_mllms,
                mllms.read_mllms, mllms.write_mllms),
         Format("jsonl", "flat columns as JSON Lines", _DOCUMENT, flat.is_flat_lines, flat.read_flat_lines,

@@ -52,12 +52,19 @@ _COUNT = (1, 10**9)
 _HELP = "shoe score -o help lists all"
 
 
-def option(default: Any, what: str, *values: Any, range: tuple[float, float] | None = None) -> Any:  # noqa: A002
+def option(
+    default: Any,
+    what: str,
+    *values: Any,
+    range: tuple[float, float] | None = None,  # noqa: A002
+    quiet: bool = False,
+) -> Any:
     """Declare an option: its default, one sentence, and its range if it is a number.
 
-    ``values`` narrows an enumeration that is shared to those that have a meaning here; else its type has them all.
+    ``values`` narrows an enumeration that is shared to those that have a meaning here; else its type has them all. A
+    ``quiet`` one is younger than published signatures: these name it only where it is not the default.
     """
-    return field(default=default, metadata={"what": what, "values": values, "range": range})
+    return field(default=default, metadata={"what": what, "values": values, "range": range, "quiet": quiet})
 
 
 class Overlapping:
@@ -206,6 +213,9 @@ class StrictOptions(Overlapping):
     known_object: Literal["no", "labels", "boxes"] = option(
         "no", "only images with the object: by image-level labels, or by boxes"
     )
+    unseen: Literal["count", "apart"] = option(
+        "count", "classes without a training pair; apart is CHOIR's: not in the mean over all", quiet=True
+    )
 
 
 Family = TypeVar("Family", SemanticOptions, StrictOptions)
@@ -216,7 +226,8 @@ STRICT_PREFIX = "strict."
 def settings(options: SemanticOptions | StrictOptions) -> dict[str, str]:
     """Every choice by its public name, as text: ``{"protocol": "shoe", "combine": "arithmetic", ...}``."""
     prefix = STRICT_PREFIX if isinstance(options, StrictOptions) else ""
-    return {prefix + _name(f): _text(getattr(options, f.name)) for f in fields(options)}
+    values = ((f, getattr(options, f.name)) for f in fields(options))
+    return {prefix + _name(f): _text(value) for f, value in values if not (_is_quiet(f) and value == f.default)}
 
 
 def changed(options: Family, assignments: Iterable[str]) -> Family:
@@ -255,6 +266,10 @@ def describe() -> list[tuple[str, str, str, str]]:
 def _choices(family: type[SemanticOptions] | type[StrictOptions]) -> dict[str, Field[Any]]:
     prefix = STRICT_PREFIX if family is StrictOptions else ""
     return {prefix + _name(f): f for f in fields(family) if f.name != "protocol"}
+
+
+def _is_quiet(choice: Field[Any]) -> bool:
+    return bool(choice.metadata.get("quiet"))
 
 
 def _name(choice: Field[Any]) -> str:

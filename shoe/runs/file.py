@@ -207,7 +207,12 @@ def _run(head: _Head, found: list[Any]) -> Run:
         of = _of_one_length({name: column(name, numbers[name]) for name in _ENTRIES})
         counted = classes.counted(options.no_interaction)
         return Entries(
-            **of, counted=counted, rare=classes.rare, rule=Rule.of(options), parts=split.parts if split else {}
+            **of,
+            counted=counted,
+            rare=classes.rare,
+            unseen=classes.unseen,
+            rule=Rule.of(options),
+            parts=split.parts if split else {},
         )
 
     def f1(numbers: dict[str, int], options: SemanticOptions) -> F1Entries:

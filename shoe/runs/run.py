@@ -173,11 +173,11 @@ class Run:
         found: dict[str, float | None] = {}
         for each in self.strict:
             protocol, entries, scores = each.options.protocol, each.entries, each.entries.scores()
-            found |= strict_figures(protocol, scores.means(entries.rare))
+            found |= strict_figures(protocol, scores.means(entries.rare, entries.unseen))
             found |= _part_figures(f"strict:{protocol}", scores, entries)
         if self.semantic is not None:
             entries, scores = self.semantic.entries, self.semantic.entries.scores()
-            found |= semantic_figures(scores.means(entries.rare), self.semantic.f1.figures())
+            found |= semantic_figures(scores.means(entries.rare, entries.unseen), self.semantic.f1.figures())
             found |= _part_figures("semantic", scores, entries)
         return found
 

@@ -77,6 +77,7 @@ class Rule:
         truthless_count: whether a class without ground truth is in the mean, at 0.
         skip_without_hit: whether a class with entries and no credit is left out of the mean.
         parts_need_entries: whether a class without entries is left out of the means of rare and non-rare classes.
+        unseen_apart: whether classes without a training pair are left out of the mean over all, but not of parts.
     """
 
     ap: Interpolation
@@ -85,6 +86,7 @@ class Rule:
     truthless_count: bool = False
     skip_without_hit: bool = False
     parts_need_entries: bool = False
+    unseen_apart: bool = False
 
     @classmethod
     def of(cls, options: StrictOptions | SemanticOptions) -> Rule:
@@ -98,6 +100,7 @@ class Rule:
             truthless_count=options.truthless == "zero",
             skip_without_hit=options.zero_tp == "skip",
             parts_need_entries=options.unpredicted == "full-only",
+            unseen_apart=options.unseen == "apart",
         )
 
     def in_mean(self, truths: Indices, counted: Mask) -> Mask:
@@ -111,14 +114,14 @@ class ClassScores(RankedLists):
 
     Attributes:
         in_mean: (K,) classes in the mean over all.
-        in_parts: (K,) classes in the means over rare and non-rare classes, each with its own.
+        in_parts: (K,) classes in the means over rare, non-rare and unseen classes, each with its own.
     """
 
     in_mean: Mask
     in_parts: Mask
 
     @classmethod
-    def of(cls, lists: RankedLists, truths: Indices, counted: Mask, rule: Rule) -> ClassScores:
+    def of(cls, lists: RankedLists, truths: Indices, counted: Mask, rule: Rule, unseen: Mask) -> ClassScores:
         """Decide which classes are in the means: the one place where that is done.
 
         Args:
@@ -126,11 +129,13 @@ class ClassScores(RankedLists):
             truths: (K,) ground truths per class.
             counted: (K,) classes that take part at all.
             rule: how entries become figures.
+            unseen: (K,) classes without a training pair.
         """
         in_mean = rule.in_mean(truths, counted)
         if rule.skip_without_hit:
             in_mean = in_mean & ((lists.entries == 0) | (lists.recall > 0))
         in_parts = in_mean & (lists.entries > 0) if rule.parts_need_entries else in_mean
+        in_mean = in_mean & ~unseen if rule.unseen_apart else in_mean
         return cls(**{f.name: getattr(lists, f.name) for f in fields(lists)}, in_mean=in_mean, in_parts=in_parts)
 
     def part_means(self, parts: Mapping[str, Mask]) -> dict[str, PartMean]:
@@ -138,12 +143,12 @@ class ClassScores(RankedLists):
         masks = {part: self.in_parts & mask for part, mask in parts.items()}
         return {part: PartMean(mean_over(self.ap, mask), int(mask.sum())) for part, mask in masks.items()}
 
-    def means(self, rare: Mask) -> Means:
+    def means(self, rare: Mask, unseen: Mask) -> Means:
         """AP over all classes, rare and non-rare ones."""
         return Means(
             mean_over(self.ap, self.in_mean),
             mean_over(self.ap, self.in_parts & rare),
-            mean_over(self.ap, self.in_parts & ~rare),
+            mean_over(self.ap, self.in_parts & ~(rare | unseen)),
         )
 
 
@@ -162,6 +167,7 @@ class Entries:
         rare: (K,) classes that are rare.
         rule: how entries become figures.
         parts: (K,) each, further parts of the classes that have means of their own: those of a class split.
+        unseen: (K,) classes without a training pair, which are neither rare nor not; (1,) False where there is none.
 
     Example:
         >>> import numpy as np
@@ -185,6 +191,7 @@ class Entries:
     rare: Mask
     rule: Rule
     parts: Mapping[str, Mask] = field(default_factory=dict)
+    unseen: Mask = field(default_factory=lambda: np.zeros(1, bool))
 
     @property
     def truths(self) -> Indices:
@@ -195,11 +202,11 @@ class Entries:
         """Average precision of every class."""
         rule, truths = self.rule, self.truths
         columns, how = (self.category, self.score, self.credit), (rule.ap, rule.ties, rule.epsilon)
-        return ClassScores.of(ranked_lists(*columns, truths, *how), truths, self.counted, rule)
+        return ClassScores.of(ranked_lists(*columns, truths, *how), truths, self.counted, rule, self.unseen)
 
     def means(self) -> Means:
         """Mean average precision, over all, rare and non-rare classes."""
-        return self.scores().means(self.rare)
+        return self.scores().means(self.rare, self.unseen)
 
     def select(self, rows: Mask | Indices) -> Entries:
         """Some of the entries, in the order asked for, with all ground truths."""

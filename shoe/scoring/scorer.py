@@ -299,6 +299,7 @@ class Scorer:
             truth_image=self.truth_image,
             counted=self.counted,
             rare=self.task.truth.classes.rare,
+            unseen=self.task.truth.classes.unseen,
             rule=Rule.of(self.options),
             parts=self.task.truth.class_parts,
         )

@@ -73,7 +73,7 @@ def strict_score(task: Task, options: StrictOptions) -> StrictResult:
     """Score predictions under one protocol (docs/protocols.md 1 to 3, 5, 8.5)."""
     entries = strict_entries(task, options)
     scores = entries.scores()
-    means = scores.means(entries.rare)
+    means = scores.means(entries.rare, entries.unseen)
     ranked = len(entries.category)
     return StrictResult(
         options=options,
@@ -107,6 +107,7 @@ def strict_entries(task: Task, options: StrictOptions) -> Entries:
         truth_image=truth.interactions.image,
         counted=counted,
         rare=classes.rare,
+        unseen=classes.unseen,
         rule=Rule.of(options),
         parts=truth.class_parts,
     )

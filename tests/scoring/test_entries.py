@@ -75,7 +75,7 @@ def test_a_class_none_of_whose_ground_truths_was_drawn_has_no_entries(setting: s
     options = changed(PROTOCOLS["hico-det"], ["strict.truthless=zero", setting])
     taken = strict_entries(task_of(found, CLASSES), options).take_images(index).scores()
     again = strict_entries(task_of(renamed(found, index), CLASSES), options).scores()
-    assert close(taken.means(CLASSES.rare), again.means(CLASSES.rare))
+    assert close(taken.means(CLASSES.rare, CLASSES.unseen), again.means(CLASSES.rare, CLASSES.unseen))
     assert taken.entries.tolist() == again.entries.tolist()
 
 
@@ -96,8 +96,10 @@ def test_a_fixed_ranking_scores_what_is_left_as_entries_of_their_own(seed: int, 
     kept, true = rng.random(p) < 0.7, np.flatnonzero(rng.random(p) < 0.2)
     of = rng.integers(0, classes, len(true))
     truth_category = np.concatenate([of, rng.integers(0, classes, 4)])
-    options = changed(StrictOptions(), [f"strict.zero-tp={zero_tp}", f"strict.unpredicted={unpredicted}"])
+    settings = [f"strict.zero-tp={zero_tp}", f"strict.unpredicted={unpredicted}", "strict.unseen=apart"]
+    options = changed(StrictOptions(), settings)
     rule, counted, rare = Rule.of(options), np.ones(classes, bool), np.arange(classes) < 2
+    unseen = np.arange(classes) == 2
     kept[true] = False
     kept &= category >= 0
     entry = np.flatnonzero(kept | np.isin(np.arange(p), true))
@@ -112,15 +114,16 @@ def test_a_fixed_ranking_scores_what_is_left_as_entries_of_their_own(seed: int, 
         truth_image=np.zeros(len(truth_category), int),
         counted=counted,
         rare=rare,
+        unseen=unseen,
         rule=rule,
     )
     ranking = FixedRanking.of(category, np.argsort(-score, kind="stable"), classes)
     lists = ranking.lists(kept, true, of, entries.truths, options.ap)
-    found = ClassScores.of(lists, entries.truths, counted, rule)
+    found = ClassScores.of(lists, entries.truths, counted, rule, unseen)
     expected = entries.scores()
     np.testing.assert_allclose(found.ap, expected.ap, rtol=0, atol=1e-12)
     assert found.entries.tolist() == expected.entries.tolist()
-    assert close(found.means(rare), expected.means(rare))
+    assert close(found.means(rare, unseen), expected.means(rare, unseen))
 
 
 def test_a_rule_says_it_for_both_families() -> None:
