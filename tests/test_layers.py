@@ -20,6 +20,7 @@ ROOMS = (
     "similarity",
     "matching",
     "scoring",
+    "bongard",  # problems of a few pictures, and what detections answer
     "evidence",
     "diagnosis",
     "runs",  # what one scoring measured, kept

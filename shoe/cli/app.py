@@ -26,11 +26,12 @@ COMMANDS = (
     "explain",
     "demo",
     "dataset",
+    "bongard",
     "map",
     "submit",
     "serve",
 )
-_GROUPS = ("dataset", "map", "serve")
+_GROUPS = ("dataset", "bongard", "map", "serve")
 
 
 _POSSIBLE = re.compile(r" \(Possible options: (.*)\)")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from shoe.benchmarks.others import benchmark_of_truth
 from shoe.core.errors import InputError, flag
 from shoe.predictions.source import Source
 
 SWAPPED = "are PREDICTIONS and --ground-truth swapped?"
+_PROBLEMS = re.compile(rb"\s*(?:\[\s*){3}\{[^{}]*\"crop_bbox\"")
 
 
 def refuse_others(source: Source, expected: str) -> None:
@@ -32,5 +35,7 @@ def refuse_others(source: Source, expected: str) -> None:
     ):
         found = f"{truth[1].name}, ground truth of {truth[0].name}"
         hint = SWAPPED if truth[0].name == source.benchmark.name else f"give {flag('dataset', truth[0].name)}"
+    elif _PROBLEMS.match(source.data):
+        found, hint = "Bongard problems", "shoe bongard score answers them from predictions"
     if found:
         raise InputError(source.path, found=found, expected=expected, hint=hint)

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from shoe.report.schemas.bongard import BongardBuild, BongardScore
 from shoe.report.schemas.comparison import Compare, Verify
 from shoe.report.schemas.datasets import DatasetInfo, DatasetStats
 from shoe.report.schemas.diagnosis import OneModel, SeveralModels
@@ -27,6 +28,8 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "similarity": (Similarity,),
     "dataset info": (DatasetInfo,),
     "dataset stats": (DatasetStats,),
+    "bongard build": (BongardBuild,),
+    "bongard score": (BongardScore,),
     "map build": (MapBuilt, BuildEstimate),
     "map complete": (MapCompleted, CompleteEstimate),
     "map learn": (MapLearned,),

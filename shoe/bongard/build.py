@@ -1,0 +1,136 @@
+"""Make Bongard problems of an annotated dataset: curate, group by what training saw, sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from shoe.benchmarks.classes import HoiClasses
+from shoe.benchmarks.truth import GroundTruth
+from shoe.bongard.concepts import OR, Concepts
+from shoe.bongard.curation import Curated, Curation, Step, curated, without
+from shoe.bongard.problems import GROUPS, SIDE, Problems
+from shoe.bongard.sampling import Pool, Sampling, sample
+from shoe.core.arrays import Indices, Mask
+from shoe.core.seeded import random_numbers
+from shoe.similarity.table import Similarity
+
+_VERBS, _OBJECTS = 1 << 29, (1 << 29) + (1 << 28)
+"""First streams of random numbers, by which verbs and objects are held out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The verbs and objects that training problems show."""
+
+    verbs: frozenset[str]
+    objects: frozenset[str]
+
+    @classmethod
+    def in_problems(cls, problems: Problems) -> Seen:
+        """Those of training problems' concepts; merged actions count one by one."""
+        concepts = problems.concepts
+        verbs = frozenset(verb for action, _ in concepts for verb in action.split(OR))
+        return cls(verbs, frozenset(object_ for _, object_ in concepts))
+
+    @classmethod
+    def in_classes(cls, classes: HoiClasses, seen: Mask) -> Seen:
+        """Those of the classes of a split that training shows, (K,) True."""
+        verbs = frozenset(classes.verbs[v] for v in classes.verb[seen])
+        return cls(verbs, frozenset(classes.objects[o] for o in classes.object[seen]))
+
+    @classmethod
+    def holding_out(cls, classes: HoiClasses, share: float, seed: int) -> Seen:
+        """All but a share of a dataset's verbs, and of its objects, drawn by a seed."""
+        return cls(_kept(classes.verbs, share, _VERBS + seed), _kept(classes.objects, share, _OBJECTS + seed))
+
+    def groups(self, concepts: Concepts, objects: tuple[str, ...]) -> Indices:
+        """(C,) index of each concept's group in :data:`GROUPS`; -1 where some of its merged actions were seen only."""
+        known = [len(verbs & self.verbs) / len(verbs) for verbs in concepts.verbs]
+        unseen_object = [objects[o] not in self.objects for o in concepts.object]
+        number = np.array([o + 2 * (k == 0) for o, k in zip(unseen_object, known, strict=True)], np.int64)
+        return np.where([0 < k < 1 for k in known], -1, number)
+
+
+def _kept(names: Iterable[str], share: float, stream: int) -> frozenset[str]:
+    ordered = np.array(list(names), object)
+    order = np.argsort(random_numbers(stream, (len(ordered),)), kind="stable")
+    return frozenset(ordered[order[round(share * len(ordered)) :]].tolist())
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """Problems, and how they came about.
+
+    Attributes:
+        problems: all of them.
+        steps: what each step of the curation left.
+        merged: concepts of several actions, as (action, object).
+        too_few: concepts with pictures, but with fewer than seven images on a side.
+    """
+
+    problems: Problems
+    steps: tuple[Step, ...]
+    merged: tuple[tuple[str, str], ...]
+    too_few: int
+
+
+def build_problems(
+    truth: GroundTruth,
+    similarity: Similarity,
+    curation: Curation | None = None,
+    sampling: Sampling | None = None,
+    seen: Seen | None = None,
+    part: Literal["train", "test"] = "test",
+) -> Built:
+    """Make problems of a dataset.
+
+    Positives show a concept. Negatives show its object with another action, in images that show the concept nowhere.
+
+    Args:
+        truth: the annotations.
+        similarity: a map or a measure, by which actions are merged.
+        curation: its figures.
+        sampling: seed and limits.
+        seen: what training shows; everything if absent.
+        part: "train" leaves out all that is not seen.
+
+    Returns:
+        The problems by group, in the order of the concepts.
+    """
+    found = curated(truth, similarity, curation or Curation())
+    concepts, objects = found.concepts, truth.classes.objects
+    group = np.zeros(len(concepts), np.int64) if seen is None else seen.groups(concepts, objects)
+    if seen is not None:
+        found = without(found, group < 0, "concepts of which one action is seen and another is not dropped")
+        if part == "train":
+            found = without(found, group != 0, "concepts that training does not see dropped")
+    sampled = _sampled(found, objects, sampling or Sampling())
+    counts = [len(each) for each in sampled]
+    rows = np.concatenate([np.zeros((0, 2, SIDE), np.int64), *sampled])
+    problems = Problems(found.regions, rows[:, 0], rows[:, 1], GROUPS, np.repeat(group, counts).astype(np.int32))
+    of_several = [c for c in range(len(concepts)) if len(concepts.verbs[c]) > 1]
+    with_pictures = np.unique(found.concept)
+    return Built(
+        problems,
+        found.steps,
+        tuple((concepts.actions[c], objects[concepts.object[c]]) for c in of_several),
+        sum(counts[c] == 0 for c in with_pictures.tolist()),
+    )
+
+
+def _sampled(found: Curated, objects: tuple[str, ...], how: Sampling) -> list[Indices]:
+    """Of each concept its problems."""
+    concepts, image = found.concepts, found.regions.image.astype(np.int64)
+    of_object = [np.flatnonzero(found.regions.object == o) for o in range(len(objects))]
+    sampled = []
+    for c, (action, object_) in enumerate(zip(concepts.actions, concepts.object.tolist(), strict=True)):
+        same = of_object[object_]
+        shown = found.shows[image[same], c]
+        positives, others = same[found.concept[same] == c], same[~shown]
+        pools = Pool.of(positives, image[positives]), Pool.of(others, image[others])
+        sampled.append(sample(f"{action} {objects[object_]}", *pools, how))
+    return sampled

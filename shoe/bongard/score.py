@@ -1,0 +1,112 @@
+"""Score a detector on Bongard problems by both oracles."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoe.benchmarks.classes import HoiClasses
+from shoe.bongard.accuracy import Accuracy, accuracy
+from shoe.bongard.detections import Counting, detections
+from shoe.bongard.oracle import Votes, oracle, soft_oracle
+from shoe.bongard.problems import Problems
+from shoe.core.arguments import checked
+from shoe.core.errors import InputError
+from shoe.core.interactions import Interactions
+from shoe.protocols.signature import Signature, sign
+from shoe.similarity.table import Similarity
+
+
+@dataclass(frozen=True, slots=True)
+class BongardReport:
+    """What the oracles make of a detector's predictions.
+
+    Attributes:
+        problems: how many were answered; a problem asks two questions.
+        concepts, images: how many these are about.
+        named_images: images that the predictions name, of those.
+        oracle: by the paper's model.
+        soft_oracle: by meaning.
+        signature: how the figures came about.
+    """
+
+    problems: int
+    concepts: int
+    images: int
+    named_images: int
+    oracle: Accuracy
+    soft_oracle: Accuracy
+    signature: Signature
+
+
+@checked
+def score_problems(
+    predictions: Interactions,
+    problems: Problems,
+    classes: HoiClasses,
+    similarity: Similarity,
+    counting: Counting | None = None,
+    votes: Votes = "image",
+    images_in_predictions: bool = False,
+) -> BongardReport:
+    """Score predictions on problems.
+
+    Args:
+        predictions: of any detector, for whole images.
+        problems: the problems; none of their files' words need be the detector's.
+        classes: candidates of the soft oracle.
+        similarity: by which it compares.
+        counting: which predictions count in a picture.
+        votes: who votes in the paper's oracle, "image" or "detection".
+        images_in_predictions: leave out problems of which the predictions do not name all fourteen images.
+
+    Raises:
+        InputError: where no image, or no whole problem, is named.
+    """
+    how = counting or Counting()
+    found = detections(predictions, problems, how)
+    if images_in_predictions:
+        problems = problems.select(np.flatnonzero(found.named[problems.rows].all(axis=1)))
+    rows = np.unique(problems.rows)
+    images = np.unique(problems.regions.image[rows])
+    named = np.unique(problems.regions.image[rows[found.named[rows]]])
+    if not len(named):
+        expected = "all images of a problem" if images_in_predictions else "images of the problems"
+        raise InputError("predictions", field="image", found="none", expected=expected)
+    facts = {
+        "bongard-problems": str(len(problems)),
+        "problems-sha": digest(problems),
+        "region": how.region,
+        "top": str(how.top),
+        "min-score": f"{how.min_score:g}",
+        "votes": votes,
+        "soft-classes": classes.digest,
+        "map": similarity.name,
+        "map-sha": similarity.digest,
+    }
+    return BongardReport(
+        problems=len(problems),
+        concepts=len(problems.concepts),
+        images=len(images),
+        named_images=len(named),
+        oracle=accuracy(problems, oracle(problems, found, votes)),
+        soft_oracle=accuracy(problems, soft_oracle(problems, found, classes, similarity)),
+        signature=sign(facts),
+    )
+
+
+def digest(problems: Problems) -> str:
+    """8 hex digits of everything in problems that can change a figure."""
+    regions, rows = problems.regions, problems.rows
+    found = hashlib.sha256("\n".join(regions.images).encode())
+    groups = np.array([hash_of(name) for name in problems.groups], np.uint64)[problems.group]
+    for column in (regions.image[rows], regions.crops[rows], problems.concept, groups):
+        found.update(np.ascontiguousarray(column).data)
+    return found.hexdigest()[:8]
+
+
+def hash_of(name: str) -> int:
+    """A name as a number."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")

@@ -1,0 +1,130 @@
+"""Bongard problems in the terminal and as JSON: how they were made, how they were answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from shoe.bongard.accuracy import Accuracy
+from shoe.bongard.build import Built
+from shoe.bongard.oracle import Outcome
+from shoe.bongard.problems import SHOTS, Problems
+from shoe.bongard.score import BongardReport
+from shoe.core.errors import many, printable
+from shoe.report.text import count, percent, present, say, table
+
+_OUTCOMES = {
+    Outcome.RIGHT: "right",
+    Outcome.NOTHING_DETECTED: "nothing detected",
+    Outcome.NOTHING_LEFT: "nothing left",
+    Outcome.MISSED: "missed",
+    Outcome.FALSELY_FOUND: "falsely found",
+}
+
+
+def group_name(name: str) -> str:
+    """A group in words: "seen object, unseen action" of "seen_obj_unseen_act"."""
+    return name.replace("_obj_", " object, ").replace("_act", " action") if "_obj_" in name else printable(name)
+
+
+def built_dict(built: Built, files: list[str]) -> dict[str, Any]:
+    """What ``shoe bongard build --json`` writes."""
+    return {
+        "files": files,
+        "steps": [
+            {"step": step.name, "concepts": step.concepts, "regions": step.regions, "labels": step.labels}
+            for step in built.steps
+        ],
+        "merged": [{"action": action, "object": object_} for action, object_ in built.merged],
+        "concepts_with_too_few_images": built.too_few,
+        "groups": _counts(built.problems),
+    }
+
+
+def print_built(built: Built, files: list[str], to: Console) -> None:
+    """Print what each step of the curation left, and what was sampled."""
+    rows = ((step.name, count(step.concepts), count(step.regions), count(step.labels)) for step in built.steps)
+    to.print(table("curation", "concepts", "regions", "labels", rows=rows))
+    if built.merged:
+        say(to, f"merged     {', '.join(' '.join(pair) for pair in built.merged)}")
+    say(to, f"too few    {many(built.too_few, 'concept')} with fewer than {SHOTS + 1} images on a side")
+    print_counts(built.problems, to)
+    for path in files:
+        say(to, f"written    {path}")
+
+
+def print_counts(problems: Problems, to: Console) -> None:
+    """Print concepts, problems and images of each group."""
+    made = table("group", "concepts", "problems", "images")
+    for name, (concepts, number, images) in problems.counts().items():
+        made.add_row(group_name(name), count(concepts), count(number), count(images))
+    to.print(made)
+
+
+def score_dict(report: BongardReport) -> dict[str, Any]:
+    """What ``shoe bongard score --json`` writes."""
+    found: dict[str, Any] = present(
+        {
+            "signature": str(report.signature),
+            "problems": report.problems,
+            "concepts": report.concepts,
+            "images": report.images,
+            "named_images": report.named_images,
+            "oracle": _accuracy(report.oracle),
+            "soft_oracle": _accuracy(report.soft_oracle),
+        }
+    )
+    return found
+
+
+def print_score(report: BongardReport, to: Console) -> None:
+    """Print the accuracy of both oracles by group, and what became of the questions."""
+    title = f"{many(report.problems, 'problem')} · {many(report.concepts, 'concept')} · {many(report.images, 'image')}"
+    say(to, title, "bold")
+    if report.named_images < report.images:
+        missing = report.images - report.named_images
+        line = f"{many(missing, 'image')} of the problems are not in the predictions and count as without detections"
+        say(to, f"{line} (--images-in-predictions leaves their problems out)", "bold")
+    both = {"oracle": report.oracle, "soft oracle": report.soft_oracle}
+    made = table("accuracy", "concepts", "problems", "oracle", "95 %", "soft oracle", "95 %")
+    for name, group in report.oracle.groups.items():
+        soft = report.soft_oracle.groups[name]
+        cells = [percent(group.accuracy), _span(group.interval), percent(soft.accuracy), _span(soft.interval)]
+        made.add_row(group_name(name), count(group.concepts), count(group.problems), *cells)
+    averages = (cell for each in both.values() for cell in (percent(each.average), _span(each.interval)))
+    made.add_row(Text("average"), "", "", *averages)
+    to.print(made)
+    outcomes = table("questions", *_OUTCOMES.values())
+    for name, found in both.items():
+        total = (sum(group.outcomes.get(code, 0) for group in found.groups.values()) for code in _OUTCOMES)
+        outcomes.add_row(name, *map(count, total))
+    to.print(outcomes)
+    say(to, f"signature  {report.signature}")
+
+
+def _accuracy(found: Accuracy) -> dict[str, Any]:
+    groups = [
+        {
+            "group": name,
+            "concepts": group.concepts,
+            "problems": group.problems,
+            "accuracy": group.accuracy,
+            "interval": group.interval,
+            "outcomes": {name.replace(" ", "_"): group.outcomes.get(code, 0) for code, name in _OUTCOMES.items()},
+        }
+        for name, group in found.groups.items()
+    ]
+    return {"average": found.average, "interval": found.interval, "groups": groups}
+
+
+def _counts(problems: Problems) -> list[dict[str, Any]]:
+    return [
+        {"group": name, "concepts": concepts, "problems": number, "images": images}
+        for name, (concepts, number, images) in problems.counts().items()
+    ]
+
+
+def _span(interval: tuple[float, float] | None) -> str:
+    return "–" if interval is None else f"{100 * interval[0]:.1f} to {100 * interval[1]:.1f}"

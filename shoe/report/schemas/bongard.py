@@ -1,0 +1,83 @@
+"""Schemas of ``shoe bongard build`` and ``shoe bongard score``."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, UnsetType
+
+from shoe.report.schemas.kinds import Closed, Count, Fraction, Span
+
+
+class CurationStep(Closed):
+    """What a step of the curation left."""
+
+    step: str
+    concepts: Count
+    regions: Count
+    labels: Count
+
+
+class MergedConcept(Closed):
+    """A concept of several actions that are alike."""
+
+    action: str
+    object: str
+
+
+class BongardGroup(Closed):
+    """How many problems of a group were made."""
+
+    group: str
+    concepts: Count
+    problems: Count
+    images: Count
+
+
+class BongardBuild(Closed):
+    """How problems came about."""
+
+    files: list[str]
+    steps: list[CurationStep]
+    merged: list[MergedConcept]
+    concepts_with_too_few_images: Count
+    groups: list[BongardGroup]
+
+
+class Outcomes(Closed):
+    """How questions ended."""
+
+    right: Count
+    nothing_detected: Count
+    nothing_left: Count
+    missed: Count
+    falsely_found: Count
+
+
+class GroupScore(Closed):
+    """How a group was answered."""
+
+    group: str
+    concepts: Count
+    problems: Count
+    accuracy: Fraction
+    outcomes: Outcomes
+    interval: Span | UnsetType = UNSET
+
+
+class OracleScore(Closed):
+    """How an oracle answered."""
+
+    average: Fraction
+    groups: list[GroupScore]
+    interval: Span | UnsetType = UNSET
+
+
+class BongardScore(Closed):
+    """What both oracles make of predictions."""
+
+    signature: str
+    problems: Count
+    concepts: Count
+    images: Count
+    named_images: Count
+    oracle: OracleScore
+    soft_oracle: OracleScore
