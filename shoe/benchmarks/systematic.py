@@ -161,7 +161,7 @@ def split_systematically(
         OptionError: for rules that cannot be kept, and where no seed kept them.
     """
     of = Combinations.of(table) if combinations is None else combinations
-    need = Needs(of, rules)
+    need = Needs(table, of, rules)
     wanted = len(of) - int(rules.ratio * len(of))
     if not 0 < wanted < len(of):
         found = f"{rules.ratio:g} of {many(len(of), 'combination')}"
@@ -171,11 +171,7 @@ def split_systematically(
     for tried in range(rules.tries):
         held_out, reason = draw(need, wanted, seed + tried, similar)
         if held_out is not None:
-            made = _of_images(table, of, held_out, rules)
-            reason = "" if rules.verify == "released" else need.lacking(made.shown(of))
-            if not reason:
-                return replace(made, seed=seed + tried, tries=tried + 1)
-            reason = f"{reason}, by its images"
+            return replace(_of_images(table, of, held_out, rules), seed=seed + tried, tries=tried + 1)
         reasons[reason] += 1
     (most, times), *_ = reasons.most_common(1)
     last = f" to {seed + rules.tries - 1}" if rules.tries > 1 else ""
@@ -186,11 +182,18 @@ def split_systematically(
 
 
 class Needs:
-    """What training has to keep of each object and each verb."""
+    """What training has to keep of each object and each verb.
 
-    def __init__(self, of: Combinations, rules: Rules) -> None:
+    Attributes:
+        of: the combinations.
+        rules: of the split.
+    """
+
+    def __init__(self, table: Interactions, of: Combinations, rules: Rules) -> None:
         self.of, self.rules = of, rules
-        self.sides: list[tuple[str, Indices, Indices]] = []
+        self._images = len(table.images)
+        self._image, self._row = np.divmod(np.unique(table.image * np.int64(len(of)) + of.row), max(len(of), 1))
+        self._sides: list[tuple[str, Indices, Indices]] = []
         for what, single, index in (
             ("too few verbs of an object", "objects have one verb", of.object),
             ("too few objects of a verb", "verbs have one object", of.verb),
@@ -201,14 +204,23 @@ class Needs:
             if never:
                 found = f"{rules.verify}, which no split can keep: {never} of {int((has > 0).sum())} {single}"
                 raise OptionError(f"verify: found {found}; expected possible or released")
-            self.sides.append((what, index, need))
+            self._sides.append((what, index, need))
 
-    def lacking(self, train: Mask) -> str:
-        """Say what (C,) training combinations lack; nothing where they are enough."""
-        for what, index, need in self.sides:
+    def lacking(self, held_out: Mask) -> str:
+        """Say what training lacks without (C,) combinations; nothing where it has enough."""
+        train = ~held_out if self.rules.verify == "released" else self._shown(held_out)
+        for what, index, need in self._sides:
             if (np.bincount(index[train], minlength=len(need)) < need).any():
                 return f"training would keep {what}"
         return ""
+
+    def _shown(self, held_out: Mask) -> Mask:
+        """(C,) combinations that are left in images without held-out ones."""
+        other = np.zeros(self._images, bool)
+        other[self._image[held_out[self._row]]] = True
+        shown = np.zeros(len(held_out), bool)
+        shown[self._row[~other[self._image]]] = True
+        return shown
 
 
 def draw(need: Needs, wanted: int, seed: int, similar: Floats | None = None) -> tuple[Mask | None, str]:
@@ -256,12 +268,26 @@ def draw(need: Needs, wanted: int, seed: int, similar: Floats | None = None) -> 
 
 
 def _in_the_way(need: Needs, held: Mask, similar: Floats | None) -> str:
-    reason = need.lacking(~held)
+    reason = need.lacking(held)
     if reason or similar is None or not need.rules.min_similarity:
         return reason
-    if (similar[np.ix_(held, ~held)].max(axis=1, initial=0) < need.rules.min_similarity).any():
+    if (nearest(similar, held) < need.rules.min_similarity).any():
         return "a test combination was less similar to all training combinations than the minimum"
     return ""
+
+
+def nearest(similarity: Floats, held_out: Mask) -> Floats:
+    """The similarity of each held-out combination to the most similar other one, whichever of the two is predicted.
+
+    Args:
+        similarity: (C, C) of each combination, as ground truth, to each, as prediction.
+        held_out: (C,) combinations; not all.
+
+    Returns:
+        A number for each held-out combination, in their order.
+    """
+    found: Floats = np.maximum(similarity, similarity.T)[np.ix_(held_out, ~held_out)].max(axis=1)
+    return found
 
 
 def images_of(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:

@@ -1,4 +1,4 @@
-"""``shoe dataset``: what a ground truth file holds."""
+"""``shoe dataset``: what ground truth files hold, and new splits of them."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,23 +7,26 @@ import typer
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli.output import put_json
+from shoe.cli.split import split
 
 app = typer.Typer(
-    help="Look into ground truth files.",
+    help="Look into ground truth files, and split them.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+app.command()(split)
 
 _File = Annotated[
     Path, typer.Argument(help="instances_test2015.json, test_hico.json, anno_bbox.mat, or a native .npz.")
 ]
 _Dataset = Annotated[str, typer.Option(help="The dataset whose class numbers the file uses.")]
-_Split = Annotated[str | None, typer.Option(help="test2015 or train2015, if the file holds both (anno_bbox.mat).")]
+_Part = Annotated[str | None, typer.Option(help="test2015 or train2015, if the file holds both (anno_bbox.mat).")]
 _Json = Annotated[str | None, typer.Option("--json", help="Write the numbers as JSON to this file; - is the output.")]
 
 
 @app.command()
-def info(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: _Json = None) -> None:
+def info(file: _File, dataset: _Dataset = DEFAULT, split: _Part = None, json: _Json = None) -> None:
     """Print what a ground truth file holds, and whether that is what was published.
 
     Example: shoe dataset info instances_test2015.json. Counts images, triplets, box pairs, classes and likely
@@ -43,7 +46,7 @@ def info(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: _
 
 
 @app.command()
-def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Split = None, json: _Json = None) -> None:
+def stats(file: _File, dataset: _Dataset = DEFAULT, split: _Part = None, json: _Json = None) -> None:
     """Print how many triplets and images each object, verb and class has, the most frequent first.
 
     Example: shoe dataset stats instances_test2015.json --json counts.json. The JSON has the lists classes, verbs and

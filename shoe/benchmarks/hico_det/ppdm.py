@@ -15,19 +15,17 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import numpy as np
 from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import check_boxes, check_range, objects_of, triplet_name
-from shoe.core.box_lists import BoxLists
+from shoe.benchmarks.image_lists import write_image_lists
 from shoe.core.coordinates import CommonCoordinates, Coordinates, converted
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
-from shoe.io.files import replacing
 from shoe.io.json import read_typed
 from shoe.io.typed import BoxOrText, WholeOrText
 
@@ -131,27 +129,8 @@ def write_ppdm(table: Interactions, path: str | Path, benchmark: Benchmark) -> N
         for boxes in (table.human_boxes, table.object_boxes)
     )
     moved = replace(table, human_boxes=human_boxes, object_boxes=object_boxes)
-    ids = np.array(list(benchmark.object_ids))[np.argsort(benchmark.object_order)]
-    lists = BoxLists.of(moved, int(ids[benchmark.classes.objects.index("person")]), ids[table.object])
-    boxes = [[int(x) if x.is_integer() else x for x in box] for box in lists.boxes]
-    verb = (np.argsort(benchmark.verb_order)[table.verb] + 1).tolist()
-    hoi = (benchmark.classes.of[table.verb, table.object] + 1).tolist()
-    with replacing(path) as stream:
-        stream.write(b"[")
-        for i, name in enumerate(table.images):
-            mine, rows = slice(*lists.offsets[i : i + 2]), slice(*table.offsets[i : i + 2])
-            record = {
-                "file_name": name,
-                "annotations": [
-                    {"bbox": b, "category_id": c} for b, c in zip(boxes[mine], lists.labels[mine], strict=True)
-                ],
-                "hoi_annotation": [
-                    {"subject_id": s, "object_id": o, "category_id": v, "hoi_category_id": k}
-                    for s, o, v, k in zip(lists.human[rows], lists.object[rows], verb[rows], hoi[rows], strict=True)
-                ],
-            }
-            stream.write((b",\n" if i else b"\n") + msgspec.json.encode(record))
-        stream.write(b"\n]\n")
+    verb, hoi = np.argsort(benchmark.verb_order)[table.verb], benchmark.classes.of[table.verb, table.object]
+    write_image_lists(moved, path, benchmark, {"category_id": verb + 1, "hoi_category_id": hoi + 1})
 
 
 def _coordinates(images: Sequence[str]) -> NDArray[np.uint8]:

@@ -17,8 +17,10 @@ from msgspec import Meta, Struct
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.checks import check_boxes, check_range, objects_of, triplet_name
+from shoe.benchmarks.image_lists import write_image_lists
 from shoe.benchmarks.v_coco.annotated import Annotated
 from shoe.core.errors import InputError, quote
+from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
 from shoe.io.json import read_typed
 from shoe.io.typed import BoxOrText, WholeOrText
@@ -95,6 +97,22 @@ def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: 
         entry=entry,
         target=np.where((target < 0) | (entry < 0), -1, first + target),
     ).rows(benchmark)
+
+
+def write_qpic_json(table: Interactions, path: str | Path, benchmark: Benchmark) -> None:
+    """Write triplets as :func:`read_qpic_json` reads them; what persons do without an object is in no table.
+
+    Args:
+        table: in the words of the benchmark's classes.
+        path: the file, which appears whole or not at all.
+        benchmark: whose numbers it has.
+    """
+    actions, names = benchmark.actions, benchmark.classes.verbs
+    number = {pair: i for i, pair in enumerate(actions.numbered)}
+    action = np.array([actions.names.index(name) for name in names], np.int32)[table.verb]
+    entry = actions.entries_of(action, table.object, benchmark.classes.objects)
+    verb = np.array([number[pair] for pair in zip(action.tolist(), entry, strict=True)], np.int64)
+    write_image_lists(table, path, benchmark, {"category_id": verb})
 
 
 def _image_name(_document: object, number: int, record: Any) -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from shoe.report.schemas.bongard import BongardBuild, BongardScore
 from shoe.report.schemas.comparison import Compare, Verify
-from shoe.report.schemas.datasets import DatasetInfo, DatasetStats
+from shoe.report.schemas.datasets import DatasetInfo, DatasetSplit, DatasetStats
 from shoe.report.schemas.diagnosis import OneModel, SeveralModels
 from shoe.report.schemas.maps import MapAblate, MapDiff, MapInfo, Similarity
 from shoe.report.schemas.rating import BuildEstimate, CompleteEstimate, MapBuilt, MapCompleted, MapLearned
@@ -30,6 +30,7 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "dataset stats": (DatasetStats,),
     "bongard build": (BongardBuild,),
     "bongard score": (BongardScore,),
+    "dataset split": (DatasetSplit,),
     "map build": (MapBuilt, BuildEstimate),
     "map complete": (MapCompleted, CompleteEstimate),
     "map learn": (MapLearned,),

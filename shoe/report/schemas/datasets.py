@@ -1,8 +1,10 @@
-"""Schemas of ``shoe dataset info`` and ``shoe dataset stats``."""
+"""Schemas of ``shoe dataset info``, ``shoe dataset stats`` and ``shoe dataset split``."""
 
 from __future__ import annotations
 
-from msgspec import UNSET, UnsetType
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
 
 from shoe.report.schemas.kinds import Closed, Count, Fraction, MaybeCount
 
@@ -82,3 +84,98 @@ class DatasetStats(Closed):
     classes: list[CountedClass]
     verbs: list[Counted]
     objects: list[Counted]
+
+
+class SplitRules(Closed):
+    """How a split was made: the options of ``shoe dataset split``."""
+
+    ratio: Fraction
+    verify: str
+    draw: str
+    mixed: str
+    empty: str
+    min_similarity: Fraction
+    max_similarity: Fraction
+    tries: Count
+
+
+class SplitSource(Closed):
+    """A file that was split."""
+
+    file: str
+    split: str
+    truth_sha: str
+
+
+class SplitFile(Closed):
+    """A file that was written."""
+
+    file: str
+    sha256: str
+
+
+class SplitCounts(Closed):
+    """How much a file holds; combinations are distinct pairs of object and verb."""
+
+    images: Count
+    empty_images: Count
+    triplets: Count
+    combinations: Count
+
+
+class HeldOut(Closed):
+    """Combinations that were split, and those that training must not show."""
+
+    all: Count
+    held_out: Count
+
+
+class Shared(Closed):
+    """What both files have."""
+
+    combinations: Count
+    images: Count
+
+
+class Partners(Closed):
+    """How many have one partner in all, and one or none in training images."""
+
+    all: Count
+    train: Count
+    absent: Count
+
+
+class Single(Closed):
+    """How many objects are with one verb, and verbs with one object."""
+
+    objects_of_one_verb: Partners
+    verbs_of_one_object: Partners
+
+
+class Nearest(Closed):
+    """How similar test combinations are to the most similar one in training, under a map."""
+
+    similarity: str
+    mean: Fraction
+    quartiles: Annotated[list[Fraction], Meta(min_length=5, max_length=5, description="lowest to highest")]
+
+
+class DatasetSplit(Closed):
+    """The card of a split."""
+
+    shoe: str
+    dataset: str
+    kind: str
+    seed: Count
+    tries: Count
+    rules: SplitRules
+    inputs: dict[str, SplitSource]
+    original: dict[str, SplitCounts]
+    files: dict[str, SplitFile]
+    dropped_images: Count
+    statistics: dict[str, SplitCounts]
+    combinations: HeldOut
+    shared: Shared
+    single: Single
+    held_out: list[str]
+    nearest: Nearest
