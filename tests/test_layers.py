@@ -29,6 +29,7 @@ ROOMS = (
     "llm",
     "rating",  # the offline job: it writes maps, and scoring reads them
     "maps",
+    "study",  # what people rated, held against each other and against maps
     "report",
     "plots",  # figures of what reports say
     "demo",  # the packaged sample

@@ -28,10 +28,11 @@ COMMANDS = (
     "dataset",
     "bongard",
     "map",
+    "study",
     "submit",
     "serve",
 )
-_GROUPS = ("dataset", "bongard", "map", "serve")
+_GROUPS = ("dataset", "bongard", "map", "study", "serve")
 
 
 _POSSIBLE = re.compile(r" \(Possible options: (.*)\)")

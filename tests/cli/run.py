@@ -68,7 +68,7 @@ def run(
 def _see_that_json_is_as_published(done: CompletedProcess[str], target: str, folder: Path) -> None:
     """No key is missing, none is new, and no value is of another kind than one of the command's schemas says."""
     found = orjson.loads(done.stdout if target == "-" else (folder / target).read_bytes())
-    command = " ".join(done.args[1:3]) if done.args[1] in ("dataset", "bongard", "map") else done.args[1]
+    command = " ".join(done.args[1:3]) if done.args[1] in ("dataset", "bongard", "map", "study") else done.args[1]
     problems = []
     for kind in SCHEMAS[command]:
         try:

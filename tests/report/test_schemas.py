@@ -16,7 +16,7 @@ def test_every_command_with_json_has_a_schema() -> None:
 
 
 def commands() -> list[list[str]]:
-    groups = {name: [line.split()[0] for line in listed(name)] for name in ("dataset", "bongard", "map")}
+    groups = {name: [line.split()[0] for line in listed(name)] for name in ("dataset", "bongard", "map", "study")}
     return [
         [*words]
         for name in COMMANDS

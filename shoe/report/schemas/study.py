@@ -1,0 +1,85 @@
+"""Schema of ``shoe study report``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from shoe.report.schemas.kinds import Closed, Count, Fraction
+
+Correlation = Annotated[float, Meta(le=1)]
+Ends = Annotated[list[float], Meta(min_length=2, max_length=2, description="low and high")]
+Levels = Annotated[list[Count], Meta(min_length=5, max_length=5, description="how often 0, 1, 2, 3 and 4")]
+
+
+class StudyFigure(Closed):
+    """A figure, and its 95 % interval over items and raters."""
+
+    value: float | UnsetType = UNSET
+    interval: Ends | UnsetType = UNSET
+
+
+class StudyReference(Closed):
+    """Another measure beside the mean ratings; the intervals by name are over items alone."""
+
+    items: Count
+    spearman: StudyFigure
+    agreement: StudyFigure
+    fisher: Ends | UnsetType = UNSET
+    bonett_wright: Ends | UnsetType = UNSET
+    bootstrap: Ends | UnsetType = UNSET
+    p: Fraction | UnsetType = UNSET
+
+
+class StudyAgreement(Closed):
+    """How far raters agree."""
+
+    items: Count
+    raters: Count
+    ratings: Count
+    alpha: dict[str, StudyFigure]
+    kappa: StudyFigure
+    ceiling: StudyFigure
+    spread: float | UnsetType = UNSET
+    standard_error: float | UnsetType = UNSET
+    reference: StudyReference | UnsetType = UNSET
+
+
+class StudyRater(Closed):
+    """One rater."""
+
+    levels: Levels
+    kappas: dict[str, Correlation]
+    ceiling: Correlation | UnsetType = UNSET
+    excluded: list[str] | UnsetType = UNSET
+
+
+class StudyRetest(Closed):
+    """Items that one rater rated twice."""
+
+    answers: Count
+    exact: Fraction
+    kappa: Correlation | UnsetType = UNSET
+
+
+class StudyPicture(Closed):
+    """Ratings that were looked at again with the picture."""
+
+    answers: Count
+    changed: StudyFigure
+    size: StudyFigure
+
+
+class StudyReport(Closed):
+    """What a study's ratings say."""
+
+    holes: Count
+    all: StudyAgreement
+    raters: dict[str, StudyRater]
+    by_majority: list[Levels]
+    rules: list[str]
+    without_excluded: StudyAgreement | UnsetType = UNSET
+    parts: dict[str, StudyAgreement] | UnsetType = UNSET
+    retest: StudyRetest | UnsetType = UNSET
+    picture: StudyPicture | UnsetType = UNSET

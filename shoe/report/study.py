@@ -1,0 +1,169 @@
+"""What a study's ratings say, in the terminal, as JSON and as a table for papers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from shoe.core.errors import many, printable
+from shoe.report.text import count, fixed, percent, present, say, table
+from shoe.similarity.ensemble import HIGHEST
+from shoe.study.analysis import Agreement, Analysis, Reference
+from shoe.study.exclusions import RULES
+from shoe.study.intervals import Figure, Interval
+from shoe.study.ratings import shape_of
+
+
+def print_study(found: Analysis, to: Console) -> None:
+    """Print the figures of a study: agreement with intervals, raters one by one, then what was left out."""
+    study, whole = found.study, found.whole
+    say(to, shape_of(study) + (f", {many(study.holes, 'line')} without a rating" if study.holes else ""), "bold")
+    columns = {"all": whole} | ({"without excluded": found.kept} if found.kept else {}) | found.parts
+    names = [name or "no part" for name in columns]
+    made = table("figure [95 % interval over items and raters]", *map(printable, names))
+    shown = [_rows(agreement) for agreement in columns.values()]
+    for label in dict.fromkeys(label for rows in shown for label in rows):
+        made.add_row(label, *(rows.get(label, "–") for rows in shown))
+    to.print(made)
+    if whole.reference:
+        _say_reference(whole.reference, to)
+    _print_raters(found, to)
+    if again := found.retest:
+        equal = f"{percent(again.exact)} % of {many(again.answers, 'rating')} equal"
+        say(to, f"repeats    {equal}, quadratic weighted kappa {fixed(again.kappa)}")
+    if seen := found.picture:
+        share = f"{percent(seen.changed.value)} %{_percents(seen.changed.interval)}"
+        size = f", by {_figure(seen.size, 2)} points" if seen.size.value else ""
+        say(to, f"picture    {share} of {many(seen.answers, 'rating')} changed{size}")
+    for rater, rules in found.excluded.items():
+        say(to, f"excluded   {printable(rater)}: {'; '.join(rules)}")
+    if not found.excluded:
+        say(to, f"excluded   nobody; the rules: {'; '.join(RULES)}", "dim")
+    say(to, "alpha      the distance that the SHOE supplement prints for its ordinal alpha is the interval one", "dim")
+
+
+def _rows(of: Agreement) -> dict[str, str]:
+    rows = {f"Krippendorff's alpha, {level}": _figure(figure) for level, figure in of.alpha.items()}
+    rows["quadratic weighted kappa, mean of pairs"] = _figure(of.kappa)
+    rows["each rater against the others' mean (rho)"] = _figure(of.ceiling)
+    rows["within-item standard deviation"] = fixed(of.spread)
+    rows["standard error of an item's mean"] = fixed(of.standard_error)
+    if of.reference:
+        rows["reference against people (rho)"] = _figure(of.reference.spearman)
+        rows["reference: 1 - mean absolute difference"] = _figure(of.reference.agreement)
+    rows["items"], rows["ratings"] = count(of.items), count(of.ratings)
+    return rows
+
+
+def _say_reference(reference: Reference, to: Console) -> None:
+    named = {"Fisher": reference.fisher, "Bonett-Wright": reference.bonett_wright, "bootstrap": reference.bootstrap}
+    intervals = ", ".join(f"{name}{_ends(interval)}" for name, interval in named.items() if interval)
+    p = "" if reference.p is None else f"; permutation test p = {reference.p:.4f}"
+    rho = fixed(reference.spearman.value)
+    say(to, f"reference  rho {rho} on {many(reference.items, 'item')}; over items alone: {intervals or 'undefined'}{p}")
+
+
+def _print_raters(found: Analysis, to: Console) -> None:
+    levels = [str(level) for level in range(HIGHEST + 1)]
+    made = table("rater", *(f"rated {level}" for level in levels), "kappa with others", "rho with others' mean")
+    for j, rater in enumerate(found.study.raters):
+        others = found.kappas[j][~np.isnan(found.kappas[j])]
+        kappa = f"{others.min():.3f} to {others.max():.3f}" if len(others) else "–"
+        made.add_row(Text(printable(rater)), *map(count, found.levels[j].tolist()), kappa, fixed(found.ceilings[j]))
+    to.print(made)
+    made = table("most frequent rating", *(f"rated {level}" for level in levels))
+    for level, row in zip(levels, found.by_majority.tolist(), strict=True):
+        made.add_row(level, *map(count, row))
+    to.print(made)
+
+
+def _figure(figure: Figure, digits: int = 3) -> str:
+    return "undefined" if figure.value is None else fixed(figure.value, digits) + _ends(figure.interval, digits)
+
+
+def _ends(interval: Interval | None, digits: int = 3) -> str:
+    return "" if interval is None else f" [{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
+
+
+def _percents(interval: Interval | None) -> str:
+    return "" if interval is None else f" [{percent(interval.low)}, {percent(interval.high)}]"
+
+
+def study_dict(found: Analysis) -> dict[str, Any]:
+    """The keys that ``shoe study report --json`` has; what is undefined has no key."""
+    study = found.study
+    kappas = [[None if np.isnan(value) else value for value in row] for row in found.kappas.tolist()]
+    raters = {
+        rater: {
+            "levels": found.levels[j].tolist(),
+            "kappas": {other: kappas[j][k] for k, other in enumerate(study.raters) if k != j},
+            "ceiling": found.ceilings[j],
+            "excluded": found.excluded.get(rater),
+        }
+        for j, rater in enumerate(study.raters)
+    }
+    retest, picture = found.retest, found.picture
+    made: dict[str, Any] = present(
+        {
+            "holes": study.holes,
+            "all": _agreement_dict(found.whole),
+            "without_excluded": _agreement_dict(found.kept) if found.kept else None,
+            "parts": {name: _agreement_dict(part) for name, part in found.parts.items()} or None,
+            "raters": raters,
+            "by_majority": found.by_majority.tolist(),
+            "retest": retest and {"answers": retest.answers, "exact": retest.exact, "kappa": retest.kappa},
+            "picture": picture
+            and {
+                "answers": picture.answers,
+                "changed": _figure_dict(picture.changed),
+                "size": _figure_dict(picture.size),
+            },
+            "rules": list(RULES),
+        }
+    )
+    return made
+
+
+def _agreement_dict(of: Agreement) -> dict[str, Any]:
+    reference = of.reference
+    return {
+        "items": of.items,
+        "raters": of.raters,
+        "ratings": of.ratings,
+        "alpha": {level: _figure_dict(figure) for level, figure in of.alpha.items()},
+        "kappa": _figure_dict(of.kappa),
+        "ceiling": _figure_dict(of.ceiling),
+        "spread": of.spread,
+        "standard_error": of.standard_error,
+        "reference": reference
+        and {
+            "items": reference.items,
+            "spearman": _figure_dict(reference.spearman),
+            "fisher": reference.fisher,
+            "bonett_wright": reference.bonett_wright,
+            "bootstrap": reference.bootstrap,
+            "p": reference.p,
+            "agreement": _figure_dict(reference.agreement),
+        },
+    }
+
+
+def _figure_dict(figure: Figure) -> dict[str, Any]:
+    return {"value": figure.value, "interval": figure.interval}
+
+
+def study_latex(found: Analysis) -> str:
+    r"""A table for papers: one line a figure, with its interval; needs ``\usepackage{booktabs}``."""
+    lines = [r"\begin{tabular}{lrr}", r"\toprule", r"figure & value & 95\,\% interval \\", r"\midrule"]
+    named = {f"Krippendorff's $\\alpha$ ({level})": figure for level, figure in found.whole.alpha.items()}
+    named |= {"quadratic weighted $\\kappa$": found.whole.kappa, "rater against others ($\\rho$)": found.whole.ceiling}
+    if found.whole.reference:
+        named["reference against raters ($\\rho$)"] = found.whole.reference.spearman
+        named["reference: agreement"] = found.whole.reference.agreement
+    for name, figure in named.items():
+        ends = "--" if figure.interval is None else f"[{figure.interval.low:.3f}, {figure.interval.high:.3f}]"
+        lines.append(f"{name} & {'--' if figure.value is None else f'{figure.value:.3f}'} & {ends} \\\\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])

@@ -1,0 +1,168 @@
+"""How far a figure of a study may be from what other people and other items would have given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Floats, Indices
+from shoe.core.seeded import random_numbers
+
+Statistic = Callable[[Indices, Indices], float | None]
+"""A figure of some items and some raters, given by their indices; None where it is undefined."""
+
+Scale = Literal["as it is", "correlation", "agreement"]
+"""On which scale a figure is nearly normal: as it is; Fisher's z = artanh of a correlation; log(1 - agreement)."""
+
+_GROUPS = 50
+_TO: dict[Scale, Callable[[Floats], Floats]] = {
+    "as it is": lambda x: x,
+    "correlation": lambda x: np.arctanh(np.clip(x, -1 + 1e-12, 1 - 1e-12)),
+    "agreement": lambda x: -np.log(np.maximum(1 - x, 1e-12)),
+}
+_BACK: dict[Scale, Callable[[Floats], Floats]] = {
+    "as it is": lambda x: x,
+    "correlation": np.tanh,
+    "agreement": lambda x: 1 - np.exp(-x),
+}
+_ITEM_STREAM, _DRAW_STREAM, _SHUFFLE_STREAM = 3 << 28, (3 << 28) + 1, (3 << 28) + (1 << 20)
+
+
+class Interval(NamedTuple):
+    """From where to where a figure may lie."""
+
+    low: float
+    high: float
+
+
+class Figure(NamedTuple):
+    """A figure and its 95 % interval over items and raters; None where it is undefined."""
+
+    value: float | None
+    interval: Interval | None
+
+
+def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as it is", level: float = 0.95) -> Figure:
+    """Compute a figure and its interval over both items and raters: who rated and what was rated are samples.
+
+    Delete-one jackknife, over raters and over at most 50 groups of items drawn alike; the two variances are added, and
+    the quantile is Student's t with Satterthwaite's degrees of freedom. A bootstrap of five raters is too narrow.
+
+    Args:
+        statistic: the figure.
+        shape: (items, raters), how many there are.
+        scale: on which the figure is nearly normal.
+        level: share of studies whose interval is to hold what all people would give.
+
+    Returns:
+        No interval where the figure, or one of its deletions, is undefined: fewer than two raters or items, for one.
+    """
+    from scipy.stats import t
+
+    items, raters = map(np.arange, shape)
+    whole = statistic(items, raters)
+    groups = min(len(items), _GROUPS)
+    if whole is None or groups < 2 or len(raters) < 2:
+        return Figure(whole, None)
+    group = np.empty(len(items), np.int64)
+    group[np.argsort(random_numbers(_ITEM_STREAM, (len(items),)), kind="stable")] = items % groups
+    of_items = _variance([statistic(items[group != g], raters) for g in range(groups)], scale)
+    of_raters = _variance([statistic(items, np.delete(raters, j)) for j in raters], scale)
+    if of_items is None or of_raters is None:
+        return Figure(whole, None)
+    variance = of_items + of_raters
+    if variance == 0:
+        return Figure(whole, Interval(whole, whole))
+    freedom = variance**2 / (of_items**2 / (groups - 1) + of_raters**2 / (len(raters) - 1))
+    reach = float(t.ppf((1 + level) / 2, freedom)) * np.sqrt(variance)
+    low, high = _BACK[scale](_TO[scale](np.array(whole)) + np.array([-reach, reach]))
+    return Figure(whole, Interval(float(low), float(high)))
+
+
+def _variance(without: list[float | None], scale: Scale) -> float | None:
+    """Jackknife variance of the figures that are left without one part each."""
+    if any(value is None for value in without):
+        return None
+    values = _TO[scale](np.array(without, np.float64))
+    return float((len(values) - 1) * values.var())
+
+
+def fisher_interval(correlation: float, n: int, level: float = 0.95) -> Interval | None:
+    """Interval of a correlation of n items by Fisher's z with standard error 1 / sqrt(n - 3).
+
+    >>> [round(x, 3) for x in fisher_interval(0.799, 500)]
+    [0.765, 0.829]
+    """
+    return _z_interval(correlation, 1.0, n, level)
+
+
+def bonett_wright_interval(correlation: float, n: int, level: float = 0.95) -> Interval | None:
+    """Interval of Spearman's correlation of n items: Fisher's z with variance (1 + rho^2 / 2) / (n - 3).
+
+    Bonett and Wright 2000: ranks vary more than the numbers that Fisher's error is for.
+    """
+    return _z_interval(correlation, 1 + correlation**2 / 2, n, level)
+
+
+def _z_interval(correlation: float, factor: float, n: int, level: float) -> Interval | None:
+    from scipy.stats import norm
+
+    if n <= 3:
+        return None
+    if abs(correlation) == 1:
+        return Interval(correlation, correlation)
+    reach = float(norm.ppf((1 + level) / 2)) * np.sqrt(factor / (n - 3))
+    low, high = np.tanh(np.arctanh(correlation) + np.array([-reach, reach]))
+    return Interval(float(low), float(high))
+
+
+def spearman_resampled(a: Floats, b: Floats, resamples: int) -> NDArray[np.float64]:
+    """(resamples,) Spearman's correlation of items drawn with replacement; NaN where a draw has but one value."""
+    n = len(a)
+    drawn = (random_numbers(_DRAW_STREAM, (resamples, n)) % np.uint64(n)).astype(np.int64)
+    return _correlations(_ranks(a[drawn]), _ranks(b[drawn]))
+
+
+def bootstrap_interval(a: Floats, b: Floats, resamples: int = 2_000, level: float = 0.95) -> Interval | None:
+    """Percentile interval of Spearman's correlation over items drawn with replacement."""
+    values = spearman_resampled(a, b, resamples)
+    values = values[~np.isnan(values)]
+    if len(values) < resamples / 2:
+        return None
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high))
+
+
+def permutation_p(a: Floats, b: Floats, permutations: int = 10_000) -> float | None:
+    """How often items that are paired at random correlate as strongly, two-sided, by Spearman.
+
+    The pairing that was found is one of those that are possible, so p is never 0 (Phipson and Smyth 2010).
+    """
+    ranks_a, ranks_b = _ranks(a[None]), _ranks(b[None])
+    found = float(_correlations(ranks_a, ranks_b)[0])
+    if np.isnan(found):
+        return None
+    shuffled = np.argsort(random_numbers(_SHUFFLE_STREAM, (permutations, len(b))), axis=1)
+    values = _correlations(ranks_a, ranks_b[0][shuffled])
+    as_strong = np.abs(values) >= abs(found) - 1e-12
+    return float((1 + as_strong.sum()) / (1 + permutations))
+
+
+def _ranks(values: Floats) -> Floats:
+    """(B, n) rank of each number in its row; equal ones share their mean rank."""
+    from scipy.stats import rankdata
+
+    ranks: Floats = rankdata(values, axis=1)
+    return ranks
+
+
+def _correlations(a: Floats, b: Floats) -> Floats:
+    """Pearson's correlation of each row of a, or its only one, with each of b; NaN for a row of one value."""
+    a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
+    scale = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = np.where(scale > 0, (a * b).sum(axis=1) / scale, np.nan)
+    return found

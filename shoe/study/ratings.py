@@ -1,0 +1,197 @@
+"""What people answered in a study, from a table with a line an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.errors import InputError, many, quote
+from shoe.io.delimited import delimited_rows
+from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
+
+SENSES = ("verb_a", "object_a", "verb_b", "object_b")
+"""Columns that name an item by the senses of two interactions, ``a`` of the class."""
+PHASES = ("words", "picture")
+_OPTIONAL = ("occasion", "phase", "part", "reference", "gold", "seconds")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StudyRatings:
+    """Ratings 0..4 of N items by R raters.
+
+    Attributes:
+        items: their names; the four senses with spaces between them where the table names items so.
+        raters: their names.
+        first: (N, R) first rating of each; MISSING where there is none.
+        again: (N, R) second rating of the same item by the same rater, a silent repeat.
+        picture: (N, R) the rating after the picture was shown.
+        seconds: (N, R) time taken for the first rating; NaN where the table does not say.
+        part: per item, the stratum it belongs to, as "verb", "object" or "both"; "" where the table does not say.
+        reference: (N,) another measure of the same items 0..1, as a map's similarity; NaN where there is none.
+        gold: (N,) the rating that an attentive rater gives; MISSING for items that have none.
+        holes: lines without a rating.
+    """
+
+    items: tuple[str, ...]
+    raters: tuple[str, ...]
+    first: Ratings
+    again: Ratings
+    picture: Ratings
+    seconds: Floats
+    part: tuple[str, ...]
+    reference: Floats
+    gold: Ratings
+    holes: int = 0
+
+    @property
+    def measured(self) -> Mask:
+        """(N,) items that are no gold items: those that figures are of."""
+        free: Mask = self.gold == MISSING
+        return free
+
+    def of_items(self, chosen: Mask | Indices) -> StudyRatings:
+        """Some of the items."""
+        rows = np.arange(len(self.items))[chosen]
+        arrays = ("first", "again", "picture", "seconds", "reference", "gold")
+        return replace(
+            self,
+            items=tuple(self.items[i] for i in rows),
+            part=tuple(self.part[i] for i in rows),
+            **{name: getattr(self, name)[rows] for name in arrays},
+        )
+
+    def of_raters(self, chosen: Mask | Indices) -> StudyRatings:
+        """Some of the raters; items stay."""
+        columns = np.arange(len(self.raters))[chosen]
+        arrays = ("first", "again", "picture", "seconds")
+        return replace(
+            self,
+            raters=tuple(self.raters[j] for j in columns),
+            **{name: getattr(self, name)[:, columns] for name in arrays},
+        )
+
+
+def read_study(path: Path) -> StudyRatings:
+    """Read a table of answers: from ``shoe study``, or made elsewhere.
+
+    Its header, in any order: ``rater``, ``rating``, and ``item`` or ``verb_a object_a verb_b object_b``; then, as far
+    as there are: ``occasion`` (1, or 2 for a repeat), ``phase`` (words or picture), ``part``, ``reference`` (0..1),
+    ``gold`` (0..4), ``seconds``. Other columns are left alone. A line whose rating is empty is a hole.
+
+    Raises:
+        InputError: naming file, line and field: a rating that is no whole number 0 to 4, a second rating of an item by
+            one rater that is no repeat, two references of one item, a table without ratings.
+    """
+    header, *rows = delimited_rows(path)
+    named = SENSES if set(SENSES) <= set(header) else ("item",)
+    for column in (*named, "rater", "rating"):
+        if header.count(column) != 1:
+            expected = f"once each: rater, rating, and item or {' '.join(SENSES)}"
+            raise InputError(path, record="line 1", field=column, found=quote(" ".join(header)), expected=expected)
+    columns = {name: header.index(name) for name in (*named, "rater", "rating", *_OPTIONAL) if name in header}
+    reader = _Reader(path, columns, named)
+    for number, row in enumerate(rows, start=2):
+        reader.add(number, row)
+    return reader.table()
+
+
+class _Reader:
+    """Gathers the answers of a table, line by line."""
+
+    def __init__(self, path: Path, columns: dict[str, int], named: tuple[str, ...]) -> None:
+        self.path, self.columns, self.named = path, columns, named
+        self.items: dict[str, int] = {}
+        self.raters: dict[str, int] = {}
+        self.answers: dict[tuple[str, int, int], tuple[int, float, int]] = {}
+        self.facts: dict[str, dict[int, str]] = {"part": {}, "reference": {}, "gold": {}}
+        self.holes = 0
+
+    def add(self, number: int, row: list[str]) -> None:
+        given = {name: row[column].strip() for name, column in self.columns.items()}
+        for name in (*self.named, "rater"):
+            if not given[name]:
+                raise self._error(number, name, "", "a name")
+        item = self.items.setdefault(" ".join(given[name] for name in self.named), len(self.items))
+        rater = self.raters.setdefault(given["rater"], len(self.raters))
+        for name, known in self.facts.items():
+            told = given.get(name, "")
+            if told and known.setdefault(item, told) != told:
+                raise self._error(number, name, told, f"{quote(known[item])} as in an earlier line of the same item")
+        if not given["rating"]:
+            self.holes += 1
+            return
+        table = self._table(number, given)
+        rating = self._whole(number, "rating", given["rating"])
+        if (table, item, rater) in self.answers:
+            earlier = self.answers[table, item, rater][2]
+            found = f"a second rating by {quote(given['rater'])} of the item in line {earlier}"
+            expected = "one, or occasion 2 in a column occasion"
+            raise InputError(self.path, record=f"line {number}", found=found, expected=expected)
+        seconds = self._number(number, "seconds", given.get("seconds", ""), np.inf)
+        self.answers[table, item, rater] = (rating, seconds, number)
+
+    def _table(self, number: int, given: dict[str, str]) -> str:
+        phase, occasion = given.get("phase") or "words", given.get("occasion") or "1"
+        if phase not in PHASES:
+            raise self._error(number, "phase", phase, "words or picture")
+        if occasion not in ("1", "2"):
+            raise self._error(number, "occasion", occasion, "1, or 2 for a repeat")
+        if phase == "picture":
+            return "picture"
+        return "first" if occasion == "1" else "again"
+
+    def table(self) -> StudyRatings:
+        shape = len(self.items), len(self.raters)
+        tables = {name: np.full(shape, MISSING, np.int8) for name in ("first", "again", "picture")}
+        seconds = np.full(shape, np.nan)
+        for (name, item, rater), (rating, took, _) in self.answers.items():
+            tables[name][item, rater] = rating
+            if name == "first":
+                seconds[item, rater] = took
+        if (tables["first"] == MISSING).all():
+            raise InputError(self.path, found="no rating", expected="ratings 0 to 4")
+        reference, gold = np.full(shape[0], np.nan), np.full(shape[0], MISSING, np.int8)
+        for item, told in self.facts["reference"].items():
+            reference[item] = self._number(None, "reference", told, 1)
+        for item, told in self.facts["gold"].items():
+            gold[item] = self._whole(None, "gold", told)
+        part = tuple(self.facts["part"].get(item, "") for item in range(shape[0]))
+        return StudyRatings(
+            items=tuple(self.items),
+            raters=tuple(self.raters),
+            first=tables["first"],
+            again=tables["again"],
+            picture=tables["picture"],
+            seconds=seconds,
+            part=part,
+            reference=reference,
+            gold=gold,
+            holes=self.holes,
+        )
+
+    def _whole(self, number: int | None, field: str, told: str) -> int:
+        if told not in map(str, range(HIGHEST + 1)):
+            raise self._error(number, field, told, f"a whole number 0 to {HIGHEST}, or nothing")
+        return int(told)
+
+    def _number(self, number: int | None, field: str, told: str, most: float) -> float:
+        try:
+            value = float(told) if told else np.nan
+        except ValueError:
+            value = -1.0
+        if value < 0 or value > most or (told and np.isnan(value)):
+            raise self._error(number, field, told, "a number 0 to 1" if most == 1 else "a number from 0")
+        return value
+
+    def _error(self, number: int | None, field: str, found: str, expected: str) -> InputError:
+        record = None if number is None else f"line {number}"
+        return InputError(self.path, record=record, field=field, found=quote(found), expected=expected)
+
+
+def shape_of(ratings: StudyRatings) -> str:
+    """How much there is, in words: "500 items, 5 raters, 2,500 ratings"."""
+    rated = int((ratings.first != MISSING).sum())
+    return f"{many(len(ratings.items), 'item')}, {many(len(ratings.raters), 'rater')}, {many(rated, 'rating')}"

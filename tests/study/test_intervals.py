@@ -1,0 +1,60 @@
+"""Intervals: those that the supplement prints, those of formulas, and those over items and raters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from shoe.study.intervals import (
+    bonett_wright_interval,
+    bootstrap_interval,
+    figure_of,
+    fisher_interval,
+    permutation_p,
+)
+
+
+def test_the_supplements_interval_is_fishers() -> None:
+    assert fisher_interval(0.799, 500) == pytest.approx((0.765, 0.829), abs=5e-4)
+    assert bonett_wright_interval(0.799, 500) == pytest.approx((0.759, 0.833), abs=5e-4)
+
+
+def test_correlations_of_few_or_perfect_items() -> None:
+    assert fisher_interval(0.5, 3) is None
+    assert fisher_interval(1.0, 10) == (1, 1)
+
+
+def test_p_is_never_zero_and_counts_what_is_as_strong() -> None:
+    a = np.arange(30.0)
+    assert permutation_p(a, a, 999) == 1 / 1000
+    assert permutation_p(a, np.ones(30), 999) is None
+    shuffled = np.random.default_rng(0).permutation(a)
+    rho = spearmanr(a, shuffled)
+    assert permutation_p(a, shuffled, 9_999) == pytest.approx(rho.pvalue, abs=0.02)
+
+
+def test_the_bootstrap_holds_the_correlation() -> None:
+    rng = np.random.default_rng(1)
+    a = rng.standard_normal(80)
+    b = a + rng.standard_normal(80)
+    found = bootstrap_interval(a, b)
+    assert found is not None
+    assert found.low < spearmanr(a, b).statistic < found.high
+    assert bootstrap_interval(np.ones(8), np.arange(8.0)) is None
+
+
+def test_the_interval_of_a_mean_by_hand() -> None:
+    # Raters all rate alike, so that only items differ: the textbook's mean +- t * s / sqrt(n).
+    ratings = np.repeat(np.array([[0.0], [1], [2], [4], [3], [2]]), 3, axis=1)
+    found = figure_of(lambda items, raters: float(ratings[np.ix_(items, raters)].mean()), (6, 3))
+    reach = 2.5706 * ratings[:, 0].std(ddof=1) / np.sqrt(6)
+    assert found.value == 2
+    assert found.interval == pytest.approx((2 - reach, 2 + reach), abs=1e-3)
+
+
+def test_a_figure_that_is_undefined_without_one_part_has_no_interval() -> None:
+    found = figure_of(lambda items, _: 1.0 if len(items) == 5 else None, (5, 2))
+    assert (found.value, found.interval) == (1, None)
+    assert figure_of(lambda *_: None, (5, 2)) == (None, None)
+    assert figure_of(lambda *_: 1.0, (5, 1)).interval is None
