@@ -16,6 +16,7 @@ from shoe.core.errors import OptionError, quote
 COMMANDS = (
     "score",
     "compare",
+    "average",
     "verify",
     "diagnose",
     "convert",

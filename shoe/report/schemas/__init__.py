@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from shoe.report.schemas.bongard import BongardBuild, BongardScore
-from shoe.report.schemas.comparison import Compare, Verify
+from shoe.report.schemas.comparison import Average, Compare, Verify
 from shoe.report.schemas.datasets import DatasetInfo, DatasetSplit, DatasetStats
 from shoe.report.schemas.diagnosis import OneModel, SeveralModels
 from shoe.report.schemas.maps import MapAblate, MapDiff, MapInfo, Similarity
@@ -25,6 +25,7 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "audit": (Audit,),
     "explain": (Explain,),
     "compare": (Compare,),
+    "average": (Average,),
     "verify": (Verify,),
     "similarity": (Similarity,),
     "dataset info": (DatasetInfo,),

@@ -6,7 +6,17 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from shoe.report.schemas.kinds import Closed, Count, Fraction, MaybeCount, MaybeFraction, MaybeGain, MaybeText, Span
+from shoe.report.schemas.kinds import (
+    Closed,
+    Count,
+    Fraction,
+    Gain,
+    MaybeCount,
+    MaybeFraction,
+    MaybeGain,
+    MaybeText,
+    Span,
+)
 
 GainSpan = Annotated[list[float], Meta(min_length=2, max_length=2, description="lowest and highest difference")]
 Pair = Annotated[list[str], Meta(min_length=2, max_length=2)]
@@ -149,3 +159,22 @@ class Verify(Closed):
     figures: dict[str, VerifiedFigure]
     reasons: list[str] | UnsetType = UNSET
     mismatches: list[Mismatch] | UnsetType = UNSET
+
+
+class AveragedReport(Closed):
+    """A report that is put together with others."""
+
+    file: str
+    split: str
+    signature: str
+    figures: dict[str, Fraction]
+
+
+class Average(Closed):
+    """Mean and standard deviation over reports."""
+
+    reports: list[AveragedReport]
+    mean: dict[str, Fraction]
+    standard_deviation: dict[str, Fraction]
+    beside: AveragedReport | UnsetType = UNSET
+    difference: dict[str, Gain] | UnsetType = UNSET
