@@ -25,8 +25,8 @@ from shoe.service.jobs import Job
 
 _KEPT = ("LANG", "LC_ALL", "PATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "PYTHONPYCACHEPREFIX")
 """Variables of the environment that a child gets: none that holds a secret."""
-_BEAT, _LOOK = 5.0, 0.2
-"""Seconds between two words to the table, and between two looks at a child."""
+_BEAT, _NEWS, _LOOK = 5.0, 0.5, 0.2
+"""Seconds between two words to the table without news and with some, and between two looks at a child."""
 _LONGEST_LINE, _MOST_LINES, _LAST_WORDS = 2000, 1000, 40
 _say = logging.getLogger(__name__)
 
@@ -108,7 +108,7 @@ class Attempt:
         The thread that starts a child has to outlive it: the kernel takes the thread's death for the parent's.
         """
         child, pipe = self._start()
-        deadline, beat = time.monotonic() + self._limits.wall, 0.0
+        deadline, told = time.monotonic() + self._limits.wall, 0.0
         try:
             with selectors.DefaultSelector() as selector:
                 selector.register(pipe, selectors.EVENT_READ)
@@ -125,10 +125,10 @@ class Attempt:
                         return None
                     if now > deadline:
                         return End(f"it took longer than the {self._limits.wall:g} s that a job may take", True)
-                    if self._news or now > beat:
+                    if now > told + (_NEWS if self._news else _BEAT):
                         if not jobs.beat(self._folder, self._job, self._stage, self._progress, self.lines):
                             return None
-                        self.lines, self._news, beat = [], False, now + _BEAT
+                        self.lines, self._news, told = [], False, now
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)

@@ -23,7 +23,10 @@ _LONGEST, _MOST = 2**18, 2**24
 
 
 def unchanging(endpoint: Endpoint) -> Endpoint:
-    """Say of an endpoint: what it answers well is told by the database, the caller and the request alone."""
+    """Say of an endpoint: what it answers well is told by the database, the caller and the request alone.
+
+    Those that are coroutines look at a few rows, in the loop: a thread would take longer to be woken.
+    """
     endpoint.unchanging = True  # type: ignore[attr-defined]
     return endpoint
 

@@ -114,7 +114,7 @@ def run(folder: Folder, id_: str) -> Run:
         row = db.execute(_RUNS + " WHERE runs.id = ? AND runs.deleted = 0", (id_,)).fetchone()
         if row is None:
             raise NotFoundError(f"no run {printable(id_)}")
-        return _run(db, row)
+        return _runs(db, [row])[0]
 
 
 def runs(
@@ -147,7 +147,7 @@ def runs(
             "ORDER BY runs.number DESC LIMIT ?4",
             (team, after, state, limit, name, truth),
         ).fetchall()
-        return [_run(db, row) for row in rows]
+        return _runs(db, rows)
 
 
 def log(folder: Folder, id_: str, after: int = 0) -> list[Line]:
@@ -235,17 +235,30 @@ _RUNS = (
     "jobs.signature, jobs.figures, jobs.outputs, "
     "CASE WHEN runs.cancelled THEN 'cancelled' ELSE jobs.state END AS state FROM runs JOIN jobs USING (key)"
 )
+_GIVEN = "(SELECT value FROM json_each(?))"
+_OUTPUTS = msgspec.json.Decoder(dict[str, Output])
 
 
-def _run(db: sqlite3.Connection, row: sqlite3.Row) -> Run:
-    done = row["state"] == "done"  # of a run that was cancelled, the job may be: others want it
-    outputs = msgspec.json.decode((done and row["outputs"]) or "{}", type=dict[str, Output])
-    further = {}
+def _runs(db: sqlite3.Connection, rows: Sequence[sqlite3.Row]) -> list[Run]:
+    """Runs of their rows: however many there are, what else belongs to them is looked for once."""
+    further: dict[str, list[sqlite3.Row]] = {}
     for other in db.execute(
-        "SELECT kind, state, outputs FROM further JOIN jobs USING (key) WHERE run = ?", (row["id"],)
-    ).fetchall():
-        further[other["kind"]] = other["state"]
-        outputs |= msgspec.json.decode(other["outputs"] or "{}", type=dict[str, Output])
+        f"SELECT run, kind, state, outputs FROM further JOIN jobs USING (key) WHERE run IN {_GIVEN}",  # noqa: S608
+        (_json([row["id"] for row in rows]),),
+    ):
+        further.setdefault(other["run"], []).append(other)
+    waiting = _json([row["key"] for row in rows if row["state"] == "queued"])
+    positions: dict[str, int] = {}
+    if waiting != "[]":
+        positions = dict(db.execute(f"SELECT key, position FROM waiting WHERE key IN {_GIVEN}", (waiting,)).fetchall())  # noqa: S608
+    return [_run(db, row, further.get(row["id"], ()), positions.get(row["key"])) for row in rows]
+
+
+def _run(db: sqlite3.Connection, row: sqlite3.Row, others: Sequence[sqlite3.Row], position: int | None) -> Run:
+    done = row["state"] == "done"  # of a run that was cancelled, the job may be: others want it
+    outputs = _OUTPUTS.decode((done and row["outputs"]) or "{}")
+    for other in others:
+        outputs |= _OUTPUTS.decode(other["outputs"] or "{}")
     reason = row["reason"] if row["state"] == "failed" else None
     if reason is not None:
         reason = reason.replace(THE_FILE, file_of(db, row["prediction_sha256"], row["team"], row["name"]))
@@ -258,7 +271,7 @@ def _run(db: sqlite3.Connection, row: sqlite3.Row) -> Run:
         name=row["name"],
         state=row["state"],
         reason=reason,
-        position=_position(db, row["key"]) if row["state"] == "queued" else None,
+        position=position,
         stage=row["stage"] if row["state"] == "running" else None,
         progress=row["progress"],
         attempt=row["attempt"],
@@ -273,13 +286,12 @@ def _run(db: sqlite3.Connection, row: sqlite3.Row) -> Run:
         truth=row["truth"],
         visibility=row["visibility"],
         board=row["board"],
-        further=further,
+        further={other["kind"]: other["state"] for other in others},
     )
 
 
-def _position(db: sqlite3.Connection, key: str) -> int:
-    position: int = db.execute("SELECT position FROM waiting WHERE key = ?", (key,)).fetchone()[0]
-    return position
+def _json(words: Sequence[str]) -> str:
+    return msgspec.json.encode(words).decode()
 
 
 def file_of(db: sqlite3.Connection, sha256: str | None, team: str, name: str) -> str:

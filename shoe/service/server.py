@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import resource
 import signal
@@ -65,6 +66,7 @@ def serve(
         first = None if has_admin else new_token(folder, "first", ADMIN, [ADMIN])
         app = make_app(folder, settings)
         server = _Server(_config(app, settings), app.state.desk)
+        gc.freeze()  # what is there stays: looking through it again and again would stop all for 60 ms
         worker.start()
         try:
             for line in _greeting(listening, settings, first):

@@ -21,7 +21,7 @@ Name = Annotated[str, Path(max_length=80, description="Of a leaderboard.")]
 
 @router.get("/v1/boards", **contract(models.Boards, open_to="all"))
 @unchanging
-def list_boards(identity: Anybody, desk: TheDesk) -> Response:
+async def list_boards(identity: Anybody, desk: TheDesk) -> Response:
     """Leaderboards that runs can be submitted to; without a token, those whose results all may see."""
     known = boards.boards(desk.folder)
     return json_response(models.Boards(boards=[of for of in known if identity.allows("read") or not of.hidden]))

@@ -17,7 +17,7 @@ router = APIRouter(tags=["catalog"])
 
 @router.get("/v1/truths", **contract(models.Truths))
 @unchanging
-def list_truths(identity: Reader, desk: TheDesk) -> Response:
+async def list_truths(identity: Reader, desk: TheDesk) -> Response:
     """Ground truths that runs can name: their facts, never their boxes and labels."""
     del identity
     found = [
@@ -36,7 +36,7 @@ def list_truths(identity: Reader, desk: TheDesk) -> Response:
 
 @router.get("/v1/maps", **contract(models.Maps))
 @unchanging
-def list_maps(identity: Reader, desk: TheDesk) -> Response:
+async def list_maps(identity: Reader, desk: TheDesk) -> Response:
     """Similarities that runs can name: shoe's own, and those that are registered."""
     del identity
     found = [models.Map(name=name) for name in truths.own_similarities()]

@@ -52,7 +52,7 @@ def new_run(asked: Annotated[models.NewRun, body(models.NewRun)], identity: Subm
 
 @router.get("/v1/runs", **contract(models.RunList))
 @unchanging
-def list_runs(
+async def list_runs(
     identity: Reader,
     desk: TheDesk,
     state: Annotated[models.State | None, Query(description="Only runs in this state.")] = None,
@@ -73,7 +73,7 @@ def list_runs(
 
 @router.get("/v1/runs/{id}", **contract(models.Run))
 @unchanging
-def get_run(id: RunId, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002 - of the path
+async def get_run(id: RunId, identity: Anybody, desk: TheDesk) -> Response:  # noqa: A002 - of the path
     """How a run stands."""
     return _said(desk, identity, visible_run(desk, identity, id))
 

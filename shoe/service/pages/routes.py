@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+from functools import cache
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 
 from shoe.core.errors import ShoeError
 from shoe.service import boards
@@ -30,17 +33,27 @@ router = APIRouter(route_class=Page, include_in_schema=False)
 
 @router.get("/static/{name}")
 @unchanging
-def static(name: str) -> Response:
+async def static(name: str, request: Request) -> Response:
     """A style, script or picture."""
     path = STATIC.get(name)
     if path is None:
         raise NotFoundError("no file of this name")
-    return FileResponse(path, headers={"Cache-Control": "no-cache"}, media_type=_MEDIA[path.suffix])
+    content, tag = _content(path)
+    headers = {"Cache-Control": "no-cache", "ETag": tag}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(content, headers=headers, media_type=_MEDIA[path.suffix])
+
+
+@cache
+def _content(path: Path) -> tuple[bytes, str]:
+    content = path.read_bytes()
+    return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 
 @router.get("/")
 @unchanging
-def front(request: Request, identity: Anybody, desk: TheDesk) -> Response:
+async def front(request: Request, identity: Anybody, desk: TheDesk) -> Response:
     """The front page."""
     del identity
     return answer(request, views.front(desk.folder, viewer_of(request)))
@@ -48,7 +61,7 @@ def front(request: Request, identity: Anybody, desk: TheDesk) -> Response:
 
 @router.get("/runs")
 @unchanging
-def run_list(
+async def run_list(
     request: Request,
     identity: Reader,
     desk: TheDesk,
@@ -109,7 +122,7 @@ def submit(request: Request, identity: Reader, desk: TheDesk, board: Text = "") 
 
 @router.get("/boards")
 @unchanging
-def board_list(request: Request, identity: Anybody, desk: TheDesk) -> Response:
+async def board_list(request: Request, identity: Anybody, desk: TheDesk) -> Response:
     """All leaderboards."""
     del identity
     return answer(request, views.board_list(desk.folder, viewer_of(request)))
@@ -168,7 +181,7 @@ def map_page(request: Request, name: str, identity: Reader, desk: TheDesk) -> Re
 
 @router.get("/truths")
 @unchanging
-def truth_list(request: Request, identity: Reader, desk: TheDesk) -> Response:
+async def truth_list(request: Request, identity: Reader, desk: TheDesk) -> Response:
     """All ground truths."""
     del identity
     return answer(request, views.truth_list(desk.folder))
