@@ -158,7 +158,9 @@ def add_board(
     protocol: Annotated[
         list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: hico-det, shoe.")
     ] = None,
-    similarity: Annotated[str, typer.Option(help="Similarity map: shoe's own, or a registered one.")] = "hico-det",
+    similarity: Annotated[
+        str, typer.Option(help="Similarity map: shoe's own, a registered one, or 'dataset': the dataset's own.")
+    ] = "dataset",
     option: Annotated[
         list[str] | None, typer.Option("--option", "-o", help="NAME=VALUE: change one choice of a protocol.")
     ] = None,

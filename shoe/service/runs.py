@@ -25,7 +25,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     truth: str
     protocols: tuple[str, ...] = ()
-    similarity: str = "hico-det"
+    similarity: str = "dataset"
     options: tuple[str, ...] = ()
     boxes: str | None = None
     scores: str | None = None

@@ -222,7 +222,7 @@ def _scoring(folder: Folder, of: Truth, sha256: str, request: Request) -> New:
     choose(protocols, request.options, benchmark(of.dataset).protocols, image_labels=labels)
     asked = msgspec.to_builtins(request) | {"protocols": list(protocols)}
     asked |= {"truth": msgspec.to_builtins(of.reading), "shown": of.shown}
-    asked |= {"similarity": similarity(folder, request.similarity)}
+    asked |= {"similarity": similarity(folder, request.similarity, of.dataset)}
     return New("score", {"predictions": sha256, **asked})
 
 

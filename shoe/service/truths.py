@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from shoe.benchmarks import DEFAULT
+from shoe.benchmarks import DEFAULT, benchmark
 from shoe.core.errors import InputError, OptionError, quote, unknown_name
 from shoe.service.folder import Folder
 
@@ -109,7 +109,6 @@ def add_truth(
         InputError: for a file that cannot be read.
         OptionError: for a name that is taken or no name, or an unknown benchmark or split.
     """
-    from shoe.benchmarks import benchmark
     from shoe.benchmarks.classes import read_classes
     from shoe.predictions.truth import read_ground_truth
 
@@ -187,13 +186,17 @@ def maps(folder: Folder) -> list[Map]:
     ]
 
 
-def similarity(folder: Folder, name: str) -> dict[str, str]:
+def similarity(folder: Folder, name: str, dataset: str = DEFAULT) -> dict[str, str]:
     """What a job has to know of a similarity: its name, and of a registered map its folder and hash.
+
+    "dataset" stands for the map that a dataset is scored by.
 
     Raises:
         OptionError: for an unknown one; a path is none.
     """
     registered = {of.name: of for of in maps(folder)}
+    if name == "dataset":
+        name = benchmark(dataset).similarity
     if name in registered:
         return {"name": name, "folder": registered[name].folder, "digest": registered[name].digest}
     own = own_similarities()

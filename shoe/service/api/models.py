@@ -37,7 +37,7 @@ class NewRun(Asks):
     name: Text | None = None
     visibility: Visibility = "team"
     protocols: Annotated[list[Word], Meta(max_length=20)] = []
-    similarity: Word = "hico-det"
+    similarity: Word = "dataset"
     options: Annotated[list[Option], Meta(max_length=100)] = []
     boxes: Word | None = None
     scores: Word | None = None

@@ -210,7 +210,7 @@ def _command(folder: Folder, run: Run, truth: Truth | None) -> str:
         words += ["--image-labels", reading.image_labels.file] if reading.image_labels else []
     for protocol in asked.get("protocols") or ():
         words += ["--protocol", protocol]
-    if asked.get("similarity", "hico-det") != "hico-det":
+    if asked.get("similarity", "dataset") != "dataset":
         words += ["--similarity", asked["similarity"]]
     for option in asked.get("options") or ():
         words += ["--option", option]
