@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.benchmarks.actions import Actions
+from shoe.benchmarks.card import Card
 from shoe.benchmarks.class_splits import ClassSplit
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.pairs import single_pair_images
@@ -104,6 +105,7 @@ class Benchmark:
         about: one line a protocol.
         default_protocols: the protocols that are scored where none is named.
         load_published: published sizes by split.
+        load_card: what the dataset is in words, and where its files are to be had; use ``card``.
         similarity: the shipped map that semantic scores take where none is named.
         load_actions: loads what persons do, for a benchmark that scores by person; use ``actions``.
         role_protocols: its protocols that score actions and roles by person.
@@ -130,6 +132,7 @@ class Benchmark:
     about: Mapping[str, str] = field(default_factory=dict)
     default_protocols: Sequence[str] = ("shoe",)
     load_published: Callable[[], Mapping[str, Published]] | None = None
+    load_card: Callable[[], Card] | None = None
     similarity: str = "hico-det"
     load_actions: Callable[[], Actions] | None = None
     role_protocols: Mapping[str, RoleOptions] = field(default_factory=dict)
@@ -178,6 +181,11 @@ class Benchmark:
     def published(self) -> Mapping[str, Published]:
         """Published sizes by split."""
         return self.load_published() if self.load_published else {}
+
+    @cached_property
+    def card(self) -> Card:
+        """What the dataset is in words; a benchmark that says nothing has its name."""
+        return self.load_card() if self.load_card else Card(self.name, (), "not known", ())
 
 
 def _positions(names: Sequence[str], known: Sequence[str]) -> Indices:

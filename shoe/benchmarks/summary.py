@@ -16,6 +16,17 @@ FEWEST_OF_NON_RARE = 10
 """Training triplets of a class that is not rare; with fewer it is."""
 
 
+def sizes(truth: GroundTruth) -> dict[str, int]:
+    """Count images, those without triplets, triplets, and classes that have any."""
+    table = truth.interactions
+    return {
+        "images": len(table.images),
+        "empty_images": int((np.diff(table.offsets) == 0).sum()),
+        "triplets": len(table),
+        "classes": int((truth.triplets_per_class > 0).sum()),
+    }
+
+
 def summary(truth: GroundTruth) -> dict[str, Any]:
     """Count what a ground truth holds.
 
@@ -28,12 +39,7 @@ def summary(truth: GroundTruth) -> dict[str, Any]:
     """
     table, classes = truth.interactions, truth.classes
     present = truth.triplets_per_class > 0
-    counts = {
-        "images": len(table.images),
-        "empty_images": int((np.diff(table.offsets) == 0).sum()),
-        "triplets": len(table),
-        "classes": int(present.sum()),
-    }
+    counts = sizes(truth)
     facts: dict[str, Any] = {
         "format": truth.format,
         "dataset": classes.name,

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from shoe.benchmarks.base import Benchmark, Published, TruthFormat, plain_image_name
+from shoe.benchmarks.card import read_card
 from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
 from shoe.benchmarks.held_out import published_splits
 from shoe.benchmarks.hico_det import bbox_mat, hake, instances, ppdm
@@ -89,4 +90,5 @@ BENCHMARK = Benchmark(
     about=ABOUT,
     default_protocols=("hico-det", "shoe"),
     load_published=_published,
+    load_card=lambda: read_card(_FOLDER / "card.json"),
 )

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from shoe.report.schemas.bongard import BongardBuild, BongardScore
+from shoe.report.schemas.cards import ClassSplitInfo, DatasetCard, DatasetCheck, DatasetList
 from shoe.report.schemas.comparison import Average, Compare, Verify
 from shoe.report.schemas.datasets import DatasetInfo, DatasetSplit, DatasetStats
 from shoe.report.schemas.diagnosis import OneModel, SeveralModels
@@ -28,7 +29,9 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "average": (Average,),
     "verify": (Verify,),
     "similarity": (Similarity,),
-    "dataset info": (DatasetInfo,),
+    "dataset list": (DatasetList,),
+    "dataset info": (DatasetInfo, DatasetCard, ClassSplitInfo),
+    "dataset check": (DatasetCheck,),
     "dataset stats": (DatasetStats,),
     "bongard build": (BongardBuild,),
     "bongard score": (BongardScore,),

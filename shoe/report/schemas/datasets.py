@@ -1,4 +1,4 @@
-"""Schemas of ``shoe dataset info``, ``shoe dataset stats`` and ``shoe dataset split``."""
+"""Schemas of ``shoe dataset info`` of a file, ``stats`` and ``split``."""
 
 from __future__ import annotations
 

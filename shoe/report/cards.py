@@ -1,0 +1,75 @@
+"""Datasets in the terminal: the list of them, and one in words and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from shoe.report.text import count, say, table, words
+
+_SIZES = ("images", "empty_images", "triplets", "classes")
+
+
+def print_list(datasets: Sequence[Mapping[str, Any]], to: Console) -> None:
+    """Print a line for each dataset."""
+    rows = [
+        [
+            words(each["name"]),
+            words(each["title"], 200),
+            *(count(each[key]) if key in each else "" for key in ("classes", "verbs", "objects")),
+            words(" ".join(each.get("class_splits", ())), 200),
+        ]
+        for each in datasets
+    ]
+    made = table("dataset", "what it is", "classes", "verbs", "objects", "splits of classes", names=2, rows=rows)
+    for column in (1, 5):
+        made.columns[column].no_wrap = False
+    made.columns[5].justify = "left"
+    to.print(made)
+    say(to, "shoe dataset info NAME says more; shoe dataset check FOLDER, what you have of it", "dim")
+
+
+def print_card(card: Mapping[str, Any], to: Console) -> None:
+    """Print what a dataset is, how large, and where to get it."""
+    say(to, f"{card['name']} · {card['title']}", "bold")
+    for line in (*card["papers"], f"licence    {card['licence']}"):
+        say(to, line)
+    if classes := card.get("classes"):
+        say(
+            to,
+            f"classes    {classes['all']:,}: {classes['verbs']:,} verbs, {classes['objects']:,} objects, "
+            f"{classes['rare']:,} rare, {classes['no_interaction']:,} no_interaction",
+        )
+    if published := card.get("published"):
+        rows = [
+            [words(name), *(count(known[key]) if key in known else "" for key in _SIZES), words(known["source"], 300)]
+            for name, known in published.items()
+        ]
+        made = table("as published", "images", "without triplets", "triplets", "classes", "source", rows=rows)
+        _fold(made, 5)
+        to.print(made)
+    if splits := card.get("class_splits"):
+        rows = [
+            [words(name), words(", ".join(f"{part} {size:,}" for part, size in of["parts"].items()), 200)]
+            + [words(of["about"], 300)]
+            for name, of in splits.items()
+        ]
+        made = table("split of classes", "classes", "what is held out", names=3, rows=rows)
+        _fold(made, 2)
+        to.print(made)
+    if files := card["files"]:
+        rows = [[words(of["name"]), words(of["purpose"], 300), words(of["place"], 300)] for of in files]
+        made = table("file", "for", "where to get it", names=3, rows=rows)
+        _fold(made, 1)
+        _fold(made, 2)
+        to.print(made)
+    for line in card["notes"]:
+        say(to, line)
+
+
+def _fold(made: Any, column: int) -> None:
+    """Let a column of words take several lines, at the left."""
+    made.columns[column].no_wrap = False
+    made.columns[column].justify = "left"
