@@ -6,21 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from shoe.report.text import count, say, table, words
 
+_OF_CLASSES = ("classes", "verbs", "objects")
 _SIZES = ("images", "empty_images", "triplets", "classes")
 
 
 def print_list(datasets: Sequence[Mapping[str, Any]], to: Console) -> None:
     """Print a line for each dataset."""
     rows = [
-        [
-            words(each["name"]),
-            words(each["title"], 200),
-            *(count(each[key]) if key in each else "" for key in ("classes", "verbs", "objects")),
-            words(" ".join(each.get("class_splits", ())), 200),
-        ]
+        cells(each["name"], each["title"], *_counts(each, _OF_CLASSES), " ".join(each.get("class_splits", ())))
         for each in datasets
     ]
     made = table("dataset", "what it is", "classes", "verbs", "objects", "splits of classes", names=2, rows=rows)
@@ -43,30 +40,35 @@ def print_card(card: Mapping[str, Any], to: Console) -> None:
             f"{classes['rare']:,} rare, {classes['no_interaction']:,} no_interaction",
         )
     if published := card.get("published"):
-        rows = [
-            [words(name), *(count(known[key]) if key in known else "" for key in _SIZES), words(known["source"], 300)]
-            for name, known in published.items()
-        ]
+        rows = [cells(name, *_counts(known, _SIZES), known["source"]) for name, known in published.items()]
         made = table("as published", "images", "without triplets", "triplets", "classes", "source", rows=rows)
         _fold(made, 5)
         to.print(made)
     if splits := card.get("class_splits"):
         rows = [
-            [words(name), words(", ".join(f"{part} {size:,}" for part, size in of["parts"].items()), 200)]
-            + [words(of["about"], 300)]
+            cells(name, ", ".join(f"{part} {size:,}" for part, size in of["parts"].items()), of["about"])
             for name, of in splits.items()
         ]
         made = table("split of classes", "classes", "what is held out", names=3, rows=rows)
         _fold(made, 2)
         to.print(made)
     if files := card["files"]:
-        rows = [[words(of["name"]), words(of["purpose"], 300), words(of["place"], 300)] for of in files]
+        rows = [cells(of["name"], of["purpose"], of["place"]) for of in files]
         made = table("file", "for", "where to get it", names=3, rows=rows)
         _fold(made, 1)
         _fold(made, 2)
         to.print(made)
     for line in card["notes"]:
         say(to, line)
+
+
+def cells(*texts: str) -> list[Text]:
+    """Texts as cells of a row."""
+    return [words(text, 300) for text in texts]
+
+
+def _counts(of: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
+    return [count(of[key]) if key in of else "" for key in keys]
 
 
 def _fold(made: Any, column: int) -> None:

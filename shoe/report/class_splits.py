@@ -13,7 +13,8 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.class_splits import SEEN, UNSEEN, ClassSplit
 from shoe.core.arrays import Mask
 from shoe.core.errors import many
-from shoe.report.text import count, say, table, words
+from shoe.report.cards import cells
+from shoe.report.text import count, say, table
 
 
 def split_dict(of: Benchmark, name: str) -> dict[str, Any]:
@@ -52,11 +53,10 @@ def _lost(names: Sequence[str], of_class: NDArray[np.integer], split: ClassSplit
 def print_split(described: Mapping[str, Any], to: Console) -> None:
     """Print what :func:`split_dict` says."""
     say(to, f"{described['split']} · {described['dataset']} · {described['about']}", "bold")
-    rows = [
-        [words(part), count(of["classes"]), count(of["no_interaction"]), count(of["classes"] - of["no_interaction"])]
-        + [count(of["rare"])]
-        for part, of in described["parts"].items()
-    ]
+    rows = []
+    for part, of in described["parts"].items():
+        numbers = of["classes"], of["no_interaction"], of["classes"] - of["no_interaction"], of["rare"]
+        rows.append(cells(part, *map(count, numbers)))
     to.print(table("part", "classes", "no_interaction", "without these", "rare", rows=rows))
     for noun in ("verb", "object"):
         lost = described.get(f"lost_{noun}s")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -69,7 +70,9 @@ def _said(file: Found) -> str:
         verdict = "as published"
     else:
         differs = file.published["differs"].items()
-        numbers = ", ".join(f"{name.replace('_', ' ')} {of['found']:,}, not {of['published']:,}" for name, of in differs)
+        numbers = ", ".join(
+            f"{name.replace('_', ' ')} {of['found']:,}, not {of['published']:,}" for name, of in differs
+        )
         verdict = f"not as published: {numbers}; figures on it are none on {file.holds}"
     return f"{file.path}: {file.holds}, {counts}, {verdict}"
 
@@ -80,15 +83,17 @@ def _commands(folder: str, found: Inventory) -> Iterator[str]:
     for file in found.files:
         if file.kind == "ground truth" and "train" not in file.holds:
             of = f" --dataset {file.dataset}" if file.dataset != "hico-det" else ""
-            yield f"shoe score PREDICTIONS --ground-truth {folder}/{file.path}{of}"
+            truth = shlex.quote(f"{folder}/{file.path}")
+            command = f"shoe score PREDICTIONS --ground-truth {truth}{of}"
+            yield command
             if file.dataset in labels and "test" in file.holds:
-                more = f"--protocol {file.dataset}-known-object --image-labels {folder}/{labels[file.dataset]}"
-                yield f"shoe score PREDICTIONS --ground-truth {folder}/{file.path}{of} {more}"
+                path = shlex.quote(f"{folder}/{labels[file.dataset]}")
+                yield f"{command} --protocol {file.dataset}-known-object --image-labels {path}"
 
 
 def _file_dict(file: Found) -> dict[str, Any]:
     said = {"kind": file.kind, "dataset": file.dataset, "format": file.format, "holds": file.holds}
-    known = {key: value for key, value in said.items() if value} | file.counts
+    known: dict[str, Any] = {key: value for key, value in said.items() if value} | file.counts
     if file.published is not None:
         known["published"] = file.published
     return {"file": file.path, **known, **({"problem": file.problem} if file.problem else {})}

@@ -40,16 +40,17 @@ def info(
 
     Example: shoe dataset info hico-det; shoe dataset info rf-uc; shoe dataset info instances_test2015.json
 
-    Of a dataset: papers, licence, published counts, splits of its classes, files and where to get them. The JSON has the
-    keys name, title, papers, licence, classes, published, class_splits, files, notes.
+    Of a dataset: papers, licence, published counts, splits of its classes, files and where to get them. The JSON has
+    the keys name, title, papers, licence, classes, published, class_splits, files, notes.
 
-    Of a split of classes: its parts, and verbs and objects that are wholly unseen. The JSON has the keys split, dataset,
-    about, source, digest, parts {part {classes, no_interaction, rare}}, lost_verbs, lost_objects.
+    Of a split of classes: its parts, and verbs and objects that are wholly unseen. The JSON has the keys split,
+    dataset, about, source, digest, parts {part {classes, no_interaction, rare}}, lost_verbs, lost_objects.
 
     Of a file: images, triplets, box pairs, classes and likely duplicates, held to what was published. The JSON has the
     keys file, format, dataset, split, images, empty_images, triplets, classes, rare_classes, non_rare_classes,
-    no_interaction_triplets, pairs {drawn, merged, merged_at}, repeated_triplets, overlapping_triplets, coordinates, and
-    where they apply left_out_images, rare_recounted {classes, as_listed} and published {split, source, matches, differs}.
+    no_interaction_triplets, pairs {drawn, merged, merged_at}, repeated_triplets, overlapping_triplets, coordinates,
+    and where they apply left_out_images, rare_recounted {classes, as_listed} and published {split, source, matches,
+    differs}.
     """
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.cards import card_dict, cards
