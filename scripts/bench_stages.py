@@ -23,6 +23,8 @@ import orjson
 from shoe.benchmarks import read_ground_truth
 from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.benchmarks.truth import GroundTruth
+from shoe.bongard.build import build_problems
+from shoe.bongard.score import score_problems
 from shoe.comparison.significance import statistics
 from shoe.core.interactions import Interactions
 from shoe.io.native import read_native
@@ -172,6 +174,28 @@ def comparison(folder: Path) -> Outcome:
     return {"seconds": {"score": scored, "compare": compared}}
 
 
+def bongard(folder: Path) -> Outcome:
+    """CPU seconds of making Bongard problems of the truth, and of answering them from the detector, beside its scoring.
+
+    All three in turns.
+    """
+    truth, detector, _ = _tables(folder)
+    similarity = load_similarity("hico-det")
+    problems = build_problems(truth, similarity).problems
+    works: dict[str, Callable[[], object]] = {
+        "score": lambda: score(detector, truth),
+        "build": lambda: build_problems(truth, similarity),
+        "answer": lambda: score_problems(detector, problems, truth.classes, similarity),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(COMPARISONS):
+        for name, work in works.items():
+            start = process_time()
+            work()
+            seconds[name].append(process_time() - start)
+    return {"problems": len(problems), "seconds": seconds}
+
+
 def oracle(folder: Path) -> Outcome:
     """Time the slow oracle of the tests from the tables that the fast side starts from, and from its own scenes.
 
@@ -247,7 +271,7 @@ def _tables(folder: Path) -> tuple[GroundTruth, Interactions, Interactions]:
 
 STAGES = {
     stage.__name__: stage
-    for stage in (read, read_replies, parse_once, whole_run, resolve, score_all, comparison, oracle, profile)
+    for stage in (read, read_replies, parse_once, whole_run, resolve, score_all, comparison, bongard, oracle, profile)
 }
 
 

@@ -33,6 +33,7 @@ def rows(measured: Measured) -> list[Row]:
     seconds, processes = scored["seconds"], measured["processes"]
     replies, compared = measured["read_replies"]["seconds"], measured["comparison"]["seconds"]
     triplets, free_triplets, slow_triplets = scored["triplets"], scored["vlm_triplets"], slow["triplets"]
+    bongard = measured["bongard"]["seconds"]
     native = measured["files"]["detector.npz"]
     limit = 6 * native + 200 * _MEGABYTE
     slow_rates = {name: slow_triplets / median(values) for name, values in slow["seconds"].items()}
@@ -65,6 +66,10 @@ def rows(measured: Measured) -> list[Row]:
         _rate("  triplets a second", free_triplets, seconds["vlm"], None),
         _seconds("compare two models, 1,000 resamples", compared["compare"]),
         _ratio("  / scoring one", compared["compare"], compared["score"], 40),
+        _seconds(f"make {measured['bongard']['problems']:,} Bongard problems", bongard["build"]),
+        _ratio("  / scoring one model", bongard["build"], bongard["score"], 3),
+        _seconds("answer them by both oracles", bongard["answer"]),
+        _ratio("  / scoring one model", bongard["answer"], bongard["score"], 1),
         _seconds("NumPy alone: sort, cumulative sums by class", seconds["numpy"]),
         *[Row(f"slow oracle, {name}, triplets a second", rate, "1/s") for name, rate in slow_rates.items()],
         _seconds("process: python -c 'import numpy'", processes["import numpy"]),

@@ -38,7 +38,7 @@ def build(
     hold_out: Annotated[
         float, typer.Option(min=0, max=1, help="Share of actions, and of objects, that training does not see.")
     ] = 0.0,
-    train: Annotated[bool, typer.Option(help="Make training problems: seen concepts only, overlap limit 3.")] = False,
+    train: Annotated[bool, typer.Option("--train", help="Make training problems: seen concepts only, overlap limit 3.")] = False,
     seed: Annotated[int, typer.Option(min=0, max=2**20, help="Of what is held out and of the sampling.")] = 0,
     overlap: Annotated[
         int | None, typer.Option(min=1, help="Images in common that reject a problem; 2, in training 3.")
@@ -113,7 +113,9 @@ def score(
     min_score: Annotated[float, typer.Option(help="Only predictions with at least this score count.")] = 0.0,
     votes: Annotated[str, typer.Option(help="Who votes: image or detection.")] = "image",
     images_in_predictions: Annotated[
-        bool, typer.Option(help="Leave out problems of which PREDICTIONS does not name all images.")
+        bool, typer.Option(
+            "--images-in-predictions", help="Leave out problems of which PREDICTIONS does not name all images."
+        )
     ] = False,
     format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
     boxes: Annotated[
