@@ -24,10 +24,16 @@ _VERBS, _OBJECTS = 1 << 29, (1 << 29) + (1 << 28)
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The verbs and objects that training problems show."""
+    """What training problems show.
+
+    Attributes:
+        verbs, objects: the words in their concepts.
+        pairs: (verb, object) that alone they show together; None where any may stand together.
+    """
 
     verbs: frozenset[str]
     objects: frozenset[str]
+    pairs: frozenset[tuple[str, str]] | None = None
 
     @classmethod
     def in_problems(cls, problems: Problems) -> Seen:
@@ -38,9 +44,10 @@ class Seen:
 
     @classmethod
     def in_classes(cls, classes: HoiClasses, seen: Mask) -> Seen:
-        """Those of the classes of a split that training shows, (K,) True."""
-        verbs = frozenset(classes.verbs[v] for v in classes.verb[seen])
-        return cls(verbs, frozenset(classes.objects[o] for o in classes.object[seen]))
+        """Those of the classes of a split that training shows, (K,) True, and no other pairs of them."""
+        words = zip(classes.verb[seen].tolist(), classes.object[seen].tolist(), strict=True)
+        pairs = frozenset((classes.verbs[v], classes.objects[o]) for v, o in words)
+        return cls(frozenset(verb for verb, _ in pairs), frozenset(object_ for _, object_ in pairs), pairs)
 
     @classmethod
     def holding_out(cls, classes: HoiClasses, share: float, seed: int) -> Seen:
@@ -53,6 +60,13 @@ class Seen:
         unseen_object = [objects[o] not in self.objects for o in concepts.object]
         number = np.array([o + 2 * (k == 0) for o, k in zip(unseen_object, known, strict=True)], np.int64)
         return np.where([0 < k < 1 for k in known], -1, number)
+
+    def trains(self, concepts: Concepts, objects: tuple[str, ...]) -> Mask:
+        """(C,) whether training may show a concept: all its words are seen, and together."""
+        pairs = ({(verb, objects[o]) for verb in of} for of, o in zip(concepts.verbs, concepts.object, strict=True))
+        together = np.array([self.pairs is None or each <= self.pairs for each in pairs], bool)
+        trained: Mask = together & (self.groups(concepts, objects) == 0)
+        return trained
 
 
 def _kept(names: Iterable[str], share: float, stream: int) -> frozenset[str]:
@@ -107,7 +121,7 @@ def build_problems(
     if seen is not None:
         found = without(found, group < 0, "concepts of which one action is seen and another is not dropped")
         if part == "train":
-            found = without(found, group != 0, "concepts that training does not see dropped")
+            found = without(found, ~seen.trains(concepts, objects), "concepts that training does not see dropped")
     sampled = _sampled(found, objects, sampling or Sampling())
     counts = [len(each) for each in sampled]
     rows = np.concatenate([np.zeros((0, 2, SIDE), np.int64), *sampled])

@@ -99,12 +99,11 @@ def _merged(members: list[int], alike: Floats, merge_at: float) -> list[list[int
 def _parts(classes: HoiClasses, groups: list[list[int]]) -> Mask:
     """(C, C) whether a sense of the first concept is above one of the second, and none the other way round."""
     senses = [{int(sense) for sense in classes.verb_sense[group] if sense >= 0} for group in groups]
-    objects = [int(classes.object[group[0]]) for group in groups]
     above = [frozenset().union(*map(included, each)) - each for each in senses]
+    objects = np.array([classes.object[group[0]] for group in groups])
     found = np.zeros((len(groups), len(groups)), bool)
-    for a in range(len(groups)):
-        for b in range(len(groups)):
-            found[a, b] = a != b and objects[a] == objects[b] and bool(senses[a] & above[b])
+    for a, b in np.argwhere(objects[:, None] == objects).tolist():
+        found[a, b] = not senses[a].isdisjoint(above[b])
     return found & ~found.T
 
 

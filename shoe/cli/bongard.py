@@ -36,9 +36,11 @@ def build(
         list[Path] | None, typer.Option(help="Problem file of a training set, whose actions and objects are seen.")
     ] = None,
     hold_out: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of actions, and of objects, that training does not see.")
+        float, typer.Option(min=0.0, max=1.0, help="Share of actions, and of objects, that training does not see.")
     ] = 0.0,
-    train: Annotated[bool, typer.Option("--train", help="Make training problems: seen concepts only, overlap limit 3.")] = False,
+    train: Annotated[
+        bool, typer.Option("--train", help="Make training problems: seen concepts only, overlap limit 3.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, max=2**20, help="Of what is held out and of the sampling.")] = 0,
     overlap: Annotated[
         int | None, typer.Option(min=1, help="Images in common that reject a problem; 2, in training 3.")
@@ -46,12 +48,12 @@ def build(
     most: Annotated[int, typer.Option(min=1, help="Problems of a concept at most.")] = 100,
     rejections: Annotated[int, typer.Option(min=1, help="Rejections in a row that end a concept.")] = 100,
     merge_at: Annotated[
-        float, typer.Option(min=0, help="Similarity from which two actions of an object are one; above 1: never.")
+        float, typer.Option(min=0.0, help="Similarity from which two actions of an object are one; above 1: never.")
     ] = 0.6,
     part_share: Annotated[
-        float, typer.Option(min=0, help="Share of a concept's regions that show another one, which then is its part.")
+        float, typer.Option(min=0.0, help="Share of a concept's regions that show another one, which then is its part.")
     ] = 0.5,
-    smallest: Annotated[float, typer.Option(min=0, help="Least area of a box, in square pixels.")] = 32 * 32,
+    smallest: Annotated[float, typer.Option(min=0.0, help="Least area of a box, in square pixels.")] = 32 * 32,
     json: Json = None,
 ) -> None:
     """Make problems of an annotated dataset: curate, group by what training shows, sample.
@@ -64,6 +66,7 @@ def build(
     JSON keys: files; steps [{step, concepts, regions, labels}]; merged [{action, object}];
     concepts_with_too_few_images; groups [{group, concepts, problems, images}].
     """
+    from shoe.benchmarks.class_splits import SEEN
     from shoe.bongard.build import Seen, build_problems
     from shoe.bongard.curation import Curation
     from shoe.bongard.files import read_problems, write_problems
@@ -77,10 +80,10 @@ def build(
     spare((ground_truth, *(seen or ())), json)
     truth = read_ground_truth(ground_truth, dataset, split=split)
     ways = [Seen.in_problems(read_problems(*seen))] if seen else []
-    if "seen" in truth.class_parts:
-        ways.append(Seen.in_classes(truth.classes, truth.class_parts["seen"]))
     if hold_out:
         ways.append(Seen.holding_out(truth.classes, hold_out, seed))
+    if SEEN in truth.class_parts and (split in truth.benchmark.class_splits or not ways):
+        ways.append(Seen.in_classes(truth.classes, truth.class_parts[SEEN]))
     if len(ways) > 1:
         raise OptionError("--seen, --hold-out, --split of classes: found several, expected one that says what is seen")
     built = build_problems(
@@ -113,9 +116,10 @@ def score(
     min_score: Annotated[float, typer.Option(help="Only predictions with at least this score count.")] = 0.0,
     votes: Annotated[str, typer.Option(help="Who votes: image or detection.")] = "image",
     images_in_predictions: Annotated[
-        bool, typer.Option(
+        bool,
+        typer.Option(
             "--images-in-predictions", help="Leave out problems of which PREDICTIONS does not name all images."
-        )
+        ),
     ] = False,
     format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
     boxes: Annotated[

@@ -133,6 +133,7 @@ def test_groups_say_what_training_shows() -> None:
     assert half[names.index("clean_or_wash sink")] == -1
 
 
+@pytest.mark.slow
 def test_training_shows_only_what_is_seen(tmp_path: Path) -> None:
     truth, seen = many_dogs(), Seen(frozenset({"feed", "walk"}), frozenset({"dog"}))
     how = Sampling(overlap=14, most=5)
@@ -142,6 +143,16 @@ def test_training_shows_only_what_is_seen(tmp_path: Path) -> None:
     assert Seen.in_problems(read) == seen
     test = build_problems(truth, MAP, sampling=how, seen=Seen.in_problems(read)).problems
     assert {GROUPS[g]: n for g, n in Counter(test.group.tolist()).items()} == {GROUPS[0]: 10, GROUPS[2]: 5}
+
+
+@pytest.mark.slow
+def test_training_on_a_split_of_classes_shows_no_unseen_pair() -> None:
+    seen = np.isin(CLASSES.labels, ["feed dog", "walk dog", "pet cat"])
+    truth, how, known = many_dogs(), Sampling(overlap=14, most=1), Seen.in_classes(CLASSES, seen)
+    train = build_problems(truth, MAP, sampling=how, seen=known, part="train").problems
+    assert train.concepts == [("feed", "dog"), ("walk", "dog")]
+    test = build_problems(truth, MAP, sampling=how, seen=known).problems
+    assert {GROUPS[g] for g in test.group.tolist()} == {GROUPS[0]}  # petting is seen, and so are dogs
 
 
 def test_holding_out_takes_a_share_by_the_seed() -> None:

@@ -95,7 +95,7 @@ picture = st.lists(words, max_size=3)
     st.lists(st.lists(picture, min_size=14, max_size=14), min_size=1, max_size=4),
     st.sampled_from(["image", "detection"]),
 )
-@examples(2)
+@examples(1)
 def test_it_answers_as_with_plain_sets(said: list[list[list[Word]]], votes: Votes) -> None:
     problems = problems_of(len(said))
     found = detections(predicted([each for problem in said for each in problem]), problems, Counting())
@@ -138,6 +138,7 @@ def test_the_soft_oracle_by_hand() -> None:
     assert oracle(problems, found).yes.tolist() == [[False, False], [True, False]]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(st.sampled_from([RIDE, STRADDLE, FEED]), max_size=2), min_size=14, max_size=14), st.floats(0, 1)
 )
@@ -163,6 +164,7 @@ box = st.tuples(*[st.integers(0, 80)] * 2, *[st.integers(5, 60)] * 2).map(
 prediction = st.tuples(st.sampled_from([RIDE, FEED]), st.sampled_from([0.25, 0.5, 1.0]), box, box)
 
 
+@pytest.mark.slow
 @given(st.lists(prediction, max_size=8), st.integers(1, 4))
 @examples(3)
 def test_what_counts_in_a_crop(said: list[tuple[Word, float, tuple[int, ...], tuple[int, ...]]], top: int) -> None:

@@ -63,6 +63,7 @@ def test_a_page_shows_them(problems: list[str], tmp_path: Path) -> None:
     assert "http" not in page.replace("http-equiv", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "message"),
     [
