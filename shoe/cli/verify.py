@@ -52,13 +52,13 @@ def verify(
     from shoe.runs.verify import verify as verified
     from shoe.scoring.asked import Asked
     from shoe.scoring.score import score_by
+    from shoe.similarity import COMPUTED
     from shoe.similarity.maps import shipped_maps
-    from shoe.similarity.wordnet import MEASURES
 
     spare((run, predictions, ground_truth, classes, image_labels), json)
     kept = read_run(run)
     of_run = kept.facts.get("map", "hico-det")
-    if similarity is None and of_run not in (*shipped_maps(), *MEASURES):
+    if similarity is None and of_run not in (*shipped_maps(), *COMPUTED):
         expected = "a shipped map or measure, or --similarity with the folder of that map"
         raise InputError(run, field="map", found=quote(of_run), expected=expected)
     split, *parts = kept.facts["split"].split("/")

@@ -217,10 +217,10 @@ def check_name(what: str, name: str) -> None:
 
 def own_similarities() -> list[str]:
     """Names of the similarities that shoe has itself."""
+    from shoe.similarity import COMPUTED
     from shoe.similarity.maps import shipped_maps
-    from shoe.similarity.wordnet import MEASURES
 
-    return [*MEASURES, *shipped_maps()]
+    return [*COMPUTED, *shipped_maps()]
 
 
 def _truth(row: sqlite3.Row) -> Truth:

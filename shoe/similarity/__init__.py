@@ -13,12 +13,15 @@ from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.similarity.ensemble import check_ensemble, combine
 from shoe.similarity.maps import Rater, SimilarityMap, is_map, no_map, shipped_maps
+from shoe.similarity.neighbourhood import NAME as NEIGHBOURHOOD
+from shoe.similarity.neighbourhood import Neighbourhood
 from shoe.similarity.pairs import RatedPairs
 from shoe.similarity.table import Basis, Similarity, SimilarityTable, similarity_table
 from shoe.similarity.wordnet import MEASURES, wordnet_values
 from shoe.similarity.writing import write_map
 
 __all__ = [
+    "COMPUTED",
     "Basis",
     "RatedPairs",
     "Rater",
@@ -34,6 +37,8 @@ __all__ = [
 ]
 
 
+COMPUTED = (*MEASURES, NEIGHBOURHOOD)
+"""Names of what has no folder, as it is computed from WordNet when it is asked for."""
 OF_DATASET = "dataset"
 """Stands for the map that a benchmark names as its own."""
 
@@ -62,7 +67,7 @@ def load_similarity(name_or_folder: str | Path, ensemble: str = "mean") -> Simil
     """Load a map or a WordNet measure.
 
     Args:
-        name_or_folder: the name of a shipped map ("hico-det"), "identity", "path", "wup", or the folder of a map.
+        name_or_folder: the name of a shipped map ("hico-det"), one of ``COMPUTED``, or the folder of a map.
         ensemble: how a map's raters are combined: "mean", "median", "majority" or "majority-mean".
 
     Raises:
@@ -72,11 +77,13 @@ def load_similarity(name_or_folder: str | Path, ensemble: str = "mean") -> Simil
     if name_or_folder in MEASURES:
         check_ensemble(ensemble)
         return WordNetSimilarity(name_or_folder)
+    if name_or_folder == NEIGHBOURHOOD:
+        return Neighbourhood(_load_once("hico-det", ensemble))
     if name_or_folder == "none":
         strict = "strict figures alone: -p hico-det (Python: protocols=['hico-det'])"
         raise OptionError(f"similarity: found 'none', expected a map or measure ({strict})")
     if not is_map(name_or_folder):
-        raise no_map(name_or_folder, "similarity", [*MEASURES, *shipped_maps()])
+        raise no_map(name_or_folder, "similarity", [*COMPUTED, *shipped_maps()])
     return (_load_once if name_or_folder in shipped_maps() else SimilarityMap.load)(name_or_folder, ensemble)
 
 

@@ -8,6 +8,7 @@ object, and "unseen", "rare", "" or "unscored" of each class, in the order of th
 from __future__ import annotations
 
 import gzip
+import re
 from functools import cache
 from pathlib import Path
 
@@ -70,4 +71,6 @@ BENCHMARK = Benchmark(
     protocols=PROTOCOLS,
     about=ABOUT,
     default_protocols=("swig-hoi", "shoe"),
+    similarity="neighbourhood",
+    marks=re.compile(rb'"hoi_annotations"'),
 )

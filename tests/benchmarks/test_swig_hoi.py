@@ -1,0 +1,137 @@
+"""SWIG-HOI: its class tables, its annotations, and predictions in the forms of its evaluators."""
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shoe import read_ground_truth, read_predictions, score
+from shoe.benchmarks import benchmark
+from shoe.core.errors import InputError
+from shoe.lexicon.store import lexicon
+from shoe.predictions import write_predictions
+from tests.benchmarks.samples import INSTANCES
+
+SWIG = benchmark("swig-hoi")
+CLASSES = SWIG.classes
+PERSON, WRAP = [0, 0, 438, 509], [282, 217, 441, 317]
+
+
+def document(**changes: Any) -> list[dict[str, Any]]:
+    """One image with one triplet (wrapping tape), and one without any."""
+    image = {
+        "file_name": "wrapping_1.jpg",
+        "img_id": 7,
+        "height": 512,
+        "width": 681,
+        "box_annotations": [
+            {"bbox": PERSON, "category_id": 0, "aux_category_id": []},
+            {"bbox": WRAP, "category_id": 123, "aux_category_id": [167]},
+        ],
+        "hoi_annotations": [{"subject_id": 0, "object_id": 1, "action_id": 402}],
+    }
+    empty = {"file_name": "aiming_3.jpg", "img_id": 8, "box_annotations": [], "hoi_annotations": []}
+    return [image | changes, empty]
+
+
+def written(folder: Path, content: Any, name: str = "swig_test_1000.json") -> Path:
+    path = folder / name
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_the_classes_are_as_published() -> None:
+    assert (len(CLASSES), len(SWIG.verb_names or ()), len(SWIG.object_ids)) == (14_130, 407, 1_000)
+    assert int(CLASSES.scored.sum()) == 5_539
+    parts = SWIG.class_splits["frequency"]().parts
+    counts = {part: int(mask.sum()) for part, mask in parts.items()}
+    assert counts == {"unseen": 1_391, "seen": 4_148, "rare": 2_841, "non-rare": 1_307}
+    scored = np.flatnonzero(CLASSES.scored)
+    assert (len(set(CLASSES.verb[scored])), len(set(CLASSES.object[scored]))) == (399, 950)
+    first = [f"{CLASSES.gerunds[CLASSES.verb[k]]} {CLASSES.objects[CLASSES.object[k]]}" for k in range(3)]
+    assert first == ["injecting syringe", "surfing surfboard", "pedaling bicycle"]
+
+
+def test_every_class_has_senses_of_its_own_part_of_speech() -> None:
+    assert (CLASSES.verb_sense >= lexicon().nouns).all()
+    assert ((CLASSES.object_sense >= 0) & (CLASSES.object_sense < lexicon().nouns)).all()
+    assert len(set(CLASSES.object_synsets)) == 1_000
+    assert CLASSES.object_synsets[0] == "syringe.n.01"
+
+
+def test_annotations_are_read(tmp_path: Path) -> None:
+    truth = read_ground_truth(written(tmp_path, document()), "swig-hoi")
+    table = truth.interactions
+    assert table.images == ("wrapping_1.jpg", "aiming_3.jpg")
+    assert table.sizes.tolist() == [[681, 512], [0, 0]]
+    assert (table.human_boxes.tolist(), table.object_boxes.tolist()) == ([PERSON], [WRAP])
+    assert CLASSES.labels[truth.hoi[0]] == "wrap strip_tape"
+    assert truth.class_split is not None
+    assert truth.class_split.name == "frequency"
+    assert truth.facts()["class-split"] == "frequency"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hoi_annotations": [{"subject_id": 0, "object_id": 2, "action_id": 402}]},
+         "image 'wrapping_1.jpg': triplet 0: object_id: found 2, expected the index of one of the image's 2 boxes"),
+        ({"hoi_annotations": [{"subject_id": 0, "object_id": 1, "action_id": 407}]},
+         "triplet 0: action_id: found 407, expected 0 to 406"),
+        ({"hoi_annotations": [{"subject_id": 0, "object_id": 1, "action_id": 404}]},
+         "'wrinkle', expected one of the dataset's 406 verbs"),
+        ({"hoi_annotations": [{"subject_id": 0, "object_id": 1, "action_id": 0}]},
+         "found 'adjust' with 'strip_tape', expected one of the 14130 classes of swig-hoi"),
+        ({"box_annotations": [{"bbox": PERSON, "category_id": 1000}, {"bbox": WRAP, "category_id": 123}]},
+         "box 0: category_id: found 1000, expected 0 to 999, an object of SWIG-HOI"),
+        ({"hoi_annotations": [{"subject_id": 0, "object_id": 1}]}, "expected this key"),
+        ({"img_id": 8}, "img_id: found 8 of 'wrapping_1.jpg' and 'aiming_3.jpg', expected a number of its own"),
+    ],
+)  # fmt: skip
+def test_wrong_numbers_are_one_line(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_ground_truth(written(tmp_path, document(**changes)), "swig-hoi")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_files_of_other_benchmarks_are_named_as_what_they_are(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="ground truth of hico-det, expected ground truth of swig-hoi"):
+        read_ground_truth(INSTANCES, "swig-hoi")
+    with pytest.raises(InputError, match="SWIG-HOI JSON, ground truth of swig-hoi, expected ground truth of hico-det"):
+        read_ground_truth(written(tmp_path, document()), "hico-det")
+
+
+def test_predictions_by_number_name_and_class_are_the_same(tmp_path: Path) -> None:
+    path = written(tmp_path, document())
+    truth = read_ground_truth(path, "swig-hoi")
+    hoi = int(truth.hoi[0])
+    row = [hoi, 0.9, *PERSON, *WRAP]
+    by_class = {"keys": {hoi: [7]}, "scores": {hoi: [0.9]}, "boxes": {hoi: [[*PERSON, *WRAP]]}}
+    pickled = tmp_path / "preds.pkl"
+    pickled.write_bytes(pickle.dumps(by_class))
+    files = [written(tmp_path, {name: [row]}, f"{name}.json") for name in ("7", "wrapping_1.jpg")]
+    tables = [read_predictions(file, dataset="swig-hoi") for file in (*files, pickled)]
+    figures = {str(score(table, truth, protocols=["swig-hoi"]).to_dict()["strict"]) for table in tables}
+    assert len(figures) == 1
+    assert score(tables[0], truth, protocols=["swig-hoi"]).strict.map == pytest.approx(1 / 5_539)  # type: ignore[union-attr]
+    again = tmp_path / "again.json"
+    write_predictions(tables[0], again, "thid-images", "swig-hoi")
+    assert read_predictions(again, dataset="swig-hoi").equals(tables[0])
+    assert truth.within(tables[0].images).interactions.images == ("wrapping_1.jpg",)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[14_130, 0.9, *PERSON, *WRAP]], "triplet 0: class: found 14130, expected 0 to 14129"),
+        ([[3, 0.9, *PERSON, *WRAP], [3, "x", *PERSON, *WRAP]], "image '7': row 1: found"),
+    ],
+)
+def test_wrong_rows_are_one_line(tmp_path: Path, rows: list[Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_predictions(written(tmp_path, {"7": rows}, "preds.json"), dataset="swig-hoi")
+    assert message in str(caught.value)
