@@ -208,13 +208,13 @@ class Needs:
 
     def lacking(self, held_out: Mask) -> str:
         """Say what training lacks without (C,) combinations; nothing where it has enough."""
-        train = ~held_out if self.rules.verify == "released" else self._shown(held_out)
+        train = ~held_out if self.rules.verify == "released" else self.shown(held_out)
         for what, index, need in self._sides:
             if (np.bincount(index[train], minlength=len(need)) < need).any():
                 return f"training would keep {what}"
         return ""
 
-    def _shown(self, held_out: Mask) -> Mask:
+    def shown(self, held_out: Mask) -> Mask:
         """(C,) combinations that are left in images without held-out ones."""
         other = np.zeros(self._images, bool)
         other[self._image[held_out[self._row]]] = True
@@ -271,22 +271,23 @@ def _in_the_way(need: Needs, held: Mask, similar: Floats | None) -> str:
     reason = need.lacking(held)
     if reason or similar is None or not need.rules.min_similarity:
         return reason
-    if (nearest(similar, held) < need.rules.min_similarity).any():
+    if (nearest(similar, held, need.shown(held)) < need.rules.min_similarity).any():
         return "a test combination was less similar to all training combinations than the minimum"
     return ""
 
 
-def nearest(similarity: Floats, held_out: Mask) -> Floats:
-    """The similarity of each held-out combination to the most similar other one, whichever of the two is predicted.
+def nearest(similarity: Floats, held_out: Mask, train: Mask) -> Floats:
+    """The similarity of each held-out combination to the most similar one in training, whichever of both is predicted.
 
     Args:
         similarity: (C, C) of each combination, as ground truth, to each, as prediction.
-        held_out: (C,) combinations; not all.
+        held_out: (C,) combinations.
+        train: (C,) combinations.
 
     Returns:
         A number for each held-out combination, in their order.
     """
-    found: Floats = np.maximum(similarity, similarity.T)[np.ix_(held_out, ~held_out)].max(axis=1)
+    found: Floats = np.maximum(similarity, similarity.T)[np.ix_(held_out, train)].max(axis=1, initial=0)
     return found
 
 

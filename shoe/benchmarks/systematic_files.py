@@ -78,7 +78,7 @@ def split_files(
         "dropped_images": int(made.dropped.sum()),
         **proof({part: read_ground_truth(path, of) for part, path in paths.items()}, made, combinations),
         "held_out": [of.classes.labels[i] for i in hoi[made.held_out]],
-        "nearest": _nearest(name, of_combinations, made),
+        "nearest": _nearest(name, of_combinations, made, made.shown(combinations)),
     }
     with replacing(folder / CARD) as stream:
         stream.write(encode(card, readable=True))
@@ -158,8 +158,8 @@ def _source(path: Path, truth: GroundTruth) -> dict[str, str]:
     return {"file": path.name, "split": truth.split, "truth_sha": truth.facts()["truth-sha"]}
 
 
-def _nearest(name: str, similarity: Floats, made: SystematicSplit) -> dict[str, Any]:
-    found = nearest(similarity, made.held_out)
+def _nearest(name: str, similarity: Floats, made: SystematicSplit, shown: Mask) -> dict[str, Any]:
+    found = nearest(similarity, made.held_out, shown)
     quartiles = np.quantile(found, [0, 0.25, 0.5, 0.75, 1])
     return {"similarity": name, "mean": float(found.mean()), "quartiles": quartiles.tolist()}
 
