@@ -15,6 +15,7 @@ from shoe.core.errors import OptionError, check_kind, quote
 from shoe.core.interactions import Interactions, concatenate
 from shoe.protocols.named import choose
 from shoe.scoring.score import Report, score
+from shoe.similarity import OF_DATASET
 
 
 class Metric:
@@ -65,7 +66,8 @@ class Metric:
         benchmark, labels = truth.benchmark, truth.image_labels is not None
         choose(protocols or benchmark.default_protocols, options, benchmark.protocols, image_labels=labels)
         self.truth = truth
-        self._settings = similarity, tuple(protocols), tuple(options)
+        named = truth.benchmark.similarity if similarity == OF_DATASET else similarity
+        self._settings = named, tuple(protocols), tuple(options)
         self._batches: list[Interactions] = []
 
     def __repr__(self) -> str:
