@@ -43,7 +43,7 @@ class Database:
                         db.execute(statement)
                     db.execute(f"PRAGMA user_version = {VERSION}")
         except sqlite3.DatabaseError as error:
-            raise InputError(path, found=str(error), expected="the database of shoe serve") from None
+            raise self._damaged(str(error)) from None
         if version > VERSION:
             expected = f"at most {VERSION}"
             raise InputError(path, field="version", found=str(version), expected=expected, hint="a later shoe made it")
@@ -60,6 +60,23 @@ class Database:
             connection = self._local.reader = self._connection()
             connection.execute("PRAGMA query_only = 1")
         return connection
+
+    def check(self) -> None:
+        """See that the file is whole.
+
+        Raises:
+            InputError: where it is damaged, naming what helps.
+        """
+        try:
+            damage = self._reader().execute("PRAGMA quick_check(1)").fetchone()[0]
+        except sqlite3.DatabaseError as error:
+            damage = str(error)
+        if damage != "ok":
+            raise self._damaged(damage.splitlines()[-1])
+
+    def _damaged(self, found: str) -> InputError:
+        hint = f"shoe serve doctor {self.path.parent} says what is lost, and what helps"
+        return InputError(self.path, found=found, expected="a whole database of shoe serve", hint=hint)
 
     def version(self) -> int:
         """A number that is another one after any change, by whatever process; compare it within one thread only."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import gc
 import logging
 import resource
 import signal
 import socket
+import sys
+import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -56,8 +59,10 @@ def serve(
 
     Raises:
         OptionError: where another server has the folder, or the address is taken or not of this machine.
+        InputError: where the folder's database is damaged.
     """
     folder.lock()
+    folder.database.check()
     _allow_files(settings.connections + _FILES)
     listening = _listen(settings)
     worker = Worker(folder, children, limits)
@@ -134,7 +139,8 @@ def _config(app: Any, settings: Settings) -> uvicorn.Config:
 def _limits(settings: Settings) -> dict[str, Any]:
     """What one connection may take, and how many there may be: half of them from one address, unless it is a proxy."""
     most = settings.connections
-    return {"patience": settings.patience, "most": most, "of_one": most if settings.names else most // 2}
+    own = {"patience": settings.patience, "slowest": settings.slowest}
+    return {**own, "most": most, "of_one": most if settings.names else most // 2}
 
 
 class _Server(uvicorn.Server):
@@ -161,14 +167,16 @@ class _Server(uvicorn.Server):
 
 
 class _Patient(H11Protocol):
-    """HTTP/1.1 whose headers have to come in time."""
+    """HTTP/1.1 whose headers have to come in time, and whose answers have to be read in time."""
 
-    patience, most, of_one = 20.0, 1000, 500
+    patience, slowest, most, of_one = 20.0, 1024.0, 1000, 500
     _deadline: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A connection: a request has to follow, unless there are too many."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # what the kernel does not take at once has to be waited for
         hosts = [(getattr(each, "client", None) or ("",))[0] for each in self.connections]
         if len(hosts) > self.most or hosts.count((self.client or ("",))[0]) > self.of_one:
             transport.close()
@@ -183,7 +191,21 @@ class _Patient(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The end."""
         self._unset()
+        if self._unread is not None:
+            self._unread.cancel()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """The client does not read: it has to go on."""
+        super().pause_writing()
+        self._look_again()
+
+    def resume_writing(self) -> None:
+        """The client has read all that was written."""
+        super().resume_writing()
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def on_response_complete(self) -> None:
         """An answer: what comes of its request after it is read for a moment only."""
@@ -202,6 +224,20 @@ class _Patient(H11Protocol):
         for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
+
+    def _look_again(self) -> None:
+        self._unread = self.loop.call_later(self.patience, self._see_progress, self._left())
+
+    def _left(self) -> int:
+        """Bytes that the client has not taken; the kernel may hold megabytes of them."""
+        held = fcntl.ioctl(self.transport.get_extra_info("socket"), termios.TIOCOUTQ, bytes(4))
+        return self.transport.get_write_buffer_size() + int.from_bytes(held, sys.byteorder)
+
+    def _see_progress(self, before: int) -> None:
+        if self._left() > before - self.patience * self.slowest:
+            self.transport.abort()  # what is left would keep a mere close waiting for good
+        else:
+            self._look_again()
 
     def _wait(self) -> None:
         if self.conn.their_state is not h11.IDLE:

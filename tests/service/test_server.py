@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.calling import made_folder
+from tests.service.calling import calling, done_by_hand, made_folder, submitted
 
 pytestmark = pytest.mark.slow
 PROGRAM = """
@@ -153,3 +153,40 @@ def test_the_first_start_prints_a_token_for_who_runs_it_though_others_have_their
             process.terminate()
             assert process.stdout is not None
             assert process.stdout.readline().startswith(line)
+
+
+def test_who_stops_reading_is_let_go_and_who_reads_slowly_gets_all(tmp_path: Path) -> None:
+    folder, size = made_folder(tmp_path), 20_000_000
+    with calling(folder) as client:
+        run = submitted(client)["id"]
+    done_by_hand(folder, {"result.json": bytes(size)})
+    folder.close()
+    with serving(folder.path) as (_process, port):
+        for pause, whole in ((3.0, False), (0.0, True)):
+            with socket.socket() as reader:
+                reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                reader.connect(("127.0.0.1", port))
+                reader.sendall(request(f"GET /v1/runs/{run}/result", "Connection: close"))
+                got, began = len(reader.recv(65536)), time.monotonic()
+                time.sleep(pause)
+                with suppress(ConnectionError):
+                    while piece := reader.recv(65536):
+                        got += len(piece)
+                        if whole and got < size and time.monotonic() - began < 4:
+                            time.sleep(0.01)
+                assert (got > size) is whole
+
+
+def test_a_damaged_database_is_not_served(tmp_path: Path) -> None:
+    folder = made_folder(tmp_path)
+    folder.close()
+    database = folder.path / "shoe.sqlite"
+    content = database.read_bytes()
+    for damaged in (content[:4096] + b"x" * (len(content) - 4096), b"no database" * 1000):
+        database.write_bytes(damaged)
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", PROGRAM, str(folder.path)], capture_output=True, text=True, timeout=60
+        )
+        assert (done.returncode, done.stdout) == (1, "")
+        assert f"shoe serve doctor {folder.path}" in done.stderr
+        assert len(done.stderr.splitlines()) == 1
