@@ -14,7 +14,7 @@ from shoe.core.errors import many
 from shoe.core.seeded import random_numbers
 from shoe.io.files import replacing
 from shoe.page.markup import Markup, tag
-from shoe.page.pictures import picture
+from shoe.page.pictures import part
 from shoe.report.bongard import group_name
 
 _STATIC = Path(__file__).parent / "static"
@@ -123,7 +123,7 @@ def _picture(regions: Regions, row: int, images: Path | None) -> Markup:
     width, height = (crop[2:] - crop[:2]).tolist()
     image = regions.images[regions.image[row]]
     label = f"{regions.verbs[regions.verb[row]]} {regions.objects[regions.object[row]]}"
-    data = picture(image, images, tuple(crop.tolist()))
+    shown = part(image, images, tuple(crop.tolist()))
     boxes = (
         _box(boxes[row] - np.tile(crop[:2], 2), max(width, height), kind)
         for kind, boxes in (("human", regions.human_boxes), ("object", regions.object_boxes))
@@ -132,13 +132,20 @@ def _picture(regions: Regions, row: int, images: Path | None) -> Markup:
     drawn = tag(
         "svg",
         tag("rect", **size, class_="paper"),
-        tag("image", href=data, **size) if data else None,
+        _image(*shown, crop) if shown else None,
         *boxes,
         viewBox=f"0 0 {width:g} {height:g}",
         role="img",
         aria_label=label,
     )
     return tag("figure", drawn, tag("figcaption", tag("bdi", label)), title=f"{image}, {width:g} x {height:g} pixels")
+
+
+def _image(data: str, there: tuple[float, float, float, float], crop: Floats) -> Markup:
+    left, top, right, bottom = there
+    x, y = left - crop[0], top - crop[1]
+    size = {"width": f"{right - left:g}", "height": f"{bottom - top:g}"}
+    return tag("image", href=data, x=f"{x:g}", y=f"{y:g}", **size, preserveAspectRatio="none")
 
 
 def _box(box: Floats, longest: float, kind: str) -> Markup:
@@ -150,6 +157,6 @@ def _box(box: Floats, longest: float, kind: str) -> Markup:
         width=f"{x2 - x1:g}",
         height=f"{y2 - y1:g}",
         class_=f"triplet {kind}",
-        stroke_width=f"{longest / 90:.3g}",
+        stroke_width=f"{longest / 60:.3g}",
         stroke_dasharray=f"{longest / 25:.3g} {longest / 50:.3g}" if kind == "object" else None,
     )
