@@ -13,8 +13,10 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.class_splits import SEEN, UNSEEN, ClassSplit
 from shoe.core.arrays import Mask
 from shoe.core.errors import many
+from shoe.evidence.distance import nearest_seen
 from shoe.report.cards import cells
 from shoe.report.text import count, say, table
+from shoe.similarity import load_similarity
 
 
 def split_dict(of: Benchmark, name: str) -> dict[str, Any]:
@@ -38,6 +40,15 @@ def split_dict(of: Benchmark, name: str) -> dict[str, Any]:
     if {SEEN, UNSEEN} <= split.parts.keys():
         described["lost_verbs"] = _lost(classes.verbs, classes.verb, split)
         described["lost_objects"] = _lost(classes.objects, classes.object, split)
+    if near := nearest_seen(split, classes, load_similarity(of.similarity)):
+        described["similarity"] = of.similarity
+        described["nearest"] = [
+            {"class": classes.labels[unseen], "seen": classes.labels[seen], "similarity": round(similarity, 6)}
+            for unseen, seen, similarity in zip(near.unseen, near.seen, near.similarity.tolist(), strict=True)
+        ]
+        described["by_nearest_seen"] = [
+            {"from": each.low, "to": each.high, "classes": each.classes} for each in near.by_similarity({})
+        ]
     return described
 
 
@@ -64,5 +75,11 @@ def print_split(described: Mapping[str, Any], to: Console) -> None:
             say(to, f"unseen     {many(len(lost), noun)} without a seen class: {', '.join(lost)}")
         elif lost is not None:
             say(to, f"unseen     every {noun} has a seen class")
+    if ranges := described.get("by_nearest_seen"):
+        shares = ", ".join(f"{each['from']:g} to {each['to']:g}: {each['classes']}" for each in ranges)
+        say(
+            to,
+            f"nearest    unseen classes by similarity to their nearest seen one ({described['similarity']}): {shares}",
+        )
     say(to, f"source     {described['source']}")
     say(to, f"digest     {described['digest']}")

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from shoe.core.shown import present
+from shoe.evidence.distance import figures_by_distance
 from shoe.evidence.facts import Resolution, Words
 from shoe.io.json import encode
 from shoe.report.notes import Evidence, notes
@@ -40,6 +41,12 @@ def as_dict(report: Report, evidence: Evidence | None = None) -> dict[str, Any]:
                     "outside_share": profile.outside_share,
                 }
             ),
+            "by_nearest_seen": [
+                {"from": each.low, "to": each.high, "classes": each.classes, "map": present(each.figures)}
+                for each in figures_by_distance(report, evidence.nearest)
+            ]
+            if evidence.nearest is not None
+            else None,
             "order_spans": {name: list(span) for name, span in evidence.orders.items()} if evidence.orders else None,
             "absent": absent,
             "wordings": [asdict(wording) for wording in evidence.wordings] or None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoe.core.errors import many, printable
+from shoe.evidence.distance import Nearest, distance
 from shoe.evidence.facts import Profile, Resolution, Words, profile, resolution
 from shoe.evidence.tau import tau_readings
 from shoe.evidence.wordings import Wording, wordings
@@ -43,6 +44,7 @@ class Evidence:
         orders: lowest and highest mAP of the protocols that an order moves; None where not asked for.
         interval, spread: where figures would lie were all pairs rated, and figures by single raters; None where not
             asked for, or nothing is open.
+        nearest: the seen class nearest to each unseen one; None without a split of the classes, or without a map.
     """
 
     profile: Profile
@@ -52,6 +54,7 @@ class Evidence:
     orders: dict[str, tuple[float, float]] | None
     interval: Interval | None
     spread: Spread | None
+    nearest: Nearest | None = None
 
     @classmethod
     def of(cls, report: Report, *, bounds: bool = False) -> Evidence:
@@ -62,7 +65,8 @@ class Evidence:
 
             interval, spread, orders = evidence.interval(report), evidence.spread(report), evidence.order_spans(report)
         most = wordings(report, _WORDINGS_SHOWN)
-        return cls(profile(report), resolution(report), most, tau_readings(report), orders, interval, spread)
+        facts = profile(report), resolution(report), most, tau_readings(report)
+        return cls(*facts, orders, interval, spread, distance(report))
 
 
 def notes(report: Report, evidence: Evidence) -> list[str]:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shoe.core.errors import many, printable
+from shoe.evidence.distance import Nearest, figures_by_distance
 from shoe.report.notes import Evidence, notes
 from shoe.report.text import percent, say, table
 from shoe.report.wordings import wordings_table
@@ -52,6 +53,8 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
         to.print(_strict_table(report))
     if report.semantic:
         to.print(_semantic_table(report.semantic))
+    if evidence.nearest is not None:
+        to.print(_distance_table(report, evidence.nearest))
     if evidence.wordings:
         to.print(wordings_table(evidence.wordings, narrow=to.width < _NARROW))
     for line in notes(report, evidence):
@@ -85,6 +88,17 @@ def _strict_table(report: Report) -> Table:
             made.add_row(f"  {part}", percent(mean.map), "", "", "", str(mean.classes))
         if (both := harmonic_mean(result.parts)) is not None:
             made.add_row("  harmonic mean", percent(both), "", "", "", "")
+    return made
+
+
+def _distance_table(report: Report, nearest: Nearest) -> Table:
+    """Unseen classes by how near a seen one is."""
+    ranges = figures_by_distance(report, nearest)
+    headings = ["mAP"][: len(report.strict_results)] + ["SHOE-mAP"][: report.semantic is not None]
+    made = table("unseen, by nearest seen class", "classes", *headings)
+    for each in ranges:
+        title = f"  similarity {each.low:g} to {each.high:g}"
+        made.add_row(title, str(each.classes), *map(percent, each.figures.values()))
     return made
 
 

@@ -44,8 +44,8 @@ def test_a_split_of_classes_is_described() -> None:
     assert len(found["lost_verbs"]) == 9
     assert found["lost_objects"] == []
     lines = run("dataset", "info", "uc0").stdout.splitlines()
-    assert lines[-4].startswith("unseen     9 verbs without a seen class: block, check, flip, greet")
-    assert lines[-3] == "unseen     every object has a seen class"
+    assert lines[-5].startswith("unseen     9 verbs without a seen class: block, check, flip, greet")
+    assert lines[-4] == "unseen     every object has a seen class"
 
 
 def test_what_is_neither_dataset_nor_split_nor_file_is_said_in_a_line(tmp_path: Path) -> None:

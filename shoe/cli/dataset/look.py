@@ -43,8 +43,10 @@ def info(
     Of a dataset: papers, licence, published counts, splits of its classes, files and where to get them. The JSON has
     the keys name, title, papers, licence, classes, published, class_splits, files, notes.
 
-    Of a split of classes: its parts, and verbs and objects that are wholly unseen. The JSON has the keys split,
-    dataset, about, source, digest, parts {part {classes, no_interaction, rare}}, lost_verbs, lost_objects.
+    Of a split of classes: its parts, verbs and objects that are wholly unseen, and the seen class most similar to each
+    unseen one under the dataset's map. The JSON has the keys split, dataset, about, source, digest, parts {part
+    {classes, no_interaction, rare}}, lost_verbs, lost_objects, similarity, nearest [{class, seen, similarity}],
+    by_nearest_seen [{from, to, classes}].
 
     Of a file: images, triplets, box pairs, classes and likely duplicates, held to what was published. The JSON has the
     keys file, format, dataset, split, images, empty_images, triplets, classes, rare_classes, non_rare_classes,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET, UnsetType
 
 from shoe.report.schemas.datasets import Published
-from shoe.report.schemas.kinds import Closed, Count, MaybeCount, MaybeText
+from shoe.report.schemas.kinds import Closed, Count, Fraction, MaybeCount, MaybeText
 
 
 class ListedDataset(Closed):
@@ -85,6 +85,22 @@ class SplitPart(Closed):
     rare: Count
 
 
+class NearestSeen(Closed, rename={"unseen": "class"}):
+    """An unseen class, and the seen one most similar to it."""
+
+    unseen: str
+    seen: str
+    similarity: Fraction
+
+
+class RangeOfSimilarity(Closed, rename={"low": "from", "high": "to"}):
+    """How many unseen classes have a nearest seen class about as similar."""
+
+    low: Fraction
+    high: Fraction
+    classes: Count
+
+
 class ClassSplitInfo(Closed):
     """A split of a dataset's classes."""
 
@@ -96,6 +112,9 @@ class ClassSplitInfo(Closed):
     parts: dict[str, SplitPart]
     lost_verbs: list[str] | UnsetType = UNSET
     lost_objects: list[str] | UnsetType = UNSET
+    similarity: MaybeText = UNSET
+    nearest: list[NearestSeen] | UnsetType = UNSET
+    by_nearest_seen: list[RangeOfSimilarity] | UnsetType = UNSET
 
 
 class FoundFile(Closed):

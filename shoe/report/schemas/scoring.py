@@ -117,6 +117,15 @@ class Wording(Closed):
     compared_with: str
 
 
+class NearestRange(Closed, rename={"low": "from", "high": "to"}):
+    """Unseen classes whose nearest seen class is about as similar: mean average precision by protocol."""
+
+    low: Fraction
+    high: Fraction
+    classes: Count
+    map: dict[str, Fraction]
+
+
 class Score(Closed):
     """One evaluation."""
 
@@ -131,6 +140,7 @@ class Score(Closed):
     protocols: list[Signed] | UnsetType = UNSET
     semantic: Semantic | UnsetType = UNSET
     resolution: Resolution | UnsetType = UNSET
+    by_nearest_seen: list[NearestRange] | UnsetType = UNSET
     order_spans: dict[str, Span] | UnsetType = UNSET
     absent: dict[str, str] | UnsetType = UNSET
     wordings: list[Wording] | UnsetType = UNSET
