@@ -1,22 +1,92 @@
-"""``shoe study``: what people rated, and how far they agree."""
+"""``shoe study``: have people rate how similar interactions are, and see how far they agree."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from shoe.benchmarks import DEFAULT
 from shoe.cli.output import Json, put_json, spare
 
 app = typer.Typer(
-    help="Look into ratings that people gave.",
+    help="Have people rate how similar interactions are, and see how far they agree.",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
 
-@app.callback()
-def study() -> None:
-    """Look into ratings that people gave."""
+@app.command()
+def new(
+    folder: Annotated[Path, typer.Argument(help="Folder to make.")],
+    dataset: Annotated[str, typer.Option(help="Whose classes are rated.")] = DEFAULT,
+    similarity: Annotated[
+        str, typer.Option(help="Map whose levels the strata are: a shipped name or a folder; dataset: its own.")
+    ] = "dataset",
+    items: Annotated[int, typer.Option(min=1, help="Pairs of interactions.")] = 500,
+    raters: Annotated[int, typer.Option(min=1, max=1000, help="Pages to write.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, max=65535, help="From which all that is drawn follows.")] = 0,
+) -> None:
+    """Draw pairs of interactions, and write a page for each rater: one HTML file, which saves a file to send back.
+
+    Pairs are drawn evenly over what differs (verb, object, both) and how similar the map says they are. Each rater sees
+    them in an order of its own, a tenth a second time, and some whose rating is known. Edit consent.txt and
+    instructions.txt, and run the command again: the pages take them over.
+
+    Example: shoe study new study --items 500 --raters 5
+
+    Then: shoe study collect study *.json --out answers.csv, and shoe study report answers.csv
+    """
+    from shoe.benchmarks import benchmark
+    from shoe.core.errors import OptionError
+    from shoe.io.files import replacing
+    from shoe.page.study import TEXTS, write_rater_page
+    from shoe.report.study import print_plan
+    from shoe.report.terminal import console
+    from shoe.similarity import similarity_for
+    from shoe.study.plan import FILE, load_study, new_study, write_study
+
+    of = benchmark(dataset)
+    made, sample = new_study(of, similarity_for(of, similarity, "mean"), items, raters, seed)
+    if (folder / FILE).exists() and load_study(folder).id != made.id:
+        raise OptionError(f"{folder} holds another study; expected an empty folder, or the options that made it")
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {}
+    for name, text in TEXTS.items():
+        if not (folder / name).exists():
+            with replacing(folder / name) as stream:
+                stream.write(text.format(minutes=max(1, round(len(made.items) * 1.1 * 8 / 60))).encode())
+        texts[name] = (folder / name).read_text("utf-8", "replace")
+    write_study(folder, made)
+    for number, name in enumerate(made.names):
+        write_rater_page(folder / f"{name}.html", made, number, texts)
+    print_plan(folder, made, sample, console())
+
+
+@app.command()
+def collect(
+    folder: Annotated[Path, typer.Argument(help="Folder of the study.")],
+    files: Annotated[list[Path], typer.Argument(help="Files that raters sent back.")],
+    out: Annotated[Path, typer.Option(help="Table to write, CSV.")],
+) -> None:
+    """Put the files that raters sent back into one table, which shoe study report reads.
+
+    Of several answers of a rater to one question the last one counts; the same file twice changes nothing.
+
+    Example: shoe study collect study rater-1.json rater-2.json --out answers.csv
+    """
+    from shoe.core.errors import many
+    from shoe.io.delimited import delimited_text
+    from shoe.io.files import replacing
+    from shoe.study.collected import table_of
+    from shoe.study.plan import load_study
+
+    spare(files, out)
+    study = load_study(folder)
+    rows = table_of(study, files)
+    with replacing(out) as stream:
+        stream.write(delimited_text(rows).encode())
+    raters = {row[4] for row in rows[1:]}
+    print(f"{out}: {many(len(rows) - 1, 'answer')} of {many(len(raters), 'rater')}")
 
 
 @app.command()

@@ -89,7 +89,7 @@ def page(
         tag(
             "head",
             tag("meta", charset="utf-8"),
-            tag("meta", http_equiv="Content-Security-Policy", content=_policy(script, style)),
+            tag("meta", http_equiv="Content-Security-Policy", content=policy(script, style)),
             tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
             tag("title", "shoe: " + ", ".join(name[:40] for name in found.names)),
             tag("style", style),
@@ -124,7 +124,7 @@ def _modules(names: Sequence[str]) -> Markup:
     return joined(*(Markup(_BETWEEN_MODULES.sub("", source)) for source in sources))
 
 
-def _policy(script: str, style: str) -> str:
+def policy(script: str, style: str) -> str:
     """What the browser may do: run this script and its worker, show pictures of the page's own, and ask for nothing."""
     scripts, styles = (base64.b64encode(hashlib.sha256(of.encode()).digest()).decode() for of in (script, style))
     return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,10 @@ from shoe.similarity.ensemble import HIGHEST
 from shoe.study.analysis import Agreement, Analysis, Reference
 from shoe.study.exclusions import RULES
 from shoe.study.intervals import Figure, Interval
+from shoe.study.plan import Study
+from shoe.study.precision import expected
 from shoe.study.ratings import shape_of
+from shoe.study.sampling import DIFFERS, Sample
 
 
 def print_study(found: Analysis, to: Console) -> None:
@@ -43,6 +47,25 @@ def print_study(found: Analysis, to: Console) -> None:
     if not found.excluded:
         say(to, f"excluded   nobody; the rules: {'; '.join(RULES)}", "dim")
     say(to, "alpha      the distance that the SHOE supplement prints for its ordinal alpha is the interval one", "dim")
+
+
+def print_plan(folder: Path, study: Study, sample: Sample, to: Console) -> None:
+    """Print what was drawn, and how precise the study will be."""
+    gold = sum(item.gold is not None for item in study.items)
+    counts = [(len(study.items) - gold, "item"), (gold, "gold item"), (len(study.training), "practice item")]
+    drawn = ", ".join(many(number, noun) for number, noun in [*counts, (study.raters, "rater")])
+    say(to, f"{folder}: {drawn}; seed {study.seed}, map {study.similarity}", "bold")
+    made = table("differs", *(f"level {level}" for level in range(HIGHEST + 1)))
+    for part in DIFFERS:
+        cells = [sample.strata.get((part, level)) for level in range(HIGHEST + 1)]
+        made.add_row(part, *("–" if cell is None else f"{cell[1]:,} of {cell[0]:,}" for cell in cells))
+    to.print(made)
+    if found := expected(len(study.items) - gold, study.raters):
+        rho = f"a correlation of {found.rho:.2f} with a measure to about ±{found.rho_reach:.2f}"
+        say(
+            to,
+            f"precision  simulated: alpha of {found.alpha:.2f} will be known to about ±{found.alpha_reach:.2f}, {rho}",
+        )
 
 
 def _rows(of: Agreement) -> dict[str, str]:

@@ -1,0 +1,146 @@
+"""A study as it is kept: its items, and what each rater sees in which order."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from shoe.benchmarks.base import Benchmark
+from shoe.core.errors import InputError
+from shoe.core.seeded import random_numbers
+from shoe.io.files import read_bytes, replacing
+from shoe.lexicon.wordnet import glosses
+from shoe.similarity import Similarity
+from shoe.similarity.ensemble import HIGHEST
+from shoe.study.sampling import DIFFERS, Sample, draw
+
+FILE = "study.json"
+_TRAINING, _GOLD_SHARE, _REPEAT_SHARE = 5, 0.03, 0.1
+_GOLD_STREAM, _ORDER_STREAM = (7 << 28) + (1 << 20), (7 << 28) + (2 << 20)
+
+
+class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A pair of interactions: words and WordNet names of both, what differs, and of a gold item the rating expected."""
+
+    verb_a: str
+    object_a: str
+    verb_b: str
+    object_b: str
+    words_a: tuple[str, str]
+    words_b: tuple[str, str]
+    part: str
+    gold: int | None = None
+
+
+class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What ``study.json`` holds.
+
+    Attributes:
+        dataset: whose classes the items are of.
+        similarity: name and hash of the map whose levels the strata are.
+        seed: from which everything drawn follows.
+        raters: how many pages there are.
+        items: all that are rated, gold ones last.
+        training: shown first, to try the keys; not kept.
+        glosses: WordNet's definition of each sense.
+    """
+
+    dataset: str
+    similarity: str
+    seed: int
+    raters: int
+    items: list[Item]
+    training: list[Item]
+    glosses: dict[str, str]
+
+    @property
+    def id(self) -> str:
+        """12 hex digits of the content."""
+        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:12]
+
+    @property
+    def names(self) -> list[str]:
+        """R names of the raters."""
+        return [f"rater-{number + 1}" for number in range(self.raters)]
+
+
+def new_study(of: Benchmark, similarity: Similarity, items: int, raters: int, seed: int) -> tuple[Study, Sample]:
+    """Draw a study: its items by stratum, 3 % gold items beside them, and five to try the keys.
+
+    Gold items are a class beside itself (4), and two classes that differ in both words and that the map holds for
+    entirely different (0).
+
+    Raises:
+        OptionError: if there are not so many pairs.
+        MissingWordNetError: without WordNet's files, which have the definitions that raters see.
+    """
+    sample = draw(of.classes, similarity, items + _TRAINING, seed)
+    rows = _shuffled(np.arange(items + _TRAINING), _GOLD_STREAM, seed)
+    drawn = [_item(of, int(sample.a[i]), int(sample.b[i]), DIFFERS[sample.differs[i]]) for i in rows]
+    made = drawn[_TRAINING:] + _gold(of, sample, max(2, round(items * _GOLD_SHARE)), seed)
+    senses = {name for item in [*made, *drawn] for name in (item.verb_a, item.object_a, item.verb_b, item.object_b)}
+    identity = f"{similarity.name} {similarity.digest}"
+    told = {name: gloss.rstrip(": ") for name, gloss in glosses(sorted(senses), "shoe study new").items()}
+    return Study(of.name, identity, seed, raters, made, drawn[:_TRAINING], told), sample
+
+
+def order_of(study: Study, rater: int) -> list[tuple[int, int]]:
+    """What one rater sees: (item, occasion) in an order of its own, a tenth of the items a second time.
+
+    A repeat stands at least half of the list after its first showing, so nobody remembers it.
+    """
+    items = _shuffled(np.arange(len(study.items)), _ORDER_STREAM + 2 * rater, study.seed)
+    half = len(items) // 2
+    early = items[:half]
+    repeated = early[[study.items[i].gold is None for i in early]][: round(len(items) * _REPEAT_SHARE)]
+    shown = [(int(item), 1) for item in items]
+    for number, item in enumerate(repeated.tolist()):
+        place = shown.index((item, 1)) + half
+        shown.insert(min(len(shown), place + number % 7), (item, 2))
+    return shown
+
+
+def write_study(folder: Path, study: Study) -> None:
+    """Write ``study.json``."""
+    with replacing(folder / FILE) as stream:
+        stream.write(msgspec.json.format(msgspec.json.encode(study), indent=1))
+
+
+def load_study(folder: Path) -> Study:
+    """Read ``study.json``.
+
+    Raises:
+        InputError: where it is not there, or holds something else.
+    """
+    path = folder / FILE
+    try:
+        return msgspec.json.decode(read_bytes(path), type=Study)
+    except msgspec.DecodeError as error:
+        raise InputError(path, found=str(error), expected="a study as shoe study new writes it") from None
+
+
+def _item(of: Benchmark, a: int, b: int, part: str, gold: int | None = None) -> Item:
+    classes = of.classes
+    words_a, words_b = (
+        (classes.verbs[classes.verb[k]].replace("_", " "), classes.objects[classes.object[k]].replace("_", " "))
+        for k in (a, b)
+    )
+    (verb_a, verb_b), (object_a, object_b) = (
+        (senses[a], senses[b]) for senses in (classes.verb_synsets, classes.object_synsets)
+    )
+    return Item(verb_a, object_a, verb_b, object_b, words_a, words_b, part, gold)
+
+
+def _gold(of: Benchmark, sample: Sample, number: int, seed: int) -> list[Item]:
+    rows = _shuffled(np.arange(len(sample.a)), _GOLD_STREAM + 1, seed)
+    apart = [i for i in rows if sample.level[i] == 0 and DIFFERS[sample.differs[i]] == "both"][: number // 2]
+    same = [i for i in rows if i not in apart][: number - len(apart)]
+    found = [_item(of, int(sample.a[i]), int(sample.b[i]), "gold", 0) for i in apart]
+    return found + [_item(of, int(sample.a[i]), int(sample.a[i]), "gold", HIGHEST) for i in same]
+
+
+def _shuffled(rows: np.ndarray, stream: int, seed: int) -> np.ndarray:
+    return rows[np.argsort(random_numbers(stream + (seed << 8), (len(rows),)), kind="stable")]

@@ -1,0 +1,94 @@
+"""Which pairs of interactions a study asks about: drawn evenly over strata of similarity and of what differs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoe.benchmarks.classes import HoiClasses
+from shoe.core.arrays import Floats, Indices
+from shoe.core.errors import OptionError
+from shoe.core.seeded import random_numbers
+from shoe.lexicon.expressions import Part
+from shoe.protocols.options import SemanticOptions
+from shoe.similarity import Similarity, combine
+from shoe.similarity.ensemble import HIGHEST
+
+DIFFERS = ("verb", "object", "both")
+_STREAM = 7 << 28
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Pairs of classes.
+
+    Attributes:
+        a, b: (n,) classes, ``a`` the one that stands for the ground truth.
+        differs: (n,) index into ``DIFFERS``.
+        level: (n,) similarity under the map, 0..4, rounded.
+        strata: {(differs, level): (pairs there are, pairs drawn)}.
+    """
+
+    a: Indices
+    b: Indices
+    differs: Indices
+    level: Indices
+    strata: dict[tuple[str, int], tuple[int, int]]
+
+
+def similarities_of(classes: HoiClasses, similarity: Similarity) -> Floats:
+    """(K, K) similarity of the senses of any two classes; NaN where nothing is known, or a class has no sense."""
+    verbs = _between(similarity, "verb", classes.verb_synsets)
+    objects = _between(similarity, "object", classes.object_synsets)
+    options = SemanticOptions()
+    return combine(verbs, objects, options.combine, options.weight)
+
+
+def draw(classes: HoiClasses, similarity: Similarity, items: int, seed: int) -> Sample:
+    """Draw pairs of different classes, as many of each stratum as of the others, as far as it has them.
+
+    A stratum has pairs that differ in verb, object or both, and one level of similarity (SHOE supplement, sections 5
+    and 6.1). The draw follows from the seed alone.
+
+    Raises:
+        OptionError: if there are fewer pairs than items.
+    """
+    values = similarities_of(classes, similarity)
+    same_verb = classes.verb[:, None] == classes.verb
+    same_object = classes.object[:, None] == classes.object
+    a, b = np.nonzero(~np.isnan(values) & ~(same_verb & same_object) & ~np.eye(len(classes), dtype=bool))
+    differs = np.where(same_object[a, b], 0, np.where(same_verb[a, b], 1, 2))
+    level = np.rint(values[a, b] * HIGHEST).astype(np.int64)
+    if len(a) < items:
+        raise OptionError(f"items: found {items}, expected at most {len(a)}, the pairs of classes that there are")
+    stratum = differs * (HIGHEST + 1) + level
+    order = np.lexsort((random_numbers(_STREAM + seed, (len(a),)), stratum))
+    sizes = np.bincount(stratum, minlength=len(DIFFERS) * (HIGHEST + 1))
+    taken = _spread(sizes, items)
+    starts = np.cumsum(sizes) - sizes
+    rows = np.sort(np.concatenate([order[start : start + n] for start, n in zip(starts, taken, strict=True)]))
+    strata = {
+        (DIFFERS[s // (HIGHEST + 1)], s % (HIGHEST + 1)): (int(sizes[s]), int(taken[s]))
+        for s in np.flatnonzero(sizes).tolist()
+    }
+    return Sample(a[rows], b[rows], differs[rows], level[rows], strata)
+
+
+def _spread(sizes: Indices, items: int) -> Indices:
+    """How many of each stratum: as even as their sizes allow, what is left over to the larger ones."""
+    taken = np.zeros_like(sizes)
+    while (left := items - int(taken.sum())) > 0:
+        free = np.flatnonzero(sizes > taken)
+        each = max(1, left // len(free))
+        largest = free[np.argsort(-(sizes - taken)[free], kind="stable")][: max(1, left if each == 1 else len(free))]
+        taken[largest] += np.minimum(sizes[largest] - taken[largest], each)
+    return taken
+
+
+def _between(similarity: Similarity, part: Part, senses: tuple[str, ...]) -> Floats:
+    names = sorted(set(senses) - {""})
+    table = np.full((len(names) + 1, len(names) + 1), np.nan)
+    table[:-1, :-1] = similarity.between(part, names, names)
+    at = [names.index(name) if name else -1 for name in senses]
+    return table[np.ix_(at, at)]

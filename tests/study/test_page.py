@@ -1,0 +1,161 @@
+"""A study from its making to its report: drawn, answered in a browser by keyboard, collected, and reported."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoe.benchmarks import benchmark
+from shoe.similarity import load_similarity
+from shoe.study.plan import load_study, order_of
+from shoe.study.sampling import draw, similarities_of
+from tests.cli.run import run
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("definitions")]
+AXE = Path(os.environ.get("AXE") or Path(__file__).resolve().parents[2] / ".venv/node_modules/axe-core/axe.min.js")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("lab") / "study"
+    done = run("study", "new", path, "--items", "20", "--raters", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "20 items, 2 gold items, 5 practice items, 2 raters" in done.stdout
+    return path
+
+
+@pytest.fixture
+def tab(browser: Any, folder: Path) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 400, "height": 800}, accept_downloads=True)
+    page = context.new_page()
+    complaints: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda said: complaints.append(said.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((folder / "rater-1.html").as_uri())
+    yield page
+    assert complaints == []
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    context.close()
+
+
+def test_strata_are_drawn_evenly_and_from_the_seed_alone() -> None:
+    classes, similarity = benchmark("hico-det").classes, load_similarity("hico-det")
+    sample, again, other = (draw(classes, similarity, 100, seed) for seed in (3, 3, 4))
+    assert sample.a.tolist() == again.a.tolist() != other.a.tolist()
+    assert len(sample.a) == 100 == sum(drawn for _, drawn in sample.strata.values())
+    assert len(set(zip(sample.a, sample.b, strict=True))) == 100
+    unfilled = [drawn for there, drawn in sample.strata.values() if drawn < there]
+    assert max(unfilled) - min(unfilled) <= 1
+    values = similarities_of(classes, similarity)
+    assert ((values[sample.a, sample.b] * 4).round() == sample.level).all()
+    same = classes.verb[sample.a] == classes.verb[sample.b], classes.object[sample.a] == classes.object[sample.b]
+    assert [(v, o) for v, o in zip(*same, strict=True)] == [
+        {0: (False, True), 1: (True, False), 2: (False, False)}[d] for d in sample.differs.tolist()
+    ]
+
+
+def test_each_rater_has_an_order_of_its_own_and_repeats_far_apart(folder: Path) -> None:
+    study = load_study(folder)
+    orders = [order_of(study, rater) for rater in range(2)]
+    assert orders[0] != orders[1]
+    for order in orders:
+        assert Counter(item for item, occasion in order if occasion == 1) == Counter(range(len(study.items)))
+        for place, (item, occasion) in enumerate(order):
+            if occasion == 2:
+                assert study.items[item].gold is None
+                assert place - order.index((item, 1)) >= len(study.items) // 2
+    assert sum(occasion == 2 for _, occasion in orders[0]) == 2
+
+
+def test_a_study_is_finished_by_keyboard_collected_and_reported(tab: Any, folder: Path, tmp_path: Path) -> None:
+    study = load_study(folder)
+    order = order_of(study, 0)
+    tab.get_by_role("button", name="I agree").click()
+    tab.get_by_role("button", name="Try it").click()
+    for _ in study.training:
+        tab.keyboard.press("2")
+    given = {}
+    for number, (item, occasion) in enumerate(order):
+        assert f"{number + 1} of {len(order)}" in tab.inner_text("main")
+        assert " ".join(study.items[item].words_a) in tab.inner_text("main")
+        rating = 4 if study.items[item].gold == 4 else (item + occasion) % 5
+        given[item, occasion] = rating
+        if number == 3:  # pressed wrong, and put right
+            tab.keyboard.press(str((rating + 1) % 5))
+            tab.keyboard.press("ArrowLeft")
+        if number == 7:  # the browser crashed
+            tab.reload()
+        if number == 9:  # a second tab answers, and the first goes on behind it
+            other = tab.context.new_page()
+            other.goto(tab.url)
+            other.keyboard.press(str(rating))
+            tab.wait_for_function("number => document.body.innerText.includes(number)", arg=f"{number + 2} of")
+            other.close()
+            continue
+        tab.keyboard.press(str(rating))
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="Save rater-1.json").click()
+    returned = tmp_path / "rater-1.json"
+    download.value.save_as(returned)
+    assert len(json.loads(returned.read_bytes())["answers"]) == len(order) + 1
+    table = tmp_path / "answers.csv"
+    done = run("study", "collect", folder, returned, returned, "--out", table)
+    assert (done.returncode, done.stdout) == (0, f"{table}: {len(order)} answers of 1 rater\n")
+    found = json.loads(run("study", "report", table, "--similarity", "hico-det", "--json", "-").stdout)
+    assert (found["all"]["items"], found["retest"]["answers"]) == (20, 2)
+    levels = Counter(r for (item, occasion), r in given.items() if occasion == 1 and study.items[item].gold is None)
+    assert found["raters"]["rater-1"]["levels"] == [levels[level] for level in range(5)]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_shut_out(tab: Any, scheme: str) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed: environment ci of scripts/_environment puts it into .venv by npm")
+    tab.emulate_media(color_scheme=scheme)
+    buttons = ["I agree", "Try it", "0 not similar"]
+    for name in [*buttons, None]:
+        axe = "(source) => { (0, eval)(source); return axe.run().then((found) => found.violations) }"
+        client = tab.context.new_cdp_session(tab)
+        client.send("Page.setBypassCSP", {"enabled": True})
+        problems = tab.evaluate(axe, AXE.read_text("utf-8"))
+        assert [(problem["id"], node["html"][:200]) for problem in problems for node in problem["nodes"]] == []
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 400
+        if name:
+            tab.get_by_role("button", name=name).click()
+
+
+def test_what_is_sent_back_is_looked_at(folder: Path, tmp_path: Path) -> None:
+    study = load_study(folder)
+    good = {"study": study.id, "rater": "rater-1", "answers": []}
+    answer = {"item": 0, "occasion": 1, "rating": 3, "shown": 0, "answered": 900}
+    for change, said in (
+        ({"study": "other"}, "study: found 'other'"),
+        ({"rater": "eve"}, "rater: found 'eve', expected one of its 2 raters"),
+        ({"answers": [answer | {"rating": 7}]}, "answer 0: found [0, 1, 7]"),
+        ({"answers": [answer | {"item": -1}]}, "answer 0: found [-1, 1, 3]"),
+        ({"answers": "none"}, "expected the file that a rater's page saves"),
+    ):
+        path = tmp_path / "back.json"
+        path.write_text(json.dumps(good | change))
+        done = run("study", "collect", folder, path, "--out", tmp_path / "out.csv")
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert not (tmp_path / "out.csv").exists()
+
+
+def test_texts_are_taken_over_and_another_study_is_not_written_over(folder: Path) -> None:
+    (folder / "consent.txt").write_text("Our own <words>.\n")
+    assert run("study", "new", folder, "--items", "20", "--raters", "2").returncode == 0
+    assert "Our own &lt;words&gt;." in (folder / "rater-2.html").read_text()
+    other = run("study", "new", folder, "--items", "21", "--raters", "2")
+    assert (other.returncode, other.stderr.count("\n")) == (2, 1)
+    assert "holds another study" in other.stderr
