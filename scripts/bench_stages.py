@@ -13,6 +13,7 @@ import pstats
 import resource
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -22,6 +23,7 @@ import orjson
 
 from shoe.benchmarks import read_ground_truth
 from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
+from shoe.benchmarks.systematic import Rules, split_systematically
 from shoe.benchmarks.truth import GroundTruth
 from shoe.bongard.build import build_problems
 from shoe.bongard.score import score_problems
@@ -196,6 +198,27 @@ def bongard(folder: Path) -> Outcome:
     return {"problems": len(problems), "seconds": seconds}
 
 
+def splits(folder: Path) -> Outcome:
+    """CPU seconds of splitting the truth by combinations, and of scoring the detector on what test has; in turns."""
+    truth, detector, _ = _tables(folder)
+    rules = Rules(verify="released", mixed="cut", empty="drop")
+    test = split_systematically(truth.interactions, rules).test
+    part = replace(truth, interactions=test)
+    predictions = detector.select_images(np.isin(np.array(detector.images), np.array(test.images)))
+    works: dict[str, Callable[[], object]] = {
+        "score": lambda: score(detector, truth),
+        "split": lambda: split_systematically(truth.interactions, rules),
+        "score_test": lambda: score(predictions, part),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in works}
+    for _ in range(COMPARISONS):
+        for name, work in works.items():
+            start = process_time()
+            work()
+            seconds[name].append(process_time() - start)
+    return {"triplets": len(predictions), "all": len(detector), "seconds": seconds}
+
+
 def oracle(folder: Path) -> Outcome:
     """Time the slow oracle of the tests from the tables that the fast side starts from, and from its own scenes.
 
@@ -271,7 +294,19 @@ def _tables(folder: Path) -> tuple[GroundTruth, Interactions, Interactions]:
 
 STAGES = {
     stage.__name__: stage
-    for stage in (read, read_replies, parse_once, whole_run, resolve, score_all, comparison, bongard, oracle, profile)
+    for stage in (
+        read,
+        read_replies,
+        parse_once,
+        whole_run,
+        resolve,
+        score_all,
+        comparison,
+        bongard,
+        splits,
+        oracle,
+        profile,
+    )
 }
 
 

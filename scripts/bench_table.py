@@ -34,6 +34,9 @@ def rows(measured: Measured) -> list[Row]:
     replies, compared = measured["read_replies"]["seconds"], measured["comparison"]["seconds"]
     triplets, free_triplets, slow_triplets = scored["triplets"], scored["vlm_triplets"], slow["triplets"]
     bongard = measured["bongard"]["seconds"]
+    splits = measured["splits"]
+    of_test = [seconds / splits["triplets"] for seconds in splits["seconds"]["score_test"]]
+    of_all = [seconds / splits["all"] for seconds in splits["seconds"]["score"]]
     native = measured["files"]["detector.npz"]
     limit = 6 * native + 200 * _MEGABYTE
     slow_rates = {name: slow_triplets / median(values) for name, values in slow["seconds"].items()}
@@ -70,6 +73,10 @@ def rows(measured: Measured) -> list[Row]:
         _ratio("  / scoring one model", bongard["build"], bongard["score"], 3),
         _seconds("answer them by both oracles", bongard["answer"]),
         _ratio("  / scoring one model", bongard["answer"], bongard["score"], 1),
+        _seconds("split by combinations", splits["seconds"]["split"]),
+        _ratio("  / scoring one model", splits["seconds"]["split"], splits["seconds"]["score"], 1),
+        _rate("score its test images, triplets a second", splits["triplets"], splits["seconds"]["score_test"], None),
+        _ratio("  a triplet / one of all images", of_test, of_all, 2),
         _seconds("NumPy alone: sort, cumulative sums by class", seconds["numpy"]),
         *[Row(f"slow oracle, {name}, triplets a second", rate, "1/s") for name, rate in slow_rates.items()],
         _seconds("process: python -c 'import numpy'", processes["import numpy"]),
