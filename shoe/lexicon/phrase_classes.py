@@ -55,18 +55,20 @@ def is_incorporated(words: list[str], i: int) -> bool:
     return words[i] not in closed_classes() and known.noun and not known.person and "g" in following
 
 
-def _only_describes(words: list[str]) -> bool:
+def _only_describes(word: str) -> bool:
     """Whether a word is an adjective, or unknown."""
-    known = word_of(words[0]) if words and words[0] not in closed_classes() and not is_adverb(words[0]) else None
+    known = word_of(word) if word and word not in closed_classes() and not is_adverb(word) else None
     return known is not None and (known.adjective or not known.noun) and not known.forms
 
 
 def coming(words: list[str], i: int) -> str:
     """Return the letter that a word has by itself, "" after the last; a noun's for what may be one."""
-    if i >= len(words):
-        return ""
-    word = words[i]
-    if word in CONTRAST and _only_describes(words[i + 1 : i + 2]):
+    return _coming(words[i], words[i + 1] if i + 1 < len(words) else "") if i < len(words) else ""
+
+
+@lru_cache(maxsize=20_000)
+def _coming(word: str, following: str) -> str:
+    if word in CONTRAST and _only_describes(following):
         return "C"
     tag = "D" if word == "her" else closed_classes().get(word)
     if tag or is_adverb(word):
@@ -75,7 +77,7 @@ def coming(words: list[str], i: int) -> str:
     if known.person:
         return "P"
     if "g" in known.forms:
-        return "J" if i + 1 < len(words) and is_expression((word, words[i + 1]), "object") else "G"
+        return "J" if following and is_expression((word, following), "object") else "G"
     if known.adjective:
         return "J"
     return "N" if known.noun or not known.forms else "V" if known.forms in ("b", "s", "bs") else "E"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from shoe.lexicon import text
@@ -26,7 +26,8 @@ class Given(NamedTuple):
     only: str = ""
 
 
-def given_of(object_: str | None, known: Sequence[str]) -> Given:
+@lru_cache(maxsize=20_000)
+def given_of(object_: str | None, known: tuple[str, ...]) -> Given:
     """Put together what a reply gives; persons among the known count only where nothing else is known."""
     words = [object_] if object_ else list(dict.fromkeys(known))
     heads = {word: tokens[-1] for word in words if (tokens := text.tokens(text.plain(word)))}

@@ -147,7 +147,7 @@ def interactions(
         part = fields_or_sentence(phrase)
         found = _object_only(_FRAME.sub("", part) if isinstance(part, str) else part.object)
         return Said((Reading(verb, text.ALTERNATIVES.join(found)),)) if found else Said(())
-    groups, denied = _groups(phrase, given_of(object, known))
+    groups, denied = _groups(phrase, given_of(object, tuple(known)))
     best = groups[0] if groups else []
     said = [Reading(_joined(candidate.verbs), object or _joined(candidate.objects)) for candidate in best]
     doubtful = any(candidate.doubtful for candidate in best)

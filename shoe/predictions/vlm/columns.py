@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -176,7 +175,7 @@ class Columns:
             return [*errors, *(error for error, *_ in backward)]
         self._notes.exchanged = len(backward)
         for error, image, pair, record, item in backward:
-            turned = replace(pair, human=pair.object, object=pair.human, subject=pair.target, target=pair.subject)
+            turned = pair._replace(human=pair.object, object=pair.human, subject=pair.target, target=pair.subject)
             self.add_pair(error.place, image, turned, record, item, loose=True)
         return errors
 

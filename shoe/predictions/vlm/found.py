@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from shoe.predictions.vlm.fields import Verb
 from shoe.predictions.vlm.things import Entity
@@ -18,8 +18,7 @@ class Problem:
     expected: str
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """A human box, an object box, and what is said of the two.
 
     Attributes:

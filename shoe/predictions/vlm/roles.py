@@ -7,7 +7,6 @@ thing in every item.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -76,4 +75,4 @@ def _is_noun(word: str) -> bool:
 def _with_roles(pair: Pair, roles: _Roles) -> Pair:
     words = dict(zip(pair.keys, pair.texts, strict=True))
     subject, target = pair.subject or words.get(roles.subject, ""), pair.target or words.get(roles.target, "")
-    return replace(pair, subject=subject, target=target, verbs=(Verb(words[roles.verb]),), texts=(), keys=())
+    return pair._replace(subject=subject, target=target, verbs=(Verb(words[roles.verb]),), texts=(), keys=())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +16,6 @@ Kind = Callable[[str], int | None]
 
 _CHECKS = 3
 _MOST = 1 << 16
-_FIELDS = tuple(field.name for field in fields(Pair))
 _OF_WORDS = ("subject", "target", "verbs", "phrase", "texts")  # what words are found by
 _NO_BOX = (0.0, 0.0, 0.0, 0.0)
 
@@ -104,9 +102,9 @@ class Wording:
         kinds, _ = self._understood(texts)
         if None in kinds:
             return True
-        known = _filled(self._template, texts, _FIELDS)
+        known = _filled(self._template, texts, Pair._fields)
         boxed = (e._replace(box=e.box._replace(numbers=n)) for e, n in ((known.human, human), (known.object, thing)))
-        if replace(known, human=next(boxed), object=next(boxed), score=score) != pair:
+        if known._replace(human=next(boxed), object=next(boxed), score=score) != pair:
             return False
         self._checks[kinds] = self._checks.get(kinds, 0) + 1
         return True
@@ -138,8 +136,6 @@ def strings(value: Any) -> list[str]:
         return [value]
     if isinstance(value, dict):
         value = value.values()
-    elif isinstance(value, Pair):
-        value = [getattr(value, field.name) for field in fields(value)]
     elif not isinstance(value, list | tuple):
         return []
     return [text for inner in value for text in strings(inner)]
@@ -148,7 +144,7 @@ def strings(value: Any) -> list[str]:
 def _blank(pair: Pair) -> Pair:
     """A pair without what differs between pairs of the same words."""
     human, thing = (entity._replace(box=entity.box._replace(numbers=_NO_BOX)) for entity in (pair.human, pair.object))
-    return replace(pair, human=human, object=thing, score=None)
+    return pair._replace(human=human, object=thing, score=None)
 
 
 def _written(value: Any, words: list[tuple[str, str]], *, joined: bool = True) -> Any:
@@ -161,10 +157,6 @@ def _written(value: Any, words: list[tuple[str, str]], *, joined: bool = True) -
             for old, new in words:
                 value = value.replace(old, new)
         return value
-    if isinstance(value, Pair):
-        return replace(
-            value, **{field.name: _written(getattr(value, field.name), words, joined=joined) for field in fields(value)}
-        )
     if isinstance(value, tuple):
         inner = [_written(part, words, joined=joined) for part in value]
         return type(value)(*inner) if hasattr(value, "_fields") else tuple(inner)
@@ -174,7 +166,7 @@ def _written(value: Any, words: list[tuple[str, str]], *, joined: bool = True) -
 def _filled(template: Pair, texts: tuple[str, ...], names: tuple[str, ...]) -> Pair:
     """A template with words in the places of some of its fields."""
     words = [(f"\0{i}\0", text) for i, text in enumerate(texts)]
-    return replace(template, **{name: _written(getattr(template, name), words) for name in names})
+    return template._replace(**{name: _written(getattr(template, name), words) for name in names})
 
 
 @lru_cache(256)

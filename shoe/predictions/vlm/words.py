@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -75,30 +74,29 @@ def words_of(pair: Pair) -> Words | None:
         whole = verb or phrase
         found += [Interaction(*words, score, "" if whole == words[0] else whole) for words in said.readings]
         denied |= said.denied
-        as_read = " or ".join(", ".join(reading) for reading in said.readings)
-        doubtful += [f"{verb or phrase} = {as_read}"] if said.doubtful else []
+        if said.doubtful:
+            doubtful.append(f"{whole} = {' or '.join(map(', '.join, said.readings))}")
     if found or denied:
         return Words(tuple(found), doubtful=tuple(doubtful), denied=denied)
     if not target and pair.object.key:
-        return words_of(replace(pair, target=pair.object.key))
+        return words_of(pair._replace(target=pair.object.key))
     return Words(unparsed=phrase or verbs[0])
 
 
 @lru_cache(1 << 16)
 def _said(verb: str, phrase: str, target: str) -> _Said:
     """Readings of a verb and a phrase beside the object that a reply names."""
-    parts = _ARROW.split(phrase)
-    if not target and len(parts) == _TRIPLET and is_person(parts[0]):
+    whole = verb or phrase
+    if target:
+        words = text.tokens(text.plain(whole))
+        if text.says_no_interaction(words) or words in _NOTHING:
+            return _Said((("no_interaction", target),), doubtful=False, denied=False)
+        if _is_verb_alone(whole, target):
+            return _Said(((whole, target),), doubtful=False, denied=False)
+        if len(listed := _verbs_of(whole, target)) > 1:
+            return _Said(tuple((each, target) for each in listed), doubtful=False, denied=False)
+    elif len(parts := _ARROW.split(phrase)) == _TRIPLET and is_person(parts[0]):
         phrase = " ".join(parts)
-    words = text.tokens(text.plain(verb or phrase))
-    if target and (text.says_no_interaction(words) or words in _NOTHING):
-        return _Said((("no_interaction", target),), doubtful=False, denied=False)
-    if target and verb and _is_verb_alone(verb, target):
-        return _Said(((verb, target),), doubtful=False, denied=False)
-    if target and not verb and _is_verb_alone(phrase, target):
-        return _Said(((phrase, target),), doubtful=False, denied=False)
-    if target and len(listed := _verbs_of(verb or phrase, target)) > 1:
-        return _Said(tuple((each, target) for each in listed), doubtful=False, denied=False)
     from shoe.lexicon.phrases import interactions
 
     both = bool(verb) and bool(phrase) and not target and _is_verb_alone(verb, "")
