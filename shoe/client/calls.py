@@ -12,7 +12,7 @@ import msgspec
 
 from shoe.client.flow import Call, Flow, Wait, asked, get, post
 from shoe.client.states import ENDED, RunState, Version
-from shoe.client.upload import Told, upload
+from shoe.client.upload import Told, opened, upload
 from shoe.core.errors import OptionError, ServiceError
 from shoe.version import __version__
 
@@ -64,10 +64,16 @@ def submit(
                 f"truth: found none named, expected one of the ground truths that the server has: {known}"
             )
         truth = names[0]
-    digest = yield from upload(path, tell, packed=packed)
-    body = {"prediction": digest, "truth": truth, "name": name or Path(path).stem, "visibility": visibility}
-    body |= {"board": board, **wanted}
-    return (yield from post("/v1/runs", _given(body))).read(RunState)
+    with opened(path) as file:
+        body = {"prediction": file.digest, "truth": truth, "name": name or Path(path).stem, "visibility": visibility}
+        body = _given(body | {"board": board, **wanted})
+        try:  # a file that the server has is not sent, and none for a request that it refuses
+            return (yield from post("/v1/runs", body)).read(RunState)
+        except ServiceError as error:
+            if error.status != 404 or file.digest not in str(error):
+                raise
+        yield from upload(file, tell, packed=packed)
+    return (yield from post("/v1/runs", body)).read(RunState)
 
 
 def run(of: str) -> Flow[RunState]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -30,20 +31,12 @@ class _Upload(msgspec.Struct):
     offset: int
 
 
-def upload(path: str | Path, tell: Told, *, packed: bool) -> Flow[str]:
-    """Bring a file to the server.
-
-    Args:
-        path: of the file.
-        tell: is told how far it has come.
-        packed: whether parts are compressed on their way.
-
-    Returns:
-        SHA-256 of the file, by which the server knows it.
+@contextmanager
+def opened(path: str | Path) -> Iterator[File]:
+    """Open a file that the server may have.
 
     Raises:
         InputError: for a file that cannot be read.
-        ServiceError: for a server that cannot be reached, or refuses it.
     """
     path = Path(path)
     try:
@@ -51,16 +44,27 @@ def upload(path: str | Path, tell: Told, *, packed: bool) -> Flow[str]:
     except OSError as error:
         raise unreadable(path, error) from None
     with stream:
-        digest, size = hashed(stream)
-        place = f"/v1/predictions/{digest}"
-        if (yield from asked(Call("GET", place), 404)).status == 404:
-            file = _File(stream, path.name, digest, size)
-            yield from _whole(file, packed) if size <= PART else _in_parts(file, tell, packed)
-    return digest
+        yield File(stream, path.name, *hashed(stream))
+
+
+def upload(file: File, tell: Told, *, packed: bool) -> Flow[None]:
+    """Bring a file to the server.
+
+    Args:
+        file: as it was opened.
+        tell: is told how far it has come.
+        packed: whether parts are compressed on their way.
+
+    Raises:
+        ServiceError: for a server that cannot be reached, or refuses it.
+    """
+    yield from _whole(file, packed) if file.size <= PART else _in_parts(file, tell, packed)
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
+class File:
+    """A file: its name, size in bytes, and SHA-256, by which the server knows it."""
+
     stream: BinaryIO
     name: str
     digest: str
@@ -85,13 +89,13 @@ def hashed(stream: BinaryIO) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
-def _whole(file: _File, packed: bool) -> Flow[None]:
+def _whole(file: File, packed: bool) -> Flow[None]:
     part, headers = file.part(0, packed)
     headers |= {"x-content-sha256": file.digest, "content-type": "application/octet-stream"}
     yield from asked(Call("PUT", "/v1/predictions", {"name": file.name[:_LONGEST_NAME]}, part, headers))
 
 
-def _in_parts(file: _File, tell: Told, packed: bool) -> Flow[None]:
+def _in_parts(file: File, tell: Told, packed: bool) -> Flow[None]:
     """Send what the server does not have yet; where it is of another mind about that, ask it anew."""
     announced = {"size": file.size, "sha256": file.digest, "name": file.name[:_LONGEST_NAME]}
     best, left = -1, _TRIES

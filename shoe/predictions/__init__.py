@@ -14,7 +14,7 @@ from shoe.core.interactions import Interactions
 from shoe.io.native import notes_of_native, read_native, write_native
 from shoe.predictions.boxes import parse_convention
 from shoe.predictions.flat import SCORE_NAMES
-from shoe.predictions.formats import FORMATS, NATIVE, format_named, misspelt, recognised, writable, zero_based
+from shoe.predictions.formats import FORMATS, NATIVE, Format, format_named, misspelt, recognised, writable, zero_based
 from shoe.predictions.notes import ReadNotes
 from shoe.predictions.others import refuse_others
 from shoe.predictions.scores import check_scores_name, rescaled
@@ -69,6 +69,19 @@ def read_predictions(
     return replace(table, notes=notes)
 
 
+def check_names(format: str | None, boxes: str | None, scores: str | None) -> Format | None:  # noqa: A002 - as below
+    """See that reading knows the names that it is given, before there is a file; returns the format that is named.
+
+    Raises:
+        OptionError: for an unknown format, box convention, or way to take scores.
+    """
+    wanted = None if format in (None, NATIVE) else format_named(str(format))
+    if boxes is not None:
+        parse_convention(boxes)
+    check_scores_name(scores)
+    return wanted
+
+
 def read_predictions_with_notes(
     path: str | Path,
     *,
@@ -95,10 +108,7 @@ def read_predictions_with_notes(
         InputError: naming file, record, field, what was found and what was expected.
         OptionError: for an unknown format, convention or benchmark.
     """
-    wanted = None if format in (None, NATIVE) else format_named(str(format))
-    if boxes is not None:
-        parse_convention(boxes)
-    check_scores_name(scores)
+    wanted = check_names(format, boxes, scores)
     with collection_paused():  # what was parsed is gone before collection resumes, which would visit all of it
         if truth is not None and sizes is None:
             sizes = dict(zip(truth.images, map(tuple, truth.sizes.tolist()), strict=True))

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from shoe.core.errors import OptionError, printable
+from shoe.core.errors import OptionError, printable, unknown_name
 from shoe.service import jobs
 from shoe.service.errors import BusyError, ConflictError, NotFoundError, QuotaError
 from shoe.service.files import Stored
@@ -61,17 +61,18 @@ def submit(
 
     Raises:
         NotFoundError: for predictions that the team did not give, or an unknown leaderboard.
-        OptionError: for an unknown truth, protocol, option or similarity.
+        OptionError: for an unknown truth, protocol, option, similarity or subset, or a way to read predictions that is
+            none.
         QuotaError: if the team has no submission to the leaderboard left for today.
         BusyError: if too many of its runs wait.
     """
-    file = given(folder, team, prediction_sha256)
-    if file is None:
-        raise NotFoundError(f"no predictions {prediction_sha256}: send the file first")
     if board is not None:
         request = _request_of_board(folder, board, request)
     of = truth(folder, request.truth)
     new = _scoring(folder, of, prediction_sha256, request)
+    file = given(folder, team, prediction_sha256)
+    if file is None:  # said last, so that whoever sends files hears of all else before they send one
+        raise NotFoundError(f"no predictions {prediction_sha256}: send the file first")
     row = _row(team, name or file, of.name, request, prediction_sha256, visibility, board)
     with folder.database.write() as db:
         known = _same(db, team, new.key, of.name, board)
@@ -215,8 +216,12 @@ def _add_further(db: sqlite3.Connection, id_: str, new: New) -> None:
 def _scoring(folder: Folder, of: Truth, sha256: str, request: Request) -> New:
     """The job of a request, which names no truth or map but holds what they are."""
     from shoe.benchmarks import benchmark
+    from shoe.predictions import check_names
     from shoe.protocols.named import choose
 
+    check_names(request.format, request.boxes, request.scores)
+    if request.subset is not None and request.subset not in benchmark(of.dataset).subsets:
+        raise unknown_name("subset", request.subset, benchmark(of.dataset).subsets)
     protocols = request.protocols or benchmark(of.dataset).default_protocols
     labels = of.reading.image_labels is not None
     choose(protocols, request.options, benchmark(of.dataset).protocols, image_labels=labels)

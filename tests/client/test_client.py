@@ -31,7 +31,7 @@ def test_predictions_are_scored_and_what_is_known_is_not_sent_again(
         network.seen.clear()
         again = client.submit(predictions, "small", protocols=["qpic", "shoe"])
         assert again.id == run.id
-        assert [line.split()[0] for line in network.seen] == ["GET", "POST"]
+        assert [line.split()[0] for line in network.seen] == ["POST"]
         assert run.id in [each.id for each in client.runs(state="done")]
         assert client.change(run, name="renamed").name == "renamed"
         network.faults = ["lost"]
@@ -98,6 +98,26 @@ def test_parts_may_be_packed(server: str, folder: Any, tmp_path: Path, monkeypat
     with shoe.Client(server) as client:
         run = client.submit(path, "small")
     assert folder.files.path(run.prediction).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"boxes": "xyyx"}, "xyyx"),
+        ({"format": "ppdn"}, "unknown format 'ppdn'"),
+        ({"scores": "logit"}, "unknown way to take scores 'logit'"),
+        ({"subset": "rares"}, "unknown subset 'rares'"),
+        ({"options": ["tua=0.4"]}, "tua"),
+        ({"board": "nine"}, "no leaderboard nine"),
+    ],
+)
+def test_what_is_wrong_in_a_request_is_told_before_a_file_is_sent(
+    server: str, predictions: Path, wrong: dict[str, Any], said: str
+) -> None:
+    with Network(server) as network, shoe.Client(network.address) as client:
+        with pytest.raises(shoe.ServiceError, match=said):
+            client.submit(predictions, "small", **wrong)
+        assert [line.split()[0] for line in network.seen] == ["GET", "POST"]  # its version, and no file
 
 
 def test_refusals_are_one_line_in_the_words_of_the_server(server: str, predictions: Path) -> None:
