@@ -14,7 +14,7 @@ from shoe.core.errors import InputError, OptionError, near, printable, quote, un
 from shoe.core.interactions import Interactions
 from shoe.core.rows import Rows
 from shoe.io.unknown import seen
-from shoe.predictions import cells, flat, hoidet, mllms, qpic, thid, vlm
+from shoe.predictions import cells, flat, hoidet, mllms, qpic, thid, v_coco, vlm
 from shoe.predictions.flat import COLUMNS
 from shoe.predictions.others import SWAPPED, refuse_others
 from shoe.predictions.source import Kind, Source
@@ -67,6 +67,8 @@ FORMATS = {
                _DOCUMENT, thid.is_thid_images, thid.read_thid_images, thid.write_thid_images),
         Format("mllms", "mllms-zs-hoi: JSON with hoi_id, sub_bbox, obj_bbox", _DOCUMENT, mllms.is_mllms,
                mllms.read_mllms, mllms.write_mllms),
+        Format("v-coco", "V-COCO's official detections by person: a pickle", _DOCUMENT, v_coco.is_v_coco,
+               v_coco.read_v_coco),
         Format("jsonl", "flat columns as JSON Lines", _DOCUMENT, flat.is_flat_lines, flat.read_flat_lines,
                flat.write_flat_lines, ".jsonl"),
         Format("csv", "flat columns as CSV", ("text",), flat.is_csv, flat.read_csv, flat.write_csv, ".csv"),

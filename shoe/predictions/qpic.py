@@ -11,6 +11,7 @@ Boxes are x1, y1, x2, y2 in pixels. JSON, a pickle, and CDN's written-out dict w
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
@@ -29,6 +30,7 @@ from shoe.core.rows import Rows
 from shoe.io.files import read_bytes, replacing
 from shoe.io.typed import Box, BoxOrText, Finite, ImageName, Number, Whole, WholeOrText
 from shoe.predictions.labels import labels_of
+from shoe.predictions.persons import of_persons
 from shoe.predictions.record_fields import image_names, in_all_or_none
 from shoe.predictions.source import Source, collection_paused, open_source
 
@@ -113,7 +115,10 @@ def read_qpic(source: Source) -> Rows:
     """
     of = source.benchmark
     expected = f"0 to {len(of.object_order) - 1}, objects in {of.object_numbers}'s order (qpic ids)"
-    return _rows(source, "qpic", _QpicImage, of.object_order, expected)
+    order = of.object_order
+    if len(of.actions):  # a number beyond the last object is QPIC's "no object"
+        order = np.append(order, len(of.objects))
+    return _rows(source, "qpic", _QpicImage, order, expected)
 
 
 def read_gen_vlkt(source: Source) -> Rows:
@@ -160,13 +165,19 @@ def _rows(
     number = np.fromiter([hoi.category_id for hoi in hois], np.int64, len(hois))
     image = np.repeat(np.arange(len(records)), lengths)
     start = (np.cumsum(counts) - counts)[image]
-    for field, index in (("subject_id", human), ("object_id", target)):
-        check_boxes(path, (images, image), field, index, counts)
-        index += start
+    by_person = len(source.benchmark.actions) > 0  # there, a person may do something without an object
+    check_boxes(path, (images, image), "subject_id", human, counts)
+    outside = (target < -by_person) | (target >= counts[image])
+    check_boxes(path, (images, image), "object_id", target, counts, outside)
+    human += start
+    target = np.where(target < 0, -1, target + start)
     objects = np.zeros(0, np.int64)
     if object_of is not None:
         category = np.fromiter([box.category_id for box in boxes], np.int64, len(boxes))
         objects = objects_of(path, images, counts, category, object_of, expected)
+    if by_person and object_of is not None:
+        score = in_all_or_none(source, "score", [hoi.score for hoi in hois], partial(triplet_name, (images, image)))
+        return of_persons(source, (images, image), corners, human, target, objects, number, score)
     known = len(classes) if object_of is None else len(classes.verbs)
     check_range(path, (images, image), "category_id", number, known, first, f": {name} ids count from {first}")
     if object_of is None:

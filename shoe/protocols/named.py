@@ -9,6 +9,7 @@ from shoe.core.coordinates import CommonCoordinates
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.iou import Overlap
 from shoe.protocols.options import STRICT_PREFIX, Interpolation, SemanticOptions, StrictOptions, Ties, changed
+from shoe.protocols.roles import RoleOptions
 
 SEMANTIC = {
     options.protocol: options
@@ -64,25 +65,29 @@ class Options:
     Attributes:
         strict: the exact-label protocols, in the order asked for.
         semantic: the semantic protocol; None where none is asked for.
+        roles: the protocols by person, in the order asked for.
     """
 
     strict: tuple[StrictOptions, ...]
     semantic: SemanticOptions | None
+    roles: tuple[RoleOptions, ...] = ()
 
 
 def choose(
     names: Sequence[str],
     assignments: Sequence[str],
     strict: Mapping[str, StrictOptions],
+    roles: Mapping[str, RoleOptions] | None = None,
     *,
     image_labels: bool = False,
 ) -> Options:
     """Turn names and settings into options.
 
     Args:
-        names: protocols, at most one of them semantic; ``all`` means every strict one and ``shoe``.
+        names: protocols, at most one of them semantic; ``all`` means every other one and ``shoe``.
         assignments: ``NAME=VALUE`` settings that change the protocols' choices.
         strict: the benchmark's exact-label protocols by name.
+        roles: its protocols by person.
         image_labels: whether the ground truth says which objects an image shows; without it, protocols that want to
             know take it from the boxes.
 
@@ -92,10 +97,11 @@ def choose(
     for what, given, example in (("protocols", names, '["qpic"]'), ("options", assignments, '["tau=0.3"]')):
         if isinstance(given, str) or not all(isinstance(one, str) for one in given):
             raise OptionError(f"{what}: found {quote(given)}, expected a list of names, as {example}")
-    names = [n for name in names for n in ([*strict, "shoe"] if name == "all" else [name])]
+    roles = roles or {}
+    names = [n for name in names for n in ([*strict, *roles, "shoe"] if name == "all" else [name])]
     for name in names:
-        if name not in strict and name not in SEMANTIC:
-            raise unknown_name("protocol", name, [*strict, *SEMANTIC, "all"])
+        if name not in strict and name not in SEMANTIC and name not in roles:
+            raise unknown_name("protocol", name, [*strict, *roles, *SEMANTIC, "all"])
     semantic_names = [name for name in dict.fromkeys(names) if name in SEMANTIC]
     if len(semantic_names) > 1:
         raise OptionError(f"protocols: found {' and '.join(semantic_names)}, expected one semantic protocol a run")
@@ -109,4 +115,5 @@ def choose(
         if any(a.startswith(f"{STRICT_PREFIX}known-object=labels") for a in assignments):
             raise OptionError("option strict.known-object=labels: found no image-level labels, expected --image-labels")
         chosen = [replace(o, known_object="boxes") if o.known_object == "labels" else o for o in chosen]
-    return Options(tuple(chosen), semantic if semantic_names else None)
+    by_person = tuple(roles[name] for name in dict.fromkeys(names) if name in roles)
+    return Options(tuple(chosen), semantic if semantic_names else None, by_person)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import Field, dataclass, field, fields, replace
 from enum import StrEnum
 from types import NoneType
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 from shoe.core.coordinates import CommonCoordinates
 from shoe.core.errors import OptionError, quote, unknown_name
@@ -45,6 +45,7 @@ class Ties(StrEnum):
     class), beyond that the mean over orders drawn with a fixed seed, whose standard error is reported."""
 
 
+STRICT_PREFIX = "strict."
 At = Literal[">=", ">"]
 NoInteraction = Literal["keep", "exclude"]
 Assign = Literal["greedy-gt", "best-first", "hungarian", "confidence"]
@@ -71,6 +72,7 @@ class Overlapping:
     """What both families derive from their options about boxes."""
 
     __slots__ = ()
+    prefix: ClassVar[str] = ""
     overlap: Overlap
     threshold: float
     threshold_at: At
@@ -186,6 +188,7 @@ class SemanticOptions(Overlapping):
 class StrictOptions(Overlapping):
     """The choices of an exact-label protocol; docs/protocols.md 0.3."""
 
+    prefix: ClassVar[str] = STRICT_PREFIX
     protocol: str = "hico-det"
     coordinates: CommonCoordinates = option(CommonCoordinates.INDICES, "coordinates in which boxes are compared")
     overlap: Overlap = option(Overlap.PIXELS, "how areas are counted")
@@ -220,14 +223,11 @@ class StrictOptions(Overlapping):
 
 Family = TypeVar("Family", SemanticOptions, StrictOptions)
 
-STRICT_PREFIX = "strict."
 
-
-def settings(options: SemanticOptions | StrictOptions) -> dict[str, str]:
+def settings(options: Any) -> dict[str, str]:
     """Every choice by its public name, as text: ``{"protocol": "shoe", "combine": "arithmetic", ...}``."""
-    prefix = STRICT_PREFIX if isinstance(options, StrictOptions) else ""
     values = ((f, getattr(options, f.name)) for f in fields(options))
-    return {prefix + _name(f): _text(value) for f, value in values if not (_is_quiet(f) and value == f.default)}
+    return {options.prefix + _name(f): _text(value) for f, value in values if not (_is_quiet(f) and value == f.default)}
 
 
 def changed(options: Family, assignments: Iterable[str]) -> Family:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import quote as escape
 from urllib.parse import unquote
 
 from shoe.core.errors import OptionError, quote
 from shoe.protocols.named import SEMANTIC
 from shoe.protocols.options import STRICT_PREFIX, SemanticOptions, StrictOptions, settings
+from shoe.protocols.roles import ROLE_PREFIX, RoleOptions
 from shoe.version import __version__
 
 _SAFE = " ,;.+<>=()[]/_-"
@@ -26,17 +28,18 @@ class Signature:
 
     Attributes:
         items: the pairs.
-        protocols: the benchmark's exact-label protocols by name, for :meth:`short`; no part of what is signed.
+        protocols: the benchmark's exact-label protocols and those by person, by name, for :meth:`short`; no part of
+            what is signed.
     """
 
     items: tuple[tuple[str, str], ...]
-    protocols: Mapping[str, StrictOptions] = field(default_factory=dict, compare=False, repr=False)
+    protocols: Mapping[str, StrictOptions | RoleOptions] = field(default_factory=dict, compare=False, repr=False)
 
     def __str__(self) -> str:
         return "|".join(f"{escape(name, _SAFE)}:{escape(value, _SAFE)}" for name, value in self.items)
 
     @classmethod
-    def parse(cls, text: str, protocols: Mapping[str, StrictOptions] | None = None) -> Signature:
+    def parse(cls, text: str, protocols: Mapping[str, Any] | None = None) -> Signature:
         """Read a signature back; ``protocols`` as in the class.
 
         >>> str(Signature.parse("shoe:1.0|data:hico-det"))
@@ -56,9 +59,9 @@ class Signature:
     def short(self) -> str:
         """Shorten for captions: version, data, protocol, what differs from it, and a hash of the whole."""
         values = dict(self.items)
-        named: dict[str, SemanticOptions | StrictOptions] = {**self.protocols, **SEMANTIC}
+        named: dict[str, SemanticOptions | StrictOptions | RoleOptions] = {**self.protocols, **SEMANTIC}
         kept: list[tuple[str, str]] = [(n, values[n]) for n in ("shoe", "data", "split", "class-split") if n in values]
-        for prefix in (STRICT_PREFIX, ""):
+        for prefix in (STRICT_PREFIX, ROLE_PREFIX, ""):
             protocol = values.get(f"{prefix}protocol")
             if protocol in named:
                 usual = settings(named[protocol])
@@ -72,18 +75,18 @@ class Signature:
 
 def sign(
     facts: Mapping[str, str],
-    strict: StrictOptions | None = None,
+    strict: StrictOptions | RoleOptions | None = None,
     semantic: SemanticOptions | None = None,
-    protocols: Mapping[str, StrictOptions] | None = None,
+    protocols: Mapping[str, Any] | None = None,
 ) -> Signature:
     """Sign an evaluation.
 
     Args:
         facts: what moves figures beside the options: the ground truth's (``GroundTruth.facts()``), the map and its
             hash, how predictions were read.
-        strict: the exact-label protocol that was applied, if one was.
+        strict: the exact-label protocol, or that by person, which was applied, if one was.
         semantic: the semantic protocol that was applied, if one was.
-        protocols: the benchmark's exact-label protocols by name, for the short form.
+        protocols: the benchmark's exact-label protocols, and those by person, by name, for the short form.
     """
     items = {"shoe": __version__, **facts}
     for options in (strict, semantic):

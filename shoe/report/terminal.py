@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -14,6 +14,7 @@ from shoe.report.notes import Evidence, notes
 from shoe.report.text import percent, say, table
 from shoe.report.wordings import wordings_table
 from shoe.scoring.entries import harmonic_mean
+from shoe.scoring.roles import RoleResult
 from shoe.scoring.score import Report
 from shoe.scoring.semantic import SemanticResult
 
@@ -42,6 +43,8 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
         f"{truth.classes.name} · {printable(truth.split)}{split} · {many(len(truth.interactions.images), 'image')} · "
         f"{many(len(truth.interactions), 'triplet')} · {many(len(report.predictions), 'prediction')}"
     )
+    if report.predictions.roles is not None:
+        title += f" · {many(len(report.predictions.roles), 'prediction')} by person"
     say(to, title, "bold")
     evidence = evidence or Evidence.of(report)
     urgent = report.warnings
@@ -51,6 +54,9 @@ def print_report(report: Report, to: Console, evidence: Evidence | None = None) 
         say(to, f"read as {report.notes.format}, boxes as {report.notes.boxes}")
     if report.strict_results:
         to.print(_strict_table(report))
+    if report.role_results:
+        to.print(_role_table(report.role_results))
+        to.print(_entry_table(report))
     if report.semantic:
         to.print(_semantic_table(report.semantic))
     if evidence.nearest is not None:
@@ -99,6 +105,31 @@ def _distance_table(report: Report, nearest: Nearest) -> Table:
     for each in ranges:
         title = f"  similarity {each.low:g} to {each.high:g}"
         made.add_row(title, str(each.classes), *map(percent, each.figures.values()))
+    return made
+
+
+def _role_table(results: Sequence[RoleResult]) -> Table:
+    left_out = next((f"w/o {result.left_out}" for result in results if result.left_out), "")
+    made = table("by person", "mean AP", left_out, "entries")
+    for result in results:
+        without = percent(result.map_without) if result.left_out else ""
+        made.add_row(result.options.protocol, percent(result.map), without, str(int(result.in_mean.sum())))
+    return made
+
+
+def _entry_table(report: Report) -> Table:
+    """AP of each action, and below it of each of its roles."""
+    results, actions = report.role_results, report.truth.benchmark.actions
+    made = table("action", "persons", *(result.options.protocol for result in results))
+    by_name = [dict(zip(r.names, zip(r.truths.tolist(), r.ap.tolist(), strict=True), strict=True)) for r in results]
+    for number, action in enumerate(actions.names):
+        roles = [name for name, (of, _) in zip(actions.entry_names, actions.entries, strict=True) if of == number]
+        for name in (action, *roles):
+            found = [each.get(name) for each in by_name]
+            persons = next((truths for truths, _ in filter(None, found)), None)
+            if persons is not None:
+                cells = ("" if one is None else percent(one[1] if one[0] else None) for one in found)
+                made.add_row(name, f"{persons:,}", *cells)
     return made
 
 

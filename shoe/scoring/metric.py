@@ -64,7 +64,8 @@ class Metric:
         """
         check_kind("truth", truth, GroundTruth, "shoe.read_ground_truth(FILE)")
         benchmark, labels = truth.benchmark, truth.image_labels is not None
-        choose(protocols or benchmark.default_protocols, options, benchmark.protocols, image_labels=labels)
+        names = protocols or benchmark.default_protocols
+        choose(names, options, benchmark.protocols, benchmark.role_protocols, image_labels=labels)
         self.truth = truth
         named = truth.benchmark.similarity if similarity == OF_DATASET else similarity
         self._settings = named, tuple(protocols), tuple(options)

@@ -22,6 +22,7 @@ from shoe.predictions.notes import ReadNotes
 from shoe.protocols.named import Options, choose
 from shoe.protocols.signature import Signature, sign
 from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.roles import RoleResult, role_scores
 from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.scoring.strict import StrictResult, strict_score
 from shoe.scoring.warnings import warnings
@@ -39,6 +40,7 @@ class Report:
         task: what was scored, and against what.
         facts: what else is in the signature: how predictions were read, the map and its content hash.
         strict_results: one result a protocol, in the order asked for.
+        role_results: one result a protocol by person, in the order asked for.
         semantic: the semantic result; None when not asked for, or not measurable.
         similarities: those behind it.
         absent: for each part that could not be measured, why.
@@ -52,6 +54,7 @@ class Report:
     similarities: HoiSimilarity | None
     absent: dict[str, str]
     notes: ReadNotes | None = None
+    role_results: tuple[RoleResult, ...] = ()
 
     def __repr__(self) -> str:
         return as_lines(self._title, self._rows, self._notes)
@@ -69,6 +72,7 @@ class Report:
             each.options.protocol: {"mAP": each.map, "rare": each.map_rare, "non-rare": each.map_non_rare}
             for each in self.strict_results
         }
+        rows |= {each.options.protocol: {"mAP": each.map} for each in self.role_results}
         if self.semantic is not None:
             rows[self.semantic.options.protocol] = {"SHOE-mAP": self.semantic.map, "SHOE-mF1": self.semantic.mf1}
         return rows
@@ -107,6 +111,8 @@ class Report:
                 ]
                 if several
                 else None,
+                "roles": [{"signature": str(self.signature_of(each)), **each.to_dict()} for each in self.role_results]
+                or None,
                 "semantic": self.semantic and self.semantic.to_dict(),
                 "absent": self.absent or None,
                 "notes": self._notes or None,
@@ -132,6 +138,8 @@ class Report:
     def signature(self) -> Signature:
         """How the figures of ``strict`` and ``semantic`` came about."""
         strict, semantic = self.strict, self.semantic
+        if strict is None and semantic is None and self.role_results:
+            return self.signature_of(self.role_results[0])
         return sign(
             self.truth.facts() | self.facts,
             strict.options if strict else None,
@@ -139,10 +147,11 @@ class Report:
             self.truth.benchmark.protocols,
         )
 
-    def signature_of(self, result: StrictResult) -> Signature:
-        """How the figures of one strict protocol came about."""
+    def signature_of(self, result: StrictResult | RoleResult) -> Signature:
+        """How the figures of one strict protocol, or one by person, came about."""
         facts = {k: v for k, v in self.facts.items() if k not in SEMANTIC_FACTS}
-        return sign(self.truth.facts() | facts, result.options, protocols=self.truth.benchmark.protocols)
+        of = self.truth.benchmark
+        return sign(self.truth.facts() | facts, result.options, protocols={**of.protocols, **of.role_protocols})
 
 
 def score(
@@ -173,7 +182,8 @@ def score(
         InputError: when predictions and ground truth have no image in common.
     """
     task, benchmark, labels = Task(predictions, truth), truth.benchmark, truth.image_labels is not None
-    chosen = choose(protocols or benchmark.default_protocols, options, benchmark.protocols, image_labels=labels)
+    names = protocols or (*benchmark.default_protocols, *benchmark.role_protocols)
+    chosen = choose(names, options, benchmark.protocols, benchmark.role_protocols, image_labels=labels)
     return score_by(chosen, task, similarity, notes)
 
 
@@ -187,7 +197,10 @@ def score_by(chosen: Options, task: Task, similarity: str | Path, notes: ReadNot
         facts |= {"boxes": notes.boxes, "scores": notes.scores}
     absent: dict[str, str] = {}
     semantic = similarities = None
-    if chosen.semantic is not None:
+    by_person = predictions.roles is not None and not len(predictions) and len(predictions.roles) > 0
+    if by_person and (chosen.semantic or chosen.strict):
+        absent["triplets"] = "the predictions name no object categories, as V-COCO's official file has none"
+    elif chosen.semantic is not None:
         unfit = unfit_scores(predictions)
         if unfit is not None:
             absent["semantic"] = unfit
@@ -196,8 +209,10 @@ def score_by(chosen: Options, task: Task, similarity: str | Path, notes: ReadNot
             facts |= {"map": source.name, "map-sha": source.digest, "lexicon-sha": lexicon_digest()}
             similarities = HoiSimilarity.of(task, source, chosen.semantic)
             semantic = semantic_score(task, similarities, chosen.semantic)
-    strict = tuple(strict_score(task, o) for o in chosen.strict)
-    return Report(task, facts, strict, semantic, similarities, absent, notes)
+    strict = () if by_person else tuple(strict_score(task, o) for o in chosen.strict)
+    if chosen.roles and task.truth.roles is None:
+        absent["roles"] = f"{task.truth.format} does not hold the persons without object, and those nobody annotated"
+    return Report(task, facts, strict, semantic, similarities, absent, notes, role_scores(task, chosen.roles))
 
 
 def coordinate_names(predictions: Interactions) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shoe.core.errors import many, printable
+from shoe.core.interactions import image_index
 from shoe.lexicon.labels import match_labels
 from shoe.matching.task import Task
 from shoe.predictions.box_check import BoxReport
@@ -20,9 +21,14 @@ def warnings(task: Task, boxes: BoxReport) -> list[str]:
 
 def coverage(task: Task) -> str | None:
     """Say how many images of the ground truth have predictions; None if all have."""
-    if not len(task.predictions):
+    by_person = task.predictions.roles
+    if not len(task.predictions) and not (by_person and len(by_person)):
         return NOTHING
-    images, covered = len(task.truth.interactions.images), int((task.image_rows[1] > 0).sum())
+    images, has = len(task.truth.interactions.images), task.image_rows[1] > 0
+    if by_person is not None:
+        found = image_index(by_person.images, task.truth.interactions.images)[by_person.image]
+        has = has | (np.bincount(found[found >= 0], minlength=images) > 0)
+    covered = int(has.sum())
     if covered == images:
         return None
     named = int((task.truth_image >= 0).sum())

@@ -1,0 +1,153 @@
+"""Agent AP and role AP: how well persons and what they do are found, as V-COCO's official script scores it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.ragged import first_of_each
+from shoe.core.roles import Single
+from shoe.core.shown import present
+from shoe.matching.persons import PersonMatches
+from shoe.matching.task import Task
+from shoe.protocols.options import Ties
+from shoe.protocols.roles import RoleOptions
+from shoe.scoring.entries import mean_over
+from shoe.scoring.ranking import ranked_lists
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RoleResult:
+    """Figures of one protocol, fractions 0..1; E entries: actions, or actions with a role.
+
+    Attributes:
+        options: the protocol as it was applied.
+        names: E names, as "hold" or "hold-obj".
+        ap: (E,) average precision; NaN where no annotated person does it.
+        truths: (E,) annotated persons who do it, whether or not the role's box was drawn.
+        map: mean over the entries that have truths; None where none has.
+        left_out: the entry that the next figure leaves out; "" for none.
+        map_without: the mean over all others.
+        ranked: predictions that were ranked, over all entries; the rest are on unknown images, of persons whom nobody
+            annotated, or say nothing of the entry.
+    """
+
+    options: RoleOptions
+    names: tuple[str, ...]
+    ap: Floats
+    truths: Indices
+    map: float | None
+    left_out: str
+    map_without: float | None
+    ranked: int
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.options.protocol}, {self.map}>"
+
+    @property
+    def in_mean(self) -> Mask:
+        """(E,) entries in the mean."""
+        return ~np.isnan(self.ap)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures, in the keys of ``shoe score --json``."""
+        return present(
+            {
+                "protocol": self.options.protocol,
+                "map": self.map,
+                "entries": int(self.in_mean.sum()),
+                "left_out": self.left_out or None,
+                "map_without_left_out": self.map_without if self.left_out else None,
+                "ranked_predictions": self.ranked,
+                "ap": {
+                    name: {"ap": ap, "ground_truths": truths}
+                    for name, ap, truths in zip(self.names, self.ap.tolist(), self.truths.tolist(), strict=True)
+                    if truths
+                },
+            }
+        )
+
+
+def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResult, ...]:
+    """Score predictions under some protocols; none where the ground truth has no persons."""
+    if not protocols or task.truth.roles is None:
+        return ()
+    kinds = {options.overlap for options in protocols}
+    found = {overlap: PersonMatches.of(task, task.truth.roles, overlap) for overlap in kinds}
+    return tuple(role_score(task, found[options.overlap], options) for options in protocols)
+
+
+def role_score(task: Task, found: PersonMatches, options: RoleOptions) -> RoleResult:
+    """Score predictions by person (docs/protocols.md 4.3, 4.4).
+
+    Args:
+        task: predictions and ground truth.
+        found: their persons, matched under the protocol's way of counting areas.
+        options: the protocol.
+    """
+    actions = task.truth.benchmark.actions
+    order = _official_order(found, task.truth.interactions.images)
+    agent = options.scenario == "agent"
+    of = [(number, -1) for number in range(len(actions))]
+    if not agent:
+        of = [(action, entry) for entry, (action, _) in enumerate(actions.entries)]
+    names = actions.names if agent else actions.entry_names
+    does = (found.truth.labels == 1).sum(axis=0)
+    truths = np.array([does[action] for action, _ in of], np.int64)
+    ap, ranked = np.full(len(of), np.nan), 0
+    for number, (action, entry) in enumerate(of):
+        score = found.said.agent[:, action] if entry < 0 else found.said.score[:, entry]
+        rows = order[~np.isnan(score[order])]
+        ranked += len(rows)
+        if truths[number]:
+            credit = np.zeros(len(score))
+            credit[_true_positives(found, rows, score, action, entry, options)] = 1.0
+            one = np.zeros(len(rows), np.int64)
+            columns = one, score[rows].astype(np.float64), credit[rows], truths[number : number + 1]
+            ap[number] = ranked_lists(*columns, options.ap, Ties.INPUT).ap[0]
+    in_mean = truths > 0
+    left_out = actions.left_out if not agent else ""
+    others = in_mean & np.array([name != left_out for name in names], bool)
+    return RoleResult(
+        options=options,
+        names=names,
+        ap=ap,
+        truths=truths,
+        map=mean_over(ap, in_mean),
+        left_out=left_out,
+        map_without=mean_over(ap, others),
+        ranked=ranked,
+    )
+
+
+def _official_order(found: PersonMatches, images: tuple[str, ...]) -> Indices:
+    """The predictions that are ranked, so that a stable sort by score has ties where the official script has them.
+
+    That script sorts twice with ``argsort()[::-1]``, which reverses ties: the predictions of each image, and then those
+    of all images in the order of their numbers. So ties within an image are back in the order of the file, and those of
+    several images come last image first. What overlaps a person whom nobody annotated more than any other is left out.
+    """
+    by_name = np.argsort(np.argsort(np.array(images, object), kind="stable"))
+    known = np.flatnonzero(found.image >= 0)
+    person = found.person[known]
+    kept = known[(person < 0) | ~found.truth.ignored[person]] if len(found.truth.person) else known
+    order: Indices = kept[np.argsort(-by_name[found.image[kept]], kind="stable")]
+    return order
+
+
+def _true_positives(
+    found: PersonMatches, rows: Indices, score: Single, action: int, entry: int, options: RoleOptions
+) -> Indices:
+    """The predictions, of (r,) rows, that are the best of a person who does it; of equals the last in the file."""
+    near = rows[(found.person[rows] >= 0) & options.rule.holds(found.iou[rows].astype(np.float64))]
+    near = near[found.truth.labels[found.person[near], action] == 1]
+    if entry >= 0:
+        near = near[found.role_fits(near, entry, options.rule, options.scenario)]
+    person = found.person[near]
+    best = np.lexsort((-near, -score[near], person))
+    found_first: Indices = near[best[first_of_each(person[best])]]
+    return found_first
