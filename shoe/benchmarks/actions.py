@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+
+from shoe.core.arrays import Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +82,10 @@ class Actions:
         if not self.all[action].roles:
             return -1
         return self.entries.index((action, self.all[action].role_of(object_)))
+
+    def entries_of(self, actions: Ints, objects: Ints, names: Sequence[str]) -> list[int]:
+        """The entry of each pair of an action and an index into names of objects."""
+        return [
+            self.entry_of(action, names[object_])
+            for action, object_ in zip(actions.tolist(), objects.tolist(), strict=True)
+        ]

@@ -52,7 +52,8 @@ def score(
 ) -> None:
     """Score predictions: strict mAP beside SHOE-mAP, SHOE-mF1 and the miss rates, with a signature.
 
-    Protocols: hico-det, hico-det-known-object, ppdm, qpic, gen-vlkt, upt, thid, diag; shoe, shoe-literal, shoe-robust.
+    Protocols: hico-det, hico-det-known-object, ppdm, qpic, gen-vlkt, upt, thid, diag; shoe, shoe-literal, shoe-robust;
+    of V-COCO v-coco-agent, v-coco-s1, v-coco-s2.
     The choices that --option changes, and the names of formats and box conventions, are listed in docs/reference and
     by shoe convert --help.
 
@@ -60,8 +61,9 @@ def score(
 
     JSON keys: signature, dataset, split, images, ground_truths, predictions; strict {protocol, map, map_rare,
     map_non_rare, max_recall, classes, ranked_predictions, tied_share, parts, harmonic_mean}; protocols [{signature,
-    ...strict}] where several are asked for; semantic {protocol, map, map_without_no_interaction,
-    map_standard_error, mf1, gt_miss_rate, prediction_miss_rate; above_delta {mf1, gt_miss_rate,
+    ...strict}] where several are asked for; roles [{signature, protocol, map, entries, left_out, map_without_left_out,
+    ranked_predictions, actions}]; semantic {protocol, map, map_without_no_interaction, map_standard_error, mf1,
+    gt_miss_rate, prediction_miss_rate; above_delta {mf1, gt_miss_rate,
     prediction_miss_rate}; tau_readings, classes, tied_share, components_share, map_interval, mf1_interval,
     unrated_pairs, raters, parts, harmonic_mean}; resolution {verbs, objects {words, dataset_labels, unresolved},
     rated_share, fallback_share, learned_share, unrated_share, basis}; profile {images_with_predictions,

@@ -34,7 +34,9 @@ def refuse_others(source: Source, expected: str) -> None:
         truth := benchmark_of_truth(source.data, marked=True)
     ):
         found = f"{truth[1].name}, ground truth of {truth[0].name}"
-        hint = SWAPPED if truth[0].name == source.benchmark.name else f"give {flag('dataset', truth[0].name)}"
+        hint = f"give {flag('dataset', truth[0].name)}"
+        if truth[0].name == source.benchmark.name:
+            found, hint = found if expected == "predictions" else None, SWAPPED
     elif _PROBLEMS.match(source.data):
         found, hint = "Bongard problems", "shoe bongard score answers them from predictions"
     if found:

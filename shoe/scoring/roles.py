@@ -63,7 +63,7 @@ class RoleResult:
                 "left_out": self.left_out or None,
                 "map_without_left_out": self.map_without if self.left_out else None,
                 "ranked_predictions": self.ranked,
-                "ap": {
+                "actions": {
                     name: {"ap": ap, "ground_truths": truths}
                     for name, ap, truths in zip(self.names, self.ap.tolist(), self.truths.tolist(), strict=True)
                     if truths

@@ -40,6 +40,26 @@ class Signed(Strict, kw_only=True):
     signature: str
 
 
+class OfAction(Closed):
+    """An action, or one of its roles."""
+
+    ap: Fraction
+    ground_truths: Count
+
+
+class ByPerson(Closed):
+    """The figures of one protocol by person, with how they came about."""
+
+    signature: str
+    protocol: str
+    entries: Count
+    ranked_predictions: Count
+    actions: dict[str, OfAction]
+    map: MaybeFraction = UNSET
+    left_out: str | UnsetType = UNSET
+    map_without_left_out: MaybeFraction = UNSET
+
+
 class Semantic(F1, kw_only=True):
     """The figures of SHOE, and, with --bounds, how sure they are."""
 
@@ -138,6 +158,7 @@ class Score(Closed):
     profile: Profile
     strict: Strict | UnsetType = UNSET
     protocols: list[Signed] | UnsetType = UNSET
+    roles: list[ByPerson] | UnsetType = UNSET
     semantic: Semantic | UnsetType = UNSET
     resolution: Resolution | UnsetType = UNSET
     by_nearest_seen: list[NearestRange] | UnsetType = UNSET

@@ -1,0 +1,285 @@
+"""V-COCO by person: agent AP and role AP by hand, against the slow oracle, in every form, and on real annotations."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shoe
+from shoe.core.errors import InputError
+from tests.examples import examples
+from tests.oracles.roles import Person, Said, average_precision
+from tests.scoring import v_coco
+from tests.scoring.v_coco import ACTIONS, NAN
+
+SCENARIOS = {"v-coco-agent": 0, "v-coco-s1": 1, "v-coco-s2": 2}
+A, B, C = [0.0, 0.0, 99.0, 99.0], [200.0, 0.0, 299.0, 99.0], [400.0, 0.0, 499.0, 99.0]
+
+
+def figures(truth: Path, said: Path) -> dict[tuple[str, str], float]:
+    """AP by protocol and entry."""
+    table = shoe.read_ground_truth(truth, dataset="v-coco")
+    report = shoe.score(shoe.read_predictions(said, dataset="v-coco"), table, protocols=list(SCENARIOS))
+    return {
+        (result.options.protocol, name): ap
+        for result in report.role_results
+        for name, ap in zip(result.names, result.ap.tolist(), strict=True)
+    }
+
+
+def slow(truths: list[list[Person]], said: list[list[Said]]) -> dict[tuple[str, str], float]:
+    """The same by the oracle; NaN where nobody does it."""
+    found = {}
+    for protocol, scenario in SCENARIOS.items():
+        of = (
+            [(name, "") for name in ACTIONS.names]
+            if not scenario
+            else [(ACTIONS.names[a], r) for a, r in ACTIONS.entries]
+        )
+        for name, role in of:
+            there = any(name in (person.does or {}) for persons in truths for person in persons)
+            ap = average_precision(truths, said, name, role, scenario) if there else NAN
+            found[protocol, f"{name}-{role}" if role else name] = ap
+    return found
+
+
+def said(box: list[float], name: str, role: str, role_box: list[float], score: float) -> Said:
+    """A prediction of one action with a role; of all others it says nothing."""
+    one = Said(box, dict.fromkeys(ACTIONS.names, NAN))
+    one.roles = {(ACTIONS.names[a], r): ([0, 0, 0.1, 0.1], NAN) for a, r in ACTIONS.entries}
+    one.agent[name], one.roles[name, role] = score, (role_box, score)
+    return one
+
+
+def test_by_hand(tmp_path: Path) -> None:
+    """Three surfers, of whom one has a drawn board, one none, and one is ignored; five predictions.
+
+    Agent: 0.9 first surfer, hit; 0.8 again, false; 0.7 second, hit; 0.6 ignored, gone; 0.5 nowhere near anybody: the
+    image's first person is not ignored, so it is false. 1/1 and 2/3 of 2 positives: (1 + 2/3) / 2.
+    Scenario 1: 0.9 has another board, false; 0.8 the right one, hit; 0.7 says [0, 0, 0.1, 0.1], which is not empty,
+    false: 1/2 at a recall of 1/2. Scenario 2: 0.7 is a hit, too: 1/2 and 2/3 are 2/3 under the envelope.
+    """
+    truths = [[Person(A, {"surf": {"instr": B}}), Person(B, {"surf": {}}), Person(C, None)]]
+    predictions = [
+        said(A, "surf", "instr", C, 0.9),
+        said(A, "surf", "instr", B, 0.8),
+        said(B, "surf", "instr", [0, 0, 0.1, 0.1], 0.7),
+        said(C, "surf", "instr", B, 0.6),
+        said([700, 700, 800, 800], "surf", "instr", B, 0.5),
+    ]
+    path = v_coco.write_pickle([predictions], tmp_path / "said.pkl")
+    found = figures(v_coco.write_everything(truths, tmp_path / "truth.txt"), path)
+    assert found["v-coco-agent", "surf"] == pytest.approx((1 + 2 / 3) / 2)
+    assert found["v-coco-s1", "surf-instr"] == pytest.approx(1 / 4)
+    assert found["v-coco-s2", "surf-instr"] == pytest.approx(2 / 3)
+    assert np.isnan(found["v-coco-s1", "ski-instr"])
+    predictions[2].roles["surf", "instr"] = ([NAN] * 4, 0.7)  # says that there is no board
+    v_coco.write_pickle([predictions], path)
+    assert figures(tmp_path / "truth.txt", path)["v-coco-s1", "surf-instr"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("write", [v_coco.write_official, v_coco.write_everything, v_coco.write_qpic])
+@pytest.mark.parametrize("ties", [False, True])
+def test_as_the_slow_oracle(tmp_path: Path, write: Callable[[Any, Path], Path], ties: bool) -> None:
+    truths, predictions = v_coco.scene(7 + ties, 6, ties)
+    truth = write(truths, tmp_path if write is v_coco.write_official else tmp_path / "truth")
+    found = figures(truth, v_coco.write_pickle(predictions, tmp_path / "said.pkl"))
+    assert found == pytest.approx(slow(truths, predictions), nan_ok=True, abs=1e-9)
+
+
+@pytest.mark.slow
+@given(seed=st.integers(0, 10**6), ties=st.booleans())
+@examples(3)
+def test_as_the_slow_oracle_on_any_scene(tmp_path_factory: pytest.TempPathFactory, seed: int, ties: bool) -> None:
+    folder = tmp_path_factory.mktemp("scene")
+    truths, predictions = v_coco.scene(seed, 8, ties)
+    truth = v_coco.write_official(truths, folder)
+    found = figures(truth, v_coco.write_pickle(predictions, folder / "said.pkl"))
+    assert found == pytest.approx(slow(truths, predictions), nan_ok=True, abs=1e-9)
+
+
+def test_all_forms_hold_the_same_persons_and_triplets(tmp_path: Path) -> None:
+    truths, _ = v_coco.scene(3, 5)
+    for persons in truths:
+        for person in persons:
+            person.does = person.does or None  # who does nothing is listed by the official form alone
+    forms = [
+        v_coco.write_official(truths, tmp_path),
+        v_coco.write_everything(truths, tmp_path / "truth.txt"),
+        v_coco.write_qpic(truths, tmp_path / "qpic.json"),
+    ]
+    official, *others = (shoe.read_ground_truth(path, dataset="v-coco") for path in forms)
+    assert official.roles is not None
+    for other in others:
+        assert other.roles is not None
+        for name in ("box_offsets", "boxes", "object", "person", "labels", "role"):
+            np.testing.assert_array_equal(getattr(official.roles, name), getattr(other.roles, name), name)
+        mine, its = ({(i, *boxes) for i, boxes in rows(t)} for t in (official, other))
+        assert mine == its
+
+
+def rows(truth: shoe.GroundTruth) -> list[tuple[int, list[float]]]:
+    table = truth.interactions
+    columns = np.column_stack([truth.hoi, table.human_boxes, table.object_boxes]).tolist()
+    return list(zip(table.image.tolist(), columns, strict=True))
+
+
+def test_triplets_of_qpic_are_as_its_pickle(tmp_path: Path) -> None:
+    """A query with 29 verbs, some of objects that are none: what QPIC writes as JSON and as a pickle scores alike."""
+    truths, _ = v_coco.scene(11, 4)
+    rng = np.random.default_rng(0)
+    pickled: list[list[Said]] = []
+    listed = []
+    for i, persons in enumerate(truths):
+        boxes, hois, of_image = [], [], []
+        for query in range(6):
+            person, target, nothing = v_coco.box(rng), v_coco.box(rng), rng.random() < 0.4
+            person = list(persons[query % len(persons)].box) if rng.random() < 0.7 else person
+            boxes += [{"bbox": person, "category_id": 0}, {"bbox": target, "category_id": 80 if nothing else 3}]
+            scores = rng.random(29).astype(np.float32).tolist()
+            one = Said(person)
+            for number, (action, entry) in enumerate(ACTIONS.numbered):
+                name, score = ACTIONS.names[action], scores[number]
+                ids = {"subject_id": 2 * query, "object_id": 2 * query + 1, "category_id": number}
+                hois.append(ids | {"score": score})
+                one.agent[name] = max(one.agent.get(name, 0.0), score)
+                if entry >= 0:
+                    one.roles[name, ACTIONS.entries[entry][1]] = ([NAN] * 4 if nothing else target, score)
+            of_image.append(one)
+        listed.append({"filename": v_coco.name_of(i), "predictions": boxes, "hoi_prediction": hois})
+        pickled.append(of_image)
+    truth = v_coco.write_official(truths, tmp_path)
+    (tmp_path / "said.json").write_text(json.dumps(listed))
+    by_pickle = figures(truth, v_coco.write_pickle(pickled, tmp_path / "said.pkl"))
+    assert figures(truth, tmp_path / "said.json") == pytest.approx(by_pickle, nan_ok=True, abs=0)
+
+
+def test_what_cannot_be_scored_is_absent(tmp_path: Path) -> None:
+    truths, predictions = v_coco.scene(5)
+    table = shoe.read_predictions(v_coco.write_pickle(predictions, tmp_path / "said.pkl"), dataset="v-coco")
+    truth = shoe.read_ground_truth(v_coco.write_everything(truths, tmp_path / "truth.txt"), dataset="v-coco")
+    report = shoe.score(table, truth)
+    assert report.semantic is None
+    assert "no object categories" in report.absent["triplets"]
+    assert [result.options.protocol for result in report.role_results] == list(SCENARIOS)
+    signed = [dict(report.signature_of(result).items)["roles.scenario"] for result in report.role_results]
+    assert signed == ["agent", "1", "2"]
+    pairs = shoe.GroundTruth(truth.interactions, truth.classes, "pairs", benchmark=truth.benchmark)
+    assert "persons without object" in shoe.score(table, pairs, protocols=["v-coco-s1"]).absent["roles"]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda record: record.pop("cut_instr"), "field 'cut_instr'|cut_instr.*no such key"),
+        (lambda record: record.update(hold_agent="much"), "hold_agent.*found 'much', expected a number"),
+        (lambda record: record.update(hit_obj=[1, 2, 3, 4]), r"hit_obj.*expected \[x1, y1, x2, y2, score\]"),
+        (lambda record: record.update(person_box=[NAN] * 4), r"person_box.*expected \[x1, y1, x2, y2\]"),
+        (lambda record: record.update(image_id=[1]), "image_id.*expected a COCO image id"),
+    ],
+)
+def test_damaged_pickles(tmp_path: Path, change: Callable[[dict[str, Any]], object], says: str) -> None:
+    records = v_coco.records(v_coco.scene(5)[1])
+    change(records[1])
+    (tmp_path / "said.json").write_text(json.dumps(records))
+    with pytest.raises(InputError, match=says):
+        shoe.read_predictions(tmp_path / "said.json", dataset="v-coco")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("\n3\n", "\nthree\n", "expected the number of boxes"),
+        ("2 1 0.0", "33 1 0.0", "action: found '33', expected 1 to 29"),
+        ("2 1 0.0", "2 1 0.5", "expected the box of one of the image's persons"),
+        (" 38 200.0 0.0 300.0 100.0\n2 1", " 38 200.0 0.0 300.0 101.0\n2 1", "expected one of the image's boxes"),
+        ("000000000107", "000000000100", "the image '000000000100.jpg' twice"),
+    ],
+)
+def test_damaged_text(tmp_path: Path, old: str, new: str, says: str) -> None:
+    truths = [[Person(A, {"surf": {"instr": B}, "stand": {}}), Person(C, None)], [Person(A, {"stand": {}})]]
+    text = v_coco.write_everything(truths, tmp_path / "truth.txt").read_text()
+    path = tmp_path / "damaged.txt"
+    damaged = text.replace(old, new, 1)
+    assert damaged != text
+    path.write_text(damaged)
+    with pytest.raises(InputError, match=says):
+        shoe.read_ground_truth(path, dataset="v-coco")
+
+
+def test_official_annotations_need_their_boxes(tmp_path: Path) -> None:
+    path = v_coco.write_official(v_coco.scene(5)[0], tmp_path)
+    instances = tmp_path / "instances_vcoco_all_2014.json"
+    document = json.loads(instances.read_text())
+    instances.write_text(json.dumps(document | {"annotations": document["annotations"][:-1]}))
+    with pytest.raises(InputError, match=r"(ann_id|role_object_id .*): found .*, expected a COCO annotation in"):
+        shoe.read_ground_truth(path, dataset="v-coco")
+    instances.unlink()
+    with pytest.raises(InputError, match=r"expected COCO's boxes, instances_vcoco_all_2014\.json, beside this file"):
+        shoe.read_ground_truth(path, dataset="v-coco")
+
+
+PUBLISHED = {
+    "hold": 3608,
+    "sit": 1916,
+    "ride": 556,
+    "look": 3347,
+    "hit": 349,
+    "eat": 521,
+    "jump": 635,
+    "lay": 387,
+    "talk_on_phone": 285,
+    "carry": 472,
+    "throw": 244,
+    "catch": 246,
+    "cut": 269,
+    "work_on_computer": 410,
+    "ski": 424,
+    "surf": 486,
+    "skateboard": 417,
+    "drink": 82,
+    "kick": 180,
+    "point": 31,
+}
+"""Positives of the test set as logs of the official script print them (docs/v-coco.md)."""
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_positives_of_the_test_set_are_the_published_ones(shared_data: Path) -> None:
+    truth = shoe.read_ground_truth(shared_data / "v_coco" / "vcoco_everything_test.txt.gz", dataset="v-coco")
+    assert truth.roles is not None
+    does = dict(zip(ACTIONS.names, (truth.roles.labels == 1).sum(axis=0).tolist(), strict=True))
+    assert {name: does[name] for name in PUBLISHED} == PUBLISHED
+    assert (truth.split, len(truth.interactions.images), len(truth.interactions)) == ("test", 4946, 12_423)
+    pairs = shoe.read_ground_truth(shared_data / "v_coco" / "instances_vcoco_test.json", dataset="v-coco")
+    point = truth.interactions.verb == truth.classes.verbs.index("point")
+    assert (len(pairs.interactions), int(point.sum())) == (12_402, 21)
+    assert pairs.roles is None
+    without = np.bincount(truth.hoi[~point], minlength=len(truth.classes))
+    np.testing.assert_array_equal(without, pairs.triplets_per_class)
+
+
+@pytest.mark.slow
+@pytest.mark.real_data
+def test_val_has_the_positives_and_missing_roles_of_the_official_file(shared_data: Path) -> None:
+    truth = shoe.read_ground_truth(shared_data / "v_coco" / "vcoco_everything_val.txt.gz", dataset="v-coco")
+    official = json.loads(gzip.decompress((shared_data / "v_coco" / "vcoco_val.json.gz").read_bytes()))
+    assert truth.roles is not None
+    for number, action in enumerate(official):
+        label = np.array(action["label"])
+        assert (truth.roles.labels[:, number] == 1).sum() == label.sum(), action["action_name"]
+        given = np.array(action["role_object_id"]).reshape(len(action["role_name"]), -1)[1:, label == 1]
+        entries = [entry for entry, (of, _) in enumerate(ACTIONS.entries) if of == number]
+        for entry, targets in zip(entries, given, strict=True):
+            assert (truth.roles.role[:, entry] >= 0).sum() == (targets != 0).sum(), ACTIONS.entry_names[entry]
+    idle = np.sum([action["label"] for action in official], axis=0) == 0
+    assert ((~truth.roles.ignored).sum(), len(idle), idle.sum()) == (4463, 4499, 36)
