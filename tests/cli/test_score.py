@@ -28,6 +28,7 @@ from shoe.protocols.signature import Signature
 from tests.benchmarks.forms import write_mat
 from tests.cli import run as cli
 from tests.cli.run import refused
+from tests.scoring import v_coco
 
 VLM, DETECTOR = PREDICTIONS["free text"], PREDICTIONS["detector"]
 IMAGE = "HICO_test2015_00000025.jpg"
@@ -133,6 +134,10 @@ def test_the_help_text_names_every_key_of_the_json_and_no_other(tmp_path: Path) 
     assert {"semantic.mf1", "protocols.signature", "protocols.map", "resolution.objects.words", "notes"} <= documented
     outside = write(tmp_path / "outside.jsonl", [RECORD | {"score": 1.5}])
     rich = [as_json(VLM, "--protocol", "all", "--bounds", "--split", "rf-uc"), as_json(outside)]
+    truths, predictions = v_coco.scene(1)
+    by_person = v_coco.write_pickle(predictions, tmp_path / "said.pkl")
+    written = v_coco.write_everything(truths, tmp_path / "truth.txt")
+    rich.append(as_json(by_person, "--dataset", "v-coco", truth=written))
     assert set().union(*(keys_of(report, documented) for report in rich)) == documented - {
         "semantic.components_share"  # needs a map with ratings of whole interactions
     }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
-from shoe.benchmarks.base import Benchmark, TruthFormat, plain_image_name
+from shoe.benchmarks.base import Benchmark, Published, TruthFormat, plain_image_name
+from shoe.benchmarks.card import read_card
 from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
 from shoe.benchmarks.held_out import published_splits
 from shoe.benchmarks.v_coco import everything, official, pairs_json, qpic_json
@@ -53,6 +55,11 @@ def _classes() -> HoiClasses:
     return parse_classes(path.read_text("utf-8"), "v-coco", path)
 
 
+def _published() -> Mapping[str, Published]:
+    path = _FOLDER / "published.json"
+    return {split: Published(**known) for split, known in parse_json(path, path.read_bytes()).items()}
+
+
 BENCHMARK = Benchmark(
     name="v-coco",
     load_classes=_classes,
@@ -92,6 +99,8 @@ BENCHMARK = Benchmark(
     protocols=PROTOCOLS,
     role_protocols=ROLE_PROTOCOLS,
     about=ABOUT,
-    default_protocols=("v-coco-agent", "v-coco-s1", "v-coco-s2", "shoe"),
+    default_protocols=("shoe",),
+    load_published=_published,
+    load_card=lambda: read_card(_FOLDER / "card.json"),
     similarity="v-coco",
 )
