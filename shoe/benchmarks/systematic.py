@@ -78,6 +78,11 @@ class Rules:
         if self.tries < 1:
             raise OptionError(f"tries: found {self.tries}, expected 1 or more")
 
+    @property
+    def by_similarity(self) -> bool:
+        """Whether it matters how similar combinations are."""
+        return self.min_similarity > 0 or self.max_similarity < 1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combinations:
@@ -155,7 +160,7 @@ def split_systematically(
         rules: of the split.
         seed: the first that is tried, 0 or more; each next one is one more.
         combinations: those of the table, in the order that the draw shuffles.
-        similarity: (C, C) of each combination, as ground truth, to each other, as prediction, for rules about it.
+        similarity: (C, C) of each two combinations, both ways alike, for rules about it.
 
     Raises:
         OptionError: for rules that cannot be kept, and where no seed kept them.
@@ -166,10 +171,11 @@ def split_systematically(
     if not 0 < wanted < len(of):
         found = f"{rules.ratio:g} of {many(len(of), 'combination')}"
         raise OptionError(f"ratio: found {found}, expected a share that leaves some for training and some for test")
-    similar = None if similarity is None else np.maximum(similarity, similarity.T)
+    if rules.by_similarity and similarity is None:
+        raise OptionError("similarity: found none, expected one, by which min_similarity and max_similarity are kept")
     reasons: Counter[str] = Counter()
     for tried in range(rules.tries):
-        held_out, reason = draw(need, wanted, seed + tried, similar)
+        held_out, reason = draw(need, wanted, seed + tried, similarity)
         if held_out is not None:
             return replace(_of_images(table, of, held_out, rules), seed=seed + tried, tries=tried + 1)
         reasons[reason] += 1
@@ -271,24 +277,9 @@ def _in_the_way(need: Needs, held: Mask, similar: Floats | None) -> str:
     reason = need.lacking(held)
     if reason or similar is None or not need.rules.min_similarity:
         return reason
-    if (nearest(similar, held, need.shown(held)) < need.rules.min_similarity).any():
+    if (similar[np.ix_(held, need.shown(held))].max(axis=1, initial=0) < need.rules.min_similarity).any():
         return "a test combination was less similar to all training combinations than the minimum"
     return ""
-
-
-def nearest(similarity: Floats, held_out: Mask, train: Mask) -> Floats:
-    """The similarity of each held-out combination to the most similar one in training, whichever of both is predicted.
-
-    Args:
-        similarity: (C, C) of each combination, as ground truth, to each, as prediction.
-        held_out: (C,) combinations.
-        train: (C,) combinations.
-
-    Returns:
-        A number for each held-out combination, in their order.
-    """
-    found: Floats = np.maximum(similarity, similarity.T)[np.ix_(held_out, train)].max(axis=1, initial=0)
-    return found
 
 
 def images_of(table: Interactions, held_out: Mask) -> tuple[Mask, Mask]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.held_out import file_order
-from shoe.benchmarks.systematic import Combinations, Rules, SystematicSplit, nearest, split_systematically
+from shoe.benchmarks.systematic import Combinations, Rules, SystematicSplit, split_systematically
 from shoe.benchmarks.truth import GroundTruth, read_ground_truth
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, OptionError, many, quote, unknown_name
@@ -30,7 +30,12 @@ Read = Mapping[str, tuple[Path, GroundTruth]]
 
 
 def split_files(
-    read: Read, rules: Rules, seed: int, folder: Path, written_as: str, similarity: tuple[str, Floats]
+    read: Read,
+    rules: Rules,
+    seed: int,
+    folder: Path,
+    written_as: str,
+    similarity: tuple[str, Callable[[Indices, Indices], Floats]],
 ) -> dict[str, Any]:
     """Split files into a folder.
 
@@ -40,7 +45,8 @@ def split_files(
         seed: the first that is tried.
         folder: where the files go; it is made where it is not there.
         written_as: a key of ``FORMATS``.
-        similarity: what tells how similar combinations are, in words, and (K, K) how similar all classes are.
+        similarity: what tells how similar classes are, in words, and what takes R and S of them and returns (R, S)
+            numbers.
 
     Returns:
         The card, as it is written beside the two files.
@@ -49,14 +55,15 @@ def split_files(
         InputError: for files that do not belong together, and a folder that cannot be written to.
         OptionError: for rules that cannot be kept, and a format that the benchmark has not.
     """
-    name, of_classes = similarity
+    name, similar = similarity
     truth = next(iter(read.values()))[1]
     of, table = truth.benchmark, joined(read)
     write = _writer(of, written_as)
     combinations = Combinations.of(table, file_order(of))
-    hoi = of.classes.of[combinations.verb, combinations.object]
-    of_combinations = of_classes[np.ix_(hoi, hoi)]
+    hoi = of.classes.of[combinations.verb, combinations.object].astype(np.int64)
+    of_combinations = similar(hoi, hoi) if rules.by_similarity else None
     made = split_systematically(table, rules, seed, combinations=combinations, similarity=of_combinations)
+    nearest = similar(hoi[made.held_out], hoi[made.shown(combinations)]).max(axis=1, initial=0)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -78,7 +85,11 @@ def split_files(
         "dropped_images": int(made.dropped.sum()),
         **proof({part: read_ground_truth(path, of) for part, path in paths.items()}, made, combinations),
         "held_out": [of.classes.labels[i] for i in hoi[made.held_out]],
-        "nearest": _nearest(name, of_combinations, made, made.shown(combinations)),
+        "nearest": {
+            "similarity": name,
+            "mean": float(nearest.mean()),
+            "quartiles": np.quantile(nearest, [0, 0.25, 0.5, 0.75, 1]).tolist(),
+        },
     }
     with replacing(folder / CARD) as stream:
         stream.write(encode(card, readable=True))
@@ -156,12 +167,6 @@ def _single(index: Indices, shown: Mask) -> dict[str, int]:
 
 def _source(path: Path, truth: GroundTruth) -> dict[str, str]:
     return {"file": path.name, "split": truth.split, "truth_sha": truth.facts()["truth-sha"]}
-
-
-def _nearest(name: str, similarity: Floats, made: SystematicSplit, shown: Mask) -> dict[str, Any]:
-    found = nearest(similarity, made.held_out, shown)
-    quartiles = np.quantile(found, [0, 0.25, 0.5, 0.75, 1])
-    return {"similarity": name, "mean": float(found.mean()), "quartiles": quartiles.tolist()}
 
 
 def _writer(of: Benchmark, written_as: str) -> Callable[[Interactions, Path], None]:

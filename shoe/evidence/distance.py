@@ -15,7 +15,7 @@ from shoe.benchmarks.class_splits import SEEN, UNSEEN, ClassSplit
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Floats, Indices
 from shoe.protocols.options import SemanticOptions
-from shoe.scoring.hoi_similarity import HoiSimilarity
+from shoe.scoring.class_similarity import class_similarity
 from shoe.scoring.score import Report
 from shoe.similarity import Similarity
 
@@ -82,15 +82,11 @@ def nearest_seen(
     unseen, seen = (np.flatnonzero(split.parts[part] & classes.scored) for part in (UNSEEN, SEEN))
     if not len(unseen) or not len(seen):
         return None
-    table = HoiSimilarity.of_words(classes, classes.verbs, classes.objects, similarity, options or SemanticOptions())
-    verb, object_ = classes.verb, classes.object
+    similar = class_similarity(classes, similarity, options)
     nearest, most = np.empty(len(unseen), np.int64), np.empty(len(unseen))
     step = max(1, _CELLS // len(seen))
     for start in range(0, len(unseen), step):
-        rows = unseen[start : start + step, None]
-        one = table.sigma(rows, verb[seen], object_[seen])
-        other = table.sigma(np.broadcast_to(seen, one.shape), verb[rows], object_[rows])
-        both = np.maximum(one, other)
+        both = similar(unseen[start : start + step], seen)
         best = both.argmax(axis=1)
         nearest[start : start + step] = seen[best]
         most[start : start + step] = both[np.arange(len(both)), best]

@@ -128,6 +128,7 @@ def test_combinations_are_numbered_in_the_order_asked_for() -> None:
         ({"ratio": float("nan")}, "ratio: found nan, expected a share above 0"),
         ({"verify": "papre"}, "unknown verify 'papre' (did you mean paper?); known: paper, possible, released"),
         ({"min_similarity": 0.8, "max_similarity": 0.5}, "min_similarity and max_similarity: found 0.8 and 0.5"),
+        ({"max_similarity": 0.7}, "similarity: found none, expected one"),
         ({"tries": 0}, "tries: found 0, expected 1 or more"),
     ],
 )
@@ -154,6 +155,7 @@ def test_every_split_keeps_its_promises(scenes: list[Scene], rules: Rules, seed:
     of = Combinations.of(table)
     levels = st.lists(st.sampled_from([0.0, 0.3, 0.6, 0.9]), min_size=len(of) ** 2, max_size=len(of) ** 2)
     similarity = np.array(data.draw(levels)).reshape(len(of), len(of))
+    similarity = np.maximum(similarity, similarity.T)
     low, high = sorted([data.draw(st.sampled_from([0.0, 0.3, 0.6])), data.draw(st.sampled_from([0.6, 0.9, 1.0]))])
     rules = replace(rules, min_similarity=low, max_similarity=high)
     try:
@@ -173,7 +175,7 @@ def test_every_split_keeps_its_promises(scenes: list[Scene], rules: Rules, seed:
             there_are = sum(pair[side] == word for pair in pairs)
             assert sum(pair[side] == word for pair in kept) >= (2 if rules.verify == "paper" else min(least, there_are))
     shown = np.array([pair in pairs_of(made.train) for pair in pairs], bool)
-    nearest = np.maximum(similarity, similarity.T)[np.ix_(held, shown)].max(axis=1, initial=0)
+    nearest = similarity[np.ix_(held, shown)].max(axis=1, initial=0)
     assert (nearest >= low).all()
     assert (nearest <= high).all()
     again = split_systematically(table, rules, seed, similarity=similarity)
@@ -196,7 +198,7 @@ def test_a_group_of_similar_combinations_stands_or_falls_together() -> None:
     """Sixteen combinations, of which 0, 5 and 10 are linked: no one of them is held out alone."""
     scenes: list[Scene] = [[(o, v)] for o in range(4) for v in range(4)]
     similarity = np.zeros((16, 16))
-    similarity[0, 5], similarity[10, 5] = 0.9, 0.8
+    similarity[[0, 5], [5, 0]], similarity[[10, 5], [5, 10]] = 0.9, 0.8
     of = [
         np.flatnonzero(
             split_systematically(
