@@ -19,7 +19,6 @@ from shoe.benchmarks.summary import compare, sizes
 from shoe.benchmarks.truth import read_ground_truth
 from shoe.core.errors import InputError, ShoeError
 from shoe.io.files import read_bytes
-from shoe.io.matlab import is_matlab
 from shoe.predictions import read_predictions_with_notes
 
 _PICTURES = (".jpg", ".jpeg", ".png")
@@ -106,7 +105,7 @@ def _look(path: Path, name: str) -> Found:
         except ShoeError as error:
             problem = problem or str(error).removeprefix(f"{path}: ")
         with suppress(ShoeError):
-            return _labels(path, name, data, of)
+            return _labels(path, name, of)
     whose = next((of for of in map(benchmark, benchmark_names()) if of.marks and of.marks.search(data)), None)
     try:
         return _predictions(path, name, whose)
@@ -137,8 +136,8 @@ def _predictions(path: Path, name: str, whose: Benchmark | None) -> Found:
     return Found(name, "predictions", whose.name if whose else "", notes.format, counts=counts)
 
 
-def _labels(path: Path, name: str, data: bytes, of: Benchmark) -> Found:
-    if of.read_image_labels is None or of.test_images is None or not is_matlab(data):
+def _labels(path: Path, name: str, of: Benchmark) -> Found:
+    if of.read_image_labels is None or of.test_images is None:
         raise InputError(path, found="no image labels", expected=IMAGE_LABELS)
     of.read_image_labels(path, of.test_images(), of.classes, of)
     return Found(name, IMAGE_LABELS, of.name, path.name, IMAGE_LABELS)

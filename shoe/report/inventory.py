@@ -60,7 +60,7 @@ def _said(file: Found) -> str:
     if file.problem:
         return f"{file.path}, which cannot be read: {file.problem}"
     if file.kind == IMAGE_LABELS:
-        return f"{file.path}: {IMAGE_LABELS}"
+        return f"{file.path}: {file.holds}"
     counts = f"{many(file.counts['images'], 'image')}, {many(file.counts['triplets'], 'triplet')} ({file.format})"
     if file.kind == "predictions":
         return f"{file.path}: predictions, {counts}"
@@ -79,7 +79,7 @@ def _said(file: Found) -> str:
 
 def _commands(folder: str, found: Inventory) -> Iterator[str]:
     """What can be asked of the files that are there."""
-    labels = {file.dataset: file.path for file in found.files if file.kind == IMAGE_LABELS}
+    labels = {file.dataset: file.path for file in found.files if file.holds == IMAGE_LABELS}
     for file in found.files:
         if file.kind == "ground truth" and "train" not in file.holds:
             of = f" --dataset {file.dataset}" if file.dataset != "hico-det" else ""

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe.benchmarks import benchmark, read_ground_truth
+from shoe.benchmarks.base import ImageLabel
 from shoe.benchmarks.summary import summary
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.coordinates import Coordinates
@@ -97,6 +98,15 @@ def test_the_real_training_set(shared_data: Path) -> None:
     # The official list of rare classes is that of fewer than 10 training pairs, and 217 missing pairs change nothing.
     assert np.array_equal(truth.triplets_per_class < 10, benchmark("hico-det").classes.rare)
     assert facts["rare_recounted"] == {"classes": 138, "as_listed": True}
+
+    # The image labels of the original name every class that is drawn, and 1,049 more.
+    labelled = benchmark("hico-det").read_image_labels
+    assert labelled is not None
+    images = truth.interactions.images
+    yes = labelled(shared_data / "hico_det" / "anno.mat", images, truth.classes, truth.benchmark) == ImageLabel.YES
+    drawn = np.zeros_like(yes)
+    drawn[truth.hoi, truth.interactions.image] = True
+    assert (int(yes.sum()), int(drawn.sum()), int((drawn & ~yes).sum())) == (70373, 69324, 0)
 
     # Its boxes count from 1: those of the SG files, which say that they count from 0, plus 1.
     split = read_ground_truth(shared_data / "hico_det_sg" / "test_hico_sg1.json.gz").interactions
