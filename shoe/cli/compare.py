@@ -41,7 +41,9 @@ def compare(
     ] = None,
     format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
     classes: Annotated[Path | None, typer.Option(help="Class table that replaces the packaged one.")] = None,
-    subset: Annotated[str | None, typer.Option(help="Score on a named part of the images: single-pair.")] = None,
+    subset: Annotated[
+        str | None, typer.Option(help="Score on a named part of the images: single-hoi, single-pair.")
+    ] = None,
     images_in_predictions: Annotated[bool, typer.Option(help="Score only the images that all files name.")] = False,
     split: Annotated[
         str | None,

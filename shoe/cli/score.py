@@ -30,7 +30,7 @@ def score(
     ] = None,
     format: Annotated[str | None, Option("Prediction format, if content is not to decide.")] = None,
     classes: Annotated[Path | None, Option("Class table that replaces the packaged one.")] = None,
-    subset: Annotated[str | None, Option("Score on a named part of the images: single-pair.")] = None,
+    subset: Annotated[str | None, Option("Score on a named part of the images: single-hoi, single-pair.")] = None,
     images_in_predictions: Annotated[
         bool, Option("Score only the images that PREDICTIONS names; the split's name then says so.")
     ] = False,

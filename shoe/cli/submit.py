@@ -39,7 +39,9 @@ def submit(
         str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
     ] = None,
     format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
-    subset: Annotated[str | None, typer.Option(help="Score on a named part of the images: single-pair.")] = None,
+    subset: Annotated[
+        str | None, typer.Option(help="Score on a named part of the images: single-hoi, single-pair.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="What the predictions are called; else as their file.")] = None,
     board: Annotated[
         str | None, typer.Option(help="Leaderboard to stand in; it says truth, protocols and options.")

@@ -1,3 +1,4 @@
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -139,3 +140,15 @@ def test_the_single_pair_subset_has_575_classes(shared_data: Path) -> None:
     chosen = single_pair_images(truth.interactions)
     assert chosen.sum() == 3920
     assert len(np.unique(truth.hoi[chosen[truth.interactions.image]])) == 575
+    # The list that is shipped, by the images' names.
+    part = truth.subset("single-hoi")
+    assert part.interactions.images == truth.subset("single-pair").interactions.images
+    assert part.split == "test2015/single-hoi"
+    assert sha256("\n".join(part.interactions.images).encode()).hexdigest()[:8] == "0e947958"
+
+
+def test_the_shipped_list_is_what_the_rule_finds() -> None:
+    truth = read_ground_truth(INSTANCES)
+    listed, found = (truth.subset(name).interactions.images for name in ("single-hoi", "single-pair"))
+    assert listed == found
+    assert len(listed) > 5

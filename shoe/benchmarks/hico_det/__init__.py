@@ -8,7 +8,9 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from shoe.benchmarks.base import Benchmark, Published, TruthFormat, plain_image_name
+import numpy as np
+
+from shoe.benchmarks.base import SUBSETS, Benchmark, Published, TruthFormat, plain_image_name
 from shoe.benchmarks.card import read_card
 from shoe.benchmarks.classes import HoiClasses, coco_categories, parse_classes
 from shoe.benchmarks.held_out import published_splits
@@ -16,6 +18,8 @@ from shoe.benchmarks.hico_det import bbox_mat, hake, instances, ppdm
 from shoe.benchmarks.hico_det.image_labels import read_image_labels
 from shoe.benchmarks.hico_det.protocols import ABOUT, PROTOCOLS
 from shoe.benchmarks.hico_det.zero_shot import zero_shot_splits
+from shoe.core.arrays import Mask
+from shoe.core.interactions import Interactions
 from shoe.io.json import parse_json
 from shoe.io.matlab import is_matlab
 
@@ -61,6 +65,12 @@ def _classes() -> HoiClasses:
     return replace(classes, study_senses={(part, label): synset for part, label, synset in rows})
 
 
+def _single_hoi(table: Interactions) -> Mask:
+    """The images of the shipped list, which the rule ``single-pair`` finds in the whole test set, too."""
+    names = {image_name(int(number)) for number in (_FOLDER / "single_hoi.txt").read_text("utf-8").split()}
+    return np.array([name in names for name in table.images], bool)
+
+
 def _published() -> Mapping[str, Published]:
     path = _FOLDER / "published.json"
     return {split: Published(**known) for split, known in parse_json(path, path.read_bytes()).items()}
@@ -83,6 +93,7 @@ BENCHMARK = Benchmark(
     load_object_ids=coco_categories,
     object_numbers="COCO",
     splits=("test2015", "train2015"),
+    subsets=SUBSETS | {"single-hoi": _single_hoi},
     class_splits=zero_shot_splits(_classes) | published_splits("hico-det", 0.9, (368, 680, 750)),
     marks=re.compile(rb"HICO_(?:test|train)2015_\d{8}"),
     read_image_labels=read_image_labels,
