@@ -23,6 +23,12 @@ def diagnose(
         str,
         typer.Option(help="Similarity map: a shipped name or a folder; 'dataset': its own; 'none': leave meaning out."),
     ] = "dataset",
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="class: of the class table; role: action and role, as V-COCO scores persons. Default: what is said."
+        ),
+    ] = None,
     pairs: Annotated[
         list[Path] | None,
         typer.Option(help="File of a model's pairs and their verb scores; again for each of PREDICTIONS, in order."),
@@ -137,6 +143,7 @@ def diagnose(
             seeds=seeds,
             no_interaction=no_interaction,
             similarity=None if similarity == "none" else similarity,
+            by=by,
             pairs=read_pairs(pairs_path, dataset=dataset, sizes=sizes) if pairs_path else None,
             action_scores=read_action_scores(path, dataset=dataset),
             notes=notes,

@@ -12,10 +12,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoe.core.arrays import Indices, Ints, Mask
+from shoe.core.arrays import Floats, Indices, Ints, Mask
 
 Single = NDArray[np.float32]
 """Boxes and scores here have the single precision in which the official evaluation compares them."""
+
+
+NO_BOX = (-9.0, -9.0, -9.0, -9.0)
+"""What triplets have in place of a box that nobody drew, or that is said not to be there: far from all other boxes."""
+
+
+def no_boxes(boxes: Floats) -> Mask:
+    """(n,) which of (n, 4) boxes stand for none."""
+    none: Mask = (boxes == NO_BOX).all(axis=1)
+    return none
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,8 +14,9 @@ from shoe.core.arrays import Floats, Indices, Mask
 from shoe.diagnosis.fix_targets import TruePairs, possible, shared_map, targets_by_map, targets_of_each
 from shoe.diagnosis.oracles import ERRORS, FIXABLE, GROUPS, MISSED_GT, NAMES, TYPES, Errors, Fixes, State, before_fixes
 from shoe.diagnosis.over_seeds import OverSeeds, means_over_seeds, over_seeds
+from shoe.diagnosis.person_flow import assign_by_person
 from shoe.diagnosis.scope import Overlaps, Scope, overlaps
-from shoe.diagnosis.types import FLOW, NO_PART, Assigned, ErrorType, TruthStatus, assign_types
+from shoe.diagnosis.types import FLOW, NO_PART, ROLE_FLOW, Assigned, ErrorType, TruthStatus, assign_types
 from shoe.diagnosis.variants import Variant
 from shoe.matching.task import Task
 from shoe.protocols.signature import Signature, sign
@@ -97,7 +98,10 @@ class ErrorAnalysis:
     @cached_property
     def assigned(self) -> Assigned:
         """Types within the scope."""
-        return assign_types(self.scope, self.overlaps, self.task.truth.benchmark.flow or FLOW)
+        truth = self.task.truth
+        if truth.benchmark.flow is ROLE_FLOW and truth.roles is not None:
+            return assign_by_person(self.scope, truth.roles, self.variant.strict.rule)
+        return assign_types(self.scope, self.overlaps, truth.benchmark.flow or FLOW)
 
     @cached_property
     def _best(self) -> Indices | None:

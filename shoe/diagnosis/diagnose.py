@@ -13,6 +13,7 @@ from shoe.core.errors import OptionError, unknown_name
 from shoe.core.interactions import Interactions
 from shoe.core.shown import Rows, as_lines, as_table
 from shoe.diagnosis.analysis import ErrorAnalysis
+from shoe.diagnosis.by_role import VIEWS, by_role
 from shoe.diagnosis.examples import ErrorExample, examples
 from shoe.diagnosis.interactions import (
     NEEDS,
@@ -160,6 +161,7 @@ def diagnose(
     no_interaction: str = "exclude",
     similarity: str | Path | None = "dataset",
     protocol: str = "shoe",
+    by: str | None = None,
     pairs: Pairs | None = None,
     action_scores: Floats | None = None,
     rules: PairRules | None = None,
@@ -180,6 +182,8 @@ def diagnose(
         similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map, for the
             semantic part; None: leave meaning out.
         protocol: the semantic protocol: ``shoe``, ``shoe-robust`` or ``shoe-literal``.
+        by: what a class is: ``class``, as the class table has it; or ``role``, an action with a role, as V-COCO scores
+            persons, without the semantic part. ``role`` for predictions by person, which name no objects, if absent.
         pairs: the model's pairs before classification (``read_pairs``); those of the triplets if absent.
         action_scores: (n,) interaction scores of the triplets (``read_action_scores``); those of ``pairs`` if absent.
         rules: how pairs are counted; as the papers' toolbox does if absent.
@@ -212,6 +216,7 @@ def diagnose(
         ("choice", choice, CHOICES),
         ("choice for no_interaction", no_interaction, NO_INTERACTION_CHOICES),
         ("semantic protocol", protocol, SEMANTIC),
+        ("kind of classes", by or VIEWS[0], VIEWS),
     ):
         if value not in values:
             raise unknown_name(name, value, values)
@@ -219,19 +224,24 @@ def diagnose(
         raise OptionError(f"seed: found {seed}, expected 0 to {_SEEDS - 1}")
     if not 1 <= seeds <= _MOST_SEEDS:
         raise OptionError(f"seeds: found {seeds}, expected 1 to {_MOST_SEEDS}")
-    task = Task(predictions, truth)
+    task, reading = Task(predictions, truth), VARIANTS[variant]
     task.check_images()
+    if by == "role" or (by is None and predictions.roles is not None):
+        if pairs is not None:
+            raise OptionError("by role: found a file of pairs, expected predictions alone")
+        task, reading = by_role(predictions, truth, reading)
+        similarity = action_scores = None
     notes = notes or predictions.notes
     read = {} if notes is None else {"boxes": notes.boxes, "scores": notes.scores}
-    strict = changed(VARIANTS[variant].strict, [f"strict.no-interaction={no_interaction}"])
+    strict = changed(reading.strict, [f"strict.no-interaction={no_interaction}"])
     options = changed(SEMANTIC[protocol], [f"no-interaction={no_interaction}"])
     return Diagnosis(
         task=task,
-        variant=replace(VARIANTS[variant], strict=strict),
+        variant=replace(reading, strict=strict),
         choice=choice,
         seed=seed,
         seeds=seeds,
-        facts={"coordinates": coordinate_names(predictions)} | read,
+        facts={"coordinates": coordinate_names(task.predictions)} | read,
         similarity=None if similarity is None else similarity_for(truth.benchmark, similarity, options.ensemble),
         options=options,
         pair_file=pairs,

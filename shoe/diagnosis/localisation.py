@@ -18,6 +18,7 @@ from shoe.core.equal_rows import as_bits, first_equal
 from shoe.core.errors import unknown_name
 from shoe.core.iou import iou
 from shoe.core.ragged import expand, first_of_each, index_in_group
+from shoe.core.roles import no_boxes
 from shoe.diagnosis.scope import Overlaps, Scope, overlaps
 from shoe.matching.nms import greedily_kept
 from shoe.matching.overlaps import Boxes
@@ -144,7 +145,7 @@ def localise(
 def part_of(localised: Localised, hoi: Mask) -> Localised:
     """Look for the pairs of some of K classes, as rare ones, among all that was predicted (first version, Table 4)."""
     scope = localised.scope
-    counted = hoi[scope.truth_hoi]
+    counted = hoi[scope.truth_hoi] & ~no_boxes(scope.task.truth.interactions.object_boxes[scope.truth])
     rows = scope.truth[counted]
     image, label = scope.truth_image[counted], scope.truth_object[counted]
     boxes = Boxes(scope.task.truth.interactions, DIAG.coordinates)

@@ -68,6 +68,23 @@ FLOW: Flow = (
 - ``human``, ``object``: the box overlaps enough with any box of the image that has its label.
 """
 
+ROLE_FLOW: Flow = (
+    (("triplet", "first"), "true_positive"),
+    (("triplet",), "duplicate"),
+    (("human", "role"), "interaction"),
+    (("human", "role_on_any"), "association"),
+    (("human",), "object_box"),
+    (("role", "human_on_any"), "association"),
+    (("role",), "human_box"),
+    ((), "both_boxes"),
+)
+"""The toolbox's flow for V-COCO (protocols.md 8.3), with facts of its own:
+
+- ``human``: the box is that of the annotated person whom it overlaps most; ``role``: the other box is that person's
+  box in the predicted role; ``triplet``: both; ``first``: and the prediction is that one's true positive;
+- ``human_on_any``, ``role_on_any``: the box overlaps enough with any box of the image, whatever its category.
+"""
+
 
 def decide(facts: Mapping[str, Mask], flow: Flow) -> NDArray[np.int8]:
     """(n,) type of each prediction, from (n,) masks of the facts that a flow names."""

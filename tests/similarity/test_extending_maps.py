@@ -11,13 +11,12 @@ import pytest
 from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError
 from shoe.core.shipped import shipped
+from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.names import ids_of
 from shoe.similarity import SimilarityMap, load_similarity
 from shoe.similarity.header import ABOUT
 from tests.cli.maps import run
 from tests.cli.run import refused
-
-_PARTS = ("verb", "object")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +31,7 @@ def hico() -> SimilarityMap:
 
 def test_what_the_other_map_rates_stays_as_it_is(v_coco: SimilarityMap, hico: SimilarityMap) -> None:
     """Each rater's ratings of each pair, those of the further rater apart."""
-    for part in _PARTS:
+    for part in POS:
         old, new = hico.tables[part], v_coco.tables[part]
         assert (new.ratings[new.rows_of(old.class_sense, old.sense), : len(hico.raters)] == old.ratings).all()
         others = np.isin(new.keys, old.keys, invert=True)
@@ -45,7 +44,8 @@ def test_what_the_other_map_rates_stays_as_it_is(v_coco: SimilarityMap, hico: Si
 
 def test_all_class_senses_are_rated_with_one_another(v_coco: SimilarityMap) -> None:
     classes = benchmark("v-coco").classes
-    for part, synsets in (("verb", classes.verb_synsets), ("object", classes.object_synsets)):
+    synsets_of: dict[Part, tuple[str, ...]] = {"verb": classes.verb_synsets, "object": classes.object_synsets}
+    for part, synsets in synsets_of.items():
         senses = ids_of(dict.fromkeys(synsets))
         assert not np.isnan(v_coco.values(part, senses, senses)).any()
     assert v_coco.ratings("verb", "snowboard.v.01", "ski.v.01") == {
