@@ -73,10 +73,11 @@ class ErrorAnalysis:
     @property
     def choices(self) -> dict[str, str]:
         """The choices of the analysis that are no options of a protocol, for signatures."""
+        of_variant = {"diagnosis": self.variant.name} | ({"by": "role"} if self.variant.by == "role" else {})
         if self.variant.shared_map:
-            return {"diagnosis": self.variant.name}
+            return of_variant
         drawn = {"seed": str(self.seed), "seeds": str(self.seeds)} if self.choice == "seeded" else {}
-        return {"diagnosis": self.variant.name, "choice": self.choice} | drawn
+        return of_variant | {"choice": self.choice} | drawn
 
     @property
     def signature(self) -> Signature:

@@ -63,7 +63,7 @@ def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> 
     strict = replace(
         variant.strict, overlap=Overlap.PIXELS, ap=Interpolation.ALL_POINTS, zero_tp="zero", unpredicted="zero"
     )
-    return Task(replace(of_task, notes=predictions.notes), made), replace(variant, strict=strict)
+    return Task(replace(of_task, notes=predictions.notes), made), replace(variant, strict=strict, by="role")
 
 
 def _classes(truth: GroundTruth) -> HoiClasses:

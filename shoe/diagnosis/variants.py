@@ -52,11 +52,13 @@ class Variant:
         name: ``paper`` or ``released``.
         strict: how boxes are compared, how mAP is made, and whether no_interaction takes part.
         shared_map: whether fixes follow the toolbox's one map, not each error's own targets.
+        by: what a class is: ``class`` of the class table, or ``role`` (:mod:`shoe.diagnosis.by_role`).
     """
 
     name: str
     strict: StrictOptions
     shared_map: bool
+    by: str = "class"
 
 
 _BY_TEXT = replace(DIAG, threshold_at=">", ap=Interpolation.ALL_POINTS, zero_tp="zero", unpredicted="zero")

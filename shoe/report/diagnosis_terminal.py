@@ -41,8 +41,12 @@ _RULES = {
         "this mAP: Diag-HOI's toolbox, as score --protocol diag: IoU of 0.5, 11 points, without classes never hit",
         "other mAPs of one file: --variant paper (area under the curve); score (the benchmark's own protocol)",
     ),
+    "role": (
+        "this mAP: of actions with a role, whatever the object, as role AP of scenario 1; area under the curve",
+        "other mAPs of one file: --by class (action and object); score (the benchmark's own protocols)",
+    ),
 }
-"""Which mAP it is, by variant: three commands say one of their own for the same file."""
+"""Which mAP it is, by variant or ``role``: three commands say one of their own for the same file."""
 SWEEPS = {
     "nms": "without pairs that overlap a better one by more than a threshold (NMS)",
     "detection": "without pairs whose detection scores less than a threshold",
@@ -102,7 +106,7 @@ def _print_one(models: Models, to: Console) -> None:
         parts = zip(("mAP", "rare", "non-rare"), found.means, strict=True)
         means = [*parts, *((part, mean.map) for part, mean in found.parts.items())]
         say(to, "   ".join(f"{part} {percent(value)}" for part, value in means), "bold")
-        for line in _RULES[found.variant.name]:
+        for line in _RULES["role" if found.variant.by == "role" else found.variant.name]:
             say(to, line, "dim")
         say(to, verdict(found), "bold")
         to.print(_error_table(found, wide=to.width >= _WIDE))

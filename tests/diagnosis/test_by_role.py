@@ -188,6 +188,7 @@ def test_by_hand(tmp_path: Path) -> None:
     assert paper.semantic is None
     assert (len(paper.table), paper.pairs.truths, paper.pairs.recall) == (6, 3, 2 / 3)
     assert "|class-list:25|" in str(paper.signature)
+    assert "|diagnosis:paper|by:role|" in str(paper.signature)
     released = shoe.diagnose(predictions, truth, by="role", variant="released")
     assert (released.counts["association"], released.counts["interaction"]) == (2, 0)
     # By class, the person that nobody annotated is there, and so is what was said before.
