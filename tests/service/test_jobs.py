@@ -11,7 +11,7 @@ from shoe.service.errors import ConflictError, NotFoundError
 from shoe.service.folder import Folder
 from shoe.service.runs import Request
 from shoe.service.tidy import tidy
-from shoe.service.truths import add_truth
+from shoe.service.truths import add_truth, similarity
 
 TRUTH = Path(__file__).parent.parent / "data" / "hico_det" / "instances_test2015.json"
 
@@ -135,3 +135,10 @@ def test_what_is_deleted_is_gone_unless_somebody_else_has_it(folder: Folder) -> 
     with folder.database.read() as db:
         left = [db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("jobs", "runs", "predictions")]
     assert left == [0, 0, 0]
+
+
+def test_the_map_of_a_dataset_is_the_one_that_it_names(folder: Folder) -> None:
+    add_truth(folder, "t", TRUTH)
+    own, named = (submitted(folder, "a", b"[1]", **how) for how in ({}, {"similarity": "hico-det"}))
+    assert own.key == named.key
+    assert similarity(folder, "dataset", "v-coco") == {"name": "v-coco"}
