@@ -226,7 +226,10 @@ def diagnose(
         raise OptionError(f"seeds: found {seeds}, expected 1 to {_MOST_SEEDS}")
     task, reading = Task(predictions, truth), VARIANTS[variant]
     task.check_images()
-    if by == "role" or (by is None and predictions.roles is not None):
+    nameless = predictions.roles is not None and not len(predictions)
+    if nameless and by == "class":
+        raise OptionError("by class: found predictions by person, which name no objects, expected by role")
+    if nameless or by == "role":
         if pairs is not None:
             raise OptionError("by role: found a file of pairs, expected predictions alone")
         task, reading = by_role(predictions, truth, reading)

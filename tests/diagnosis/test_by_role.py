@@ -19,6 +19,8 @@ from shoe.core.coordinates import Coordinates
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
 from shoe.diagnosis.types import ErrorType
+from shoe.matching.persons import role_predictions
+from shoe.matching.task import Task
 from tests.oracles.boxes import Box, iou_pixels
 
 ACTIONS = benchmark("v-coco").actions
@@ -195,6 +197,17 @@ def test_by_hand(tmp_path: Path) -> None:
     by_class = shoe.diagnose(predictions, truth, similarity=None)
     assert (by_class.counts["association"], by_class.counts["duplicate"]) == (1, 1)
     assert by_class.counts["human_box"] == 1
+
+
+def test_predictions_that_name_no_objects_are_diagnosed_by_role(tmp_path: Path) -> None:
+    predictions, truth = tables([MATCH], tmp_path)
+    by_person = replace(
+        predictions.select(np.zeros(len(predictions), bool)), roles=role_predictions(Task(predictions, truth))
+    )
+    found, expected = shoe.diagnose(by_person, truth), shoe.diagnose(predictions, truth, by="role")
+    assert (found.counts, str(found.signature)) == (expected.counts, str(expected.signature))
+    with pytest.raises(OptionError, match="by class: found predictions by person, which name no objects"):
+        shoe.diagnose(by_person, truth, by="class")
 
 
 def test_what_has_no_persons_cannot_be_diagnosed_by_role() -> None:
