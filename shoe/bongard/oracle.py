@@ -71,7 +71,7 @@ class Answers:
         outcome = np.where(yes, [Outcome.RIGHT, Outcome.FALSELY_FOUND], [Outcome.MISSED, Outcome.RIGHT])
         outcome = np.where(left[:, None], outcome, Outcome.NOTHING_LEFT)
         outcome = np.where(detected[:, None], outcome, Outcome.NOTHING_DETECTED)
-        return cls(yes & left[:, None], outcome.astype(np.int8))
+        return cls(yes, outcome.astype(np.int8))
 
 
 def oracle(problems: Problems, found: Detections, votes: Votes = "image") -> Answers:

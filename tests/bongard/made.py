@@ -54,16 +54,20 @@ def predicted(pictures: Sequence[Sequence[Word]]) -> Interactions:
 
 
 def truth_of(labels: Sequence[Sequence[str]], size: int = 400) -> GroundTruth:
-    """A ground truth of HICO-DET with one pair of boxes in each image, labelled as it says ("ride horse")."""
+    """A ground truth of HICO-DET with one pair of boxes in each image, labelled as it says ("ride horse").
+
+    A label after "+" is of another pair.
+    """
     classes = benchmark("hico-det").classes
     number = {label: k for k, label in enumerate(classes.labels)}
     image = [k for k, of in enumerate(labels) for _ in of]
-    hoi = np.array([number[label] for of in labels for label in of], np.int64)
+    hoi = np.array([number[label.lstrip("+")] for of in labels for label in of], np.int64)
+    aside = np.array([[150.0 * label.startswith("+"), 0] * 2 for of in labels for label in of])
     table = Interactions.from_columns(
         images=[f"HICO_test2015_{k + 1:08d}.jpg" for k in range(len(labels))],
         image=image,
-        human_boxes=np.tile((10.0, 20.0, 110.0, 220.0), (len(image), 1)),
-        object_boxes=np.tile((60.0, 120.0, 260.0, 240.0), (len(image), 1)),
+        human_boxes=np.tile((10.0, 20.0, 110.0, 220.0), (len(image), 1)) + aside,
+        object_boxes=np.tile((60.0, 120.0, 260.0, 240.0), (len(image), 1)) + aside,
         verb=classes.verb[hoi],
         object=classes.object[hoi],
         verbs=classes.verbs,

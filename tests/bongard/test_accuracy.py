@@ -36,4 +36,11 @@ def test_intervals_resample_concepts() -> None:
     assert found.interval == (0.0, 1.0)
     (sure,) = accuracy(problems, answers([(True, False)] * 8)).groups.values()
     assert sure.interval == (0.5, 0.5)
+    halves = replace(problems, groups=("a", "b"), group=np.array([0, 1] * 4, np.int32))
+    found_halves = accuracy(halves, answers([(True, True)] * 4 + [(False, True)] * 4))
+    assert [found_halves.groups[name].interval for name in "ab"] == [(0.5, 1.0)] * 2
+    assert found_halves.interval == (0.5, 1.0)
+    one_sure = accuracy(halves, answers([(True, True)] * 4 + [(False, False), (True, True)] * 2))
+    assert [one_sure.groups[name].interval for name in "ab"] == [(0.0, 1.0), (1.0, 1.0)]
+    assert one_sure.interval == (0.5, 1.0)
     assert RESAMPLES >= 1000

@@ -11,7 +11,9 @@ from shoe.benchmarks.classes import parse_classes
 from shoe.bongard.detections import Counting, Detections, detections
 from shoe.bongard.oracle import Answers, Outcome, Votes, oracle, soft_oracle
 from shoe.bongard.problems import Problems
+from shoe.bongard.score import score_problems
 from shoe.core.arrays import Floats, Ints
+from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import ids_of
@@ -200,6 +202,37 @@ def test_a_whole_image_and_a_least_score() -> None:
     )
     sizes = [
         len(detections(outside, problems_of(1), how).region)
-        for how in (Counting(), Counting(region="image"), Counting(region="image", min_score=0.5))
+        for how in (
+            Counting(),
+            Counting(region="image"),
+            Counting(region="image", min_score=0.4),
+            Counting(region="image", min_score=0.5),
+        )
     ]
-    assert sizes == [1, 2, 1]
+    assert sizes == [1, 2, 2, 1]
+
+
+def test_half_of_both_boxes_is_enough() -> None:
+    half, less = (CROP[0] - 20, 20.0, CROP[0] + 20, 60.0), (CROP[0] - 21, 20.0, CROP[0] + 20, 60.0)
+    table = Interactions.from_columns(
+        images=["000.jpg"],
+        image=[0] * 3,
+        human_boxes=[half, BOX, less],
+        object_boxes=[half, less, BOX],
+        verb=[0, 1, 2],
+        object=[0] * 3,
+        verbs=["ride", "feed", "hold"],
+        objects=["horse"],
+    )
+    found = detections(table, problems_of(1), Counting())
+    assert [found.verbs[v] for v in found.verb] == ["ride"]
+
+
+def test_problems_whose_images_are_not_all_named_can_be_left_out() -> None:
+    said = predicted([[RIDE]] * 7 + [[FEED]] * 7 + [[RIDE]] * 13)
+    similarity = load_similarity("identity")
+    for part, count in ((False, 2), (True, 1)):
+        report = score_problems(said, problems_of(2), CLASSES, similarity, images_in_predictions=part)
+        assert (report.problems, report.named_images) == (count, 14 if part else 27)
+    with pytest.raises(InputError, match="image: found none, expected all images of a problem"):
+        score_problems(predicted([[RIDE]] * 13), problems_of(1), CLASSES, similarity, images_in_predictions=True)

@@ -54,6 +54,17 @@ def test_problems_share_few_images_and_show_none_twice(
     assert bool(len(found)) == (min(len(positives), len(negatives)) >= 7)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("most", "rejections"), [(400, 9), (60, 400)])
+def test_it_does_so_however_long_it_draws(most: int, rejections: int) -> None:
+    """Until nine rejections in a row, with more of them in all; and past many candidates, most of them rejected."""
+    (positives, negatives), lists = pools([2] * 14, [1] * 16)
+    found = sample("x", positives, negatives, Sampling(overlap=9, most=most, rejections=rejections))
+    expected = literal.sampled("x", lists[0], lists[1], 0, 9, most, rejections)
+    assert found.tolist() == [list(each) for each in expected]
+    assert len(found) > 7
+
+
 @pytest.mark.parametrize("most", [1, 7, 130])
 def test_a_larger_bound_only_adds(most: int) -> None:
     (positives, negatives), _ = pools([1] * 60, [2] * 60)
