@@ -32,13 +32,15 @@ class Scored:
     Attributes:
         name: of its file.
         split: what it is of.
-        signature: how its figures came about.
-        figures: by key: "strict:PROTOCOL:full" or a part's name instead of full, "semantic:map".
+        truth: what tells its ground truth from others.
+        signatures: how its figures came about: all together, and by protocol where several were asked for.
+        figures: by key: "strict:PROTOCOL:full" or a part's name instead of full, "roles:PROTOCOL:full", "semantic:map".
     """
 
     name: str
     split: str
-    signature: Signature
+    truth: str
+    signatures: Mapping[str, str]
     figures: Mapping[str, float]
 
 
@@ -54,11 +56,16 @@ def read_report(path: Path) -> Scored:
     for one in strict:
         of = f"strict:{one.protocol}"
         found |= {f"{of}:{name}": getattr(one, key) for name, key in _STRICT.items()} | _parts(of, one.parts)
+    found |= {f"roles:{one.protocol}:full": one.map for one in report.roles or []}
     if report.semantic:
         found |= {f"semantic:{name}": getattr(report.semantic, name) for name in _SEMANTIC}
         found |= _parts("semantic", report.semantic.parts)
     figures = {name: value for name, value in found.items() if value is not UNSET}
-    return Scored(path.name, report.split, Signature.parse(report.signature), figures)
+    signed = {"": report.signature} | {
+        one.protocol: one.signature for one in (*(report.protocols or ()), *(report.roles or ()))
+    }
+    truth = dict(Signature.parse(report.signature).items).get("truth-sha", "")
+    return Scored(path.name, report.split, truth, signed, figures)
 
 
 def _parts(of: str, parts: MaybeParts) -> dict[str, Any]:
@@ -83,20 +90,14 @@ def average(paths: Sequence[Path], beside: Path | None) -> dict[str, Any]:
     if len(reports) < 2:
         raise InputError(paths[0], found="one report", expected="two or more, each of another split")
     other = None if beside is None else read_report(beside)
-    first = dict(reports[0].signature.items)
     seen: dict[str, str] = {}
     for path, report in zip(paths, reports, strict=True):
-        truth = dict(report.signature.items).get("truth-sha", "")
-        if truth in seen:
-            raise InputError(path, found=f"the ground truth of {seen[truth]}", expected="each another split")
-        seen[truth] = report.name
-    for path, report in (*zip(paths, reports, strict=True), *([(beside, other)] if beside and other else [])):
-        own = dict(report.signature.items)
-        unlike = [key for key in {**first, **own} if key not in _OF_TRUTH and own.get(key) != first.get(key)]
-        if unlike:
-            found, expected = (quote(of.get(unlike[0], "nothing")) for of in (own, first))
-            hint = f"as in {reports[0].name}; only figures of one protocol have a mean"
-            raise InputError(path, field=f"signature: {unlike[0]}", found=found, expected=expected, hint=hint)
+        if report.truth in seen:
+            raise InputError(path, found=f"the ground truth of {seen[report.truth]}", expected="each another split")
+        seen[report.truth] = report.name
+        _check_signatures(path, report, reports[0])
+    if beside is not None and other is not None:
+        _check_signatures(beside, other, reports[0])
     shared = [name for name in reports[0].figures if all(name in report.figures for report in reports)]
     means = {name: mean(report.figures[name] for report in reports) for name in shared}
     spread = {name: stdev(report.figures[name] for report in reports) for name in shared}
@@ -109,11 +110,29 @@ def average(paths: Sequence[Path], beside: Path | None) -> dict[str, Any]:
     return made
 
 
+def _check_signatures(path: Path, report: Scored, first: Scored) -> None:
+    """Only figures that came about alike have a mean."""
+    for protocol in {**first.signatures, **report.signatures}:
+        own, wanted = (_choices(each.signatures.get(protocol)) for each in (report, first))
+        unlike = next((key for key in {**wanted, **own} if own.get(key) != wanted.get(key)), None)
+        if unlike is not None:
+            found, expected = (quote(of[unlike]) if unlike in of else "nothing" for of in (own, wanted))
+            raise InputError(
+                path, field=f"signature: {unlike}", found=found, expected=expected, hint=f"as in {first.name}"
+            )
+
+
+def _choices(signature: str | None) -> dict[str, str]:
+    """What a signature says beside the ground truth."""
+    items = Signature.parse(signature).items if signature else ()
+    return {key: value for key, value in items if key not in _OF_TRUTH}
+
+
 def _told(report: Scored) -> dict[str, Any]:
     return {
         "file": report.name,
         "split": report.split,
-        "signature": str(report.signature),
+        "signature": report.signatures[""],
         "figures": dict(report.figures),
     }
 

@@ -51,7 +51,7 @@ def test_what_has_no_mean_is_refused(reports: list[Path], tmp_path: Path) -> Non
         "signature": report(reports[1])["signature"].replace("protocol:shoe", "protocol:other")
     }
     (tmp_path / "other.json").write_bytes(orjson.dumps(other))
-    says = "other.json: signature: protocol: found 'other', expected 'shoe' (as in 0.json"
+    says = "other.json: signature: protocol: found 'other', expected 'shoe' (as in 0.json)"
     refused(run("average", reports[0], tmp_path / "other.json"), says)
     refused(run("average", *reports[:2], "--beside", tmp_path / "other.json"), says)
     refused(run("average", *reports[:2], "--json", reports[0]), "found an input")
