@@ -34,6 +34,7 @@ class Desk:
         uploads: that are unfinished.
         changes: of the database, to be waited for.
         streams: of events that are open, by who has them.
+        coming: bytes of files that are coming in whole, by team.
         used: when tokens were used that is not yet noted, by hash.
     """
 
@@ -45,6 +46,7 @@ class Desk:
         self.uploads = Uploads(self.folder, self.settings)
         self.changes = Changes(self.folder)
         self.streams: Counter[str] = Counter()
+        self.coming: Counter[str] = Counter()
         self.reads = Buckets(self.settings.reads)
         self.submissions = Buckets(self.settings.submissions)
         self.guesses = Buckets(self.settings.guesses)

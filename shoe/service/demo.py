@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from shoe.core.errors import ShoeError
 from shoe.demo import PREDICTIONS, REPLIES, TRUTH
-from shoe.service import runs, submissions
+from shoe.service import runs, submissions, teamfiles
 from shoe.service.boards import add_board
 from shoe.service.boards import boards as all_boards
 from shoe.service.folder import Folder
@@ -34,7 +34,7 @@ def fill(folder: Folder, tell: Callable[[str], None]) -> None:
     made = []
     for name, path in {**PREDICTIONS, "raw replies": REPLIES}.items():
         stored = folder.files.put(path)
-        submissions.give(folder, LOCAL, path.name, stored)
+        teamfiles.give(folder, LOCAL, path.name, stored)
         of = submissions.submit(
             folder, LOCAL, f"{name} (synthetic)", stored.sha256, runs.Request(truth=NAME), "public", NAME
         )

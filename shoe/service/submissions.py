@@ -14,7 +14,6 @@ import msgspec
 from shoe.core.errors import OptionError, printable, unknown_name
 from shoe.service import jobs
 from shoe.service.errors import BusyError, ConflictError, NotFoundError, QuotaError
-from shoe.service.files import Stored
 from shoe.service.folder import Folder
 from shoe.service.jobs import New, Output
 from shoe.service.runs import Request, Run, Visibility, file_of, given, run
@@ -24,17 +23,6 @@ _MOST_COMPARED = 20
 _DAY = 86400.0
 _DRAWN = {"resamples": 1000, "seed": 0}
 """How images are drawn for all leaderboards, so that runs of all can stand beside each other."""
-
-
-def give(folder: Folder, team: str, name: str, stored: Stored) -> None:
-    """Note that a team gave a file of predictions, under a name."""
-    now = time.time()
-    with folder.database.write() as db:
-        db.execute("INSERT OR IGNORE INTO predictions VALUES (?, ?, ?)", (stored.sha256, stored.size, now))
-        db.execute(
-            "INSERT INTO given VALUES (?, ?, ?, ?) ON CONFLICT (sha256, team) DO UPDATE SET name = excluded.name",
-            (stored.sha256, team, printable(name, longest=200), now),
-        )
 
 
 def submit(

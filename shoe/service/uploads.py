@@ -62,7 +62,7 @@ class Uploads:
             FullError: where the file does not fit.
         """
         with self._lock:
-            mine = [upload for upload in self._all() if upload.team == team]
+            mine = self._of(team)
             same = next((u for u in mine if (u.name, u.size, u.sha256) == (name, size, sha256) and sha256), None)
             if same is not None:
                 return same
@@ -78,13 +78,17 @@ class Uploads:
             about.write_bytes(msgspec.json.encode(made))
         return made
 
+    def announced(self, team: str) -> int:
+        """Bytes of all that a team has not finished sending."""
+        return sum(upload.size for upload in self._of(team))
+
     def find(self, team: str, id_: str) -> Upload:
         """An upload of a team.
 
         Raises:
             NotFoundError: where it has none of this id.
         """
-        found = next((upload for upload in self._all() if upload.id == id_ and upload.team == team), None)
+        found = next((upload for upload in self._of(team) if upload.id == id_), None)
         if found is None:
             raise NotFoundError("no unfinished upload of this id")
         return found
@@ -153,6 +157,9 @@ class Uploads:
         for upload in old:
             self.end(upload)
         return len(old)
+
+    def _of(self, team: str) -> list[Upload]:
+        return [upload for upload in self._all() if upload.team == team]
 
     def _all(self) -> list[Upload]:
         found = []

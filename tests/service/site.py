@@ -58,7 +58,7 @@ COMPARED = {
 
 def made_site(path: Path) -> tuple[Any, dict[str, str]]:
     """The folder, and ids of its runs by what they are."""
-    from shoe.service import submissions
+    from shoe.service import submissions, teamfiles
     from shoe.service.boards import add_board
     from shoe.service.runs import Request
 
@@ -76,7 +76,7 @@ def made_site(path: Path) -> tuple[Any, dict[str, str]]:
     )
     for name, visibility, board, team in kinds:
         stored = folder.files.receive([name.encode()])
-        submissions.give(folder, team, HOSTILE, stored)
+        teamfiles.give(folder, team, HOSTILE, stored)
         run = submissions.submit(
             folder, team, f"{HOSTILE} {name}", stored.sha256, Request(truth="small"), visibility=visibility, board=board
         )
@@ -85,12 +85,12 @@ def made_site(path: Path) -> tuple[Any, dict[str, str]]:
     ids["compare"] = submissions.compare(folder, "local", [ids["public"], ids["other"]], visibility="public").id
     do_all(folder)
     stored = folder.files.receive([b"broken"])
-    submissions.give(folder, "local", "broken.json", stored)
+    teamfiles.give(folder, "local", "broken.json", stored)
     ids["failed"] = submissions.submit(folder, "local", None, stored.sha256, Request(truth="small")).id
     fail_one(folder)
     for name in ("queued", "mine"):
         stored = folder.files.receive([name.encode()])
-        submissions.give(folder, "local", f"{name}.json", stored)
+        teamfiles.give(folder, "local", f"{name}.json", stored)
         ids[name] = submissions.submit(folder, "local", None, stored.sha256, Request(truth="small")).id
     return folder, ids
 

@@ -29,10 +29,10 @@ def folder(tmp_path: Path) -> Iterator[Any]:
 
 
 def submitted(folder: Any, team: str, name: str, board: str = "main", **more: Any) -> str:
-    from shoe.service import runs, submissions
+    from shoe.service import runs, submissions, teamfiles
 
     stored = folder.files.receive([f"{team} {name}".encode()])
-    submissions.give(folder, team, name, stored)
+    teamfiles.give(folder, team, name, stored)
     run = submissions.submit(folder, team, name, stored.sha256, runs.Request(truth="small", **more), board=board)
     return str(run.id)
 

@@ -5,6 +5,7 @@ import gzip
 import json
 import pickle
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,23 @@ def test_a_full_disk_is_told_from_a_full_team(folder: Any) -> None:
         assert (answer.status_code, "room for 3 bytes" in answer.json()["error"]) == (507, True)
         assert client.put("/v1/predictions", content=gzip.compress(b"[5432]")).status_code == 507
         assert client.post("/v1/uploads", json={"size": 4}).status_code == 507
+
+
+def test_a_team_gets_no_more_room_by_sending_at_once(folder: Any) -> None:
+    with calling(folder, disk_per_team=10) as client:
+        for attempt in range(3):
+            with ThreadPoolExecutor(8) as pool:
+                bodies = [b"[%d%d111]" % (attempt, number) for number in range(8)]
+                answers = list(pool.map(lambda body: client.put("/v1/predictions", content=body), bodies))
+            statuses = sorted(answer.status_code for answer in answers)
+            assert statuses in ([200, *[507] * 7], [507] * 8)
+            assert (statuses[0] == 200) is (attempt == 0)
+            assert {answer.json()["error"] for answer in answers if answer.status_code == 507} <= {
+                f"the team has room for {left} more: delete runs and predictions"
+                for left in ("3 bytes", "10 bytes", "0 bytes")
+            }
+        assert client.post("/v1/uploads", json={"size": 3}).status_code == 201
+        assert client.put("/v1/predictions", content=b"[0]").status_code == 507  # it is to come in parts
 
 
 def test_a_disk_that_fills_up_refuses_and_is_used_again(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shoe.service import jobs, runs, submissions
+from shoe.service import jobs, runs, submissions, teamfiles
 from shoe.service.errors import ConflictError, NotFoundError
 from shoe.service.folder import Folder
 from shoe.service.runs import Request
@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 
 def submitted(folder: Folder, team: str, content: bytes, **how: object) -> runs.Run:
     stored = folder.files.receive([content], free_below=0)
-    submissions.give(folder, team, "mine.json", stored)
+    teamfiles.give(folder, team, "mine.json", stored)
     return submissions.submit(folder, team, None, stored.sha256, Request(truth="t", **how))  # type: ignore[arg-type]
 
 

@@ -17,7 +17,7 @@ import pytest
 from shoe.cli.diagnose import diagnose
 from shoe.cli.score import score
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.service import runs, submissions
+from shoe.service import runs, submissions, teamfiles
 from shoe.service.folder import Folder
 from shoe.service.runs import Request, Run
 from shoe.service.truths import add_truth
@@ -58,7 +58,7 @@ def working(folder: Folder, **limits: Any) -> Iterator[None]:
 
 def submitted(folder: Folder, path: Path, truth: str = "demo", **how: Any) -> str:
     stored = folder.files.put(path)
-    submissions.give(folder, "local", path.name, stored)
+    teamfiles.give(folder, "local", path.name, stored)
     return submissions.submit(folder, "local", None, stored.sha256, Request(truth=truth, **how)).id
 
 

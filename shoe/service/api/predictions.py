@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query
@@ -11,12 +11,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from shoe.core.errors import many
-from shoe.service import runs, submissions
+from shoe.service import runs, teamfiles
 from shoe.service.api import models
 from shoe.service.callers import Desk, Reader, Submitter, TheDesk, Uploader
 from shoe.service.contract import contract
-from shoe.service.errors import ConflictError, FullError, NotFoundError, TooLargeError
+from shoe.service.errors import ConflictError, NotFoundError, TooLargeError
 from shoe.service.files import Encoding, Receiver, Stored
 from shoe.service.reading import body
 from shoe.service.refusals import Refused, json_response
@@ -45,19 +44,32 @@ async def put_predictions(
     packed: Packed = None,
 ) -> Response:
     """Send a prediction file: the body is the file."""
-    room = await run_in_threadpool(_room, desk, identity)
-    most = min(desk.settings.largest_upload, room)
-    if int(request.headers.get("content-length", "0")) > room or room <= 0:
-        raise _no_room(room)
+    team, counted = _team(identity), 0
+    room = await run_in_threadpool(_room, desk, team)
+    room -= await run_in_threadpool(desk.uploads.announced, team)
+    left = room - desk.coming[team]
+    most = min(desk.settings.largest_upload, left)
+    if int(request.headers.get("content-length", "0")) > left or left <= 0:
+        raise teamfiles.no_room(left)
+
+    def count(size: int) -> None:
+        nonlocal counted
+        desk.coming[team] += size - counted
+        counted = size
+        if desk.coming[team] > room:
+            raise teamfiles.no_room(room - desk.coming[team] + size)
+
     try:
         with desk.folder.files.receiving(_encoding(packed), most, desk.settings.free_below) as receiver:
-            await _receive(request, receiver)
+            await _receive(request, receiver, count)
             stored = await run_in_threadpool(receiver.finish, expected)
+        await run_in_threadpool(_give, desk, team, name, stored)
     except TooLargeError:
         if most < desk.settings.largest_upload:
-            raise _no_room(room) from None
+            raise teamfiles.no_room(left) from None
         raise
-    await run_in_threadpool(submissions.give, desk.folder, _team(identity), name, stored)
+    finally:
+        desk.coming[team] -= counted
     return json_response(models.StoredFile(sha256=stored.sha256, size=stored.size))
 
 
@@ -102,8 +114,9 @@ def begin_upload(
         return json_response(there, 201, {"Upload-Offset": str(size)})
     if asked.size > desk.settings.largest_upload:
         raise TooLargeError(f"size: found {asked.size:,}, expected at most {desk.settings.largest_upload:,} bytes")
-    room = _room(desk, identity)
-    upload = desk.uploads.begin(_team(identity), asked.name, asked.size, asked.sha256, room)
+    team = _team(identity)
+    room = _room(desk, team) - desk.coming[team]
+    upload = desk.uploads.begin(team, asked.name, asked.size, asked.sha256, room)
     return _state(desk, upload, 201)
 
 
@@ -144,7 +157,7 @@ def end_upload(id: UploadId, identity: Submitter, desk: TheDesk) -> Response:  #
 
 def _finished(desk: Desk, upload: Upload) -> Stored:
     stored = desk.uploads.finish(upload)
-    submissions.give(desk.folder, upload.team, upload.name, stored)
+    _give(desk, upload.team, upload.name, stored)
     return stored
 
 
@@ -160,10 +173,15 @@ def _elsewhere(desk: Desk, upload: Upload) -> Refused:
     return Refused(409, f"Upload-Offset: expected {offset:,}, where the last part ended", headers=headers)
 
 
-async def _receive(request: Request, receiver: Receiver) -> None:
-    """Bring a body to a file, in pieces that are worth a thread."""
+def _give(desk: Desk, team: str, name: str, stored: Stored) -> None:
+    teamfiles.give(desk.folder, team, name, stored, desk.settings.disk_per_team)
+
+
+async def _receive(request: Request, receiver: Receiver, count: Callable[[int], None] = lambda size: None) -> None:
+    """Bring a body to a file, in pieces that are worth a thread; the sizes that it has reached are told."""
     async for piece in _gathered(request):
         await run_in_threadpool(receiver.write, piece)
+        count(receiver.size)
 
 
 async def _gathered(request: Request) -> AsyncIterator[bytes]:
@@ -190,17 +208,10 @@ def _encoding(named: str | None) -> Encoding | None:
             raise Refused(415, "Content-Encoding: expected gzip or zstd", headers={"Accept-Encoding": "gzip, zstd"})
 
 
-def _room(desk: Desk, identity: Identity) -> int:
-    """Bytes that a team may still send."""
+def _room(desk: Desk, team: str) -> int:
+    """Bytes that a team may send beside what it gave."""
     with desk.folder.database.read() as db:
-        used = db.execute(
-            "SELECT coalesce(sum(size), 0) FROM given JOIN predictions USING (sha256) WHERE team = ?", (identity.team,)
-        ).fetchone()[0]
-    return desk.settings.disk_per_team - int(used)
-
-
-def _no_room(room: int) -> FullError:
-    return FullError(f"the team has room for {many(max(room, 0), 'byte')} more: delete runs and predictions")
+        return desk.settings.disk_per_team - teamfiles.disk_used(db, team)
 
 
 def _team(identity: Identity) -> str:
