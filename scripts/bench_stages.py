@@ -20,11 +20,13 @@ from typing import Any
 
 import numpy as np
 import orjson
+import synthetic_persons
 
 from shoe.benchmarks import read_ground_truth
 from shoe.benchmarks.hico_det.protocols import PROTOCOLS as STRICT
 from shoe.benchmarks.systematic import Rules, split_systematically
 from shoe.benchmarks.truth import GroundTruth
+from shoe.benchmarks.v_coco.protocols import ROLE_PROTOCOLS as BY_PERSON
 from shoe.bongard.build import build_problems
 from shoe.bongard.score import score_problems
 from shoe.comparison.significance import statistics
@@ -219,6 +221,15 @@ def splits(folder: Path) -> Outcome:
     return {"triplets": len(predictions), "all": len(detector), "seconds": seconds}
 
 
+def persons(_folder: Path) -> Outcome:
+    """Score persons of V-COCO's size by all three protocols of its script."""
+    truth, said = synthetic_persons.persons(np.random.default_rng(0))
+    assert said.roles is not None
+    ranked = sum(result.ranked for result in score(said, truth, protocols=list(BY_PERSON)).role_results)
+    seconds = timed(lambda: score(said, truth, protocols=list(BY_PERSON)), 3)
+    return {"persons": len(said.roles), "ranked": ranked, "seconds": seconds}
+
+
 def oracle(folder: Path) -> Outcome:
     """Time the slow oracle of the tests from the tables that the fast side starts from, and from its own scenes.
 
@@ -304,6 +315,7 @@ STAGES = {
         comparison,
         bongard,
         splits,
+        persons,
         oracle,
         profile,
     )

@@ -35,6 +35,7 @@ def rows(measured: Measured) -> list[Row]:
     triplets, free_triplets, slow_triplets = scored["triplets"], scored["vlm_triplets"], slow["triplets"]
     bongard = measured["bongard"]["seconds"]
     splits = measured["splits"]
+    by_person = measured["persons"]["seconds"]
     of_test = [seconds / splits["triplets"] for seconds in splits["seconds"]["score_test"]]
     of_all = [seconds / splits["all"] for seconds in splits["seconds"]["score"]]
     native = measured["files"]["detector.npz"]
@@ -77,6 +78,8 @@ def rows(measured: Measured) -> list[Row]:
         _ratio("  / scoring one model", splits["seconds"]["split"], splits["seconds"]["score"], 1),
         _rate("score its test images, triplets a second", splits["triplets"], splits["seconds"]["score_test"], None),
         _ratio("  a triplet / one of all images", of_test, of_all, 2),
+        _seconds(f"score {measured['persons']['persons']:,} persons by V-COCO's script, 3 protocols", by_person),
+        _rate("  ranked predictions a second", measured["persons"]["ranked"], by_person, None),
         _seconds("NumPy alone: sort, cumulative sums by class", seconds["numpy"]),
         *[Row(f"slow oracle, {name}, triplets a second", rate, "1/s") for name, rate in slow_rates.items()],
         _seconds("process: python -c 'import numpy'", processes["import numpy"]),

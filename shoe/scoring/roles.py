@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -107,7 +107,7 @@ def role_score(task: Task, found: PersonMatches, options: RoleOptions) -> RoleRe
             credit = np.zeros(len(score))
             credit[_true_positives(found, rows, score, action, entry, options)] = 1.0
             one = np.zeros(len(rows), np.int64)
-            columns = one, score[rows].astype(np.float64), credit[rows], truths[number : number + 1]
+            columns = one, cast(Floats, score[rows]), credit[rows], truths[number : number + 1]
             ap[number] = ranked_lists(*columns, options.ap, Ties.INPUT).ap[0]
     in_mean = truths > 0
     left_out = actions.left_out if not agent else ""

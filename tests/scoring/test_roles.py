@@ -86,8 +86,18 @@ def test_by_hand(tmp_path: Path) -> None:
     assert figures(tmp_path / "truth.txt", path)["v-coco-s1", "surf-instr"] == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("write", [v_coco.write_official, v_coco.write_everything, v_coco.write_qpic])
-@pytest.mark.parametrize("ties", [False, True])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        v_coco.write_official,
+        pytest.param(v_coco.write_everything, marks=SLOW),
+        pytest.param(v_coco.write_qpic, marks=SLOW),
+    ],
+)
+@pytest.mark.parametrize("ties", [pytest.param(False, marks=SLOW), True])
 def test_as_the_slow_oracle(tmp_path: Path, write: Callable[[Any, Path], Path], ties: bool) -> None:
     truths, predictions = v_coco.scene(7 + ties, 6, ties)
     truth = write(truths, tmp_path if write is v_coco.write_official else tmp_path / "truth")
