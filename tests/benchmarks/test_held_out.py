@@ -55,10 +55,9 @@ def test_combinations_are_numbered_as_files_number_objects_and_verbs() -> None:
     assert bat > ball  # COCO's 39 and 37
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
-@pytest.mark.parametrize(
-    ("dataset", "name"), [pytest.param(*key, marks=[] if key[1] == "sg1" else pytest.mark.slow) for key in KNOWN]
-)
+@pytest.mark.parametrize(("dataset", "name"), KNOWN)
 def test_published_files_show_what_is_drawn(shared_data: Path, dataset: str, name: str) -> None:
     truth = published(shared_data, dataset, name)
     shown = truth.triplets_per_class > 0

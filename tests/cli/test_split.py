@@ -74,7 +74,7 @@ def test_a_split_is_written_with_its_card_and_printed(tmp_path: Path, farm: Path
     assert "both files share 0 combinations and 0 images" in done.stdout
 
 
-@pytest.mark.parametrize("form", ["json", "native"])
+@pytest.mark.parametrize("form", ["json", pytest.param("native", marks=pytest.mark.slow)])
 def test_images_keep_the_coordinates_of_their_kind(tmp_path: Path, farm: Path, form: str) -> None:
     """Pixels count from 0 in training images of the format and from 1 in test images; so they do in both files."""
     assert run(*asked(farm), "--format", form, "--out", tmp_path).returncode == 0
@@ -105,12 +105,14 @@ def test_boxes_are_moved_to_what_the_format_has(tmp_path: Path, farm: Path) -> N
         assert (tmp_path / "a" / part).read_bytes() == (tmp_path / "b" / part).read_bytes()
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_and_another_one_another_split(tmp_path: Path, farm: Path) -> None:
     cards = [as_json(*asked(farm), "--seed", seed, "--out", tmp_path / str(i)) for i, seed in enumerate((3, 3, 9))]
     assert cards[0]["files"] == cards[1]["files"]
     assert cards[0]["held_out"] != cards[2]["held_out"]
 
 
+@pytest.mark.slow
 def test_similarity_to_training_is_kept_within_its_bounds(tmp_path: Path, farm: Path) -> None:
     far = as_json(*asked(farm), "--ratio", 0.96, "--max-similarity", 0.7, "--out", tmp_path / "far")
     near = as_json(*asked(farm), "--min-similarity", 0.7, "--out", tmp_path / "near")
