@@ -26,6 +26,7 @@ from shoe.io.typed import Box, explained, shown
 
 _GROUP = re.compile("(?:un)?seen_obj_(?:un)?seen_act")
 _JOIN = "++"
+_FARTHEST = 1_000_000
 _EXPECTED = "[positives, negatives, number, concept]"
 
 
@@ -213,13 +214,13 @@ def _check_boxes(path: str | Path, where: str, pictures: Iterable[_Picture]) -> 
     for place, picture in enumerate(pictures):
         for field in ("crop_bbox", "sub_bbox", "obj_bbox"):
             x1, y1, x2, y2 = getattr(picture, field)
-            if not (x1 < x2 and y1 < y2):
+            if not (x1 < x2 and y1 < y2 and max(map(abs, (x1, y1, x2, y2))) <= _FARTHEST):
                 raise InputError(
                     path,
                     record=where,
                     field=f"picture {place}: {field}",
                     found=quote([x1, y1, x2, y2]),
-                    expected="[x1, y1, x2, y2] with x1 < x2 and y1 < y2",
+                    expected=f"[x1, y1, x2, y2] with x1 < x2 and y1 < y2, at most {_FARTHEST:,} pixels away",
                 )
 
 

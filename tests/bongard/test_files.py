@@ -74,6 +74,7 @@ def test_what_is_written_reads_the_same(tmp_path: Path) -> None:
             "problem 1: positives: found 'ride++horse, feed++horse', expected one",
         ),
         (lambda p: p[0][2].update(sub_bbox=[5, 5, 5, 9]), "problem 1: positives: picture 2: sub_bbox: found [5.0, 5.0"),
+        (lambda p: p[0][2].update(crop_bbox=[0, 0, 9, 1e308]), "problem 1: positives: picture 2: crop_bbox: found"),
         (lambda p: p[0][2].update(crop_bbox=[5, 5, 9]), "problem 1: positives: picture 2: crop_bbox: found [5, 5, 9]"),
         (lambda p: p[1][6].pop("im_path"), "problem 1: negatives: picture 6: im_path: found only"),
         (
