@@ -155,9 +155,40 @@ class HoiSimilarity:
         """
         words = self.objects.values.shape[1]
         pairs, which = _distinct(verb.astype(np.int64) * words + object_, self.verbs.values.shape[1] * words)
+        if known is None:
+            hoi, sigma = self._compared_once(pairs, allowed)
+            return hoi[which], sigma[which]
         hoi, sigma = np.zeros(len(pairs), np.int64), np.zeros(len(pairs))
-        if known is not None:
-            hoi[which], sigma[which] = known
+        hoi[which], sigma[which] = known
+        hoi, sigma = self._nearest(pairs, allowed, (hoi, sigma))
+        return hoi[which], sigma[which]
+
+    def _compared_once(self, pairs: Indices, allowed: Indices) -> tuple[Indices, Floats]:
+        """The nearest of the allowed classes, and its sigma, for distinct pairs of words, ascending; these are kept."""
+        nothing = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+        kept, hoi, sigma = self._kept.get(allowed.tobytes(), nothing)
+        new = np.setdiff1d(pairs, kept, assume_unique=True)
+        if len(new):
+            found = self._nearest(new, allowed)
+            kept = np.concatenate([kept, new])
+            order = np.argsort(kept)
+            hoi, sigma = (np.concatenate(both)[order] for both in zip((hoi, sigma), found, strict=True))
+            kept = kept[order]
+            self._kept[allowed.tobytes()] = kept, hoi, sigma
+        place = np.searchsorted(kept, pairs)
+        return hoi[place], sigma[place]
+
+    @cached_property
+    def _kept(self) -> dict[bytes, tuple[Indices, Indices, Floats]]:
+        """By allowed classes: pairs of words, ascending, their nearest class, and its sigma."""
+        return {}
+
+    def _nearest(
+        self, pairs: Indices, allowed: Indices, known: tuple[Indices, Floats] | None = None
+    ) -> tuple[Indices, Floats]:
+        """:meth:`nearest_class` for pairs of words as one number each."""
+        words = self.objects.values.shape[1]
+        hoi, sigma = known or (np.zeros(len(pairs), np.int64), np.zeros(len(pairs)))
         step = max(1, _CELLS // len(allowed))
         for start in range(0, len(pairs), step):
             part = slice(start, start + step)
@@ -168,7 +199,7 @@ class HoiSimilarity:
                 all_sigma[row, np.searchsorted(allowed, hoi[part])] = sigma[part]
             nearest = all_sigma.argmax(axis=1)
             hoi[part], sigma[part] = allowed[nearest], all_sigma[row, nearest]
-        return hoi[which], sigma[which]
+        return hoi, sigma
 
     def nearest_truth(
         self,
