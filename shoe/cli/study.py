@@ -109,12 +109,15 @@ def report(
     JSON keys: holes, rules, raters {rater {levels, kappas {rater}, ceiling, excluded}}, by_majority, all {items,
     raters, ratings, alpha {ordinal, interval, nominal}, kappa, ceiling, spread, standard_error, reference {items,
     spearman, agreement, fisher, bonett_wright, bootstrap, p}}; where they apply without_excluded and parts {part} as
-    all, retest {answers, exact, kappa}, picture {answers, changed, size}. A figure is {value, interval [low, high]}.
+    all, retest {answers, exact, kappa}, picture {answers, changed, size}, beside {items, raters [{name, person, bias,
+    noise, rho}], ensembles [{raters, agreement, among_best}], left_out}. A figure is {value, interval [low,
+    high]}.
     """
     from shoe.io.files import replacing
     from shoe.report.study import print_study, study_dict, study_latex
     from shoe.report.terminal import console
     from shoe.study.analysis import analyse
+    from shoe.study.map_raters import beside_people
     from shoe.study.ratings import read_study
     from shoe.study.reference import with_map
 
@@ -124,5 +127,6 @@ def report(
     if latex is not None:
         with replacing(latex) as stream:
             stream.write(study_latex(found).encode())
-    if not put_json(study_dict(found), json):
-        print_study(found, console())
+    beside = None if similarity is None else beside_people(found.study, similarity, file)
+    if not put_json(study_dict(found, beside), json):
+        print_study(found, beside, console())

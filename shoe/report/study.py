@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,14 @@ from shoe.similarity.ensemble import HIGHEST
 from shoe.study.analysis import Agreement, Analysis, Reference
 from shoe.study.exclusions import RULES
 from shoe.study.intervals import Figure, Interval
+from shoe.study.map_raters import Beside
 from shoe.study.plan import Study
 from shoe.study.precision import expected
 from shoe.study.ratings import shape_of
 from shoe.study.sampling import DIFFERS, Sample
 
 
-def print_study(found: Analysis, to: Console) -> None:
+def print_study(found: Analysis, beside: Beside | None, to: Console) -> None:
     """Print the figures of a study: agreement with intervals, raters one by one, then what was left out."""
     study, whole = found.study, found.whole
     say(to, shape_of(study) + (f", {many(study.holes, 'line')} without a rating" if study.holes else ""), "bold")
@@ -35,6 +37,8 @@ def print_study(found: Analysis, to: Console) -> None:
     if whole.reference:
         _say_reference(whole.reference, to)
     _print_raters(found, to)
+    if beside:
+        _print_beside(beside, to)
     if again := found.retest:
         equal = f"{percent(again.exact)} % of {many(again.answers, 'rating')} equal"
         say(to, f"repeats    {equal}, quadratic weighted kappa {fixed(again.kappa)}")
@@ -103,6 +107,20 @@ def _print_raters(found: Analysis, to: Console) -> None:
     to.print(made)
 
 
+def _print_beside(beside: Beside, to: Console) -> None:
+    made = table(f"rater, {many(beside.items, 'item')}", "is", "bias", "noise", "rho with people", names=2)
+    for rater in beside.raters:
+        kind = "a person" if rater.person else "the map's"
+        made.add_row(Text(printable(rater.name)), kind, f"{rater.bias:+.2f}", f"{rater.noise:.2f}", fixed(rater.rho))
+    to.print(made)
+    among = sum(each.among_best for each in beside.ensembles)
+    best = beside.ensembles[0]
+    told = f"{many(among, 'ensemble')} of {len(beside.ensembles)} cannot be told from the one nearest to people"
+    say(to, f"ensembles  {told}: {printable(', '.join(best.raters))}, agreement {percent(best.agreement)} %")
+    if beside.left_out:
+        say(to, f"left out   raters of fewer than half of the items: {printable(', '.join(beside.left_out))}")
+
+
 def _figure(figure: Figure, digits: int = 3) -> str:
     return "undefined" if figure.value is None else fixed(figure.value, digits) + _ends(figure.interval, digits)
 
@@ -115,7 +133,7 @@ def _percents(interval: Interval | None) -> str:
     return "" if interval is None else f" [{percent(interval.low)}, {percent(interval.high)}]"
 
 
-def study_dict(found: Analysis) -> dict[str, Any]:
+def study_dict(found: Analysis, beside: Beside | None) -> dict[str, Any]:
     """The keys that ``shoe study report --json`` has; what is undefined has no key."""
     study = found.study
     kappas = [[None if np.isnan(value) else value for value in row] for row in found.kappas.tolist()]
@@ -145,6 +163,7 @@ def study_dict(found: Analysis) -> dict[str, Any]:
                 "size": _figure_dict(picture.size),
             },
             "rules": list(RULES),
+            "beside": beside and asdict(beside),
         }
     )
     return made

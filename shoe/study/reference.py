@@ -23,7 +23,15 @@ def with_map(study: StudyRatings, name_or_folder: str, source: Path) -> StudyRat
         InputError: for items that are not named by four senses of WordNet 3.0.
         OptionError: for a map that does not exist.
     """
-    similarity = load_similarity(name_or_folder)
+    return replace(study, reference=similarity_of_items(study, load_similarity(name_or_folder), source))
+
+
+def similarity_of_items(study: StudyRatings, similarity: Similarity, source: Path) -> Floats:
+    """(N,) similarity 0..1 of the two interactions of each item; NaN where nothing is known.
+
+    Raises:
+        InputError: for items that are not named by four senses of WordNet 3.0.
+    """
     senses = [item.split(" ") for item in study.items]
     for item, named in zip(study.items, senses, strict=True):
         if len(named) != len(SENSES) or not all(map(_is_sense, named, (*_PARTS, *_PARTS))):
@@ -31,7 +39,7 @@ def with_map(study: StudyRatings, name_or_folder: str, source: Path) -> StudyRat
             raise InputError(source, record=f"item {quote(item)}", found="other names", expected=expected)
     verbs, objects = (_values(similarity, part, senses, at) for at, part in enumerate(_PARTS))
     options = SemanticOptions()
-    return replace(study, reference=combine(verbs, objects, options.combine, options.weight))
+    return combine(verbs, objects, options.combine, options.weight)
 
 
 def _values(similarity: Similarity, part: Part, senses: list[list[str]], at: int) -> Floats:

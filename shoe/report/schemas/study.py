@@ -71,6 +71,33 @@ class StudyPicture(Closed):
     size: StudyFigure
 
 
+class StudyPlaced(Closed):
+    """A person, or a rater of the map, in one rater model."""
+
+    name: str
+    person: bool
+    bias: float
+    noise: float
+    rho: Correlation | UnsetType = UNSET
+
+
+class StudyEnsemble(Closed):
+    """Some of the map's raters, and whether the study cannot tell them from the ensemble nearest to people."""
+
+    raters: list[str]
+    agreement: Fraction
+    among_best: bool
+
+
+class StudyBeside(Closed):
+    """People and the raters of a map."""
+
+    items: Count
+    raters: list[StudyPlaced]
+    ensembles: list[StudyEnsemble]
+    left_out: list[str]
+
+
 class StudyReport(Closed):
     """What a study's ratings say."""
 
@@ -83,3 +110,4 @@ class StudyReport(Closed):
     parts: dict[str, StudyAgreement] | UnsetType = UNSET
     retest: StudyRetest | UnsetType = UNSET
     picture: StudyPicture | UnsetType = UNSET
+    beside: StudyBeside | UnsetType = UNSET

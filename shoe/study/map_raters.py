@@ -1,0 +1,152 @@
+"""A map's raters beside people: in one rater model, and which of their ensembles is nearest to people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from shoe.core.arrays import Floats
+from shoe.core.errors import OptionError
+from shoe.core.seeded import random_numbers
+from shoe.maps.agreement import spearman
+from shoe.similarity import SimilarityMap, load_similarity
+from shoe.similarity.ensemble import HIGHEST, MISSING
+from shoe.study.agreement import mean_ratings
+from shoe.study.rater_model import rater_model
+from shoe.study.ratings import StudyRatings
+from shoe.study.reference import similarity_of_items
+
+MOST_RATERS, LEAST_SHARE = 10, 0.5
+_STREAM, _RESAMPLES = 9 << 28, 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A rater in the table of all.
+
+    Attributes:
+        name: of a person, or of a map's rater.
+        person: which of the two.
+        bias, noise: of the rater model, in points of the scale.
+        rho: Spearman's correlation with the mean of the (other) people.
+    """
+
+    name: str
+    person: bool
+    bias: float
+    noise: float
+    rho: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """Some of a map's raters together.
+
+    Attributes:
+        raters: their names.
+        agreement: 1 - mean absolute difference from the people's means, as :class:`shoe.study.analysis.Reference`.
+        among_best: whether the study cannot tell it from the best of all ensembles, at 95 % for all of them together.
+    """
+
+    raters: tuple[str, ...]
+    agreement: float
+    among_best: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """People and a map's raters.
+
+    Attributes:
+        items: that all are compared on.
+        raters: people first.
+        ensembles: every subset of the map's raters, the nearest to people first.
+        left_out: raters of the map that rated fewer than half of the items.
+    """
+
+    items: int
+    raters: list[Placed]
+    ensembles: list[Ensemble]
+    left_out: list[str]
+
+
+def beside_people(study: StudyRatings, name_or_folder: str, source: Path) -> Beside | None:
+    """Hold every rater of a map, and every ensemble of them, against people.
+
+    Args:
+        study: people's ratings of items named by senses.
+        name_or_folder: the map; a measure without raters gives None.
+        source: the study's file, for messages.
+
+    Raises:
+        InputError: for items that are not named by four senses.
+        OptionError: for a map of more than 10 raters of most items, whose ensembles are too many.
+    """
+    similarity = load_similarity(name_or_folder)
+    if not isinstance(similarity, SimilarityMap):
+        return None
+    names = [rater.name for rater in similarity.raters]
+    alone = [similarity_of_items(study, similarity.with_raters((j,)), source) for j in range(len(names))]
+    people = mean_ratings(study.first)
+    part = [j for j, values in enumerate(alone) if (~np.isnan(values)).mean() >= LEAST_SHARE]
+    if len(part) > MOST_RATERS:
+        found, expected = f"{len(part)} raters", f"at most {MOST_RATERS} to try all ensembles"
+        raise OptionError(f"{name_or_folder}: found {found}, expected {expected}")
+    keep = ~np.isnan([alone[j] for j in part]).any(axis=0) & ~np.isnan(people)
+    if not part or keep.sum() < 2:
+        return None
+    subsets = [chosen for size in range(1, len(part) + 1) for chosen in combinations(part, size)]
+    values = [similarity_of_items(study, similarity.with_raters(chosen), source)[keep] for chosen in subsets]
+    raters = _placed(study.of_items(keep), [names[j] for j in part], np.stack(values[: len(part)], axis=1) * HIGHEST)
+    ensembles = ensembles_of(names, subsets, np.stack(values, axis=1), people[keep] / HIGHEST)
+    left_out = [name for j, name in enumerate(names) if j not in part]
+    return Beside(int(keep.sum()), raters, ensembles, left_out)
+
+
+def _placed(study: StudyRatings, names: list[str], of_map: Floats) -> list[Placed]:
+    ratings = np.where(study.first == MISSING, np.nan, study.first)
+    rated = np.flatnonzero(~np.isnan(ratings).all(axis=0))
+    people = [study.raters[j] for j in rated]
+    values = np.concatenate([ratings[:, rated], of_map], axis=1)
+    model = rater_model(values, len(people))
+    placed = []
+    for j, name in enumerate([*people, *names]):
+        others = mean_ratings(np.delete(study.first[:, rated], j, axis=1) if j < len(people) else study.first)
+        both = ~np.isnan(values[:, j]) & ~np.isnan(others)
+        rho = spearman(values[both, j], others[both]) if both.sum() > 1 else None
+        placed.append(Placed(name, j < len(people), float(model.bias[j]), float(model.noise[j]), rho))
+    return placed
+
+
+def ensembles_of(names: list[str], subsets: list[tuple[int, ...]], values: Floats, people: Floats) -> list[Ensemble]:
+    """Find the agreement of every subset; which could be the best is decided for all together, by items drawn again.
+
+    Args:
+        names: of all raters.
+        subsets: K subsets of their indices.
+        values: (N, K) what each says of each item, 0..1.
+        people: (N,) what people say.
+
+    An ensemble is out where its distance to the best exceeds the 95 % quantile of the largest studentized deviation of
+    all such distances (as Hansen's model confidence set decides, in one step).
+    """
+    near = 1 - np.abs(values - people[:, None])
+    agreement = near.mean(axis=0)
+    best = int(agreement.argmax())
+    n = len(people)
+    drawn = (random_numbers(_STREAM, (_RESAMPLES, n)) % np.uint64(n)).astype(np.int64)
+    weights = np.stack([np.bincount(row, minlength=n) for row in drawn]) / n
+    behind = near[:, [best]] - near
+    found = behind.mean(axis=0)
+    again = weights @ behind
+    error = again.std(axis=0)
+    varies = error > 0
+    away = np.zeros_like(again)
+    away[:, varies] = (again - found)[:, varies] / error[varies]
+    reach = np.quantile(away.max(axis=1), 0.95)
+    among = np.where(varies, found <= reach * error, found == 0)
+    order = np.argsort(-agreement, kind="stable")
+    return [Ensemble(tuple(names[j] for j in subsets[k]), float(agreement[k]), bool(among[k])) for k in order]
