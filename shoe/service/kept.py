@@ -18,8 +18,8 @@ _TOLD_BY = frozenset({b"authorization", b"cookie", b"host", b"if-none-match"})
 """Headers that answers depend on."""
 _OWN_WAY = frozenset({b"content-length", b"range", b"transfer-encoding"})
 """Headers of requests that are not for such answers."""
-_LONGEST, _MOST = 2**18, 2**24
-"""Bytes of one answer, and of all that are kept."""
+_LONGEST, _MOST, _BESIDE = 2**18, 2**23, 2**12
+"""Bytes of one answer's body, of all that is kept, and of what is kept beside a body and what the client told."""
 
 
 def unchanging(endpoint: Endpoint) -> Endpoint:
@@ -40,6 +40,7 @@ class _Answer:
     begun: Message = field(default_factory=dict)
     body: bytes = b""
     identity: Identity | None = None
+    size: int = 0
 
 
 class Kept:
@@ -115,11 +116,13 @@ class Kept:
             ready.set()
 
     def _keep(self, key: Any, made: _Answer) -> None:
+        path, query, _, told = key
+        made.size = len(made.body) + len(path) + len(query) + sum(len(value) for _, value in told) + _BESIDE
         before = self._answers.pop(key, None)
-        self._size += len(made.body) - (len(before.body) if before else 0)
+        self._size += made.size - (before.size if before else 0)
         self._answers[key] = made
         while self._size > _MOST:
-            self._size -= len(self._answers.pop(next(iter(self._answers))).body)
+            self._size -= self._answers.pop(next(iter(self._answers))).size
 
 
 def _key(scope: Scope) -> Any:

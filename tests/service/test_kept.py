@@ -117,3 +117,37 @@ def test_who_asks_while_an_answer_is_made_waits_for_it(tmp_path: Path) -> None:
         assert await asked("/", (b"range", b"bytes=0-1")) != await asked("/", (b"authorization", b"x"))
 
     asyncio.run(all_())
+
+
+@pytest.mark.slow
+def test_no_number_of_callers_fills_the_memory(tmp_path: Path) -> None:
+    import tracemalloc
+
+    from shoe.service.callers import Desk
+    from shoe.service.folder import Folder
+    from shoe.service.kept import Kept, unchanging
+    from shoe.service.settings import Settings
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        scope["route"], scope["state"] = SimpleNamespace(endpoint=unchanging(app)), {}
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"small"})
+
+    async def send(message: Any) -> None:
+        pass
+
+    kept = Kept(app, Desk(Folder.open(tmp_path / "service"), Settings()))
+
+    async def many(each: int, size: int) -> None:
+        for number in range(each):
+            told = [(b"cookie", b"%d" % number + bytes(size))]
+            scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": told}
+            await kept(scope, None, send)  # type: ignore[arg-type]
+
+    tracemalloc.start()
+    try:
+        asyncio.run(many(1000, 30_000))
+        asyncio.run(many(5000, 10))
+        assert tracemalloc.get_traced_memory()[0] < 2e7
+    finally:
+        tracemalloc.stop()
