@@ -56,6 +56,7 @@ def test_all_class_senses_are_rated_with_one_another(v_coco: SimilarityMap) -> N
     assert load_similarity("v-coco").predicted("verb", ids_of(["hold.v.02"]), ids_of(["hoard.v.01"])) is not None
 
 
+@pytest.mark.slow
 def test_a_map_is_made_of_what_it_adds(tmp_path: Path) -> None:
     table = tmp_path / "mine.tsv"
     table.write_text("class_synset\tsynset\tme\nride.v.01\tstraddle.v.01\t1\nride.v.01\thoard.v.01\t4\n")
