@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoe.core.arrays import Floats
+from shoe.core.arrays import Floats, Mask
 
 _STEPS, _STILL = 500, 1e-9
 _LEAST_NOISE = 0.05
@@ -37,10 +37,12 @@ def rater_model(values: Floats, anchors: int) -> RaterModel:
         values: (N, R) ratings 0..4, NaN where missing; every rater has some, of items that people rated.
         anchors: how many of the raters, the first ones, are people.
     """
-    given = ~np.isnan(values)
-    known = given[:, :anchors].any(axis=1)
+    given: Mask = ~np.isnan(values)
+    known: Mask = given[:, :anchors].any(axis=1)
     given &= known[:, None]
     values, number = np.where(given, values, 0), given.sum(axis=0)
+    # What is uncertain of an item is hidden from who estimates it, and shows in the differences of who does not.
+    sign = np.where(np.arange(values.shape[1]) < anchors, 1, -1)
     bias, variance = np.zeros(values.shape[1]), np.ones(values.shape[1])
     mean, spread = float(values[given].mean()), max(float(values[given].var()), _LEAST_NOISE**2)
     item, before = np.full(len(values), mean), -np.inf
@@ -50,7 +52,7 @@ def rater_model(values: Floats, anchors: int) -> RaterModel:
         item = (mean / spread + (weight * (values - bias)[:, :anchors]).sum(axis=1)) / precision
         bias = (given * (values - item[:, None])).sum(axis=0) / number
         bias = bias - bias[:anchors].mean()
-        off = given * ((values - bias - item[:, None]) ** 2 + (1 / precision)[:, None])
+        off = given * ((values - bias - item[:, None]) ** 2 + sign / precision[:, None])
         variance = np.maximum(off.sum(axis=0) / number, _LEAST_NOISE**2)
         mean = float(item[known].mean())
         spread = float(((item - mean) ** 2 + 1 / precision)[known].mean())

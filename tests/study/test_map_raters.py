@@ -22,10 +22,8 @@ def test_bias_and_noise_are_found_again() -> None:
     values = true[:, None] + bias + noise * rng.standard_normal((3_000, 4))
     values[rng.random(values.shape) < 0.2] = np.nan
     found = rater_model(values, anchors=3)
-    alone = rater_model(
-        np.concatenate([values, values[:, 3:]], axis=1), anchors=3
-    )  # one map's raters that say the same
-    assert alone.noise == pytest.approx([*found.noise, found.noise[3]])
+    twice = rater_model(np.concatenate([values, values[:, 3:]], axis=1), anchors=3)  # raters of a map that say the same
+    assert twice.noise == pytest.approx([*found.noise, found.noise[3]])
     assert found.bias == pytest.approx(bias, abs=0.05)
     assert found.noise == pytest.approx(noise, abs=0.05)
     assert np.corrcoef(found.item[~np.isnan(found.item)], true[~np.isnan(found.item)])[0, 1] > 0.95
