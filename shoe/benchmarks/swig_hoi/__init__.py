@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from shoe.benchmarks.base import Benchmark, TruthFormat, plain_image_name
+from shoe.benchmarks.card import read_card
 from shoe.benchmarks.class_splits import SEEN, UNSEEN, ClassSplit
 from shoe.benchmarks.classes import HoiClasses, class_table, parse_classes
 from shoe.benchmarks.swig_hoi.annotations import NAME, is_annotations, read_annotations
@@ -54,7 +55,8 @@ def _by_frequency() -> ClassSplit:
     classes = BENCHMARK.classes
     parts = {UNSEEN: classes.unseen, SEEN: ~classes.unseen, "rare": classes.rare, "non-rare": classes.non_rare}
     scored = {part: mask & classes.scored for part, mask in parts.items()}
-    return ClassSplit(_FREQUENCY, scored, "SWIG-HOI's category tables: frequency in training, classes of the test set")
+    about = "how often training shows a class"
+    return ClassSplit(_FREQUENCY, scored, "SWIG-HOI's category tables", about)
 
 
 BENCHMARK = Benchmark(
@@ -71,6 +73,7 @@ BENCHMARK = Benchmark(
     protocols=PROTOCOLS,
     about=ABOUT,
     default_protocols=("swig-hoi", "shoe"),
+    load_card=lambda: read_card(_FOLDER / "card.json"),
     similarity="neighbourhood",
     marks=re.compile(rb'"hoi_annotations"'),
 )
