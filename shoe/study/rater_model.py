@@ -38,7 +38,7 @@ def rater_model(values: Floats, anchors: int) -> RaterModel:
         anchors: how many of the raters, the first ones, are people.
     """
     given: Mask = ~np.isnan(values)
-    known: Mask = given[:, :anchors].any(axis=1)
+    known: Mask = np.logical_or.reduce(given[:, :anchors], axis=1)
     given &= known[:, None]
     values, number = np.where(given, values, 0), given.sum(axis=0)
     # What is uncertain of an item is hidden from who estimates it, and shows in the differences of who does not.

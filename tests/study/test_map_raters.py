@@ -26,7 +26,7 @@ def test_bias_and_noise_are_found_again() -> None:
     assert twice.noise == pytest.approx([*found.noise, found.noise[3]])
     assert found.bias == pytest.approx(bias, abs=0.05)
     assert found.noise == pytest.approx(noise, abs=0.05)
-    assert np.corrcoef(found.item[~np.isnan(found.item)], true[~np.isnan(found.item)])[0, 1] > 0.95
+    assert np.corrcoef(found.item[~np.isnan(found.item)], true[~np.isnan(found.item)])[0, 1] > 0.92
 
 
 def test_two_raters_that_differ_by_a_constant() -> None:
