@@ -107,6 +107,7 @@ class Kept:
         ready = self._making[key] = asyncio.Event()
         try:
             await self._app(scope, receive, noted)
+            self._drop(key)
             if keep:
                 made.body, made.identity = b"".join(pieces), scope["state"].get("identity")
                 self._keep(key, made)
@@ -118,11 +119,14 @@ class Kept:
     def _keep(self, key: Any, made: _Answer) -> None:
         path, query, _, told = key
         made.size = len(made.body) + len(path) + len(query) + sum(len(value) for _, value in told) + _BESIDE
-        before = self._answers.pop(key, None)
-        self._size += made.size - (before.size if before else 0)
         self._answers[key] = made
+        self._size += made.size
         while self._size > _MOST:
-            self._size -= self._answers.pop(next(iter(self._answers))).size
+            self._drop(next(iter(self._answers)))
+
+    def _drop(self, key: Any) -> None:
+        if (gone := self._answers.pop(key, None)) is not None:
+            self._size -= gone.size
 
 
 def _key(scope: Scope) -> Any:
