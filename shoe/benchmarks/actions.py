@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shoe.core.arrays import Ints
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.core.arrays import Indices
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +86,19 @@ class Actions:
             return -1
         return self.entries.index((action, self.all[action].role_of(object_)))
 
-    def entries_of(self, actions: Ints, objects: Ints, names: Sequence[str]) -> list[int]:
-        """The entry of each pair of an action and an index into names of objects."""
-        return [
-            self.entry_of(action, names[object_])
-            for action, object_ in zip(actions.tolist(), objects.tolist(), strict=True)
-        ]
+    def numbers_of(
+        self, verbs: Sequence[str], objects: Sequence[str], verb: NDArray[np.integer], object_: NDArray[np.integer]
+    ) -> Indices:
+        """The numbers that files have for n verbs with an object.
+
+        Args:
+            verbs: names of actions.
+            objects: names of objects.
+            verb: (n,) indices into ``verbs``.
+            object_: (n,) indices into ``objects``.
+        """
+        number = {pair: i for i, pair in enumerate(self.numbered)}
+        known = [self.names.index(name) for name in verbs]
+        of = np.array([[number[action, self.entry_of(action, name)] for name in objects] for action in known], np.int64)
+        found: Indices = of[verb, object_]
+        return found

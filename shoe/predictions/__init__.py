@@ -167,6 +167,9 @@ def write_predictions(
         InputError: naming what the format cannot hold.
         OptionError: for an unknown format, or one that is only read.
     """
+    if table.roles is not None and not len(table):
+        found, hint = "no triplet: the file names no object categories", "shoe score takes it as it is"
+        raise InputError(path, found=found, expected="triplets to write", hint=hint)
     known = FORMATS.get(writable(format))
     if known is None or known.write is None:
         write_native(table, path, b"" if notes is None else notes.to_keep())

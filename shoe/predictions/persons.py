@@ -55,7 +55,11 @@ def of_persons(
         (np.ones(len(human)) if score is None else score).astype(np.float32),
         (len(actions), len(actions.entries)),
     )
-    kept = np.flatnonzero(has_object & (entry >= 0))
+    # A pair of boxes is one triplet of an action: that of the role in which its object takes part.
+    names = (*of.objects, "")
+    roles = np.array([[actions.entry_of(number, name) for name in names] for number in range(len(actions))], np.int32)
+    shown = np.where(has_object, objects[target], -1) if len(objects) else np.full(len(target), -1)
+    kept = np.flatnonzero(has_object & (entry >= 0) & (entry == roles[action, shown]))
     return Rows(
         images=images,
         image=image[kept],

@@ -11,6 +11,7 @@ Boxes are x1, y1, x2, y2 in pixels. JSON, a pickle, and CDN's written-out dict w
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -239,11 +240,16 @@ def write_qpic(table: Interactions, path: str | Path, benchmark: Benchmark) -> N
     Raises:
         InputError: naming a word that is no label of the benchmark.
     """
-    verb, object_ = labels_of(table, benchmark.classes, path, "qpic")
+    classes = replace(benchmark.classes, objects=benchmark.objects)  # with those that are in no class
+    verb, object_ = labels_of(table, classes, path, "qpic")
     names = list(benchmark.object_ids.values())
     person = names.index(_PERSON) if _PERSON in names else 0
     lists = BoxLists.of(table, person, np.argsort(benchmark.object_order)[object_])
-    ids, scores = np.argsort(benchmark.verb_order)[verb].tolist(), table.score.tolist()
+    if len(benchmark.actions):
+        number = benchmark.actions.numbers_of(classes.verbs, classes.objects, verb, object_)
+    else:
+        number = np.argsort(benchmark.verb_order)[verb]
+    ids, scores = number.tolist(), table.score.tolist()
     with replacing(path) as stream:
         stream.write(b"[")
         for i, name in enumerate(table.images):

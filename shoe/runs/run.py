@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.class_splits import SEEN, UNSEEN, ClassSplit
 from shoe.benchmarks.classes import HoiClasses
-from shoe.core.errors import many
+from shoe.core.errors import OptionError, many
 from shoe.core.interactions import Interactions
 from shoe.evidence.draws import Interval
 from shoe.evidence.raters import Spread
@@ -117,6 +117,8 @@ class Run:
             spread: SHOE-mAP by single raters, where it was measured.
             interval: where SHOE figures would lie were all pairs rated, where it was estimated.
         """
+        if report.predictions.roles is not None and not report.strict_results and report.semantic is None:
+            raise OptionError(f"{name}: figures by person alone, expected figures of triplets, which a run keeps")
         facts = {"shoe": __version__, **report.truth.facts(), **report.facts}
         facts |= {"predictions": str(len(report.predictions)), "predictions-sha": digest_of(report.predictions)}
         return cls(

@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoe
-from shoe.core.errors import InputError
+from shoe.core.errors import InputError, OptionError
+from shoe.predictions import write_predictions
+from shoe.runs.run import Run
 from tests.examples import examples
 from tests.oracles.roles import Person, Said, average_precision
 from tests.scoring import v_coco
@@ -170,13 +172,27 @@ def test_triplets_of_qpic_are_as_its_pickle(tmp_path: Path) -> None:
     (tmp_path / "said.json").write_text(json.dumps(listed))
     by_pickle = figures(truth, v_coco.write_pickle(pickled, tmp_path / "said.pkl"))
     assert figures(truth, tmp_path / "said.json") == pytest.approx(by_pickle, nan_ok=True, abs=0)
+    table = shoe.read_predictions(tmp_path / "said.json", dataset="v-coco")
+    pairs = sum(box["category_id"] == 3 for record in listed for box in record["predictions"])
+    assert len(table) == 22 * pairs  # a motorcycle is the object of hit, eat and cut, and no instrument
+    assert table.roles is not None
+    write_predictions(table, tmp_path / "again.json", "qpic", "v-coco")
+    again = shoe.read_predictions(tmp_path / "again.json", dataset="v-coco")
+    columns = ("verb", "object", "score", "human_boxes", "object_boxes")
+    assert all(
+        (np.sort(getattr(again, name), axis=0) == np.sort(getattr(table, name), axis=0)).all() for name in columns
+    )
 
 
 def test_what_cannot_be_scored_is_absent(tmp_path: Path) -> None:
     truths, predictions = v_coco.scene(5)
     table = shoe.read_predictions(v_coco.write_pickle(predictions, tmp_path / "said.pkl"), dataset="v-coco")
     truth = shoe.read_ground_truth(v_coco.write_everything(truths, tmp_path / "truth.txt"), dataset="v-coco")
+    with pytest.raises(InputError, match="found no triplet: the file names no object categories"):
+        write_predictions(table, tmp_path / "said.npz", "native", "v-coco")
     report = shoe.score(table, truth)
+    with pytest.raises(OptionError, match="made: figures by person alone, expected figures of triplets"):
+        Run.of(report, "made")
     assert report.semantic is None
     assert "no object categories" in report.absent["triplets"]
     assert [result.options.protocol for result in report.role_results] == list(SCENARIOS)

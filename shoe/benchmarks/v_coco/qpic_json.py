@@ -107,11 +107,8 @@ def write_qpic_json(table: Interactions, path: str | Path, benchmark: Benchmark)
         path: the file, which appears whole or not at all.
         benchmark: whose numbers it has.
     """
-    actions, names = benchmark.actions, benchmark.classes.verbs
-    number = {pair: i for i, pair in enumerate(actions.numbered)}
-    action = np.array([actions.names.index(name) for name in names], np.int32)[table.verb]
-    entry = actions.entries_of(action, table.object, benchmark.classes.objects)
-    verb = np.array([number[pair] for pair in zip(action.tolist(), entry, strict=True)], np.int64)
+    classes = benchmark.classes
+    verb = benchmark.actions.numbers_of(classes.verbs, classes.objects, table.verb, table.object)
     write_image_lists(table, path, benchmark, {"category_id": verb})
 
 
