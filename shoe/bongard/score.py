@@ -15,7 +15,9 @@ from shoe.bongard.problems import Problems
 from shoe.core.arguments import checked
 from shoe.core.errors import InputError
 from shoe.core.interactions import Interactions
+from shoe.lexicon.resolve import lexicon_digest
 from shoe.protocols.signature import Signature, sign
+from shoe.scoring.score import coordinate_names
 from shoe.similarity.table import Similarity
 
 
@@ -30,6 +32,7 @@ class BongardReport:
         oracle: by the paper's model.
         soft_oracle: by meaning.
         signature: how the figures came about.
+        notes: what was noted in reading the predictions.
     """
 
     problems: int
@@ -39,6 +42,7 @@ class BongardReport:
     oracle: Accuracy
     soft_oracle: Accuracy
     signature: Signature
+    notes: tuple[str, ...]
 
 
 @checked
@@ -75,7 +79,10 @@ def score_problems(
     if not len(named):
         expected = "all images of a problem" if images_in_predictions else "images of the problems"
         raise InputError("predictions", field="image", found="none", expected=expected)
+    notes = predictions.notes
     facts = {
+        "coordinates": coordinate_names(predictions),
+        **({} if notes is None else {"boxes": notes.boxes, "scores": notes.scores}),
         "bongard-problems": str(len(problems)),
         "problems-sha": digest(problems),
         "region": how.region,
@@ -85,6 +92,7 @@ def score_problems(
         "soft-classes": classes.digest,
         "map": similarity.name,
         "map-sha": similarity.digest,
+        "lexicon-sha": lexicon_digest(),
     }
     return BongardReport(
         problems=len(problems),
@@ -94,6 +102,7 @@ def score_problems(
         oracle=accuracy(problems, oracle(problems, found, votes)),
         soft_oracle=accuracy(problems, soft_oracle(problems, found, classes, similarity)),
         signature=sign(facts),
+        notes=() if notes is None else tuple(notes.lines()),
     )
 
 

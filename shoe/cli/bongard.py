@@ -136,7 +136,7 @@ def score(
 
     JSON keys: signature, problems, concepts, images, named_images; oracle and soft_oracle {average, interval, groups
     [{group, concepts, problems, accuracy, interval, outcomes {right, nothing_detected, nothing_left, missed,
-    falsely_found}}]}. Fractions 0..1; what cannot be measured is left out.
+    falsely_found}}]}; notes. Fractions 0..1; what cannot be measured is left out.
     """
     from typing import cast
 

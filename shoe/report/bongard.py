@@ -74,6 +74,7 @@ def score_dict(report: BongardReport) -> dict[str, Any]:
             "named_images": report.named_images,
             "oracle": _accuracy(report.oracle),
             "soft_oracle": _accuracy(report.soft_oracle),
+            "notes": list(report.notes),
         }
     )
     return found
@@ -101,6 +102,8 @@ def print_score(report: BongardReport, to: Console) -> None:
         total = (sum(group.outcomes.get(code, 0) for group in found.groups.values()) for code in _OUTCOMES)
         outcomes.add_row(name, *map(count, total))
     to.print(outcomes)
+    for line in report.notes:
+        say(to, line)
     say(to, f"signature  {report.signature}")
 
 

@@ -81,3 +81,4 @@ class BongardScore(Closed):
     named_images: Count
     oracle: OracleScore
     soft_oracle: OracleScore
+    notes: list[str]
