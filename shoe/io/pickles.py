@@ -28,6 +28,7 @@ _DAMAGE = (
     pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, ImportError,
     MemoryError, OverflowError, struct.error, RecursionError, AssertionError, NotImplementedError,
 )  # fmt: skip
+_SIMPLE = frozenset({float, str, bool, type(None)})
 _EXPECTED = "a pickle of plain lists, dicts, numbers, text and NumPy arrays"
 
 
@@ -206,6 +207,8 @@ class _Plain:
                 value[key], weight = self._visit(item, depth)
                 size += weight + 1
             return value, size
+        if type(value) is list and _SIMPLE.issuperset(map(type, value)):
+            return value, 1 + len(value)
         if isinstance(value, list | tuple | set | frozenset):
             visited = [self._visit(item, depth) for item in value]
             plain = [item for item, _ in visited]
