@@ -126,7 +126,8 @@ def _truth(path: Path, name: str, of: Benchmark) -> Found:
     truth = read_ground_truth(path, of)
     counts = sizes(truth)
     published = compare(of, truth.split, counts)
-    holds = published["split"].partition(",")[0] if published else truth.split
+    holds = published["split"] if published else truth.split
+    holds = holds if holds in of.card.holdings else holds.partition(",")[0]
     return Found(name, "ground truth", of.name, truth.format, holds, counts, published)
 
 
