@@ -15,7 +15,7 @@ from shoe.benchmarks.held_out import file_order
 from shoe.benchmarks.systematic import Combinations, Rules, SystematicSplit, split_systematically
 from shoe.benchmarks.truth import GroundTruth, read_ground_truth
 from shoe.core.arrays import Floats, Indices, Mask
-from shoe.core.errors import InputError, OptionError, many, quote, unknown_name
+from shoe.core.errors import InputError, OptionError, many, quote
 from shoe.core.interactions import Interactions, concatenate
 from shoe.io.files import replacing
 from shoe.io.json import encode
@@ -53,7 +53,7 @@ def split_files(
 
     Raises:
         InputError: for files that do not belong together, and a folder that cannot be written to.
-        OptionError: for rules that cannot be kept, and a format that the benchmark has not.
+        OptionError: for rules that cannot be kept, and a format in which the benchmark is not written.
     """
     name, similar = similarity
     truth = next(iter(read.values()))[1]
@@ -170,8 +170,6 @@ def _source(path: Path, truth: GroundTruth) -> dict[str, str]:
 
 
 def _writer(of: Benchmark, written_as: str) -> Callable[[Interactions, Path], None]:
-    if written_as not in FORMATS:
-        raise unknown_name("format", written_as, FORMATS)
     if written_as == "native":
         return write_native
     write = next((known.write for known in of.formats if known.write is not None), None)

@@ -135,6 +135,7 @@ def test_mistakes_are_told(tmp_path: Path, farm: Path) -> None:
     refused(run(*asked(farm), "--format", "csv", *out), "unknown format 'csv'")
     refused(run("dataset", "split", "toy", "--train", PPDM, *out), "unknown dataset 'toy'")
     refused(run(*asked(farm), "--out", farm), "expected a folder")
+    refused(run(*asked(farm), "--json", farm, *out), "farm.json: found an input")
     assert not (tmp_path / "sg").exists()
     refused(run("dataset", "split", "v-coco", "--train", PPDM, *out), "hico-det")
 

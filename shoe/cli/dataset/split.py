@@ -72,18 +72,15 @@ def split(
 
     if kind not in KINDS:
         raise unknown_name("kind", kind, KINDS)
+    if format not in FORMATS:
+        raise unknown_name("format", format, FORMATS)
     of = benchmark(dataset)
     rules = Rules(ratio, verify, draw, mixed, empty, min_similarity, max_similarity, tries)
     if out.exists() and not out.is_dir():
         raise OptionError(f"--out: found the file {out}, expected a folder")
     given = {"train": train} | ({"test": test} if test is not None else {})
-    if out.is_dir():
-        spare(
-            given.values(),
-            *(out / f"{part}{ending}" for part in PARTS for ending in FORMATS.values()),
-            out / CARD,
-            json,
-        )
+    made = [out / CARD, *(out / f"{part}{FORMATS[format]}" for part in PARTS)] if out.is_dir() else []
+    spare(given.values(), *made, json)
     read = {part: (path, read_ground_truth(path, of)) for part, path in given.items()}
     found = load_similarity(similarity or of.similarity)
     similar = f"{found.name} {found.digest}", class_similarity(of.classes, found)
