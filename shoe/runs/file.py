@@ -35,7 +35,7 @@ _F1 = ("category", "image", "sigma", "unmatched_category", "unmatched_image", "t
 _FRACTIONS = ("credit", "sigma")
 
 
-_MOST_CLASSES = 10_000
+_MOST_CLASSES = 15_000
 _Columns = dict[str, columns.Number]
 
 

@@ -13,6 +13,8 @@ from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError
 from shoe.lexicon.store import lexicon
 from shoe.predictions import write_predictions
+from shoe.runs.file import read_run, write_run
+from shoe.runs.run import Run
 from tests.benchmarks.samples import INSTANCES
 
 SWIG = benchmark("swig-hoi")
@@ -122,6 +124,20 @@ def test_predictions_by_number_name_and_class_are_the_same(tmp_path: Path) -> No
     write_predictions(tables[0], again, "thid-images", "swig-hoi")
     assert read_predictions(again, dataset="swig-hoi").equals(tables[0])
     assert truth.within(tables[0].images).interactions.images == ("wrapping_1.jpg",)
+
+
+def test_a_run_keeps_both_figures_that_are_called_full(tmp_path: Path) -> None:
+    truth = read_ground_truth(written(tmp_path, document()), "swig-hoi")
+    hoi = int(truth.hoi[0])
+    table = read_predictions(written(tmp_path, {"7": [[hoi, 0.9, *PERSON, *WRAP]]}, "p.json"), dataset="swig-hoi")
+    run = Run.of(score(table, truth, protocols=["swig-hoi", "choir"]), "model")
+    write_run(run, tmp_path / "a.shoe")
+    figures = read_run(tmp_path / "a.shoe").figures()
+    assert figures == run.figures()
+    assert figures["strict:swig-hoi:full"] == pytest.approx(1 / 5_539)
+    assert figures["strict:choir:full"] == pytest.approx(0 if CLASSES.unseen[hoi] else 1 / 4_148)
+    kind = "rare" if CLASSES.rare[hoi] else "non_rare"
+    assert figures[f"strict:choir:{kind}"] == pytest.approx(1 / (2_841 if kind == "rare" else 1_307))
 
 
 @pytest.mark.parametrize(

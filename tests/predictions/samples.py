@@ -31,6 +31,7 @@ SAMPLES = {
     "hoidet.pkl": "hoidet",
     "hoidet.json": "hoidet",
     "thid.pkl": "thid",
+    "thid_images.json": "thid-images",
     "mllms.json": "mllms",
     "flat.jsonl": "jsonl",
     "flat.csv": "csv",
