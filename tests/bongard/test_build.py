@@ -2,12 +2,14 @@
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
+from shoe.bongard import concepts
 from shoe.bongard.build import Seen, build_problems
 from shoe.bongard.concepts import concepts_of, included, parts_by_annotation
 from shoe.bongard.curation import Curation, curated
@@ -48,6 +50,12 @@ def test_the_lexicon_says_what_is_part_of_what() -> None:
     assert drink in included(sip)
     assert sip not in included(drink)
     assert pay in included(buy)
+
+
+def test_entailments_are_those_of_wordnet(reader: Any) -> None:
+    path = Path(concepts.__file__).parent / "data" / "entailments.tsv"
+    shipped = {tuple(line.split("\t")) for line in path.read_text("utf-8").splitlines()[1:]}
+    assert shipped == {(verb.name(), other.name()) for verb in reader.all_synsets("v") for other in verb.entailments()}
 
 
 def test_parts_by_annotation_are_broader_and_well_attested() -> None:
