@@ -91,7 +91,7 @@ def write_pickle(said: list[list[Said]], path: Path) -> Path:
     return path
 
 
-def annotations(truths: list[list[Person]]) -> list[list[tuple[str, Box]]]:
+def boxes_of(truths: list[list[Person]]) -> list[list[tuple[str, Box]]]:
     """All boxes of each image: persons in their order, then drawn objects."""
     return [
         [("person", person.box) for person in persons]
@@ -107,7 +107,7 @@ def annotations(truths: list[list[Person]]) -> list[list[tuple[str, Box]]]:
 
 def write_official(truths: list[list[Person]], folder: Path) -> Path:
     """The annotation and COCO's instances beside it; boxes lose the pixel that the official reading takes away."""
-    boxes, found, size = annotations(truths), [], {"width": 10_000, "height": 10_000}
+    boxes, found, size = boxes_of(truths), [], {"width": 10_000, "height": 10_000}
     instances: list[dict[str, Any]] = []
     ids: list[list[int]] = []
     for i, of_image in enumerate(boxes):
@@ -146,7 +146,7 @@ def write_everything(truths: list[list[Person]], path: Path) -> Path:
     """The text form; persons who do nothing are none of it."""
     second = {("hit", "obj"): 27, ("eat", "instr"): 28, ("cut", "obj"): 29}
     lines: list[str] = []
-    for i, (persons, boxes) in enumerate(zip(truths, annotations(truths), strict=True)):
+    for i, (persons, boxes) in enumerate(zip(truths, boxes_of(truths), strict=True)):
         shown = [f"{ORDER[name]} {x1} {y1} {x2 + 1} {y2 + 1}" for name, (x1, y1, x2, y2) in boxes]
         rest = iter(shown[len(persons) :])
         rows = []
@@ -169,7 +169,7 @@ def write_qpic(truths: list[list[Person]], path: Path) -> Path:
     numbers = {
         (ACTIONS.names[a], "" if e < 0 else ACTIONS.entries[e][1]): n for n, (a, e) in enumerate(ACTIONS.numbered)
     }
-    for i, (persons, boxes) in enumerate(zip(truths, annotations(truths), strict=True)):
+    for i, (persons, boxes) in enumerate(zip(truths, boxes_of(truths), strict=True)):
         rest, rows = iter(range(len(persons), len(boxes))), []
         for j, person in enumerate(persons):
             for name, roles in (person.does or {}).items():
