@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shoe.benchmarks import DEFAULT, benchmark
 from shoe.benchmarks.base import Benchmark, ImageLabel
 from shoe.benchmarks.checks import labels_of_words, triplet_name
+from shoe.benchmarks.class_split_file import read_class_split
 from shoe.benchmarks.class_splits import ClassSplit
 from shoe.benchmarks.classes import HoiClasses
 from shoe.benchmarks.others import refuse_other_benchmarks
@@ -173,9 +174,7 @@ def read_ground_truth(
     """
     of = benchmark(dataset)
     classes = of.classes if classes is None else classes
-    asked = split if split in of.class_splits else None
-    parts = of.class_splits.get(asked or of.usual_class_split or "")
-    split = None if asked else split
+    parts, split = _class_split(of, classes, split)
     name, rows = _read(path, of, split)
     interactions = _in_words_of(classes, rows, path)
     found = _split(interactions.images, of, path)
@@ -195,10 +194,19 @@ def read_ground_truth(
         name,
         rows.left_out,
         of,
-        parts().within(of.classes, classes) if parts else None,
+        parts,
         rows.annotated,
         rows.numbers,
     )
+
+
+def _class_split(of: Benchmark, classes: HoiClasses, split: str | None) -> tuple[ClassSplit | None, str | None]:
+    """The split of the classes that is asked for, by its name or its file, else the usual one; and that of images."""
+    if split is not None and split not in of.class_splits and split not in of.splits and Path(split).is_file():
+        return read_class_split(split, classes), None
+    named = split if split in of.class_splits else None
+    load = of.class_splits.get(named or of.usual_class_split or "")
+    return load().within(of.classes, classes) if load else None, None if named else split
 
 
 def _read(path: str | Path, of: Benchmark, split: str | None) -> tuple[str, Rows]:

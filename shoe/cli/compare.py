@@ -47,7 +47,9 @@ def compare(
     images_in_predictions: Annotated[bool, typer.Option(help="Score only the images that all files name.")] = False,
     split: Annotated[
         str | None,
-        typer.Option(help="A split of the classes (rf-uc); or which images of anno_bbox.mat: test2015, train2015."),
+        typer.Option(
+            help="A split of the classes (rf-uc, or a file of unseen ones), or of anno_bbox.mat's images (train2015)."
+        ),
     ] = None,
     image_labels: Annotated[
         Path | None, typer.Option(help="Official anno.mat: known-object setting by image-level labels.")

@@ -55,7 +55,9 @@ def diagnose(
     ] = False,
     split: Annotated[
         str | None,
-        typer.Option(help="A split of the classes (rf-uc); or which images of anno_bbox.mat: test2015, train2015."),
+        typer.Option(
+            help="A split of the classes (rf-uc, or a file of unseen ones), or of anno_bbox.mat's images (train2015)."
+        ),
     ] = None,
     json: Annotated[str | None, typer.Option("--json", help="Write JSON to this file; '-': standard output.")] = None,
 ) -> None:

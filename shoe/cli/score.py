@@ -35,7 +35,8 @@ def score(
         bool, Option("Score only the images that PREDICTIONS names; the split's name then says so.")
     ] = False,
     split: Annotated[
-        str | None, Option("A split of the classes (rf-uc); or which images of anno_bbox.mat: test2015, train2015.")
+        str | None,
+        Option("A split of the classes (rf-uc, or a file of unseen ones), or of anno_bbox.mat's images (train2015)."),
     ] = None,
     image_labels: Annotated[
         Path | None, Option("Official anno.mat: known-object setting by image-level labels.")

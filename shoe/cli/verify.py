@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -61,6 +62,7 @@ def verify(
     if similarity is None and of_run not in (*shipped_maps(), *COMPUTED):
         expected = "a shipped map or measure, or --similarity with the folder of that map"
         raise InputError(run, field="map", found=quote(of_run), expected=expected)
+    of = benchmark(kept.facts["data"])
     split, *parts = kept.facts["split"].split("/")
     scores = kept.facts.get("scores", "").split(", ")[-1]
     asked = Asked(
@@ -75,10 +77,14 @@ def verify(
         classes=classes,
         subset=next((part for part in parts if part != "images-in-predictions"), None),
         images_in_predictions="images-in-predictions" in parts,
-        split=kept.facts.get("class-split", split if split in benchmark(kept.facts["data"]).splits else None),
+        split=next(
+            (name for name in (kept.facts.get("class-split"), split) if name in (*of.class_splits, *of.splits)), None
+        ),
         image_labels=image_labels,
     )
     truth = asked.truth()
+    if kept.class_split is not None and truth.class_split is None:  # of a file, whose classes the run has
+        truth = replace(truth, class_split=kept.class_split)
     table, notes = asked.read(predictions, truth)
     truth = asked.part(truth, [table])
     report = score_by(options_of(kept), Task(table, truth), asked.similarity, notes)

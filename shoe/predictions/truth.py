@@ -42,7 +42,8 @@ def read_ground_truth(
         classes: a class table that takes the place of the benchmark's own.
         image_labels: a file of image-level labels, for the known-object setting (HICO-DET: the official ``anno.mat``).
         split: which split to take from a file that holds several (HICO-DET: "test2015" unless told); or the name of a
-            split of the classes, whose parts then have figures of their own ("rf-uc": unseen and seen classes).
+            split of the classes, whose parts then have figures of their own ("rf-uc": unseen and seen classes), or a
+            file that names the unseen ones, one on each line.
 
     Raises:
         InputError: naming file, image, field, what was found and what was expected; predictions, maps and

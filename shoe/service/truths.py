@@ -101,7 +101,7 @@ def add_truth(
         path: the annotation file.
         dataset: whose classes it has.
         shown: whether its boxes and labels may leave the server, in reports with examples.
-        split: which one of a file that holds several.
+        split: which one of a file that holds several, or the name of a split of the classes.
         classes: class table that replaces the packaged one.
         image_labels: official image-level labels.
 
@@ -113,6 +113,9 @@ def add_truth(
     from shoe.predictions.truth import read_ground_truth
 
     check_name("truth", name)
+    of = benchmark(dataset)
+    if split is not None and split not in (*of.splits, *of.class_splits):  # a file would have to be copied, too
+        raise unknown_name("split", split, (*of.splits, *of.class_splits))
     table = read_classes(Path(classes), benchmark(dataset).classes) if classes else None
     read = read_ground_truth(path, dataset, classes=table, image_labels=image_labels, split=split)
 

@@ -1,0 +1,53 @@
+"""Splits of the classes of one's own, from a file."""
+
+from pathlib import Path
+
+import numpy as np
+import orjson
+import pytest
+
+from shoe.benchmarks import read_ground_truth
+from shoe.core.errors import InputError
+from shoe.demo import PREDICTIONS, TRUTH
+from tests.benchmarks.samples import INSTANCES
+from tests.cli.run import run
+
+
+def test_lines_and_json_name_the_same_classes(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("ride horse\n\n  hold   bicycle \nride horse\n")
+    (tmp_path / "mine.json").write_bytes(orjson.dumps({"seed": 1, "held_out": ["hold bicycle", "ride horse"]}))
+    one, other = (read_ground_truth(INSTANCES, split=str(tmp_path / f"mine.{kind}")) for kind in ("txt", "json"))
+    assert one.class_split is not None
+    labels = one.classes.labels
+    assert {labels[i] for i in np.flatnonzero(one.class_parts["unseen"])} == {"ride horse", "hold bicycle"}
+    assert one.class_parts["seen"].sum() == 598
+    assert one.facts() == other.facts()
+    assert (one.facts()["class-split"], one.split) == ("mine", "test2015")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "ride horse\nride hors\n",
+            r"class 2: found 'ride hors', expected a class of hico-det.*did you mean ride horse",
+        ),
+        ("\n", "found 0 of 600 classes, expected some unseen classes"),
+        ('{"held_out": [1]}', r"held_out: found \[1\], expected a list of classes"),
+        ('{"unseen": []}', "held_out: found none, expected a list of classes"),
+    ],
+)
+def test_what_is_no_class_is_named(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "mine.txt").write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_ground_truth(INSTANCES, split=str(tmp_path / "mine.txt"))
+
+
+@pytest.mark.slow
+def test_a_run_by_a_file_is_verified_without_it(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("ride horse\nhold bicycle\n")
+    words = ("score", PREDICTIONS["detector"], "-g", TRUTH, "--split", tmp_path / "mine.txt")
+    assert run(*words, "--save", tmp_path / "a.shoe").returncode == 0
+    (tmp_path / "mine.txt").unlink()
+    done = run("verify", tmp_path / "a.shoe", PREDICTIONS["detector"], "-g", TRUTH)
+    assert (done.returncode, done.stderr) == (0, "")
