@@ -62,7 +62,7 @@ def split(
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.systematic import Rules
     from shoe.benchmarks.systematic_files import CARD, FORMATS, PARTS, split_files
-    from shoe.cli.output import put_json, spare
+    from shoe.cli.output import put_json, spare, telling
     from shoe.core.errors import OptionError, unknown_name
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.split import print_split
@@ -84,6 +84,8 @@ def split(
     read = {part: (path, read_ground_truth(path, of)) for part, path in given.items()}
     found = load_similarity(similarity or of.similarity)
     similar = f"{found.name} {found.digest}", class_similarity(of.classes, found)
-    card = split_files(read, rules, seed, out, format, similar)
+    with telling() as tell:
+        tell(f"splitting {of.name}")
+        card = split_files(read, rules, seed, out, format, similar)
     if not put_json(card, json):
         print_split(str(out), card, console())
