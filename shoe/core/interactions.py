@@ -191,7 +191,7 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
     What readers noted of the parts is put together, once for parts of one reading.
 
     Raises:
-        InputError: when two parts give one image different sizes or coordinates.
+        InputError: when two parts give one image different sizes or coordinates, or some say nothing by person.
     """
     images, verbs, objects = (
         {name: i for i, name in enumerate(dict.fromkeys(name for part in parts for name in getattr(part, field)))}
@@ -228,6 +228,12 @@ def concatenate(parts: Sequence[Interactions]) -> Interactions:
         objects=list(objects),
         source="concatenate",
     )
+    by_person = [part.roles for part in parts if part.roles is not None]
+    if by_person and any(part.roles is None and len(part) for part in parts):
+        found = "tables that say something by person, and others"
+        raise InputError("concatenate", found=found, expected="all of one kind")
+    if by_person:
+        table = replace(table, roles=RolePredictions.joined(by_person))
     return replace(table, notes=notes[0].joined(notes[1:])) if notes else table
 
 

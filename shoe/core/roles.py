@@ -7,6 +7,7 @@ be left out of account. There are A actions and R entries, each an action with o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -151,3 +152,20 @@ class RolePredictions:
         np.fmax.at(of_role, (number[with_role], entry[with_role]), score[with_role])
         role = np.broadcast_to(np.arange(len(first), dtype=np.int32)[:, None], of_role.shape)
         return cls(images, image[first], human_boxes[first], agent, of_role, role, object_boxes[first])
+
+    @classmethod
+    def joined(cls, parts: Sequence[RolePredictions]) -> RolePredictions:
+        """Put the predictions of several files together, images in the order of first appearance."""
+        index = {name: i for i, name in enumerate(dict.fromkeys(name for part in parts for name in part.images))}
+        before = np.cumsum([0, *(len(part.boxes) for part in parts)], dtype=np.int32)
+        images = [np.array([index[name] for name in part.images], np.int32)[part.image] for part in parts]
+        roles = [part.role + first for part, first in zip(parts, before[:-1], strict=True)]
+        return cls(
+            tuple(index),
+            np.concatenate(images),
+            np.concatenate([part.person_boxes for part in parts]),
+            np.concatenate([part.agent for part in parts]),
+            np.concatenate([part.score for part in parts]),
+            np.concatenate(roles),
+            np.concatenate([part.boxes for part in parts]),
+        )

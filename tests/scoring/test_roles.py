@@ -175,6 +175,20 @@ def test_what_cannot_be_scored_is_absent(tmp_path: Path) -> None:
     assert "persons without object" in shoe.score(table, pairs, protocols=["v-coco-s1"]).absent["roles"]
 
 
+def test_a_metric_collects_what_is_said_by_person(tmp_path: Path) -> None:
+    truths, predictions = v_coco.scene(5)
+    truth = shoe.read_ground_truth(v_coco.write_everything(truths, tmp_path / "truth.txt"), dataset="v-coco")
+    whole = shoe.read_predictions(v_coco.write_pickle(predictions, tmp_path / "said.pkl"), dataset="v-coco")
+    metric = shoe.Metric(truth, protocols=list(SCENARIOS))
+    for number in range(len(predictions)):
+        batch = [said if i == number else [] for i, said in enumerate(predictions)]
+        if batch[number]:
+            metric.update(shoe.read_predictions(v_coco.write_pickle(batch, tmp_path / "batch.pkl"), dataset="v-coco"))
+    expected = shoe.score(whole, truth, protocols=list(SCENARIOS))
+    for found, other in zip(metric.compute().role_results, expected.role_results, strict=True):
+        np.testing.assert_array_equal(found.ap, other.ap)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
