@@ -112,7 +112,8 @@ class HoiMetric(TorchMetric):  # type: ignore[misc]
             missing = next((name for name in ("image", *_COLUMNS) if name not in each), None)
             if missing is not None:
                 raise OptionError(f"predictions: found {quote(list(each))}, expected {missing}, too")
-            (image,) = image_index([str(each["image"])], self.shoe.truth.interactions.images).tolist()
+            truth = self.shoe.truth
+            (image,) = image_index(truth.names_of((str(each["image"]),)), truth.interactions.images).tolist()
             if image < 0:
                 continue
             tensors = {

@@ -145,7 +145,7 @@ def _difference(
 ) -> Difference:
     values = np.array([[np.nan if mean is None else mean for mean in one.means] for one in measured])
     shares, of_class = shapley(values), shapley(np.array([one.ap for one in measured]))
-    texts = settings(before), settings(after)
+    texts = settings(before, quiet=True), settings(after, quiet=True)
     public = [f"{STRICT_PREFIX}{name.replace('_', '-')}" for name in names]
     switches = [
         Switch(name, texts[0][name], texts[1][name], _means(share), ap)

@@ -224,10 +224,17 @@ class StrictOptions(Overlapping):
 Family = TypeVar("Family", SemanticOptions, StrictOptions)
 
 
-def settings(options: Any) -> dict[str, str]:
-    """Every choice by its public name, as text: ``{"protocol": "shoe", "combine": "arithmetic", ...}``."""
+def settings(options: Any, *, quiet: bool = False) -> dict[str, str]:
+    """Every choice by its public name, as text: ``{"protocol": "shoe", "combine": "arithmetic", ...}``.
+
+    Quiet options (:func:`option`) are left out where they have their default, unless ``quiet`` asks for them.
+    """
     values = ((f, getattr(options, f.name)) for f in fields(options))
-    return {options.prefix + _name(f): _text(value) for f, value in values if not (_is_quiet(f) and value == f.default)}
+    return {
+        options.prefix + _name(f): _text(value)
+        for f, value in values
+        if quiet or not _is_quiet(f) or value != f.default
+    }
 
 
 def changed(options: Family, assignments: Iterable[str]) -> Family:

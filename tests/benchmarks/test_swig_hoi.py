@@ -126,6 +126,7 @@ def test_predictions_by_number_name_and_class_are_the_same(tmp_path: Path) -> No
     assert truth.within(tables[0].images).interactions.images == ("wrapping_1.jpg",)
 
 
+@pytest.mark.slow
 def test_a_run_keeps_both_figures_that_are_called_full(tmp_path: Path) -> None:
     truth = read_ground_truth(written(tmp_path, document()), "swig-hoi")
     hoi = int(truth.hoi[0])

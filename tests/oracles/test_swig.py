@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoe import read_ground_truth, read_predictions, score
+from shoe.attribution.rules import differences
 from shoe.benchmarks import benchmark
+from shoe.matching.task import Task
 from tests.examples import examples
 from tests.oracles.swig import evaluate
 
@@ -94,6 +96,18 @@ def test_choir_sees_2_000_predictions_of_an_image_and_classes_that_are_not_score
     assert found["swig-hoi"]["non-rare"] == pytest.approx(1 / 1_307)
 
 
+def test_what_sets_the_two_apart_is_who_is_in_the_mean(tmp_path: Path) -> None:
+    common, person, thing = FEW[2], BOXES[0], BOXES[3]
+    truth = {"a.jpg": [(common, person, thing)]}
+    scored(tmp_path, truth, {"a.jpg": [(common, 0.5, person, thing)]})
+    read = read_ground_truth(tmp_path / "swig_test_1000.json", "swig-hoi")
+    task = Task(read_predictions(tmp_path / "preds.json", dataset="swig-hoi"), read)
+    (found,) = differences(task, [SWIG.protocols["swig-hoi"], SWIG.protocols["choir"]])
+    shares = {switch.name: (switch.before, switch.after, switch.share.map) for switch in found.switches}
+    assert shares["strict.unseen"] == ("count", "apart", pytest.approx(1 / 4_148 - 1 / 5_539))
+    assert shares["strict.cap"] == ("none", "2000", pytest.approx(0))
+
+
 def drawn(seed: int) -> tuple[dict[str, list[Triplet]], dict[str, list[Any]]]:
     """A few images with few classes and boxes, so that much overlaps and ties."""
     rng = np.random.default_rng(seed)
@@ -118,8 +132,7 @@ def check(folder: Path, seed: int) -> None:
 
 
 def test_protocols_are_the_evaluators(tmp_path: Path) -> None:
-    for seed in (1, 2):
-        check(tmp_path, seed)
+    check(tmp_path, 1)
 
 
 @pytest.mark.slow
