@@ -38,6 +38,7 @@ def test_a_card_says_where_to_get_what_was_published(name: str) -> None:
     assert all(file["name"] in shown for file in card["files"])
 
 
+@pytest.mark.slow
 def test_a_split_of_classes_is_described() -> None:
     found = as_json("info", "uc0")
     assert found["parts"]["unseen"] == {"classes": 120, "no_interaction": 21, "rare": 25}
