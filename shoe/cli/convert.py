@@ -30,7 +30,8 @@ def convert(
 ) -> None:
     """Convert predictions from any format into any other; OUT is written whole or not at all.
 
-    Formats: qpic, jsonl, vlm, csv, parquet, mllms, mat, native (.npz); read only: gen-vlkt, ppdm, hoidet, thid, v-coco.
+    Formats: qpic, jsonl, vlm, csv, parquet, mllms, thid-images, mat, native (.npz); read only: gen-vlkt, ppdm, hoidet,
+    thid, v-coco.
     Box conventions: xyxy, xywh, cxcywh, yxyx, xxyy; unit, hundred, thousand, pixels-0, pixels-1, resized:WxH,
     resized:max=N, resized:multiple=N, resized:smart=N, resized:smart=N:MIN:MAX; padded; swapped; joined by commas.
 
