@@ -103,7 +103,7 @@ class Benchmark:
         read_image_labels: reads path, image names, classes and benchmark into (K, m) int8 ``ImageLabel``.
         protocols: its strict protocols by name.
         about: one line a protocol.
-        default_protocols: the protocols that are scored where none is named.
+        default_protocols: the protocols of triplets that are scored where none is named.
         load_published: published sizes by split.
         load_card: what the dataset is in words, and where its files are to be had; use ``card``.
         similarity: the shipped map that semantic scores take where none is named.
@@ -139,6 +139,11 @@ class Benchmark:
     in_split: Callable[[str, str], bool] = str.__contains__
     marks: re.Pattern[bytes] | None = None
     flow: Sequence[tuple[Sequence[str], str]] | None = None
+
+    @property
+    def usual_protocols(self) -> tuple[str, ...]:
+        """What is scored where nobody names a protocol: the defaults, and all by person."""
+        return (*self.default_protocols, *self.role_protocols)
 
     @cached_property
     def classes(self) -> HoiClasses:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from shoe.core.coordinates import CommonCoordinates
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.core.iou import Overlap
-from shoe.protocols.options import STRICT_PREFIX, Interpolation, SemanticOptions, StrictOptions, Ties, changed
+from shoe.protocols.options import STRICT_PREFIX, Interpolation, SemanticOptions, StrictOptions, Ties, changed, changes
 from shoe.protocols.roles import RoleOptions
 
 SEMANTIC = {
@@ -72,6 +72,11 @@ class Options:
     semantic: SemanticOptions | None
     roles: tuple[RoleOptions, ...] = ()
 
+    @property
+    def families(self) -> tuple[StrictOptions | SemanticOptions | RoleOptions, ...]:
+        """All of them."""
+        return (*self.strict, *([self.semantic] if self.semantic else []), *self.roles)
+
 
 def choose(
     names: Sequence[str],
@@ -117,3 +122,28 @@ def choose(
         chosen = [replace(o, known_object="boxes") if o.known_object == "labels" else o for o in chosen]
     by_person = tuple(roles[name] for name in dict.fromkeys(names) if name in roles)
     return Options(tuple(chosen), semantic if semantic_names else None, by_person)
+
+
+def shortest(
+    names: Sequence[str],
+    assignments: Sequence[str],
+    strict: Mapping[str, StrictOptions],
+    roles: Mapping[str, RoleOptions] | None = None,
+    *,
+    image_labels: bool = False,
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Say in one way what can be said in many: names and settings that :func:`choose` makes the same options of.
+
+    Raises:
+        OptionError: as :func:`choose`.
+
+    >>> shortest(["shoe"], ["tau=0.40", "sense=max", "delta=0.5", "tau=0.3"], {})
+    (('shoe',), ('sense=max', 'tau=0.3'))
+    """
+    chosen, usual = (
+        choose(names, each, strict, roles, image_labels=image_labels).families for each in (assignments, ())
+    )
+    told: dict[str, str] = {}
+    for own, before in zip(chosen, usual, strict=True):
+        told |= changes(own, before)
+    return tuple(each.protocol for each in chosen), tuple(f"{name}={value}" for name, value in sorted(told.items()))

@@ -237,6 +237,16 @@ def settings(options: Any, *, quiet: bool = False) -> dict[str, str]:
     }
 
 
+def changes(options: Any, usual: Any) -> dict[str, str]:
+    """What ``changed`` would have to be told to make these of the usual ones, by name.
+
+    >>> changes(changed(SemanticOptions(), ["tau=4e-1", "delta=0.50"]), SemanticOptions())
+    {'tau': '0.4'}
+    """
+    values = ((f, getattr(options, f.name)) for f in fields(options))
+    return {options.prefix + _name(f): _text(value) for f, value in values if value != getattr(usual, f.name)}
+
+
 def changed(options: Family, assignments: Iterable[str]) -> Family:
     """Apply ``NAME=VALUE`` settings that belong to this family of options; the others are left to the other.
 

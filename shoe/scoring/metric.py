@@ -64,7 +64,7 @@ class Metric:
         """
         check_kind("truth", truth, GroundTruth, "shoe.read_ground_truth(FILE)")
         benchmark, labels = truth.benchmark, truth.image_labels is not None
-        names = protocols or benchmark.default_protocols
+        names = protocols or benchmark.usual_protocols
         choose(names, options, benchmark.protocols, benchmark.role_protocols, image_labels=labels)
         self.truth = truth
         named = truth.benchmark.similarity if similarity == OF_DATASET else similarity

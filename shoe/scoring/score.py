@@ -182,7 +182,7 @@ def score(
         InputError: when predictions and ground truth have no image in common.
     """
     task, benchmark, labels = Task(predictions, truth), truth.benchmark, truth.image_labels is not None
-    names = protocols or (*benchmark.default_protocols, *benchmark.role_protocols)
+    names = protocols or benchmark.usual_protocols
     chosen = choose(names, options, benchmark.protocols, benchmark.role_protocols, image_labels=labels)
     return score_by(chosen, task, similarity, notes)
 

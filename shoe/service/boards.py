@@ -282,6 +282,7 @@ def _figures_of(of: Truth, request: Request) -> list[str]:
     from shoe.runs.run import PARTS, SEMANTIC
 
     own, labels = benchmark(of.dataset), of.reading.image_labels is not None
-    asked = choose(request.protocols or own.default_protocols, request.options, own.protocols, image_labels=labels)
+    names = request.protocols or own.usual_protocols
+    asked = choose(names, request.options, own.protocols, own.role_protocols, image_labels=labels)
     semantic = [f"semantic:{name}" for name in SEMANTIC] if asked.semantic else []
     return [*(f"strict:{each.protocol}:{part}" for each in asked.strict for part in PARTS), *semantic]

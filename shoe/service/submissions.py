@@ -205,15 +205,15 @@ def _scoring(folder: Folder, of: Truth, sha256: str, request: Request) -> New:
     """The job of a request, which names no truth or map but holds what they are."""
     from shoe.benchmarks import benchmark
     from shoe.predictions import check_names
-    from shoe.protocols.named import choose
+    from shoe.protocols.named import shortest
 
     check_names(request.format, request.boxes, request.scores)
-    if request.subset is not None and request.subset not in benchmark(of.dataset).subsets:
-        raise unknown_name("subset", request.subset, benchmark(of.dataset).subsets)
-    protocols = request.protocols or benchmark(of.dataset).default_protocols
-    labels = of.reading.image_labels is not None
-    choose(protocols, request.options, benchmark(of.dataset).protocols, image_labels=labels)
-    asked = msgspec.to_builtins(request) | {"protocols": list(protocols)}
+    own, labels = benchmark(of.dataset), of.reading.image_labels is not None
+    if request.subset is not None and request.subset not in own.subsets:
+        raise unknown_name("subset", request.subset, own.subsets)
+    names = request.protocols or own.usual_protocols
+    protocols, options = shortest(names, request.options, own.protocols, own.role_protocols, image_labels=labels)
+    asked = msgspec.to_builtins(request) | {"protocols": protocols, "options": options}
     asked |= {"truth": msgspec.to_builtins(of.reading), "shown": of.shown}
     asked |= {"similarity": similarity(folder, request.similarity, of.dataset)}
     return New("score", {"predictions": sha256, **asked})

@@ -38,6 +38,30 @@ def test_predictions_come_plain_or_packed_and_are_one_file(folder: Any) -> None:
     assert folder.files.path(digest).read_bytes() == data
 
 
+def test_the_same_work_said_otherwise_is_the_same_run(folder: Any) -> None:
+    with calling(folder) as client:
+
+        def asked(*protocols: str, options: tuple[str, ...] = (), **more: Any) -> str:
+            run = submitted(client, protocols=list(protocols), options=list(options), **more)
+            assert run["state"] in ("queued", "running")
+            return str(run["id"])
+
+        usual = asked()
+        assert {
+            asked("shoe", "hico-det"),
+            asked("hico-det", "shoe", "shoe", name="mine", similarity="hico-det"),
+            asked(options=("tau=0.50", "strict.threshold=0.5", "assign=hungarian", "assign=best-first")),
+        } == {usual}
+        changed = asked("qpic", "shoe", options=("tau=0.4", "strict.ties=reversed"))
+        assert asked("shoe", "qpic", options=("strict.ties=reversed", "tau=4e-1", "delta=0.5")) == changed
+        assert len({
+            usual, changed, asked("shoe"), asked("qpic", "shoe"), asked("all"), asked("shoe", "qpic", "ppdm"),
+            asked("shoe", "ppdm", "qpic"), asked("shoe-literal"), asked("shoe-robust"), asked(options=("tau=0.4",)),
+            asked(options=("map-tau=0.5",)), asked(bounds=True), asked(subset="single-pair"), asked(boxes="xyxy"),
+            asked(scores="rank"), asked(similarity="wup"), asked(images_in_predictions=True),
+        }) == 17  # fmt: skip
+
+
 def test_a_file_in_parts_goes_on_where_it_ended(folder: Any) -> None:
     data = PREDICTIONS.read_bytes()
     digest, half = hashlib.sha256(data).hexdigest(), len(data) // 2
