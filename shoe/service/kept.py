@@ -93,28 +93,36 @@ class Kept:
         made = _Answer(version, self._turn)
         keep = False
         pieces: list[bytes] = []
+        ready = self._making[key] = asyncio.Event()
+
+        def end(*, whole: bool) -> None:
+            if ready.is_set():
+                return
+            ready.set()
+            self._drop(key)
+            if self._making.get(key) is ready:
+                del self._making[key]
+            if whole:
+                made.body, made.identity = b"".join(pieces), scope["state"].get("identity")
+                self._keep(key, made)
 
         async def noted(message: Message) -> None:
             nonlocal keep
-            if message["type"] == "http.response.start":
+            begins = message["type"] == "http.response.start"
+            if begins:
                 keep = message["status"] == 200 and hasattr(getattr(scope.get("route"), "endpoint", None), "unchanging")
                 made.begun = message
             elif keep:
                 pieces.append(message.get("body", b""))
                 keep = sum(map(len, pieces)) <= _LONGEST
+            if not keep or not message.get("more_body", begins):
+                end(whole=keep)  # before it is sent: nobody else waits for a client that reads slowly
             await send(message)
 
-        ready = self._making[key] = asyncio.Event()
         try:
             await self._app(scope, receive, noted)
-            self._drop(key)
-            if keep:
-                made.body, made.identity = b"".join(pieces), scope["state"].get("identity")
-                self._keep(key, made)
         finally:
-            if self._making.get(key) is ready:
-                del self._making[key]
-            ready.set()
+            end(whole=False)
 
     def _keep(self, key: Any, made: _Answer) -> None:
         path, query, _, told = key

@@ -119,6 +119,54 @@ def test_who_asks_while_an_answer_is_made_waits_for_it(tmp_path: Path) -> None:
     asyncio.run(all_())
 
 
+def test_nobody_waits_for_a_client_that_reads_slowly(tmp_path: Path) -> None:
+    from shoe.service import audit
+    from shoe.service.callers import Desk
+    from shoe.service.folder import Folder
+    from shoe.service.kept import Kept, unchanging
+    from shoe.service.settings import Settings
+
+    folder = Folder.open(tmp_path / "service")
+    made = 0
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal made
+        made += 1
+        scope["route"], scope["state"] = SimpleNamespace(endpoint=unchanging(app)), {}
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"half of %d" % made, "more_body": True})
+        if not scope["headers"]:
+            await send({"type": "http.response.body", "body": b", whole"})
+
+    kept = Kept(app, Desk(folder, Settings()))
+
+    async def asked(read: asyncio.Event, *headers: tuple[bytes, bytes]) -> bytes:
+        sent: list[Any] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+            if not message.get("more_body", message["type"] == "http.response.start"):
+                await read.wait()
+
+        scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": headers}
+        await kept(scope, None, send)  # type: ignore[arg-type]
+        return b"".join(message.get("body", b"") for message in sent)
+
+    async def all_() -> None:
+        at_once, never = asyncio.Event(), asyncio.Event()
+        at_once.set()
+        await asked(at_once)
+        audit.record(folder, "who", "does", "what")
+        slow = asyncio.create_task(asked(never))
+        await asyncio.sleep(0)
+        assert await asyncio.wait_for(asked(at_once), 5) == b"half of 2, whole"
+        slow.cancel()
+        broken = (b"cookie", b"broken off")
+        assert [await asked(at_once, broken), await asked(at_once, broken)] == [b"half of 3", b"half of 4"]
+
+    asyncio.run(all_())
+
+
 @pytest.mark.slow
 def test_no_number_of_callers_fills_the_memory(tmp_path: Path) -> None:
     import tracemalloc
