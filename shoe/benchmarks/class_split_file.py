@@ -25,7 +25,7 @@ def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
         InputError: naming the entry that is no class.
     """
     data = read_bytes(path)
-    named = _listed(path, data) if data.lstrip()[:1] == b"{" else data.decode("utf-8", "replace").splitlines()
+    named = _listed(path, data) if data.lstrip()[:1] in (b"{", b"[") else data.decode("utf-8", "replace").splitlines()
     row = {label: number for number, label in enumerate(classes.labels)}
     unseen = []
     for number, label in enumerate(named, start=1):
@@ -43,6 +43,9 @@ def read_class_split(path: str | Path, classes: HoiClasses) -> ClassSplit:
 
 def _listed(path: str | Path, data: bytes) -> list[str]:
     document = parse_json(path, data)
+    if not isinstance(document, dict):
+        expected = "a class on each line, or split.json as shoe dataset split writes it"
+        raise InputError(path, found="a JSON list", expected=expected)
     listed = document.get(_HELD_OUT)
     if not isinstance(listed, list) or not all(isinstance(label, str) for label in listed):
         found = "none" if listed is None else quote(listed)

@@ -179,7 +179,8 @@ def read_ground_truth(
     interactions = _in_words_of(classes, rows, path)
     found = _split(interactions.images, of, path)
     if split not in (None, found):
-        known = f"; splits of classes: {', '.join(of.class_splits)}" if of.class_splits else ""
+        known = f"; splits of classes: {', '.join(of.class_splits)}, or a file that names the unseen ones"
+        known = known if of.class_splits else ""
         raise OptionError(f"{path} holds no images of the split {quote(split)}; it holds {found}{known}")
     labels = None
     if image_labels is not None:

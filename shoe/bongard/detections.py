@@ -6,6 +6,7 @@ counts in a crop if at least half of its human box and half of its object box li
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -14,6 +15,7 @@ import numpy as np
 from shoe.bongard.problems import Problems, Regions
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.coordinates import CommonCoordinates, converted
+from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions, image_index
 from shoe.core.ragged import expand, falling_order, index_in_group
 
@@ -35,6 +37,10 @@ class Counting:
     region: Region = "crop"
     top: int = 10
     min_score: float = 0.0
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.min_score):
+            raise OptionError("min_score: found nan, expected a score")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

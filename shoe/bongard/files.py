@@ -61,9 +61,14 @@ def read_problems(*paths: str | Path) -> Problems:
         All problems, file after file; groups in the order of :data:`shoe.bongard.problems.GROUPS`, others last.
 
     Raises:
-        InputError: naming file, problem, side and picture of what is no problem: no seven pictures on a side, boxes
-            without area, positives that show several concepts, a negative with another object or with the concept.
+        InputError: for a file that is given twice; naming file, problem, side and picture of what is no problem: no
+            seven pictures on a side, boxes without area, positives that show several concepts, a negative with another
+            object or with the concept.
     """
+    real = [Path(path).resolve() for path in paths]
+    for number, path in enumerate(paths):
+        if real[number] in real[:number]:
+            raise InputError(path, found="the same file twice", expected="each file of problems once")
     read = [(path, _group(path), _parsed(path)) for path in paths]
     for path, _, problems in read:
         _check(path, problems)

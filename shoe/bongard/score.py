@@ -13,7 +13,7 @@ from shoe.bongard.detections import Counting, detections
 from shoe.bongard.oracle import Votes, oracle, soft_oracle
 from shoe.bongard.problems import Problems
 from shoe.core.arguments import checked
-from shoe.core.errors import InputError
+from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
 from shoe.lexicon.resolve import lexicon_digest
 from shoe.protocols.signature import Signature, sign
@@ -69,16 +69,19 @@ def score_problems(
     Raises:
         InputError: where no image, or no whole problem, is named.
     """
-    how = counting or Counting()
+    how, regions = counting or Counting(), problems.regions
     found = detections(predictions, problems, how)
     if images_in_predictions:
         problems = problems.select(np.flatnonzero(found.named[problems.rows].all(axis=1)))
     rows = np.unique(problems.rows)
-    images = np.unique(problems.regions.image[rows])
+    images = np.unique(regions.image[rows])
     named = np.unique(problems.regions.image[rows[found.named[rows]]])
     if not len(named):
-        expected = "all images of a problem" if images_in_predictions else "images of the problems"
-        raise InputError("predictions", field="image", found="none", expected=expected)
+        known = f"as {quote(regions.images[0])}"
+        if images_in_predictions:
+            raise InputError("predictions", field="image", found="none", expected=f"all images of a problem, {known}")
+        named_first = quote(predictions.images[0]) if len(predictions.images) else "none"
+        raise InputError("predictions", field="image", found=named_first, expected=f"images of the problems, {known}")
     notes = predictions.notes
     facts = {
         "coordinates": coordinate_names(predictions),

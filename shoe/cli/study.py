@@ -37,7 +37,7 @@ def new(
     Then: shoe study collect study *.json --out answers.csv, and shoe study report answers.csv
     """
     from shoe.benchmarks import benchmark
-    from shoe.core.errors import OptionError
+    from shoe.core.errors import InputError, OptionError
     from shoe.io.files import replacing
     from shoe.page.study import TEXTS, write_rater_page
     from shoe.report.study import print_plan
@@ -49,7 +49,10 @@ def new(
     made, sample = new_study(of, similarity_for(of, similarity, "mean"), items, raters, seed)
     if (folder / FILE).exists() and load_study(folder).id != made.id:
         raise OptionError(f"{folder} holds another study; expected an empty folder, or the options that made it")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(folder, found=str(error.strerror), expected="a folder that can be written to") from error
     texts = {}
     for name, text in TEXTS.items():
         if not (folder / name).exists():

@@ -106,7 +106,7 @@ class _Reader:
         self.items: dict[str, int] = {}
         self.raters: dict[str, int] = {}
         self.answers: dict[tuple[str, int, int], tuple[int, float, int]] = {}
-        self.facts: dict[str, dict[int, str]] = {"part": {}, "reference": {}, "gold": {}}
+        self.facts: dict[str, dict[int, tuple[str, int]]] = {"part": {}, "reference": {}, "gold": {}}
         self.holes = 0
 
     def add(self, number: int, row: list[str]) -> None:
@@ -118,8 +118,9 @@ class _Reader:
         rater = self.raters.setdefault(given["rater"], len(self.raters))
         for name, known in self.facts.items():
             told = given.get(name, "")
-            if told and known.setdefault(item, told) != told:
-                raise self._error(number, name, told, f"{quote(known[item])} as in an earlier line of the same item")
+            before, line = known.setdefault(item, (told, number)) if told else ("", number)
+            if told != before:
+                raise self._error(number, name, told, f"{quote(before)} as in line {line}, of the same item")
         if not given["rating"]:
             self.holes += 1
             return
@@ -154,11 +155,11 @@ class _Reader:
         if (tables["first"] == MISSING).all():
             raise InputError(self.path, found="no rating", expected="ratings 0 to 4")
         reference, gold = np.full(shape[0], np.nan), np.full(shape[0], MISSING, np.int8)
-        for item, told in self.facts["reference"].items():
-            reference[item] = self._number(None, "reference", told, 1)
-        for item, told in self.facts["gold"].items():
-            gold[item] = self._whole(None, "gold", told)
-        part = tuple(self.facts["part"].get(item, "") for item in range(shape[0]))
+        for item, (told, line) in self.facts["reference"].items():
+            reference[item] = self._number(line, "reference", told, 1)
+        for item, (told, line) in self.facts["gold"].items():
+            gold[item] = self._whole(line, "gold", told)
+        part = tuple(self.facts["part"].get(item, ("",))[0] for item in range(shape[0]))
         return StudyRatings(
             items=tuple(self.items),
             raters=tuple(self.raters),
@@ -172,12 +173,12 @@ class _Reader:
             holes=self.holes,
         )
 
-    def _whole(self, number: int | None, field: str, told: str) -> int:
+    def _whole(self, number: int, field: str, told: str) -> int:
         if told not in map(str, range(HIGHEST + 1)):
             raise self._error(number, field, told, f"a whole number 0 to {HIGHEST}, or nothing")
         return int(told)
 
-    def _number(self, number: int | None, field: str, told: str, most: float) -> float:
+    def _number(self, number: int, field: str, told: str, most: float) -> float:
         try:
             value = float(told) if told else np.nan
         except ValueError:
@@ -186,9 +187,8 @@ class _Reader:
             raise self._error(number, field, told, "a number 0 to 1" if most == 1 else "a number from 0")
         return value
 
-    def _error(self, number: int | None, field: str, found: str, expected: str) -> InputError:
-        record = None if number is None else f"line {number}"
-        return InputError(self.path, record=record, field=field, found=quote(found), expected=expected)
+    def _error(self, number: int, field: str, found: str, expected: str) -> InputError:
+        return InputError(self.path, record=f"line {number}", field=field, found=quote(found), expected=expected)
 
 
 def shape_of(ratings: StudyRatings) -> str:

@@ -34,6 +34,7 @@ def test_lines_and_json_name_the_same_classes(tmp_path: Path) -> None:
         ),
         ("\n", "found 0 of 600 classes, expected some unseen classes"),
         ('{"held_out": [1]}', r"held_out: found \[1\], expected a list of classes"),
+        ('["ride horse"]', "found a JSON list, expected a class on each line, or split.json"),
         ('{"unseen": []}', "held_out: found none, expected a list of classes"),
     ],
 )

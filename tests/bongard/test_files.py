@@ -94,6 +94,13 @@ def test_what_is_no_problem_is_said_in_one_line(change: Callable[[Any], object],
     assert "\n" not in str(error.value)
 
 
+def test_a_file_is_given_once(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(orjson.dumps([PROBLEM]))
+    with pytest.raises(InputError, match="found the same file twice"):
+        read_problems(path, tmp_path / "." / "x.json")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -13,7 +13,7 @@ from shoe.bongard.oracle import Answers, Outcome, Votes, oracle, soft_oracle
 from shoe.bongard.problems import Problems
 from shoe.bongard.score import score_problems
 from shoe.core.arrays import Floats, Ints
-from shoe.core.errors import InputError
+from shoe.core.errors import InputError, OptionError
 from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import ids_of
@@ -236,3 +236,8 @@ def test_problems_whose_images_are_not_all_named_can_be_left_out() -> None:
         assert (report.problems, report.named_images) == (count, 14 if part else 27)
     with pytest.raises(InputError, match="image: found none, expected all images of a problem"):
         score_problems(predicted([[RIDE]] * 13), problems_of(1), CLASSES, similarity, images_in_predictions=True)
+
+
+def test_a_least_score_is_a_number() -> None:
+    with pytest.raises(OptionError, match="min_score: found nan"):
+        Counting(min_score=float("nan"))

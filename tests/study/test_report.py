@@ -53,8 +53,11 @@ def test_a_table_with_all_columns(tmp_path: Path) -> None:
         ((HEADER, "a,,1"), r"line 2: rater: found '', expected a name"),
         ((HEADER, "a,x,"), r"found no rating, expected ratings 0 to 4"),
         (("item,rating", "a,1"), r"line 1: rater: found 'item rating'"),
-        ((f"{HEADER},reference", "a,x,1,0.2", "a,y,1,0.3"), r"line 3: reference: found '0.3', expected '0.2'"),
-        ((f"{HEADER},reference", "a,x,1,nan"), r"reference: found 'nan', expected a number 0 to 1"),
+        (
+            (f"{HEADER},reference", "a,x,1,0.2", "a,y,1,0.3"),
+            r"line 3: reference: found '0.3', expected '0.2' as in line 2",
+        ),
+        ((f"{HEADER},reference", "a,x,1,nan"), r"line 2: reference: found 'nan', expected a number 0 to 1"),
         ((f"{HEADER},phase", "a,x,1,film"), r"line 2: phase: found 'film', expected words or picture"),
         ((f"{HEADER},seconds", "a,x,1,-3"), r"line 2: seconds: found '-3'"),
         ((HEADER, "a,x,1,9"), r"line 2: found 4 fields, expected 3"),
