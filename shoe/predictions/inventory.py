@@ -20,9 +20,11 @@ from shoe.benchmarks.truth import read_ground_truth
 from shoe.core.errors import InputError, ShoeError
 from shoe.io.files import read_bytes
 from shoe.predictions import read_predictions_with_notes
+from shoe.predictions.others import BONGARD, PROBLEMS
 
 _PICTURES = (".jpg", ".jpeg", ".png")
 _ZIP = b"PK"
+_CLOSED = {b"[": b"]", b"{": b"}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,13 @@ class Found:
 
     Attributes:
         path: the file, from the folder on.
-        kind: "ground truth", "image labels" or "predictions"; "" for what shoe does not read.
+        kind: "ground truth", "image labels", "predictions" or "Bongard problems"; "" for what shoe does not read.
         dataset: whose it is; "" where that cannot be told.
         format: how it is written.
         holds: which part of the dataset, as its card calls it; "" where none.
         counts: images and triplets; of ground truth also empty_images and classes.
         published: of ground truth, how these differ from what was published; None where nothing was.
-        problem: why a file that is a dataset's cannot be read.
+        problem: why a file that is a dataset's, or cut off, cannot be read.
     """
 
     path: str
@@ -98,6 +100,8 @@ def _look(path: Path, name: str) -> Found:
         data = read_bytes(path)
     except ShoeError as error:
         return Found(name, "", problem=str(error).removeprefix(f"{path}: "))
+    if PROBLEMS.match(data):
+        return Found(name, BONGARD)
     problem = ""
     for of in _candidates(data):
         try:
@@ -110,8 +114,14 @@ def _look(path: Path, name: str) -> Found:
     try:
         return _predictions(path, name, whose)
     except ShoeError as error:
-        said = str(error).removeprefix(f"{path}: ") if whose else ""
+        said = str(error).removeprefix(f"{path}: ") if whose or _cut_off(data) else ""
     return Found(name, "", whose.name if whose else "", problem=problem or said)
+
+
+def _cut_off(data: bytes) -> bool:
+    """Whether a file begins as JSON does and ends otherwise."""
+    text = data.strip()
+    return text[-1:] != _CLOSED.get(text[:1], text[-1:])
 
 
 def _candidates(data: bytes) -> Iterator[Benchmark]:

@@ -8,8 +8,9 @@ from shoe.benchmarks.others import benchmark_of_truth
 from shoe.core.errors import InputError, flag
 from shoe.predictions.source import Source
 
+BONGARD = "Bongard problems"
 SWAPPED = "are PREDICTIONS and --ground-truth swapped?"
-_PROBLEMS = re.compile(rb"\s*(?:\[\s*){3}\{[^{}]*\"crop_bbox\"")
+PROBLEMS = re.compile(rb"\s*(?:\[\s*){3}\{[^{}]*\"crop_bbox\"")
 
 
 def refuse_others(source: Source, expected: str) -> None:
@@ -37,7 +38,7 @@ def refuse_others(source: Source, expected: str) -> None:
         hint = f"give {flag('dataset', truth[0].name)}"
         if truth[0].name == source.benchmark.name:
             found, hint = found if expected == "predictions" else None, SWAPPED
-    elif _PROBLEMS.match(source.data):
-        found, hint = "Bongard problems", "shoe bongard score answers them from predictions"
+    elif PROBLEMS.match(source.data):
+        found, hint = BONGARD, "shoe bongard score answers them from predictions"
     if found:
         raise InputError(source.path, found=found, expected=expected, hint=hint)

@@ -12,6 +12,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.card import IMAGE_LABELS
 from shoe.core.errors import many
 from shoe.predictions.inventory import Found, Inventory
+from shoe.predictions.others import BONGARD
 from shoe.report.text import say
 
 
@@ -47,12 +48,12 @@ def print_inventory(folder: str, found: Inventory, wanted: Sequence[Benchmark], 
             say(to, f"missing    {holds} ({files[0].purpose}): get {places}")
     for command in _commands(folder, found):
         say(to, f"you can    {command}")
-    loose = [file for file in found.files if file.kind and not file.dataset]
+    loose = [file for file in found.files if (file.kind or file.problem) and not file.dataset]
     for file in loose:
         say(to, f"also       {_said(file)}")
-    if others := [file.path for file in found.files if not file.kind and not file.dataset]:
+    if others := [file.path for file in found.files if not (file.kind or file.problem or file.dataset)]:
         say(to, f"not read   {', '.join(others)}", "dim")
-    if not found.datasets:
+    if not found.datasets and all(file.kind != BONGARD for file in found.files):
         say(to, "nothing here is a dataset's; shoe dataset list names those that shoe knows")
 
 
@@ -61,6 +62,8 @@ def _said(file: Found) -> str:
         return f"{file.path}, which cannot be read: {file.problem}"
     if file.kind == IMAGE_LABELS:
         return f"{file.path}: {file.holds}"
+    if file.kind == BONGARD:
+        return f"{file.path}: {BONGARD}, which shoe bongard score answers from predictions"
     counts = f"{many(file.counts['images'], 'image')}, {many(file.counts['triplets'], 'triplet')} ({file.format})"
     if file.kind == "predictions":
         return f"{file.path}: predictions, {counts}"

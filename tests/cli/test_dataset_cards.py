@@ -1,5 +1,6 @@
 """Datasets as people meet them: the list, cards, splits of classes, and what a folder has."""
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,18 @@ def test_a_folder_is_told_in_words(folder: Path) -> None:
     assert any("not as published: images 28, not 9,658" in line for line in lines)
     assert any(line.startswith("missing    image labels") and "anno.mat" in line for line in lines)
     assert lines[-1] == "not read   notes.txt"
+
+
+def test_what_is_cut_off_is_said_so_and_problems_are_problems(tmp_path: Path) -> None:
+    (tmp_path / "early.json").write_bytes(INSTANCES.read_bytes()[:50])
+    (tmp_path / "half.json.gz").write_bytes(gzip.compress(INSTANCES.read_bytes())[:2000])
+    (tmp_path / "val.json").write_text('[[[{"im_path": "HICO_test2015_1.jpg", "crop_bbox": []}], [], 0, ""]]')
+    lines = run("dataset", "check", tmp_path).stdout.splitlines()
+    assert lines[1].startswith(
+        "also       early.json, which cannot be read: line 1, column 51: found the end of the file"
+    )
+    assert lines[2].startswith("also       half.json.gz, which cannot be read: found damaged gzip data")
+    assert lines[3] == "also       val.json: Bongard problems, which shoe bongard score answers from predictions"
 
 
 @pytest.mark.slow
