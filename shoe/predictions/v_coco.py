@@ -89,7 +89,7 @@ def read_v_coco(source: Source) -> Rows:
 
 def _column(source: Source, records: Sequence[Any], key: str, width: int, expected: str) -> Single:
     """(n, width) numbers that all records have under a key, in single precision as the official script takes them."""
-    values = [record.get(key) for record in records]
+    values = [record.get(key, ()) for record in records]  # no number: None would pass for NaN
     try:
         rows: Any = values if width == 1 else chain.from_iterable(values)
         found: Floats = np.fromiter(rows, np.float64, width * len(values))
@@ -111,7 +111,7 @@ def _is_row(value: Any, width: int) -> bool:
     return (
         isinstance(numbers, list | tuple)
         and len(numbers) == width
-        and all(isinstance(number, int | float) for number in numbers)
+        and all(isinstance(number, int | float | None) for number in numbers)
     )
 
 

@@ -193,6 +193,7 @@ def test_a_metric_collects_what_is_said_by_person(tmp_path: Path) -> None:
     ("change", "says"),
     [
         (lambda record: record.pop("cut_instr"), "field 'cut_instr'|cut_instr.*no such key"),
+        (lambda record: record.pop("stand_agent"), "stand_agent.*no such key"),
         (lambda record: record.update(hold_agent="much"), "hold_agent.*found 'much', expected a number"),
         (lambda record: record.update(hit_obj=[1, 2, 3, 4]), r"hit_obj.*expected \[x1, y1, x2, y2, score\]"),
         (lambda record: record.update(person_box=[NAN] * 4), r"person_box.*expected \[x1, y1, x2, y2\]"),
