@@ -81,9 +81,9 @@ def collect(
     from shoe.io.delimited import delimited_text
     from shoe.io.files import replacing
     from shoe.study.collected import table_of
-    from shoe.study.plan import load_study
+    from shoe.study.plan import FILE, load_study
 
-    spare(files, out)
+    spare((folder / FILE, *files), out)
     study = load_study(folder)
     rows = table_of(study, files)
     with replacing(out) as stream:

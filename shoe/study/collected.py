@@ -59,10 +59,9 @@ def table_of(study: Study, paths: Sequence[Path]) -> list[list[object]]:
     rows: list[list[object]] = [list(COLUMNS)]
     for (rater, item, occasion), (answer, _) in sorted(answers.items()):
         asked = study.items[item]
-        senses = (asked.verb_a, asked.object_a, asked.verb_b, asked.object_b)
         seconds = round(max(0.0, answer.answered - answer.shown) / 1000, 3)
         gold = "" if asked.gold is None else asked.gold
-        rows.append([*senses, rater, answer.rating, occasion, asked.part, gold, seconds])
+        rows.append([*asked.senses, rater, answer.rating, occasion, asked.part, gold, seconds])
     return rows
 
 

@@ -19,6 +19,7 @@ from shoe.study.sampling import DIFFERS, Sample, draw
 
 FILE = "study.json"
 _TRAINING, _GOLD_SHARE, _REPEAT_SHARE = 5, 0.03, 0.1
+_OTHER_SEED = 1 << 16
 _GOLD_STREAM, _ORDER_STREAM = (7 << 28) + (1 << 20), (7 << 28) + (2 << 20)
 
 
@@ -33,6 +34,11 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words_b: tuple[str, str]
     part: str
     gold: int | None = None
+
+    @property
+    def senses(self) -> tuple[str, str, str, str]:
+        """The WordNet names, by which a table of answers knows the item."""
+        return self.verb_a, self.object_a, self.verb_b, self.object_b
 
 
 class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,8 +86,9 @@ def new_study(of: Benchmark, similarity: Similarity, items: int, raters: int, se
     sample = draw(of.classes, similarity, items + _TRAINING, seed)
     rows = _shuffled(np.arange(items + _TRAINING), _GOLD_STREAM, seed)
     drawn = [_item(of, int(sample.a[i]), int(sample.b[i]), DIFFERS[sample.differs[i]]) for i in rows]
-    made = drawn[_TRAINING:] + _gold(of, sample, max(2, round(items * _GOLD_SHARE)), seed)
-    senses = {name for item in [*made, *drawn] for name in (item.verb_a, item.object_a, item.verb_b, item.object_b)}
+    others = draw(of.classes, similarity, items + _TRAINING, seed + _OTHER_SEED)
+    made = drawn[_TRAINING:] + _gold(of, others, drawn, max(2, round(items * _GOLD_SHARE)), seed)
+    senses = {name for item in [*made, *drawn] for name in item.senses}
     identity = f"{similarity.name} {similarity.digest}"
     told = {name: gloss.rstrip(": ") for name, gloss in glosses(sorted(senses), "shoe study new").items()}
     return Study(of.name, identity, seed, raters, made, drawn[:_TRAINING], told), sample
@@ -134,12 +141,18 @@ def _item(of: Benchmark, a: int, b: int, part: str, gold: int | None = None) -> 
     return Item(verb_a, object_a, verb_b, object_b, words_a, words_b, part, gold)
 
 
-def _gold(of: Benchmark, sample: Sample, number: int, seed: int) -> list[Item]:
-    rows = _shuffled(np.arange(len(sample.a)), _GOLD_STREAM + 1, seed)
-    apart = [i for i in rows if sample.level[i] == 0 and DIFFERS[sample.differs[i]] == "both"][: number // 2]
-    same = [i for i in rows if i not in apart][: number - len(apart)]
-    found = [_item(of, int(sample.a[i]), int(sample.b[i]), "gold", 0) for i in apart]
-    return found + [_item(of, int(sample.a[i]), int(sample.a[i]), "gold", HIGHEST) for i in same]
+def _gold(of: Benchmark, others: Sample, drawn: list[Item], number: int, seed: int) -> list[Item]:
+    """Gold items from another draw, none of which is an item of the study's."""
+    rows = _shuffled(np.arange(len(others.a)), _GOLD_STREAM + 1, seed)
+    known = {item.senses for item in drawn}
+
+    def some(most: int, pairs: list[tuple[int, int]], rating: int) -> list[Item]:
+        items = {(item := _item(of, a, b, "gold", rating)).senses: item for a, b in pairs}
+        return [item for senses, item in items.items() if senses not in known][:most]
+
+    apart = [i for i in rows if others.level[i] == 0 and DIFFERS[others.differs[i]] == "both"]
+    found = some(number // 2, [(int(others.a[i]), int(others.b[i])) for i in apart], 0)
+    return found + some(number - len(found), [(int(others.a[i]), int(others.a[i])) for i in rows], HIGHEST)
 
 
 def _shuffled(rows: np.ndarray, stream: int, seed: int) -> np.ndarray:

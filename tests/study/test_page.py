@@ -13,7 +13,7 @@ import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.similarity import load_similarity
-from shoe.study.plan import load_study, order_of
+from shoe.study.plan import load_study, new_study, order_of
 from shoe.study.sampling import draw, similarities_of
 from tests.cli.run import run
 
@@ -150,6 +150,17 @@ def test_what_is_sent_back_is_looked_at(folder: Path, tmp_path: Path) -> None:
         assert said in done.stderr
         assert done.stderr.count("\n") == 1
         assert not (tmp_path / "out.csv").exists()
+    done = run("study", "collect", folder, path, "--out", folder / "study.json")
+    assert "found an input or another output" in done.stderr
+    assert load_study(folder) == study
+
+
+def test_a_table_tells_gold_items_from_all_others() -> None:
+    of = benchmark("hico-det")
+    for items, seed in ((40, 0), (60, 1)):
+        made, _ = new_study(of, load_similarity("hico-det"), items, 2, seed)
+        assert sum(item.gold is not None for item in made.items) == 2
+        assert len({item.senses for item in made.items}) == items + 2
 
 
 def test_texts_are_taken_over_and_another_study_is_not_written_over(folder: Path) -> None:
