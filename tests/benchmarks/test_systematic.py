@@ -13,7 +13,7 @@ from shoe.core.interactions import Interactions
 from tests.examples import examples
 from tests.oracles.systematic import Scene, algorithm_1
 
-_WORDS = {"verbs": ["carry", "hold", "ride", "wash"], "objects": ["bus", "cup", "dog", "horse"]}
+_WORDS: dict[str, Any] = {"verbs": ["carry", "hold", "ride", "wash"], "objects": ["bus", "cup", "dog", "horse"]}
 
 
 def table_of(scenes: list[Scene]) -> Interactions:

@@ -29,7 +29,7 @@ COMMAND = [sys.executable, "-c", "from shoe.cli import main; main()"]
 
 
 def run(
-    *arguments: str | Path, folder: Path | None = None, environment: Mapping[str, str] | None = None
+    *arguments: object, folder: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> CompletedProcess[str]:
     """Call ``shoe ARGUMENT...`` in this process, in a folder, with variables added to the environment.
 
@@ -97,7 +97,7 @@ def process(*arguments: str | Path, **settings: Any) -> CompletedProcess[str]:
     return subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, **settings)
 
 
-def as_json(*arguments: str | Path, **settings: Any) -> dict[str, Any]:
+def as_json(*arguments: object, **settings: Any) -> dict[str, Any]:
     """What a command writes with ``--json -``, which must succeed and say nothing else."""
     done = run(*arguments, "--json", "-", **settings)
     assert (done.returncode, done.stderr) == (0, ""), done
