@@ -50,7 +50,7 @@ def check_boxes(
             field=field,
             found=str(index[row]),
             expected=f"the index of one of the image's {limit[row]} boxes, from 0",
-            hint="triplets without object are V-COCO's" if index[row] == -1 else None,
+            hint="triplets without object are V-COCO's" if index[row] == -1 and field == "object_id" else None,
         )
 
 

@@ -54,7 +54,7 @@ def score(
     """Score predictions: strict mAP beside SHOE-mAP, SHOE-mF1 and the miss rates, with a signature.
 
     Protocols: hico-det, hico-det-known-object, ppdm, qpic, gen-vlkt, upt, thid, diag; shoe, shoe-literal, shoe-robust;
-    of V-COCO v-coco-agent, v-coco-s1, v-coco-s2.
+    of V-COCO v-coco-agent, v-coco-s1, v-coco-s2; of SWIG-HOI swig-hoi, choir.
     The choices that --option changes, and the names of formats and box conventions, are listed in docs/reference and
     by shoe convert --help.
 
