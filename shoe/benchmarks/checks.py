@@ -5,7 +5,7 @@ of m images and the (n,) index of each triplet's image, ascending; ``index`` is 
 triplets; ``counts`` is the (m,) number of boxes of each image. All raise an ``InputError`` for the first that is wrong.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Mask
 from shoe.core.errors import InputError, meant, quote
+from shoe.io.typed import shown
 
 PlaceOf = tuple[Sequence[str], Indices]
 
@@ -21,6 +22,18 @@ def triplet_name(place_of: PlaceOf, row: int) -> str:
     """Name a triplet in a message: its image, and its index there, counted from 0."""
     images, image = place_of
     return f"image {quote(images[image[row]])}: triplet {row - int(np.searchsorted(image, image[row]))}"
+
+
+def named_images(path: str | Path, name: Callable[[object], str], values: Iterable[object]) -> list[str]:
+    """Name images from what a file calls them, by :attr:`shoe.benchmarks.base.Benchmark.image_name`."""
+    names = []
+    for number, value in enumerate(values):
+        try:
+            names.append(name(value))
+        except ValueError:
+            found, expected = shown(value), "the name or number of an image"
+            raise InputError(path, record=f"image {number}", found=found, expected=expected) from None
+    return names
 
 
 def check_range(

@@ -66,6 +66,7 @@ def split_files(
     nearest = similar(hoi[made.held_out], hoi[made.shown(combinations)]).max(axis=1, initial=0)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / CARD).unlink(missing_ok=True)  # it comes last: files without a card are of no whole split
     except OSError as error:
         expected = "a folder that can be written to"
         raise InputError(folder, found=error.strerror or str(error), expected=expected) from None

@@ -88,7 +88,7 @@ def read_problems(*paths: str | Path) -> Problems:
 
 
 def write_problems(problems: Problems, folder: str | Path, name: str, images: str = "") -> list[Path]:
-    """Write problems, a file a group: ``FOLDER/NAME_GROUP.json``.
+    """Write problems, a file a group: ``FOLDER/NAME_GROUP.json``; those of that name that are there already go first.
 
     Boxes are widened to whole pixels, as the field's have them.
 
@@ -107,6 +107,8 @@ def write_problems(problems: Problems, folder: str | Path, name: str, images: st
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
+        for group in {*GROUPS, *problems.groups}:
+            (target / f"{name}_{group}.json").unlink(missing_ok=True)
     except OSError as error:
         found = error.strerror or str(error)
         raise InputError(target, found=found, expected="a folder that can be written to") from None

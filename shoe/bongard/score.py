@@ -90,7 +90,7 @@ def score_problems(
         "problems-sha": digest(problems),
         "region": how.region,
         "top": str(how.top),
-        "min-score": f"{how.min_score:g}",
+        "min-score": str(how.min_score).removesuffix(".0"),
         "votes": votes,
         "soft-classes": classes.digest,
         "map": similarity.name,

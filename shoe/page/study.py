@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from shoe.io.files import replacing
@@ -51,7 +52,7 @@ def write_rater_page(path: Path, study: Study, rater: int, texts: dict[str, str]
     }
     style, script = (Markup((_STATIC / name).read_text("utf-8")) for name in ("study.css", "study.js"))
     packed = Markup(encode(data).decode().replace("<", "\\u003c"))
-    paragraphs = {name: [_paragraph(part) for part in text.strip().split("\n\n")] for name, text in texts.items()}
+    paragraphs = {name: _paragraphs(text) for name, text in texts.items()}
     page = tag(
         "html",
         tag(
@@ -74,6 +75,10 @@ def write_rater_page(path: Path, study: Study, rater: int, texts: dict[str, str]
     )
     with replacing(path) as stream:
         stream.write(("<!doctype html>\n" + page).encode("utf-8", "replace"))
+
+
+def _paragraphs(text: str) -> list[Markup]:
+    return [_paragraph(part) for part in re.split(r"\n\s*\n", text.strip()) if part]
 
 
 def _paragraph(text: str) -> Markup:

@@ -8,7 +8,7 @@ import numpy as np
 
 from shoe.core.arrays import Floats
 from shoe.core.errors import MissingExtraError
-from shoe.maps.agreement import quadratic_weighted_kappa, spearman
+from shoe.maps.agreement import spearman
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 
 Level = Literal["ordinal", "interval", "nominal"]
@@ -46,14 +46,15 @@ def alpha(ratings: Ratings, level: Level) -> float | None:
 
 def pairwise_kappa(ratings: Ratings) -> Floats:
     """(R, R) quadratic weighted kappa of every two raters over the items that both rated; NaN where undefined."""
-    raters = ratings.shape[1]
-    found = np.full((raters, raters), np.nan)
-    for i in range(raters):
-        for j in range(i):
-            both = (ratings[:, i] != MISSING) & (ratings[:, j] != MISSING)
-            kappa = quadratic_weighted_kappa(ratings[both, i], ratings[both, j])
-            found[i, j] = found[j, i] = np.nan if kappa is None else kappa
-    return found
+    given = (ratings != MISSING).astype(np.float64)
+    value = np.where(given > 0, ratings, 0).astype(np.float64)
+    number, total, squares = given.T @ given, value.T @ given, (value**2).T @ given  # of the row's rater, beside each
+    observed = squares + squares.T - 2 * value.T @ value
+    expected = number * (squares + squares.T) - 2 * total * total.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        kappas: Floats = np.where(expected > 0, 1 - number * observed / expected, np.nan)
+    np.fill_diagonal(kappas, np.nan)
+    return kappas
 
 
 def mean_kappa(ratings: Ratings) -> float | None:
@@ -73,11 +74,13 @@ def mean_ratings(ratings: Ratings) -> Floats:
 
 def ceiling(ratings: Ratings) -> list[float | None]:
     """Per rater, Spearman's correlation with the mean of the others, over the items that have both."""
+    given = ratings != MISSING
+    number, total = given.sum(axis=1), np.where(given, ratings, 0).sum(axis=1, dtype=np.int64)
     found = []
     for j in range(ratings.shape[1]):
-        others = mean_ratings(np.delete(ratings, j, axis=1))
-        both = (ratings[:, j] != MISSING) & ~np.isnan(others)
-        found.append(spearman(ratings[both, j], others[both]) if both.sum() > 1 else None)
+        both = given[:, j] & (number > 1)
+        others = (total - ratings[:, j])[both] / (number[both] - 1)
+        found.append(spearman(ratings[both, j], others) if both.sum() > 1 else None)
     return found
 
 

@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.errors import InputError
 from shoe.core.seeded import random_numbers
 from shoe.io.files import read_bytes, replacing
+from shoe.io.json import read_typed
 from shoe.lexicon.wordnet import glosses
 from shoe.similarity import Similarity
 from shoe.similarity.ensemble import HIGHEST
@@ -123,10 +123,7 @@ def load_study(folder: Path) -> Study:
         InputError: where it is not there, or holds something else.
     """
     path = folder / FILE
-    try:
-        return msgspec.json.decode(read_bytes(path), type=Study)
-    except msgspec.DecodeError as error:
-        raise InputError(path, found=str(error), expected="a study as shoe study new writes it") from None
+    return read_typed(path, read_bytes(path), Study, lambda _document, number, _: f"record {number}")
 
 
 def _item(of: Benchmark, a: int, b: int, part: str, gold: int | None = None) -> Item:

@@ -73,9 +73,20 @@ def test_official_annotations_need_their_boxes(tmp_path: Path) -> None:
     instances.write_text(json.dumps(document | {"annotations": document["annotations"][:-1]}))
     with pytest.raises(InputError, match=r"(ann_id|role_object_id .*): found .*, expected a COCO annotation in"):
         shoe.read_ground_truth(path, dataset="v-coco")
+    document["annotations"][0]["category_id"] = 12
+    instances.write_text(json.dumps(document))
+    with pytest.raises(InputError, match=r"box 0: category_id: found 12, expected one of COCO's 80"):
+        shoe.read_ground_truth(path, dataset="v-coco")
     instances.unlink()
     with pytest.raises(InputError, match=r"expected COCO's boxes, instances_vcoco_all_2014\.json, beside this file"):
         shoe.read_ground_truth(path, dataset="v-coco")
+
+
+def test_images_without_a_name(tmp_path: Path) -> None:
+    nameless = {"file_name": "images/", "annotations": [], "hoi_annotation": []}
+    (tmp_path / "truth.json").write_text(json.dumps([nameless]))
+    with pytest.raises(InputError, match="image 0: found 'images/', expected the name or number of an image"):
+        shoe.read_ground_truth(tmp_path / "truth.json", dataset="v-coco")
 
 
 PUBLISHED = {

@@ -63,6 +63,14 @@ def test_what_is_written_reads_the_same(tmp_path: Path) -> None:
     assert orjson.loads(paths[1].read_bytes())[0][2:] == [0, "ride++horse"]
 
 
+def test_files_of_an_earlier_build_do_not_stay_beside_new_ones(tmp_path: Path) -> None:
+    write_problems(problems_of(2, GROUPS[:2]), tmp_path, "toy")
+    (tmp_path / "mine_seen_obj_seen_act.json").touch()
+    write_problems(problems_of(1, GROUPS[2:3]), tmp_path, "toy")
+    names = {f"toy_{GROUPS[2]}.json", "mine_seen_obj_seen_act.json"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

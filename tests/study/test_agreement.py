@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -118,3 +120,14 @@ def test_what_says_nothing_is_undefined() -> None:
     assert agreement.alpha(same, "ordinal") is None
     assert agreement.alpha(lonely, "interval") is None
     assert agreement.within_item_spread(lonely) is None
+
+
+@pytest.mark.slow
+@examples(1)
+@given(TABLES)
+def test_kappas_of_all_pairs_are_those_of_each(ratings: np.ndarray) -> None:
+    found = agreement.pairwise_kappa(ratings)
+    for i, j in permutations(range(ratings.shape[1]), 2):
+        both = (ratings[:, [i, j]] != MISSING).all(axis=1)
+        kappa = quadratic_weighted_kappa(ratings[both, i], ratings[both, j])
+        assert found[i, j] == pytest.approx(np.nan if kappa is None else kappa, abs=1e-12, nan_ok=True)

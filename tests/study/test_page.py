@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from shoe.benchmarks import benchmark
+from shoe.core.errors import InputError
 from shoe.similarity import load_similarity
+from shoe.study.collected import table_of
 from shoe.study.plan import load_study, new_study, order_of
 from shoe.study.sampling import draw, similarities_of
 from tests.cli.run import run
@@ -135,13 +137,15 @@ def test_nobody_is_shut_out(tab: Any, scheme: str) -> None:
 def test_what_is_sent_back_is_looked_at(folder: Path, tmp_path: Path) -> None:
     study = load_study(folder)
     good = {"study": study.id, "rater": "rater-1", "answers": []}
+    last = len(study.items) - 1  # of known rating, so never asked twice
     answer = {"item": 0, "occasion": 1, "rating": 3, "shown": 0, "answered": 900}
     for change, said in (
         ({"study": "other"}, "study: found 'other'"),
         ({"rater": "eve"}, "rater: found 'eve', expected one of its 2 raters"),
         ({"answers": [answer | {"rating": 7}]}, "answer 0: found [0, 1, 7]"),
         ({"answers": [answer | {"item": -1}]}, "answer 0: found [-1, 1, 3]"),
-        ({"answers": "none"}, "expected the file that a rater's page saves"),
+        ({"answers": [answer | {"item": last, "occasion": 2}]}, f"answer 0: found [{last}, 2, 3]"),
+        ({"answers": "none"}, "answers: found 'none'"),
     ):
         path = tmp_path / "back.json"
         path.write_text(json.dumps(good | change))
@@ -163,8 +167,36 @@ def test_a_table_tells_gold_items_from_all_others() -> None:
         assert len({item.senses for item in made.items}) == items + 2
 
 
+def test_the_last_answer_counts_by_the_log_whatever_the_clock_says(folder: Path, tmp_path: Path) -> None:
+    study = load_study(folder)
+
+    def sent(name: str, *answers: tuple[int, int]) -> Path:
+        path = tmp_path / name
+        told = [{"item": 0, "occasion": 1, "rating": r, "shown": 0, "answered": at} for r, at in answers]
+        path.write_text(json.dumps({"study": study.id, "rater": "rater-1", "answers": told}))
+        return path
+
+    early, late = sent("early.json", (1, 900)), sent("late.json", (1, 900), (4, 100))
+    for files in ((early, late), (late, early)):
+        assert [row[5] for row in table_of(study, files)[1:]] == [4]
+    with pytest.raises(InputError, match=r"answer 0: found 2, expected 1, as .*early.json has it for the same moment"):
+        table_of(study, (early, sent("edited.json", (2, 900))))
+
+
+@pytest.mark.parametrize("damaged", ["{", "null"])
+def test_a_damaged_log_is_told(tab: Any, folder: Path, damaged: str) -> None:
+    page = (folder / "rater-1.html").as_uri()
+    tab.goto(page)
+    key = f"shoe-study:{load_study(folder).id}:rater-1"
+    tab.evaluate("([key, value]) => localStorage.setItem(key, value)", [key, damaged])
+    tab.goto(page)
+    assert "cannot be kept" in tab.locator("h1").inner_text()
+    tab.evaluate("key => localStorage.removeItem(key)", key)
+
+
 def test_texts_are_taken_over_and_another_study_is_not_written_over(folder: Path) -> None:
-    (folder / "consent.txt").write_text("Our own <words>.\n")
+    (folder / "consent.txt").write_text("\n\n\nOur own <words>.\n \n\n\nMore.\n")
+    (folder / "instructions.txt").write_text("")
     assert run("study", "new", folder, "--items", "20", "--raters", "2").returncode == 0
     assert "Our own &lt;words&gt;." in (folder / "rater-2.html").read_text()
     other = run("study", "new", folder, "--items", "21", "--raters", "2")

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.checks import named_images
 from shoe.benchmarks.v_coco.annotated import Annotated
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
@@ -44,7 +45,7 @@ def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split:
     sizes, category, rows = [], [], []
     while lines.more():
         lines.numbered_image()
-        images.append(benchmark.image_name(lines.take("a file name", 1)[0]))
+        images.append(lines.take("a file name", 1)[0])
         sizes.append(lines.numbers("width and height", 2))
         index: dict[tuple[str, ...], int] = {}
         for _ in range(lines.count("the number of boxes")):
@@ -69,7 +70,7 @@ def read_everything(path: str | Path, data: bytes, benchmark: Benchmark, _split:
         raise InputError(path, found=f"the image {quote(twice)} twice", expected="each image once")
     person_, action, entry, target_ = np.array(rows, np.int64).reshape(-1, 4).T
     return Annotated(
-        images=images,
+        images=named_images(path, benchmark.image_name, images),
         sizes=np.array(sizes, np.float64).reshape(-1, 2),
         counts=np.array(counts, np.int64),
         boxes=np.array(boxes, np.float64).reshape(-1, 4),

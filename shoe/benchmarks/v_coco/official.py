@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from shoe.benchmarks.base import Benchmark
+from shoe.benchmarks.checks import named_images, objects_of
 from shoe.benchmarks.v_coco.annotated import Annotated
 from shoe.core.arrays import Indices
 from shoe.core.errors import InputError, quote
@@ -97,14 +98,17 @@ def read_official(path: str | Path, data: bytes, benchmark: Benchmark, _split: s
     image_of = {number: i for i, number in enumerate(ids)}
     corners = np.array([one.bbox for one in instances], np.float64).reshape(-1, 4)
     corners[:, 2:] += corners[:, :2]
-    object_ = np.array([one.category_id for one in instances], np.int64)
+    image_names = named_images(path, benchmark.image_name, ids)
+    counts = np.bincount([image_of[int(one.image_id)] for one in instances], minlength=len(ids))
+    category = np.array([one.category_id for one in instances], np.int64)
+    categories = "one of COCO's 80 category ids, between 1 and 90"
     ignored = np.array([one.ignore == 1 or one.area <= 0 for one in instances], bool)
     return Annotated(
-        images=[benchmark.image_name(number) for number in ids],
+        images=image_names,
         sizes=np.array([(one.width, one.height) for one in images], np.float64).reshape(-1, 2),
-        counts=np.bincount([image_of[int(one.image_id)] for one in instances], minlength=len(ids)),
+        counts=counts,
         boxes=corners,
-        object=benchmark.object_of_id[object_],
+        object=objects_of(home, image_names, counts, category, benchmark.object_of_id, categories),
         left_out=ignored,
         listed=persons,
         person=person,

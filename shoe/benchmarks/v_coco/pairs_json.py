@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.checks import check_range
+from shoe.benchmarks.checks import check_range, named_images
 from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import InputError, quote
 from shoe.core.rows import Rows
@@ -64,7 +64,7 @@ def read_pairs_json(path: str | Path, data: bytes, benchmark: Benchmark, _split:
     verbs, verb = _words([name.rpartition(" ")[0] for name in document.classes], action)
     objects, target = _words([name.replace(" ", "_") for name in document.objects], object_)
     return Rows(
-        images=[benchmark.image_name(name) for name in names],
+        images=named_images(path, benchmark.image_name, names),
         image=image,
         human_boxes=_boxes([entry.boxes_h for entry in entries], len(image)),
         object_boxes=_boxes([entry.boxes_o for entry in entries], len(image)),

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Meta, Struct
 
 from shoe.benchmarks.base import Benchmark
-from shoe.benchmarks.checks import check_boxes, check_range, objects_of, triplet_name
+from shoe.benchmarks.checks import check_boxes, check_range, named_images, objects_of, triplet_name
 from shoe.benchmarks.image_lists import write_image_lists
 from shoe.benchmarks.v_coco.annotated import Annotated
 from shoe.core.errors import InputError, quote
@@ -85,7 +85,7 @@ def read_qpic_json(path: str | Path, data: bytes, benchmark: Benchmark, _split: 
             path, record=triplet_name(place, row), field="subject_id", found=found, expected="the box of a person"
         )
     return Annotated(
-        images=[benchmark.image_name(name) for name in names],
+        images=named_images(path, benchmark.image_name, names),
         sizes=np.zeros((len(names), 2)),
         counts=counts,
         boxes=np.array([box.bbox for box in boxes], np.float64).reshape(-1, 4),

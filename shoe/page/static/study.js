@@ -107,15 +107,19 @@ function rate(rating) {
   if (stage === "training") training += 1;
   else if (stage === "items" && at < data.order.length) {
     const [item, occasion] = data.order[at];
-    const answers = [...log(), { item, occasion, rating, shown, answered: Date.now() }];
     try {
+      const answers = [...log(), { item, occasion, rating, shown, answered: Date.now() }];
       localStorage.setItem(KEY, JSON.stringify(answers));
     } catch {
-      return show(element("h1", {}, "This answer could not be kept"), element("p", {}, "The browser's storage is full or closed: allow it for this page, and load the page again."));
+      return unkept();
     }
     at += 1;
   } else return;
   draw();
+}
+
+function unkept() {
+  show(element("h1", {}, "Answers cannot be kept"), element("p", {}, "The browser's storage is full, closed or damaged: allow it for this page, and load the page again."));
 }
 
 function back() {
@@ -138,9 +142,13 @@ addEventListener("storage", (event) => {
   }
 });
 
-if (log().length) {
-  stage = "items";
-  at = firstOpen();
+try {
+  if (log().length) {
+    stage = "items";
+    at = firstOpen();
+  }
+  draw();
+} catch {
+  unkept();
 }
-draw();
 document.documentElement.dataset.ready = "";
