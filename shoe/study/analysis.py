@@ -212,7 +212,7 @@ def _reference(study: StudyRatings) -> Reference | None:
         bonett_wright=None if rho is None else bonett_wright_interval(rho, len(ours)),
         bootstrap=None if rho is None else bootstrap_interval(ours, theirs),
         p=None if rho is None else permutation_p(ours, theirs),
-        agreement=figure_of(likeness, table.first.shape, "agreement"),
+        agreement=figure_of(likeness, table.first.shape, "share"),
     )
 
 

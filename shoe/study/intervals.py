@@ -14,19 +14,23 @@ from shoe.core.seeded import random_numbers
 Statistic = Callable[[Indices, Indices], float | None]
 """A figure of some items and some raters, given by their indices; None where it is undefined."""
 
-Scale = Literal["as it is", "correlation", "agreement"]
-"""On which scale a figure is nearly normal: as it is; Fisher's z = artanh of a correlation; log(1 - agreement)."""
+Scale = Literal["as it is", "correlation", "agreement", "share"]
+"""On which scale a figure is nearly normal: as it is; Fisher's z = artanh of a correlation; log(1 - agreement).
+
+Agreement beyond chance is -1 or more, as kappa and alpha, a share of agreement 0 or more; no interval goes below."""
 
 _GROUPS = 50
 _TO: dict[Scale, Callable[[Floats], Floats]] = {
     "as it is": lambda x: x,
     "correlation": lambda x: np.arctanh(np.clip(x, -1 + 1e-12, 1 - 1e-12)),
     "agreement": lambda x: -np.log(np.maximum(1 - x, 1e-12)),
+    "share": lambda x: -np.log(np.maximum(1 - x, 1e-12)),
 }
 _BACK: dict[Scale, Callable[[Floats], Floats]] = {
     "as it is": lambda x: x,
     "correlation": np.tanh,
-    "agreement": lambda x: 1 - np.exp(-x),
+    "agreement": lambda x: 1 - np.exp(np.minimum(-x, np.log(2))),
+    "share": lambda x: 1 - np.exp(np.minimum(-x, 0)),
 }
 _ITEM_STREAM, _DRAW_STREAM, _SHUFFLE_STREAM = 3 << 28, (3 << 28) + 1, (3 << 28) + (1 << 20)
 

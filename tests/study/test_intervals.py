@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from shoe.study.intervals import (
+    Scale,
     bonett_wright_interval,
     bootstrap_interval,
     figure_of,
@@ -58,3 +59,13 @@ def test_a_figure_that_is_undefined_without_one_part_has_no_interval() -> None:
     assert (found.value, found.interval) == (1, None)
     assert figure_of(lambda *_: None, (5, 2)) == (None, None)
     assert figure_of(lambda *_: 1.0, (5, 1)).interval is None
+
+
+@pytest.mark.parametrize(("scale", "least"), [("share", 0.0), ("agreement", -1.0)])
+def test_no_interval_leaves_what_a_figure_can_be(scale: Scale, least: float) -> None:
+    # Two raters of three items say almost nothing.
+    table = np.array([[1.0, 0.9], [0.9, 0.2], [0.1, 0.8]])
+    found = figure_of(lambda items, raters: float(table[np.ix_(items, raters)].mean()), (3, 2), scale).interval
+    assert found is not None
+    assert found.low == pytest.approx(least)
+    assert least <= found.low < found.high <= 1
