@@ -70,6 +70,7 @@ def build(
     from shoe.bongard.build import Seen, build_problems
     from shoe.bongard.curation import Curation
     from shoe.bongard.files import read_problems, write_problems
+    from shoe.bongard.problems import GROUPS
     from shoe.bongard.sampling import TEST_OVERLAP, TRAIN_OVERLAP, Sampling
     from shoe.core.errors import OptionError
     from shoe.predictions.truth import read_ground_truth
@@ -79,6 +80,9 @@ def build(
 
     spare((ground_truth, *(seen or ())), json)
     truth = read_ground_truth(ground_truth, dataset, split=split)
+    begins = name or f"{truth.classes.name}_{truth.split.replace('/', '_')}"
+    if out.is_dir():
+        spare((ground_truth, *(seen or ())), *(out / f"{begins}_{group}.json" for group in GROUPS))
     ways = [Seen.in_problems(read_problems(*seen))] if seen else []
     if hold_out:
         ways.append(Seen.holding_out(truth.classes, hold_out, seed))
@@ -99,7 +103,6 @@ def build(
         ways[0] if ways else None,
         "train" if train else "test",
     )
-    begins = name or f"{truth.classes.name}_{truth.split.replace('/', '_')}"
     files = [str(path) for path in write_problems(built.problems, out, begins, images)]
     if not put_json(built_dict(built, files), json):
         print_built(built, files, console())

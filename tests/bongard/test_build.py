@@ -19,7 +19,9 @@ from shoe.bongard.sampling import Sampling
 from shoe.lexicon.names import ids_of
 from shoe.predictions.truth import read_ground_truth
 from shoe.similarity import load_similarity
+from tests.benchmarks.samples import INSTANCES
 from tests.bongard.made import truth_of
+from tests.cli.run import refused, run
 
 CLASSES = benchmark("hico-det").classes
 MAP = load_similarity("hico-det")
@@ -179,6 +181,13 @@ def test_holding_out_takes_a_share_by_the_seed() -> None:
     assert kept[0] == kept[1] != kept[2]
     assert [len(kept[0].verbs), len(kept[0].objects)] == [117 - 23, 64]
     assert kept[3] == Seen(frozenset(CLASSES.verbs), frozenset(CLASSES.objects))
+
+
+def test_problems_are_not_written_over_what_they_are_made_of(tmp_path: Path) -> None:
+    path = tmp_path / "x_seen_obj_seen_act.json"
+    path.write_bytes(INSTANCES.read_bytes())
+    refused(run("bongard", "build", path, "--out", tmp_path, "--name", "x"), "found an input or another output")
+    assert path.read_bytes() == INSTANCES.read_bytes()
 
 
 @pytest.mark.slow
