@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -203,7 +204,7 @@ def read_ground_truth(
 
 def _class_split(of: Benchmark, classes: HoiClasses, split: str | None) -> tuple[ClassSplit | None, str | None]:
     """The split of the classes that is asked for, by its name or its file, else the usual one; and that of images."""
-    if split is not None and split not in of.class_splits and split not in of.splits and Path(split).is_file():
+    if split is not None and split not in of.class_splits and split not in of.splits and os.path.isfile(split):
         return read_class_split(split, classes), None
     named = split if split in of.class_splits else None
     load = of.class_splits.get(named or of.usual_class_split or "")

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from shoe.benchmarks import read_ground_truth
-from shoe.core.errors import InputError
+from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.benchmarks.samples import INSTANCES
 from tests.cli.run import run
@@ -42,6 +42,11 @@ def test_what_is_no_class_is_named(tmp_path: Path, content: str, message: str) -
     (tmp_path / "mine.txt").write_text(content)
     with pytest.raises(InputError, match=message):
         read_ground_truth(INSTANCES, split=str(tmp_path / "mine.txt"))
+
+
+def test_a_name_that_no_file_can_have_is_no_split() -> None:
+    with pytest.raises(OptionError, match="holds no images of the split"):
+        read_ground_truth(INSTANCES, split="a" * 5000)
 
 
 @pytest.mark.slow
