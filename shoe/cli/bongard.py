@@ -72,7 +72,7 @@ def build(
     from shoe.bongard.files import read_problems, write_problems
     from shoe.bongard.problems import GROUPS
     from shoe.bongard.sampling import TEST_OVERLAP, TRAIN_OVERLAP, Sampling
-    from shoe.core.errors import OptionError
+    from shoe.core.errors import OptionError, quote
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.bongard import built_dict, print_built
     from shoe.report.terminal import console
@@ -81,6 +81,8 @@ def build(
     spare((ground_truth, *(seen or ())), json)
     truth = read_ground_truth(ground_truth, dataset, split=split)
     begins = name or f"{truth.classes.name}_{truth.split.replace('/', '_')}"
+    if Path(begins).name != begins:
+        raise OptionError(f"--name: found {quote(begins)}, expected a name without folders; --out is the folder")
     if out.is_dir():
         spare((ground_truth, *(seen or ())), *(out / f"{begins}_{group}.json" for group in GROUPS))
     ways = [Seen.in_problems(read_problems(*seen))] if seen else []

@@ -98,6 +98,9 @@ def average(paths: Sequence[Path], beside: Path | None) -> dict[str, Any]:
         _check_signatures(path, report, reports[0])
     if beside is not None and other is not None:
         _check_signatures(beside, other, reports[0])
+        if other.truth in seen:
+            found = f"the ground truth of {seen[other.truth]}"
+            raise InputError(beside, found=found, expected="that of another split, which is not in the mean")
     shared = [name for name in reports[0].figures if all(name in report.figures for report in reports)]
     means = {name: mean(report.figures[name] for report in reports) for name in shared}
     spread = {name: stdev(report.figures[name] for report in reports) for name in shared}

@@ -66,6 +66,7 @@ def test_what_has_no_mean_is_refused(reports: list[Path], tmp_path: Path) -> Non
     says = "other.json: signature: protocol: found 'other', expected 'shoe' (as in 0.json)"
     refused(run("average", reports[0], tmp_path / "other.json"), says)
     refused(run("average", *reports[:2], "--beside", tmp_path / "other.json"), says)
+    refused(run("average", *reports[:2], "--beside", reports[0]), "0.json: found the ground truth of 0.json")
     refused(run("average", *reports[:2], "--json", reports[0]), "found an input")
 
 

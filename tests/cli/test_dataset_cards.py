@@ -51,7 +51,7 @@ def test_a_split_of_classes_is_described() -> None:
 
 
 def test_what_is_neither_dataset_nor_split_nor_file_is_said_in_a_line(tmp_path: Path) -> None:
-    refused(run("dataset", "info", "uc9"), "uc9: found no such file, expected a file")
+    refused(run("dataset", "info", "uc9"), "unknown dataset, split of its classes or file 'uc9'")
     refused(run("dataset", "check", tmp_path / "nothing"), "found no folder, expected the folder")
 
 

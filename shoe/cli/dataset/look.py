@@ -56,6 +56,7 @@ def info(
     """
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.cards import card_dict, cards
+    from shoe.core.errors import unknown_name
     from shoe.report.terminal import console
 
     if not Path(what).is_file() and what in cards():
@@ -71,6 +72,10 @@ def info(
         if not put_json(described, json):
             print_split(described, console())
     else:
+        if not Path(what).exists() and not Path(what).suffix:
+            raise unknown_name(
+                "dataset, split of its classes or file", what, [*cards(), *benchmark(dataset).class_splits]
+            )
         from shoe.benchmarks.summary import summary
         from shoe.predictions.truth import read_ground_truth
         from shoe.report.dataset import print_summary
