@@ -107,7 +107,8 @@ def literal_types(image: Image) -> list[str]:
         box = person.has.get(pair)
         role = iou_pixels(thing, on_file(box)) >= 0.5 if box else thing == EMPTY
         right = overlap[j] >= 0.5
-        if right and role and pair in person.has:
+        # Who hits with a racket hits: the ball that nobody drew is a role without a box (protocols.md 4.2).
+        if right and role and pair[0] in {verb for verb, _ in person.has}:
             found[index] = "duplicate" if (j, pair) in covered else "true_positive"
             covered.add((j, pair))
         elif right and role:

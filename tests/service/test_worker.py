@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +75,16 @@ def ended(folder: Folder, id_: str) -> Run:
     return until(folder, id_, lambda run: run.state not in ("queued", "running"))
 
 
-def _is_at_work(run: Run) -> bool:
-    """Whether a child has said something: it runs its own program by then."""
-    return run.state == "running" and run.stage != "starting"
+def child_at_work(server: int) -> int:
+    """The child of a server, as soon as it runs its own program."""
+    end = time.monotonic() + _LONGEST
+    while time.monotonic() < end:
+        for child in children_of(server):
+            with suppress(OSError):
+                if b"shoe.service.child" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    return child
+        time.sleep(0.001)
+    raise AssertionError(server)
 
 
 def content(folder: Folder, run: Run, name: str) -> bytes:
@@ -158,8 +165,7 @@ def test_a_killed_child_is_tried_again_and_knows_no_secret(folder: Folder, monke
     monkeypatch.setenv("API_KEY", "secret")
     with working(folder):
         id_ = submitted(folder, PREDICTIONS["detector"])
-        until(folder, id_, _is_at_work)
-        (child,) = children_of(os.getpid())
+        child = child_at_work(os.getpid())
         assert b"secret" not in Path(f"/proc/{child}/environ").read_bytes()
         os.kill(child, signal.SIGKILL)
         run = ended(folder, id_)
@@ -171,8 +177,7 @@ def test_a_killed_server_takes_its_child_along_and_the_next_one_goes_on(folder: 
     id_ = submitted(folder, PREDICTIONS["detector"])
     server = subprocess.Popen([sys.executable, "-P", "-c", _SERVER, str(folder.path)])
     try:
-        until(folder, id_, _is_at_work)
-        (child,) = children_of(server.pid)
+        child = child_at_work(server.pid)
     finally:
         server.kill()
         server.wait()
