@@ -40,8 +40,8 @@ def test_what_is_in_range_passes() -> None:
             "f: image 'b.jpg': triplet 1: h: found 1, expected the index of one of the image's 1 boxes, from 0",
         ),
         (
-            lambda: check_boxes("f", PLACE_OF, "o", np.array([0, -1, 0, 0]), COUNTS),
-            "image 'a.jpg': triplet 1: o: found -1, expected the index of one of the image's 2 boxes, from 0 (triplets",
+            lambda: check_boxes("f", PLACE_OF, "object_id", np.array([0, -1, 0, 0]), COUNTS),
+            "object_id: found -1, expected the index of one of the image's 2 boxes, from 0 (triplets without object",
         ),
         (
             lambda: objects_of("f", IMAGES, COUNTS, np.array([1, 1, 0]), np.array([-1, 7]), "1"),
