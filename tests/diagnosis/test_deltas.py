@@ -32,6 +32,7 @@ def test_small(variant: str, found: list[ImageScene], keep: bool) -> None:
     check(diagnosed(*found, variant=variant, seeds=1, no_interaction="keep" if keep else "exclude"))
 
 
+@pytest.mark.slow
 @both_variants
 @pytest.mark.parametrize("decimals", [None, 1])
 def test_many(variant: str, decimals: int | None) -> None:

@@ -57,6 +57,7 @@ def crowded(decimals: int | None) -> list[ImageScene]:
     return random_scenes(np.random.default_rng(7), 35, n_predictions=130, decimals=decimals, open_words=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("decimals", [None, 1])
 def test_agrees_with_the_oracle_on_many_images(protocol: Protocol, decimals: int | None) -> None:
