@@ -145,13 +145,12 @@ def analyse(study: StudyRatings) -> Analysis:
     of_parts = {name: study_of_items.of_items(np.array(study_of_items.part) == name) for name in parts}
     ratings = study_of_items.first
     most = agreement.majority(ratings)
-    levels = (ratings[:, :, None] == np.arange(HIGHEST + 1)).sum(axis=0)
-    by_majority = [agreement.counts_of_levels(ratings[most == level]).sum(axis=0) for level in range(HIGHEST + 1)]
+    by_majority = [agreement.counts_of_levels(ratings[most == level]).sum(axis=0) for level in range(agreement.LEVELS)]
     return Analysis(
         study=study_of_items,
         whole=agreement_of(study_of_items),
         parts={name: agreement_of(part) for name, part in of_parts.items()} if len(parts) > 1 else {},
-        levels=levels,
+        levels=agreement.counts_of_levels(ratings.T).astype(np.int64),
         by_majority=np.array(by_majority, np.int64),
         kappas=agreement.pairwise_kappa(ratings),
         ceilings=agreement.ceiling(ratings),
