@@ -13,7 +13,7 @@ from shoe.core.arrays import Floats, Indices
 from shoe.core.errors import many
 from shoe.core.seeded import random_numbers
 from shoe.io.files import replacing
-from shoe.page.markup import Markup, tag
+from shoe.page.markup import Markup, document, tag
 from shoe.page.pictures import part
 from shoe.report.bongard import group_name
 
@@ -51,28 +51,8 @@ def problem_page(problems: Problems, images: Path | None, count: int, seed: int)
         if (problems.group == number).any()
     ]
     total = f"{many(len(problems), 'problem')} of {many(len(problems.concepts), 'concept')}"
-    return "<!doctype html>\n" + tag(
-        "html",
-        tag(
-            "head",
-            tag("meta", charset="utf-8"),
-            tag("meta", http_equiv="Content-Security-Policy", content=policy),
-            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            tag("title", f"shoe: {total}"),
-            tag("style", style),
-        ),
-        tag(
-            "body",
-            tag(
-                "main",
-                tag("h1", "Bongard problems"),
-                tag("p", f"Sampled from {total}.", class_="quiet"),
-                _key(),
-                *sections,
-            ),
-        ),
-        lang="en",
-    )
+    heading = tag("h1", "Bongard problems"), tag("p", f"Sampled from {total}.", class_="quiet")
+    return document(f"shoe: {total}", policy, style, tag("main", *heading, _key(), *sections))
 
 
 def _key() -> Markup:

@@ -13,7 +13,7 @@ from shoe.comparison.compare import Comparison
 from shoe.diagnosis.diagnose import diagnose
 from shoe.io.files import replacing
 from shoe.page import classes, examples, sections
-from shoe.page.markup import Markup, joined, tag
+from shoe.page.markup import Markup, document, joined, tag
 from shoe.page.packed import pack
 from shoe.page.rescoring import Rescoring, rescoring
 from shoe.runs.run import Run
@@ -84,24 +84,14 @@ def page(
     why_not = again if isinstance(again, str) else None
     body = sections.body(found, command, why_not, diagnoses, pictures is not None, data["classes"] is not None, swept)
     script, style = _modules(_PAGE), Markup((_STATIC / "page.css").read_text("utf-8"))
-    return "<!doctype html>\n" + tag(
-        "html",
-        tag(
-            "head",
-            tag("meta", charset="utf-8"),
-            tag("meta", http_equiv="Content-Security-Policy", content=policy(script, style)),
-            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            tag("title", "shoe: " + ", ".join(name[:40] for name in found.names)),
-            tag("style", style),
-        ),
-        tag(
-            "body",
-            body,
-            *(tag("script", Markup(pack(value)), type="text/plain", id=name) for name, value in packed.items()),
-            tag("script", _modules(_WORKER), type="text/plain", id="worker"),
-            tag("script", script, type="module"),
-        ),
-        lang="en",
+    return document(
+        "shoe: " + ", ".join(name[:40] for name in found.names),
+        policy(script, style),
+        style,
+        body,
+        *(tag("script", Markup(pack(value)), type="text/plain", id=name) for name, value in packed.items()),
+        tag("script", _modules(_WORKER), type="text/plain", id="worker"),
+        tag("script", script, type="module"),
     )
 
 

@@ -42,3 +42,22 @@ def joined(*content: object) -> Markup:
             each if isinstance(each, Markup) else escape(visible(str(each))) for each in content if each is not None
         )
     )
+
+
+def document(title: str, policy: str, style: Markup, *body: object) -> str:
+    """Write a whole page.
+
+    Args:
+        title: of the window.
+        policy: what the browser may do, as its Content-Security-Policy says it.
+        style: the one style sheet.
+        body: what the page shows, and its scripts.
+    """
+    head = (
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=policy),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", title),
+        tag("style", style),
+    )
+    return "<!doctype html>\n" + tag("html", tag("head", *head), tag("body", *body), lang="en")

@@ -8,7 +8,7 @@ from pathlib import Path
 from shoe.io.files import replacing
 from shoe.io.json import encode
 from shoe.page.build import policy
-from shoe.page.markup import Markup, tag
+from shoe.page.markup import Markup, document, tag
 from shoe.study.plan import Study, order_of
 
 _STATIC = Path(__file__).parent / "static"
@@ -53,28 +53,18 @@ def write_rater_page(path: Path, study: Study, rater: int, texts: dict[str, str]
     style, script = (Markup((_STATIC / name).read_text("utf-8")) for name in ("study.css", "study.js"))
     packed = Markup(encode(data).decode().replace("<", "\\u003c"))
     paragraphs = {name: _paragraphs(text) for name, text in texts.items()}
-    page = tag(
-        "html",
-        tag(
-            "head",
-            tag("meta", charset="utf-8"),
-            tag("meta", http_equiv="Content-Security-Policy", content=policy(script, style)),
-            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            tag("title", "How similar are two activities?"),
-            tag("style", style),
-        ),
-        tag(
-            "body",
-            tag("main", id="main"),
-            tag("template", tag("h1", "Before you start"), *paragraphs[CONSENT], id="consent"),
-            tag("template", tag("h1", "How to rate"), *paragraphs[INSTRUCTIONS], id="instructions"),
-            tag("script", packed, type="application/json", id="data"),
-            tag("script", script, type="module"),
-        ),
-        lang="en",
+    page = document(
+        "How similar are two activities?",
+        policy(script, style),
+        style,
+        tag("main", id="main"),
+        tag("template", tag("h1", "Before you start"), *paragraphs[CONSENT], id="consent"),
+        tag("template", tag("h1", "How to rate"), *paragraphs[INSTRUCTIONS], id="instructions"),
+        tag("script", packed, type="application/json", id="data"),
+        tag("script", script, type="module"),
     )
     with replacing(path) as stream:
-        stream.write(("<!doctype html>\n" + page).encode("utf-8", "replace"))
+        stream.write(page.encode("utf-8", "replace"))
 
 
 def _paragraphs(text: str) -> list[Markup]:
