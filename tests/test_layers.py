@@ -30,6 +30,7 @@ ROOMS = (
     "rating",  # the offline job: it writes maps, and scoring reads them
     "maps",
     "study",  # what people rated, held against each other and against maps
+    "predict",  # predictions made here: boxes, pairs, answers of a model
     "report",
     "plots",  # figures of what reports say
     "demo",  # the packaged sample
