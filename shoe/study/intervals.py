@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Indices
 from shoe.core.seeded import random_numbers
+from shoe.scoring.entries import minus
 
 Statistic = Callable[[Indices, Indices], float | None]
 """A figure of some items and some raters, given by their indices; None where it is undefined."""
@@ -49,6 +50,51 @@ class Figure(NamedTuple):
     interval: Interval | None
 
 
+class LeftOut(NamedTuple):
+    """A figure, and what it is without each group of items and without each rater; None where it is undefined."""
+
+    whole: float | None
+    items: list[float | None]
+    raters: list[float | None]
+
+    def figure(self, scale: Scale = "as it is", level: float = 0.95) -> Figure:
+        """The figure and its interval; see :func:`figure_of`."""
+        found = self._spread(scale)
+        if self.whole is None or found is None:
+            return Figure(self.whole, None)
+        error, freedom = found
+        if error == 0:
+            return Figure(self.whole, Interval(self.whole, self.whole))
+        reach = _student(freedom).ppf((1 + level) / 2) * error
+        low, high = _BACK[scale](_TO[scale](np.array(self.whole)) + np.array([-reach, reach]))
+        return Figure(self.whole, Interval(float(low), float(high)))
+
+    def minus(self, other: LeftOut) -> LeftOut:
+        """The difference of two figures of the same items and raters, which go up and down together."""
+        pairs = zip(self[1:], other[1:], strict=True)
+        items, raters = ([minus(a, b) for a, b in zip(*both, strict=True)] for both in pairs)
+        return LeftOut(minus(self.whole, other.whole), items, raters)
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided p of the figure being 0, by Student's t; None where it has no interval, or an error of 0."""
+        found = self._spread("as it is")
+        if self.whole is None or found is None or found[0] == 0:
+            return None
+        error, freedom = found
+        return float(2 * _student(freedom).sf(abs(self.whole) / error))
+
+    def _spread(self, scale: Scale) -> tuple[float, float] | None:
+        """Standard error and degrees of freedom."""
+        of_items, of_raters = (_variance(without, scale) for without in self[1:])
+        if of_items is None or of_raters is None:
+            return None
+        if (variance := of_items + of_raters) == 0:
+            return 0.0, np.inf
+        parts = of_items**2 / (len(self.items) - 1) + of_raters**2 / (len(self.raters) - 1)
+        return float(np.sqrt(variance)), float(variance**2 / parts)
+
+
 def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as it is", level: float = 0.95) -> Figure:
     """Compute a figure and its interval over both items and raters: who rated and what was rated are samples.
 
@@ -64,34 +110,34 @@ def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as i
     Returns:
         No interval where the figure, or one of its deletions, is undefined: fewer than two raters or items, for one.
     """
-    from scipy.stats import t
-
     items, raters = map(np.arange, shape)
     whole = statistic(items, raters)
-    groups = min(len(items), _GROUPS)
-    if whole is None or groups < 2 or len(raters) < 2:
+    if whole is None or min(shape) < 2:
         return Figure(whole, None)
-    group = np.empty(len(items), np.int64)
-    group[np.argsort(random_numbers(_ITEM_STREAM, (len(items),)), kind="stable")] = items % groups
-    of_items = _variance([statistic(items[group != g], raters) for g in range(groups)], scale)
-    of_raters = _variance([statistic(items, np.delete(raters, j)) for j in raters], scale)
-    if of_items is None or of_raters is None:
-        return Figure(whole, None)
-    variance = of_items + of_raters
-    if variance == 0:
-        return Figure(whole, Interval(whole, whole))
-    freedom = variance**2 / (of_items**2 / (groups - 1) + of_raters**2 / (len(raters) - 1))
-    reach = float(t.ppf((1 + level) / 2, freedom)) * np.sqrt(variance)
-    low, high = _BACK[scale](_TO[scale](np.array(whole)) + np.array([-reach, reach]))
-    return Figure(whole, Interval(float(low), float(high)))
+    group = groups_of(len(items))
+    of_items = [statistic(items[group != g], raters) for g in range(group.max() + 1)]
+    return LeftOut(whole, of_items, [statistic(items, np.delete(raters, j)) for j in raters]).figure(scale, level)
+
+
+def groups_of(items: int) -> Indices:
+    """(N,) group of each item, from 0: at most 50, of the same size but for one, drawn alike each time."""
+    group = np.empty(items, np.int64)
+    group[np.argsort(random_numbers(_ITEM_STREAM, (items,)), kind="stable")] = np.arange(items) % _GROUPS
+    return group
 
 
 def _variance(without: list[float | None], scale: Scale) -> float | None:
-    """Jackknife variance of the figures that are left without one part each."""
-    if any(value is None for value in without):
+    """Jackknife variance of the figures that are left without one part each; None with fewer than two parts."""
+    if len(without) < 2 or any(value is None for value in without):
         return None
     values = _TO[scale](np.array(without, np.float64))
     return float((len(values) - 1) * values.var())
+
+
+def _student(freedom: float) -> Any:
+    from scipy.stats import t
+
+    return t(freedom)
 
 
 def fisher_interval(correlation: float, n: int, level: float = 0.95) -> Interval | None:
