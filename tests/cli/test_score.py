@@ -511,6 +511,26 @@ main()
     assert [path.name for path in tmp_path.iterdir()] == ["many.csv"]
 
 
+def test_an_interruption_that_python_drops_counts() -> None:
+    # What falls into a destructor, or into a callback of an import, Python says and forgets.
+    code = """
+import os, signal, time
+import shoe.cli.start
+from shoe.cli import main
+class Destroyed:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+def start():
+    Destroyed()
+    time.sleep(30)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+shoe.cli.start.start = start
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=25)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 @pytest.mark.parametrize("option", ["--words", "--per-class", "--json"])
 def test_what_was_read_is_not_written_over(tmp_path: Path, option: str) -> None:
     path, link = tmp_path / "a.jsonl", tmp_path / "link"

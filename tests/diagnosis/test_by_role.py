@@ -154,7 +154,11 @@ def test_types_of_the_toolbox_against_a_literal_twin(seed: int, tmp_path: Path) 
     expected = Counter(kind for image, part in zip(images, acts, strict=True) if part for kind in literal_types(image))
     del expected["gone"]
     assert Counter(ErrorType(kind).label for kind in found.types if kind >= 0) == expected
-    assert found.progression[-1].means.map == pytest.approx(1)
+    # The toolbox leaves missed truth out: where fixes bring nothing right forth, no class is left to average.
+    right = expected["true_positive"]
+    assert found.progression[-1].means.map == pytest.approx(1) or (
+        found.progression[-1].means.map is None and not right
+    )
 
 
 BALL, RACKET, PLAYER = (60.0, 10.0, 80.0, 30.0), (30.0, 0.0, 60.0, 30.0), (0.0, 0.0, 40.0, 100.0)
