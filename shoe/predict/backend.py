@@ -1,0 +1,80 @@
+"""One interface for whoever answers: settings that can be signed, and a back end that is made of them.
+
+Raw answers are kept in one form, whoever gives them: OpenAI's chat completion, with the logarithms of raw
+probabilities of each token and of the likeliest others (``choices[0].logprobs.content``). :mod:`said` reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Protocol
+
+import msgspec
+
+from shoe.llm.budget import Price
+from shoe.llm.request import Recorder
+from shoe.predict.ask import Ask
+
+
+class Backend(Protocol):
+    """A model, ready to be asked."""
+
+    def ask(self, asks: Iterator[Ask], recorder: Recorder) -> None:
+        """Answer questions, each kept by the recorder as soon as it is answered.
+
+        Args:
+            asks: taken as there is room for them; those about one picture come one after the other.
+            recorder: asked whether there may be one more, told each answer in the form of the module, or failure.
+
+        Raises:
+            ShoeError: when no further question makes sense.
+        """
+
+
+class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Settings of a back end; each kind is a subclass with those of its own.
+
+    Attributes:
+        kind: what ``--backend`` calls the class.
+        asks: whether answers are paid for, by request.
+        model: as hub, folder or endpoint calls it.
+        revision: of the model, where it has one.
+        most_tokens: most tokens of an answer.
+        top: how many of the likeliest tokens are kept at each place, with the logarithms of their probabilities.
+        price: of tokens.
+    """
+
+    kind: ClassVar[str]
+    asks: ClassVar[bool] = False
+
+    model: str
+    revision: str = ""
+    most_tokens: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 32
+    top: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 20
+    price: Price = Price()
+
+    def identity(self) -> dict[str, Any]:
+        """Return JSON of all that can change an answer."""
+        return {
+            "kind": self.kind,
+            "model": self.model,
+            "revision": self.revision,
+            "decoding": {"greedy": True, "most_tokens": self.most_tokens, "top": self.top},
+            **self.more(),
+        }
+
+    def more(self) -> Mapping[str, Any]:
+        """Return what else can change an answer: precision, address, hash of a folder's files."""
+        return {}
+
+    def sampling(self) -> Mapping[str, Any]:
+        """Return the parameters that bound an answer, for what it may cost."""
+        return {"max_tokens": self.most_tokens}
+
+    def open(self) -> Backend:
+        """Make the back end; a model is loaded here.
+
+        Raises:
+            ShoeError: if it cannot work: no such model, no chat template, no input for images.
+        """
+        raise NotImplementedError
