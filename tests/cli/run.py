@@ -33,7 +33,7 @@ def run(
 ) -> CompletedProcess[str]:
     """Call ``shoe ARGUMENT...`` in this process, in a folder, with variables added to the environment.
 
-    What a command changes (folder, environment, garbage collection, signals) is as before afterwards; an exception that
+    What a command changes (folder, environment, garbage collection, signals, hooks) is as before afterwards; an exception that
     would end the process with a traceback becomes that traceback and exit code 1.
     """
     command = ["shoe", *map(str, arguments)]
@@ -44,6 +44,7 @@ def run(
         chdir(folder or Path.cwd()),
         mock.patch.dict(os.environ, variables),
         mock.patch.object(sys, "argv", command),
+        mock.patch.object(sys, "unraisablehook", sys.unraisablehook),
         redirect_stdout(out),
         redirect_stderr(err),
     ):
