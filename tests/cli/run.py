@@ -33,8 +33,8 @@ def run(
 ) -> CompletedProcess[str]:
     """Call ``shoe ARGUMENT...`` in this process, in a folder, with variables added to the environment.
 
-    What a command changes (folder, environment, garbage collection, signals, hooks) is as before afterwards; an exception that
-    would end the process with a traceback becomes that traceback and exit code 1.
+    What a command changes (folder, environment, garbage collection, signals, hooks) is as before afterwards; an
+    exception that would end the process with a traceback becomes that traceback and exit code 1.
     """
     command = ["shoe", *map(str, arguments)]
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
