@@ -1,0 +1,140 @@
+"""Every file that people have pictures in becomes upright 8-bit RGB, or one line."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image, ImageDraw
+
+from shoe.core.errors import InputError
+from shoe.predict import images
+from shoe.predict.images import looked_at, opened, picture_files
+
+SIZE = (40, 24)
+BOX = (30, 4, 38, 20)  # red, on grey, of the picture as it is to be looked at
+# How to store a picture so that each orientation turns it upright: the inverse of what a viewer does.
+STORED = {
+    1: (),
+    2: (Image.Transpose.FLIP_LEFT_RIGHT,),
+    3: (Image.Transpose.ROTATE_180,),
+    4: (Image.Transpose.FLIP_TOP_BOTTOM,),
+    5: (Image.Transpose.TRANSPOSE,),
+    6: (Image.Transpose.ROTATE_90,),
+    7: (Image.Transpose.TRANSVERSE,),
+    8: (Image.Transpose.ROTATE_270,),
+}
+
+
+def upright() -> Image.Image:
+    picture = Image.new("RGB", SIZE, (90, 90, 90))
+    ImageDraw.Draw(picture).rectangle((BOX[0], BOX[1], BOX[2] - 1, BOX[3] - 1), fill=(250, 20, 20))
+    return picture
+
+
+def red_box(picture: Image.Image) -> tuple[int, ...]:
+    """The edges of what is red."""
+    values = np.asarray(picture).astype(int)
+    y, x = np.nonzero(values[..., 0] - values[..., 1] > 100)
+    return int(x.min()), int(y.min()), int(x.max()) + 1, int(y.max()) + 1
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "tif", "webp"])
+@pytest.mark.parametrize("orientation", STORED)
+def test_a_turned_picture_is_opened_upright_and_boxes_land(tmp_path: Path, orientation: int, suffix: str) -> None:
+    stored = upright()
+    for turn in STORED[orientation]:
+        stored = stored.transpose(turn)
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    path = tmp_path / f"turned.{suffix}"
+    stored.save(path, exif=exif, quality=100, subsampling=0)
+    [picture], [] = looked_at([path])
+    shown = opened(picture)
+    assert (picture.width, picture.height) == SIZE == shown.size
+    assert np.abs(np.subtract(red_box(shown), BOX)).max() <= 1
+    assert images.rgb(shown).mode == "RGB"
+
+
+def saved(tmp_path: Path, name: str, picture: Image.Image) -> np.ndarray:
+    picture.save(tmp_path / name)
+    [found], [] = looked_at([tmp_path / name])
+    return np.asarray(opened(found))
+
+
+def test_other_modes_keep_their_colours(tmp_path: Path) -> None:
+    plain = np.asarray(upright()).astype(int)
+    assert np.abs(saved(tmp_path, "ink.jpg", upright().convert("CMYK")) - plain).mean() < 8
+    assert np.abs(saved(tmp_path, "ink.tif", upright().convert("CMYK")) - plain).max() <= 2
+    assert np.abs(saved(tmp_path, "palette.gif", upright().quantize()) - plain).max() < 3
+    grey = np.linspace(0, 65535, 40 * 24).astype(np.uint16).reshape(24, 40)
+    for suffix in ("png", "tif"):
+        assert np.array_equal(saved(tmp_path, f"deep.{suffix}", Image.fromarray(grey))[..., 0], grey // 257)
+    see_through = Image.new("RGBA", SIZE, (0, 0, 0, 0))
+    assert saved(tmp_path, "clear.png", see_through).min() == 255
+    bits = Image.new("1", SIZE, 1)
+    assert saved(tmp_path, "bits.png", bits).min() == 255
+
+
+def damaged(kind: str) -> bytes:
+    whole = io.BytesIO()
+    Image.effect_noise((64, 64), 90).convert("RGB").save(whole, "png" if kind == "torn png" else "jpeg")
+    data = whole.getvalue()
+    return {"empty": b"", "text": b"image,box\n1,2\n"}.get(kind, data[: len(data) // 2])
+
+
+@pytest.mark.parametrize(
+    ("kind", "found"),
+    [
+        ("empty", "an empty file"),
+        ("text", "no picture"),
+        ("torn jpeg", "a damaged picture"),
+        ("torn png", "a damaged picture"),
+    ],
+)
+def test_what_is_no_whole_picture_is_one_line(tmp_path: Path, kind: str, found: str) -> None:
+    path = tmp_path / "x.jpg"
+    path.write_bytes(damaged(kind))
+    [], [error] = looked_at([path])
+    assert f"found {found}" in str(error)
+    assert "\n" not in str(error)
+
+
+def test_huge_missing_and_doubled_pictures_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.png"
+    upright().save(path)
+    [picture], [] = looked_at([path])
+    monkeypatch.setattr(images, "MOST_PIXELS", 900)
+    [], [error] = looked_at([path])
+    assert "40 x 24 pixels" in str(error)
+    monkeypatch.undo()
+    with pytest.raises(InputError, match=r"did you mean a.png"):
+        picture_files([tmp_path / "b.png"])
+    (tmp_path / "other").mkdir()
+    with pytest.raises(InputError, match="a folder without pictures"):
+        picture_files([tmp_path / "other"])
+    Image.new("RGB", SIZE).save(tmp_path / "other" / "a.png")
+    with pytest.raises(InputError, match="a second picture of this name"):
+        picture_files([tmp_path, tmp_path / "other"])
+    Image.new("RGB", SIZE).save(path)
+    with pytest.raises(InputError, match="another picture than at the start"):
+        opened(picture)
+
+
+@pytest.mark.slow
+def test_damage_anywhere_is_read_or_is_one_line(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    path = tmp_path / "x"
+    kinds = ("png", "jpeg", "gif", "tiff", "webp", "bmp")
+    for kind in kinds:
+        whole = io.BytesIO()
+        upright().save(whole, kind)
+        data = np.frombuffer(whole.getvalue(), np.uint8)
+        for _ in range(300):
+            harmed = data.copy()
+            harmed[rng.integers(len(data), size=3)] = rng.integers(256, size=3)
+            path.write_bytes(harmed[: rng.integers(1, len(data) + 1)].tobytes())
+            pictures, errors = looked_at([path])
+            for picture in pictures:
+                assert opened(picture).mode == "RGB"
+            assert len(pictures) + len(errors) == 1
