@@ -39,7 +39,7 @@ def new(
     from shoe.benchmarks import benchmark
     from shoe.core.errors import InputError, OptionError
     from shoe.io.files import replacing
-    from shoe.page.study import TEXTS, write_rater_page
+    from shoe.page.study import TEXTS, page_data, write_rater_page
     from shoe.report.study import print_plan
     from shoe.report.terminal import console
     from shoe.similarity import similarity_for
@@ -61,7 +61,7 @@ def new(
         texts[name] = (folder / name).read_text("utf-8", "replace")
     write_study(folder, made)
     for number, name in enumerate(made.names):
-        write_rater_page(folder / f"{name}.html", made, number, texts)
+        write_rater_page(folder / f"{name}.html", page_data(made, number, texts))
     print_plan(folder, made, sample, console())
 
 

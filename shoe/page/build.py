@@ -83,14 +83,14 @@ def page(
 
     why_not = again if isinstance(again, str) else None
     body = sections.body(found, command, why_not, diagnoses, pictures is not None, data["classes"] is not None, swept)
-    script, style = _modules(_PAGE), Markup((_STATIC / "page.css").read_text("utf-8"))
+    script, style = modules(_PAGE), Markup((_STATIC / "page.css").read_text("utf-8"))
     return document(
         "shoe: " + ", ".join(name[:40] for name in found.names),
         policy(script, style),
         style,
         body,
         *(tag("script", Markup(pack(value)), type="text/plain", id=name) for name, value in packed.items()),
-        tag("script", _modules(_WORKER), type="text/plain", id="worker"),
+        tag("script", modules(_WORKER), type="text/plain", id="worker"),
         tag("script", script, type="module"),
     )
 
@@ -108,7 +108,7 @@ def _settings(again: Rescoring, runs: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def _modules(names: Sequence[str]) -> Markup:
+def modules(names: Sequence[str]) -> Markup:
     """Modules as one: a page from disk may not load others, so what they say to each other is left out."""
     sources = ((_STATIC / f"{name}.js").read_text("utf-8") for name in names)
     return joined(*(Markup(_BETWEEN_MODULES.sub("", source)) for source in sources))

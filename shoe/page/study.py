@@ -1,22 +1,25 @@
-"""A rater's page: one HTML file that works from disk, asks nothing of any network, and saves a file to send back."""
+"""A rater's page: one HTML file that works from disk and saves a file to send back, or a page of a service."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from shoe.io.files import replacing
 from shoe.io.json import encode
-from shoe.page.build import policy
+from shoe.page.build import modules, policy
 from shoe.page.markup import Markup, document, tag
 from shoe.study.plan import Study, order_of
 
 _STATIC = Path(__file__).parent / "static"
+_TITLE = "How similar are two activities?"
 CONSENT, INSTRUCTIONS = "consent.txt", "instructions.txt"
 TEXTS = {
     CONSENT: "You take part in a study of how similar activities are. It takes about {minutes} minutes. You may stop "
-    "at any time, and go on later in the same browser.\n\nYour answers are kept in this browser until you save the "
-    "file at the end and send it; nothing is sent by itself. Published are ratings without names.\n",
+    "at any time, and go on later.\n\nYour answers are kept in this browser, and go to who invited you alone: by "
+    "the link that brought you here, or in a file that you save at the end and send. Published are ratings without "
+    "names.\n",
     INSTRUCTIONS: """\
 You see two activities of a person, with the meaning of each word. How similar are they?
 
@@ -33,44 +36,47 @@ Press a key, 0 to 4, or a button. The left arrow goes back.
 """Texts that who runs the study edits: an empty line ends a paragraph, and a line a line."""
 
 
-def write_rater_page(path: Path, study: Study, rater: int, texts: dict[str, str]) -> None:
-    """Write the page of one rater.
+def page_data(study: Study, rater: int, texts: Mapping[str, str]) -> dict[str, Any]:
+    """What the page of one rater shows.
 
     Args:
-        path: the HTML file.
         study: the study.
         rater: whose page, from 0.
         texts: consent and instructions, by file name.
     """
-    data = {
+    return {
         "study": study.id,
         "rater": study.names[rater],
+        "consent": texts[CONSENT],
+        "instructions": texts[INSTRUCTIONS],
         "items": study.items,
         "training": study.training,
         "glosses": study.glosses,
         "order": order_of(study, rater),
     }
-    style, script = (Markup((_STATIC / name).read_text("utf-8")) for name in ("study.css", "study.js"))
+
+
+def write_rater_page(path: Path, data: Mapping[str, Any]) -> None:
+    """Write the page that works from disk, with what it shows inside."""
+    script, style = _parts()
     packed = Markup(encode(data).decode().replace("<", "\\u003c"))
-    paragraphs = {name: _paragraphs(text) for name, text in texts.items()}
-    page = document(
-        "How similar are two activities?",
-        policy(script, style),
-        style,
-        tag("main", id="main"),
-        tag("template", tag("h1", "Before you start"), *paragraphs[CONSENT], id="consent"),
-        tag("template", tag("h1", "How to rate"), *paragraphs[INSTRUCTIONS], id="instructions"),
-        tag("script", packed, type="application/json", id="data"),
-        tag("script", script, type="module"),
-    )
+    page = _page(policy(script, style), tag("script", packed, type="application/json", id="data"))
     with replacing(path) as stream:
         stream.write(page.encode("utf-8", "replace"))
 
 
-def _paragraphs(text: str) -> list[Markup]:
-    return [_paragraph(part) for part in re.split(r"\n\s*\n", text.strip()) if part]
+def served_page() -> tuple[str, str]:
+    """Make the page of a service, which asks it for what it shows; and what the browser may do there."""
+    allowed = policy(*_parts()) + "; connect-src 'self'"
+    return _page(allowed), allowed
 
 
-def _paragraph(text: str) -> Markup:
-    first, *more = text.splitlines()
-    return tag("p", first, *(part for line in more for part in (tag("br"), line)))
+def _page(allowed: str, *data: Markup) -> str:
+    script, style = _parts()
+    status = tag("footer", tag("p", id="status", role="status", class_="quiet"))
+    return document(_TITLE, allowed, style, tag("main", id="main"), status, *data, tag("script", script, type="module"))
+
+
+def _parts() -> tuple[Markup, Markup]:
+    """The script and the style sheet."""
+    return modules(("study-log", "study")), Markup((_STATIC / "study.css").read_text("utf-8"))

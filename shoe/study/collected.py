@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
@@ -25,12 +25,14 @@ class Answer(msgspec.Struct, frozen=True):
     Attributes:
         item: its index in the study.
         occasion: 1, or 2 for a repeat.
+        phase: words, or picture where the picture was shown.
         rating: 0 to 4.
         shown, answered: milliseconds since 1970.
     """
 
     item: int
     occasion: int
+    phase: Literal["words", "picture"]
     rating: int
     shown: float
     answered: float

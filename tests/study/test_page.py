@@ -138,7 +138,7 @@ def test_what_is_sent_back_is_looked_at(folder: Path, tmp_path: Path) -> None:
     study = load_study(folder)
     good = {"study": study.id, "rater": "rater-1", "answers": []}
     last = len(study.items) - 1  # of known rating, so never asked twice
-    answer = {"item": 0, "occasion": 1, "rating": 3, "shown": 0, "answered": 900}
+    answer = {"item": 0, "occasion": 1, "phase": "words", "rating": 3, "shown": 0, "answered": 900}
     for change, said in (
         ({"study": "other"}, "study: found 'other'"),
         ({"rater": "eve"}, "rater: found 'eve', expected one of its 2 raters"),
@@ -172,7 +172,9 @@ def test_the_last_answer_counts_by_the_log_whatever_the_clock_says(folder: Path,
 
     def sent(name: str, *answers: tuple[int, int]) -> Path:
         path = tmp_path / name
-        told = [{"item": 0, "occasion": 1, "rating": r, "shown": 0, "answered": at} for r, at in answers]
+        told = [
+            {"item": 0, "occasion": 1, "phase": "words", "rating": r, "shown": 0, "answered": at} for r, at in answers
+        ]
         path.write_text(json.dumps({"study": study.id, "rater": "rater-1", "answers": told}))
         return path
 
@@ -187,8 +189,8 @@ def test_the_last_answer_counts_by_the_log_whatever_the_clock_says(folder: Path,
 def test_a_damaged_log_is_told(tab: Any, folder: Path, damaged: str) -> None:
     page = (folder / "rater-1.html").as_uri()
     tab.goto(page)
-    key = f"shoe-study:{load_study(folder).id}:rater-1"
-    tab.evaluate("([key, value]) => localStorage.setItem(key, value)", [key, damaged])
+    key = f"shoe-study:{load_study(folder).id}:rater-1:{damaged}"
+    tab.evaluate("key => localStorage.setItem(key, '')", key)
     tab.goto(page)
     assert "cannot be kept" in tab.locator("h1").inner_text()
     tab.evaluate("key => localStorage.removeItem(key)", key)
@@ -198,7 +200,7 @@ def test_texts_are_taken_over_and_another_study_is_not_written_over(folder: Path
     (folder / "consent.txt").write_text("\n\n\nOur own <words>.\n \n\n\nMore.\n")
     (folder / "instructions.txt").write_text("")
     assert run("study", "new", folder, "--items", "20", "--raters", "2").returncode == 0
-    assert "Our own &lt;words&gt;." in (folder / "rater-2.html").read_text()
+    assert "Our own \\u003cwords>." in (folder / "rater-2.html").read_text()
     other = run("study", "new", folder, "--items", "21", "--raters", "2")
     assert (other.returncode, other.stderr.count("\n")) == (2, 1)
     assert "holds another study" in other.stderr

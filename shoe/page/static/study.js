@@ -1,14 +1,14 @@
-// One item a screen. Every answer is appended to a log in the browser's storage before the next item shows: what is
-// answered survives a crash, and two tabs of one rater write to one log. The file to send back is that log.
-const data = JSON.parse(document.getElementById("data").textContent);
+// One item a screen. Every answer is in the log before the next item shows: what is answered survives a crash, and two
+// tabs of one rater go on together. The file to send back is that log.
+import { answers, append, served, study, whenOthersAnswer } from "./study-log.js";
+
+const data = await study();
 const main = document.getElementById("main");
-const KEY = `shoe-study:${data.study}:${data.rater}`;
 const LEVELS = ["not similar", "hardly", "somewhat", "very", "the same"];
 let at = 0, training = 0, shown = 0, stage = "consent";
 
-const log = () => JSON.parse(localStorage.getItem(KEY) ?? "[]");
 const nameOf = ([item, occasion]) => `${item}/${occasion}`;
-const answered = () => new Map(log().map((answer) => [nameOf([answer.item, answer.occasion]), answer.rating]));
+const answered = () => new Map(answers().map((answer) => [nameOf([answer.item, answer.occasion]), answer.rating]));
 const firstOpen = () => {
   const done = answered();
   const open = data.order.findIndex((question) => !done.has(nameOf(question)));
@@ -40,9 +40,14 @@ function show(...content) {
   shown = Date.now();
 }
 
-function text(id, label, next) {
+// An empty line ends a paragraph, and a line a line.
+function text(heading, said, label, next) {
+  const paragraphs = said.trim().split(/\n\s*\n/).map((part) => {
+    const [first, ...lines] = part.split("\n");
+    return element("p", {}, first, ...lines.flatMap((line) => [element("br"), line]));
+  });
   const button = element("button", { onclick: next }, label);
-  show(document.getElementById(id).content.cloneNode(true), element("div", { class: "row" }, button));
+  show(element("h1", {}, heading), ...paragraphs, element("div", { class: "row" }, button));
 }
 
 function question(item, chosen, number, total, about) {
@@ -69,8 +74,8 @@ function question(item, chosen, number, total, about) {
 }
 
 function draw() {
-  if (stage === "consent") return text("consent", "I agree, go on", () => go("instructions"));
-  if (stage === "instructions") return text("instructions", "Try it", () => go("training"));
+  if (stage === "consent") return text("Before you start", data.consent, "I agree, go on", () => go("instructions"));
+  if (stage === "instructions") return text("How to rate", data.instructions, "Try it", () => go("training"));
   if (stage === "training" && training < data.training.length) {
     const about = `practice ${training + 1} of ${data.training.length}, not kept`;
     return question(data.training[training], null, training, data.training.length, about);
@@ -83,13 +88,14 @@ function draw() {
 }
 
 function end() {
-  const content = JSON.stringify({ study: data.study, rater: data.rater, answers: log() });
+  const content = JSON.stringify({ study: data.study, rater: data.rater, answers: answers() });
   const link = element("a", { download: `${data.rater}.json`, href: `data:application/json,${encodeURIComponent(content)}` });
   const open = data.order.length - answered().size;
+  const left = served ? "The line below says whether all answers have arrived." : "Save the file, and send it to who invited you.";
   show(
     element("progress", { max: data.order.length, value: answered().size, "aria-label": "progress" }),
     element("h1", {}, "Done, thank you"),
-    element("p", {}, open ? `${open} are still open.` : "Save the file, and send it to who invited you."),
+    element("p", {}, open ? `${open} are still open.` : left),
     element(
       "div", { class: "row" },
       element("button", { onclick: back }, "← back"),
@@ -108,8 +114,7 @@ function rate(rating) {
   else if (stage === "items" && at < data.order.length) {
     const [item, occasion] = data.order[at];
     try {
-      const answers = [...log(), { item, occasion, rating, shown, answered: Date.now() }];
-      localStorage.setItem(KEY, JSON.stringify(answers));
+      append({ item, occasion, phase: "words", rating, shown });
     } catch {
       return unkept();
     }
@@ -134,16 +139,16 @@ addEventListener("keydown", (event) => {
   if (asking && /^[0-4]$/.test(event.key)) rate(Number(event.key));
   else if (event.key === "ArrowLeft" && (stage === "training" || stage === "items")) back();
 });
-// Another tab of the same rater has answered: go on where it is.
-addEventListener("storage", (event) => {
-  if (event.key === KEY && stage === "items") {
+// Another tab or device of the same rater has answered: go on where it is.
+whenOthersAnswer(() => {
+  if (stage === "items") {
     at = firstOpen();
     draw();
   }
 });
 
 try {
-  if (log().length) {
+  if (answers().length) {
     stage = "items";
     at = firstOpen();
   }
