@@ -1,0 +1,138 @@
+"""Files of lines that grow while they are made: the first says how, each other is a record, and is whole after a kill.
+
+A file from elsewhere may lack the first line.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from shoe.core.errors import InputError, quote
+from shoe.io.files import read_bytes
+from shoe.io.json import parse_json
+from shoe.io.typed import explained
+
+T = TypeVar("T")
+VERSION = 1
+
+
+def first_line(form: str, by: Mapping[str, Any]) -> bytes:
+    """Write the line that says what a file is, and how what it holds came about."""
+    return msgspec.json.encode({"format": form, "version": VERSION, "by": by}) + b"\n"
+
+
+def read_lines(path: str | Path, kind: type[T], form: str) -> tuple[dict[str, Any], list[T]]:
+    """Read such a file; a last line that a kill left torn is passed over, and a file from elsewhere has no first line.
+
+    Returns:
+        How it came about, {} where it does not say, and its records.
+
+    Raises:
+        InputError: for a file of another form, and naming the line and field that break the type.
+    """
+    lines = read_bytes(path).split(b"\n")
+    by: dict[str, Any] = {}
+    records: list[T] = []
+    decoder = msgspec.json.Decoder(kind)
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            records.append(decoder.decode(line))
+            continue
+        except msgspec.ValidationError as error:
+            document = parse_json(path, line, number)
+            if number == 1 and isinstance(document, dict) and "format" in document:
+                by = _checked(path, document, form)
+                continue
+            raise explained(path, error, document, kind, record=f"line {number}") from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            if number < len(lines):
+                parse_json(path, line, number)
+    return by, records
+
+
+def _checked(path: str | Path, document: dict[str, Any], form: str) -> dict[str, Any]:
+    if document["format"] != form or document.get("version") != VERSION:
+        found = f"{quote(document['format'])}, version {document.get('version')}"
+        raise InputError(path, record="line 1", found=found, expected=f"{form}, version {VERSION}")
+    by = document.get("by")
+    return by if isinstance(by, dict) else {}
+
+
+@contextmanager
+def growing(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Callable[[msgspec.Struct], None]]:
+    """Go on with such a file, or begin it; within, what is added is a whole line, and on the disk when the block ends.
+
+    Raises:
+        InputError: if it cannot be written, another process writes it, or it was made in another way.
+    """
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    try:
+        _locked(path, handle)
+        _begin(path, handle, first_line(form, by))
+        yield lambda record: _write(path, handle, msgspec.json.encode(record) + b"\n")
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _locked(path: str | Path, handle: int) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InputError(path, found="a file that another process writes", expected="one of our own") from None
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _begin(path: str | Path, handle: int, first: bytes) -> None:
+    """Cut off a torn line; see that the first one is the one that would be written, or write it."""
+    content = os.pread(handle, os.fstat(handle).st_size, 0)
+    whole = content.rfind(b"\n") + 1
+    os.ftruncate(handle, whole)
+    if not whole:
+        _write(path, handle, first)
+        return
+    line = content[: content.index(b"\n") + 1]
+    if line != first:
+        raise InputError(
+            path,
+            record="line 1",
+            found=_differing(line, first),
+            expected="a file made in the same way",
+            hint="name another file, or remove this one",
+        )
+
+
+def _differing(line: bytes, first: bytes) -> str:
+    """What of how a file was made is not what would be made now."""
+    try:
+        before, now = msgspec.json.decode(line), msgspec.json.decode(first)
+        names = [name for name in now["by"] if before["by"].get(name) != now["by"][name]]
+        shown = [f"{name} {before['by'].get(name)}, not {now['by'][name]}" for name in names]
+    except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
+        shown = []
+    return ", ".join(shown[:3]) or quote(line[:60].decode("utf-8", "replace"))
+
+
+def _write(path: str | Path, handle: int, data: bytes) -> None:
+    try:
+        while data:
+            data = data[os.write(handle, data) :]
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: str | Path, error: OSError) -> InputError:
+    return InputError(path, found=error.strerror or str(error), expected="a file that can be written to")

@@ -1,0 +1,167 @@
+"""Detections of other tools: in any form the same boxes of the same objects, or one line that says what is wrong."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoe.benchmarks import benchmark
+from shoe.core.errors import InputError
+from shoe.predict.detection_files import DETECTIONS, read_detections
+from shoe.predict.images import Picture
+from shoe.predict.lines import growing, read_lines
+from shoe.predict.names import Names, read_names, usual_names
+from shoe.predict.records import Detected, Detection
+from tests.predict.made import made_pictures
+
+HICO = benchmark("hico-det")
+NAMES = ["COCO_val_000000000007.png", "COCO_val_000000000012.png"]
+WANTED = {
+    NAMES[0]: (Detection((8.0, 12.0, 24.0, 36.0), "person", 0.9), Detection((0.0, 0.0, 64.0, 48.0), "bicycle", 0.5)),
+    NAMES[1]: (Detection((16.0, 12.0, 48.0, 24.0), "motorcycle", 0.25),),
+}
+RESULTS: list[dict[str, Any]] = [
+    {"image_id": 7, "category_id": 1, "bbox": [8, 12, 16, 24], "score": 0.9},
+    {"image_id": 7, "category_id": 2, "bbox": [-1, 0, 66, 48], "score": 0.5},
+    {"image_id": 12, "category_id": 4, "bbox": [16, 12, 32, 12], "score": 0.25},
+]
+CATEGORIES = [{"id": 30, "name": "Person"}, {"id": 7, "name": "bicycle"}, {"id": 9, "name": "motorbike"}]
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> list[Picture]:
+    return made_pictures(tmp_path / "pictures", NAMES)
+
+
+def coco(folder: Path) -> tuple[Path, Names]:
+    path = folder / "results.json"
+    path.write_text(json.dumps(RESULTS))
+    return path, usual_names(HICO)
+
+
+def renamed(folder: Path) -> Names:
+    path = folder / "names.tsv"
+    path.write_text("motorbike\tMotorcycle\r\n")
+    return read_names(path, HICO)
+
+
+def whole_coco(folder: Path) -> tuple[Path, Names]:
+    path = folder / "instances.json"
+    ids = {1: 30, 2: 7, 4: 9}
+    images = [{"id": 70, "file_name": f"some/{NAMES[0]}"}, {"id": 120, "file_name": NAMES[1]}]
+    annotations = [
+        {**result, "category_id": ids[result["category_id"]], "image_id": 10 * result["image_id"]} for result in RESULTS
+    ]
+    path.write_text(json.dumps({"images": images, "categories": CATEGORIES, "annotations": annotations}))
+    return path, renamed(folder)
+
+
+def yolo(folder: Path) -> tuple[Path, Names]:
+    (folder / "labels").mkdir()
+    (folder / "labels" / "classes.txt").write_text("person\n")
+    (folder / "labels" / f"{NAMES[0][:-4]}.txt").write_text("0 .25 .5 .25 .5 0.9\n1 0.5 0.5 1 1 .5\n\n")
+    (folder / "labels" / f"{NAMES[1][:-4]}.txt").write_text("3 0.5 0.375 0.5 0.25 0.25\n")
+    return folder / "labels", usual_names(HICO)
+
+
+def yolo_named(folder: Path) -> tuple[Path, Names]:
+    (folder / "data.yaml").write_text("nc: 4\nnames:\n  0: person\n  1: 'bicycle'\n  2: car\n  3: motor cycle # big\n")
+    return yolo(folder)[0], read_names(folder / "data.yaml", HICO)
+
+
+def own(folder: Path) -> tuple[Path, Names]:
+    path = folder / "ours.jsonl"
+    with growing(path, DETECTIONS, {"detector": "made"}) as add:
+        for name, detections in WANTED.items():
+            add(Detected(image=name, digest="", width=64, height=48, detections=detections))
+    return path, usual_names(HICO)
+
+
+@pytest.mark.parametrize("write", [coco, whole_coco, yolo, yolo_named, own])
+def test_all_forms_give_the_same_boxes(
+    write: Callable[[Path], tuple[Path, Names]], pictures: list[Picture], tmp_path: Path
+) -> None:
+    path, names = write(tmp_path)
+    read = read_detections(path, pictures, names, HICO)
+    assert {name: of.detections for name, of in read.pictures.items()} == WANTED
+    assert not read.unknown
+    assert read.pictures[NAMES[0]].digest == pictures[0].digest
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("names: [person, 'hot dog', \"tv\"]\nnc: 3", ["person", "hot dog", "tv"]),
+        ("path: x\nnames:\n- person\n- hot dog\n- tv\nnc: 3\n", ["person", "hot dog", "tv"]),
+        ("names: {0: person, 1: hot dog,\n  2: tv}\n", ["person", "hot dog", "tv"]),
+        ("names:\n  2: tv\n  0: person\n  1: hot dog\n", ["person", "hot dog", "tv"]),
+    ],
+)
+def test_names_of_a_yaml_file_in_all_styles(text: str, names: list[str], tmp_path: Path) -> None:
+    (tmp_path / "data.yaml").write_text(text)
+    assert read_names(tmp_path / "data.yaml", HICO).indices == names
+
+
+def changed(**fields: Any) -> str:
+    return json.dumps([RESULTS[0] | fields, *RESULTS[1:]])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (changed(category_id=12), "result 0: category_id: found 12, expected a category id of COCO"),
+        (changed(category_id=0), "indices from 0 need a file of names"),
+        (changed(bbox=[8, 12, 16]), "result 0: bbox: found [8, 12, 16], expected [x, y, width, height]"),
+        (changed(bbox=[8, 12, 90, 20]), "result 0: box: found 8, 12, 98, 32, expected x1 < x2, y1 < y2 inside of COCO"),
+        (changed(bbox=[8, 12, 0, 20]), "64 x 48 pixels as it is looked at"),
+        (changed(score=3), "result 0: score: found 3, expected a number from 0 to 1"),
+        (json.dumps([{**RESULTS[0], "image_id": 9}]), "found images as '', expected some of the pictures"),
+        ('[{"image_id": 7}]', "category_id: found only 'image_id', expected this key"),
+        ("class,x\n", "expected COCO's results"),
+        ('{"image": "a.png"}\n{"image": "a.png"}\n', "line 1: digest: found only 'image', expected this key"),
+        ('{"format": "shoe answers", "version": 1}\n', "found 'shoe answers', version 1, expected shoe detections"),
+    ],
+)
+def test_what_is_wrong_is_one_line(text: str, said: str, pictures: list[Picture], tmp_path: Path) -> None:
+    path = tmp_path / "wrong.json"
+    path.write_text(text)
+    with pytest.raises(InputError) as error:
+        read_detections(path, pictures, usual_names(HICO), HICO)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_unknown_labels_are_named_and_left_out(pictures: list[Picture], tmp_path: Path) -> None:
+    path, _ = whole_coco(tmp_path)
+    read = read_detections(path, pictures, usual_names(HICO), HICO)
+    assert read.unknown == {"motorbike": 1}
+    assert not read.pictures[NAMES[1]].detections
+    (tmp_path / "one.txt").write_text("thing\n")
+    (tmp_path / "labels").mkdir()
+    (tmp_path / "labels" / f"{NAMES[0][:-4]}.txt").write_text("0 .25 .5 .25 .5\n")
+    with pytest.raises(InputError, match="found no object, but 'thing'"):
+        read_detections(tmp_path / "labels", pictures, read_names(tmp_path / "one.txt", HICO), HICO)
+
+
+def test_a_file_is_of_the_pictures_that_are_there_now(pictures: list[Picture], tmp_path: Path) -> None:
+    path, names = own(tmp_path)
+    text = path.read_text()
+    path.write_text(text.replace('"width":64,"height":48', '"width":48,"height":64'))
+    with pytest.raises(InputError, match=r"width, height: found 48 x 64, expected 64 x 48, as the picture has"):
+        read_detections(path, pictures, names, HICO)
+
+
+def test_a_file_that_was_cut_off_goes_on(tmp_path: Path) -> None:
+    path, _ = own(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
+    assert [record.image for record in read_lines(path, Detected, DETECTIONS)[1]] == NAMES[:1]
+    with growing(path, DETECTIONS, {"detector": "made"}) as add:
+        add(Detected(image=NAMES[1], digest="", width=64, height=48, detections=WANTED[NAMES[1]]))
+        with pytest.raises(InputError, match="another process"), growing(path, DETECTIONS, {}):
+            pass
+    assert path.read_bytes() == whole
+    with pytest.raises(InputError, match="detector made, not other"), growing(path, DETECTIONS, {"detector": "other"}):
+        pass
