@@ -37,29 +37,23 @@ def new(
     Then: shoe study collect study *.json --out answers.csv, and shoe study report answers.csv
     """
     from shoe.benchmarks import benchmark
-    from shoe.core.errors import InputError, OptionError
     from shoe.io.files import replacing
     from shoe.page.study import TEXTS, page_data, write_rater_page
     from shoe.report.study import print_plan
     from shoe.report.terminal import console
     from shoe.similarity import similarity_for
-    from shoe.study.plan import FILE, load_study, new_study, write_study
+    from shoe.study.kept import write_study
+    from shoe.study.plan import new_study
 
     of = benchmark(dataset)
     made, sample = new_study(of, similarity_for(of, similarity, "mean"), items, raters, seed)
-    if (folder / FILE).exists() and load_study(folder).id != made.id:
-        raise OptionError(f"{folder} holds another study; expected an empty folder, or the options that made it")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(folder, found=str(error.strerror), expected="a folder that can be written to") from error
+    write_study(folder, made, {})
     texts = {}
     for name, text in TEXTS.items():
         if not (folder / name).exists():
             with replacing(folder / name) as stream:
                 stream.write(text.format(minutes=max(1, round(len(made.items) * 1.1 * 8 / 60))).encode())
         texts[name] = (folder / name).read_text("utf-8", "replace")
-    write_study(folder, made)
     for number, name in enumerate(made.names):
         write_rater_page(folder / f"{name}.html", page_data(made, number, texts))
     print_plan(folder, made, sample, console())
@@ -80,16 +74,15 @@ def collect(
     from shoe.core.errors import many
     from shoe.io.delimited import delimited_text
     from shoe.io.files import replacing
-    from shoe.study.collected import table_of
-    from shoe.study.plan import FILE, load_study
+    from shoe.study.collected import answers_of, table_of
+    from shoe.study.kept import FILE, load_study
 
     spare((folder / FILE, *files), out)
     study = load_study(folder)
-    rows = table_of(study, files)
+    answers = answers_of(study, files)
     with replacing(out) as stream:
-        stream.write(delimited_text(rows).encode())
-    raters = {row[4] for row in rows[1:]}
-    print(f"{out}: {many(len(rows) - 1, 'answer')} of {many(len(raters), 'rater')}")
+        stream.write(delimited_text(table_of(study, answers)).encode())
+    print(f"{out}: {many(len(answers), 'answer')} of {many(len({rater for rater, _ in answers}), 'rater')}")
 
 
 @app.command()

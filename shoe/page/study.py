@@ -10,7 +10,7 @@ from shoe.io.files import replacing
 from shoe.io.json import encode
 from shoe.page.build import modules, policy
 from shoe.page.markup import Markup, document, tag
-from shoe.study.plan import Study, order_of
+from shoe.study.plan import Study
 
 _STATIC = Path(__file__).parent / "static"
 _TITLE = "How similar are two activities?"
@@ -52,7 +52,7 @@ def page_data(study: Study, rater: int, texts: Mapping[str, str]) -> dict[str, A
         "items": study.items,
         "training": study.training,
         "glosses": study.glosses,
-        "order": order_of(study, rater),
+        "order": study.order(rater),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -12,11 +12,13 @@ import numpy as np
 from shoe.core.errors import InputError, many, quote
 from shoe.io.files import read_bytes
 from shoe.io.json import read_typed
-from shoe.similarity.ensemble import HIGHEST
-from shoe.study.plan import Study, order_of
+from shoe.study.kept import AnyStudy
+from shoe.study.plan import Phase, Question
+from shoe.study.problems import ProblemStudy
 from shoe.study.ratings import SENSES
+from shoe.study.testers import COLUMNS as TESTER_COLUMNS
 
-COLUMNS = (*SENSES, "rater", "rating", "occasion", "part", "gold", "seconds")
+COLUMNS = (*SENSES, "rater", "rating", "occasion", "phase", "part", "gold", "seconds")
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -25,17 +27,22 @@ class Answer(msgspec.Struct, frozen=True):
     Attributes:
         item: its index in the study.
         occasion: 1, or 2 for a repeat.
-        phase: words, or picture where the picture was shown.
-        rating: 0 to 4.
+        rating: 0 to 4; of a query of a problem 1 for side A, 0 for side B.
         shown, answered: milliseconds since 1970.
+        phase: as :class:`shoe.study.plan.Question` has it.
     """
 
     item: int
     occasion: int
-    phase: Literal["words", "picture"]
     rating: int
     shown: float
     answered: float
+    phase: Phase = "words"
+
+    @property
+    def question(self) -> Question:
+        """What it answers."""
+        return Question(self.item, self.occasion, self.phase)
 
 
 class Returned(msgspec.Struct, frozen=True):
@@ -46,46 +53,68 @@ class Returned(msgspec.Struct, frozen=True):
     answers: Annotated[list[Answer], msgspec.Meta(extra={"item": "answer"})]
 
 
-def table_of(study: Study, paths: Sequence[Path]) -> list[list[object]]:
-    """Rows of a table that ``shoe study report`` reads, header first; equal answers in several files count once.
+Answers = dict[tuple[str, Question], Answer]
+"""By rater and question, the last answer."""
+
+
+def answers_of(study: AnyStudy, paths: Sequence[Path]) -> Answers:
+    """Read what raters sent back; equal answers in several files count once.
 
     Raises:
         InputError: for a file of another study, of nobody that it invited, with an answer to what it does not ask, or
             if two files differ in what one rater last answered.
     """
-    answers: dict[tuple[str, int, int], tuple[tuple[float, int], Answer, Path]] = {}
+    answers: dict[tuple[str, Question], tuple[tuple[float, int], Answer, Path]] = {}
     for path in paths:
         returned = _read(path, study)
         latest = -np.inf  # a clock that was put back changes no order
         for place, answer in enumerate(returned.answers):
             latest = max(latest, answer.answered)
-            key, when = (returned.rater, answer.item, answer.occasion), (latest, place)
+            key, when = (returned.rater, answer.question), (latest, place)
             earlier = answers.get(key)
             if earlier is None or when > earlier[0]:
                 answers[key] = (when, answer, path)
             elif when == earlier[0] and answer.rating != earlier[1].rating:
                 expected = f"{earlier[1].rating}, as {earlier[2]} has it for the same moment"
                 raise InputError(path, record=f"answer {place}", found=str(answer.rating), expected=expected)
+    return {key: answer for key, (_, answer, _) in sorted(answers.items())}
+
+
+def table_of(study: AnyStudy, answers: Answers) -> list[list[object]]:
+    """Rows of a table that ``shoe study report`` reads, header first."""
+    if isinstance(study, ProblemStudy):
+        return [list(TESTER_COLUMNS), *(_tested(study, rater, answer) for (rater, _), answer in answers.items())]
     rows: list[list[object]] = [list(COLUMNS)]
-    for (rater, item, occasion), (_, answer, _) in sorted(answers.items()):
+    for (rater, (item, occasion, phase)), answer in answers.items():
         asked = study.items[item]
-        seconds = round(max(0.0, answer.answered - answer.shown) / 1000, 3)
         gold = "" if asked.gold is None else asked.gold
-        rows.append([*asked.senses, rater, answer.rating, occasion, asked.part, gold, seconds])
+        rows.append([*asked.senses, rater, answer.rating, occasion, phase, asked.part, gold, _seconds(answer)])
     return rows
 
 
-def _read(path: Path, study: Study) -> Returned:
+def _tested(study: ProblemStudy, rater: str, answer: Answer) -> list[object]:
+    number, query = divmod(answer.item, 2)
+    problem = study.problems[number]
+    shows = problem.shows[query]
+    kind, right = "positive" if shows else "negative", int(bool(answer.rating) == shows)
+    return [number, problem.group, problem.concept, kind, rater, right, _seconds(answer)]
+
+
+def _seconds(answer: Answer) -> float:
+    return round(max(0.0, answer.answered - answer.shown) / 1000, 3)
+
+
+def _read(path: Path, study: AnyStudy) -> Returned:
     returned = read_typed(path, read_bytes(path), Returned, lambda _document, number, _: f"answer {number}")
     if returned.study != study.id:
         raise InputError(path, field="study", found=quote(returned.study), expected=f"{study.id}, as this study has")
     if returned.rater not in study.names:
         expected = f"one of its {many(study.raters, 'rater')}, {study.names[0]} to {study.names[-1]}"
         raise InputError(path, field="rater", found=quote(returned.rater), expected=expected)
-    asked = set(order_of(study, study.names.index(returned.rater)))
+    asked = set(study.order(study.names.index(returned.rater)))
     for number, answer in enumerate(returned.answers):
-        if (answer.item, answer.occasion) not in asked or not 0 <= answer.rating <= HIGHEST:
-            found = quote([answer.item, answer.occasion, answer.rating])
-            expected = f"an item and occasion that the page of {returned.rater} asks, and a rating 0 to {HIGHEST}"
+        if answer.question not in asked or not 0 <= answer.rating < study.levels:
+            found = quote([*answer.question, answer.rating])
+            expected = f"what the page of {returned.rater} asks, and a rating 0 to {study.levels - 1}"
             raise InputError(path, record=f"answer {number}", found=found, expected=expected)
     return returned

@@ -3,28 +3,66 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec import UNSET, Meta, UnsetType
 
 from shoe.benchmarks.base import Benchmark
+from shoe.core.arrays import Indices
 from shoe.core.seeded import random_numbers
-from shoe.io.files import read_bytes, replacing
-from shoe.io.json import read_typed
 from shoe.lexicon.wordnet import glosses
 from shoe.similarity import Similarity
 from shoe.similarity.ensemble import HIGHEST
 from shoe.study.sampling import DIFFERS, Sample, draw
 
-FILE = "study.json"
 _TRAINING, _GOLD_SHARE, _REPEAT_SHARE = 5, 0.03, 0.1
 _OTHER_SEED = 1 << 16
 _GOLD_STREAM, _ORDER_STREAM = (7 << 28) + (1 << 20), (7 << 28) + (2 << 20)
+_PICTURE_STREAM = (7 << 28) + (3 << 20)
+
+
+Phase = Literal["words", "picture", "sides"]
+
+
+class Question(NamedTuple):
+    """What a page asks once.
+
+    Attributes:
+        item: its index in the study.
+        occasion: 1, or 2 for a repeat.
+        phase: "words", "picture" for the rating that is kept or changed when the picture is shown, "sides" for the side
+            of a Bongard problem that a query belongs to.
+    """
+
+    item: int
+    occasion: int = 1
+    phase: Phase = "words"
+
+
+Box = tuple[float, float, float, float]
+PictureFile = Annotated[str, Meta(pattern=r"^\d+\.jpg$", extra={"expected": "a picture as 12.jpg"})]
+
+
+class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the second phase shows of an item's first class: a small copy, its width and height, and the pair's boxes.
+
+    Boxes are x1, y1, x2, y2 in pixels of the copy; ``image`` is what the dataset calls the picture.
+    """
+
+    file: PictureFile
+    image: str
+    size: tuple[int, int]
+    human: Box
+    object: Box
 
 
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A pair of interactions: words and WordNet names of both, what differs, and of a gold item the rating expected."""
+    """A pair of interactions: words and WordNet names of both, and what differs.
+
+    Of a gold item also the rating expected; of one that is shown again with a picture of its first class, the picture.
+    """
 
     verb_a: str
     object_a: str
@@ -34,6 +72,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words_b: tuple[str, str]
     part: str
     gold: int | None = None
+    picture: Picture | UnsetType = UNSET
 
     @property
     def senses(self) -> tuple[str, str, str, str]:
@@ -42,7 +81,7 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What ``study.json`` holds.
+    """A study of pairs of interactions, as ``study.json`` holds it.
 
     Attributes:
         dataset: whose classes the items are of.
@@ -70,7 +109,38 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def names(self) -> list[str]:
         """R names of the raters."""
-        return [f"rater-{number + 1}" for number in range(self.raters)]
+        return rater_names(self.raters)
+
+    @property
+    def levels(self) -> int:
+        """How many ratings there are, from 0."""
+        return HIGHEST + 1
+
+    @property
+    def pictures(self) -> list[str]:
+        """Files of the pictures that its pages show."""
+        return [item.picture.file for item in self.items if item.picture]
+
+    def order(self, rater: int) -> list[Question]:
+        """What one rater is asked, in an order of its own: all items, a tenth a second time, then those with pictures.
+
+        A repeat stands at least half of the list after its first showing, so nobody remembers it.
+        """
+        items = shuffled(np.arange(len(self.items)), _ORDER_STREAM + 2 * rater, self.seed)
+        half = len(items) // 2
+        early = items[:half]
+        repeated = early[[self.items[i].gold is None for i in early]][: round(len(items) * _REPEAT_SHARE)]
+        shown = [Question(item) for item in items.tolist()]
+        for number, item in enumerate(repeated.tolist()):
+            place = shown.index(Question(item)) + half
+            shown.insert(min(len(shown), place + number % 7), Question(item, 2))
+        again = shuffled(np.arange(len(self.items)), _PICTURE_STREAM + 2 * rater, self.seed).tolist()
+        return shown + [Question(item, 1, "picture") for item in again if self.items[item].picture]
+
+
+def rater_names(raters: int) -> list[str]:
+    """What a study calls its raters."""
+    return [f"rater-{number + 1}" for number in range(raters)]
 
 
 def new_study(of: Benchmark, similarity: Similarity, items: int, raters: int, seed: int) -> tuple[Study, Sample]:
@@ -84,7 +154,7 @@ def new_study(of: Benchmark, similarity: Similarity, items: int, raters: int, se
         MissingWordNetError: without WordNet's files, which have the definitions that raters see.
     """
     sample = draw(of.classes, similarity, items + _TRAINING, seed)
-    rows = _shuffled(np.arange(items + _TRAINING), _GOLD_STREAM, seed)
+    rows = shuffled(np.arange(items + _TRAINING), _GOLD_STREAM, seed)
     drawn = [_item(of, int(sample.a[i]), int(sample.b[i]), DIFFERS[sample.differs[i]]) for i in rows]
     others = draw(of.classes, similarity, items + _TRAINING, seed + _OTHER_SEED)
     made = drawn[_TRAINING:] + _gold(of, others, drawn, max(2, round(items * _GOLD_SHARE)), seed)
@@ -92,38 +162,6 @@ def new_study(of: Benchmark, similarity: Similarity, items: int, raters: int, se
     identity = f"{similarity.name} {similarity.digest}"
     told = {name: gloss.rstrip(": ") for name, gloss in glosses(sorted(senses), "shoe study new").items()}
     return Study(of.name, identity, seed, raters, made, drawn[:_TRAINING], told), sample
-
-
-def order_of(study: Study, rater: int) -> list[tuple[int, int]]:
-    """What one rater sees: (item, occasion) in an order of its own, a tenth of the items a second time.
-
-    A repeat stands at least half of the list after its first showing, so nobody remembers it.
-    """
-    items = _shuffled(np.arange(len(study.items)), _ORDER_STREAM + 2 * rater, study.seed)
-    half = len(items) // 2
-    early = items[:half]
-    repeated = early[[study.items[i].gold is None for i in early]][: round(len(items) * _REPEAT_SHARE)]
-    shown = [(int(item), 1) for item in items]
-    for number, item in enumerate(repeated.tolist()):
-        place = shown.index((item, 1)) + half
-        shown.insert(min(len(shown), place + number % 7), (item, 2))
-    return shown
-
-
-def write_study(folder: Path, study: Study) -> None:
-    """Write ``study.json``."""
-    with replacing(folder / FILE) as stream:
-        stream.write(msgspec.json.format(msgspec.json.encode(study), indent=1))
-
-
-def load_study(folder: Path) -> Study:
-    """Read ``study.json``.
-
-    Raises:
-        InputError: where it is not there, or holds something else.
-    """
-    path = folder / FILE
-    return read_typed(path, read_bytes(path), Study, lambda _document, number, _: f"record {number}")
 
 
 def _item(of: Benchmark, a: int, b: int, part: str, gold: int | None = None) -> Item:
@@ -140,7 +178,7 @@ def _item(of: Benchmark, a: int, b: int, part: str, gold: int | None = None) -> 
 
 def _gold(of: Benchmark, others: Sample, drawn: list[Item], number: int, seed: int) -> list[Item]:
     """Gold items from another draw, none of which is an item of the study's."""
-    rows = _shuffled(np.arange(len(others.a)), _GOLD_STREAM + 1, seed)
+    rows = shuffled(np.arange(len(others.a)), _GOLD_STREAM + 1, seed)
     known = {item.senses for item in drawn}
 
     def some(most: int, pairs: list[tuple[int, int]], rating: int) -> list[Item]:
@@ -152,5 +190,6 @@ def _gold(of: Benchmark, others: Sample, drawn: list[Item], number: int, seed: i
     return found + some(number - len(found), [(int(others.a[i]), int(others.a[i])) for i in rows], HIGHEST)
 
 
-def _shuffled(rows: np.ndarray, stream: int, seed: int) -> np.ndarray:
+def shuffled(rows: Indices, stream: int, seed: int) -> Indices:
+    """Put rows into an order that follows from the seed, below 65536, and the stream alone."""
     return rows[np.argsort(random_numbers(stream + (seed << 8), (len(rows),)), kind="stable")]

@@ -14,8 +14,9 @@ import pytest
 from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError
 from shoe.similarity import load_similarity
-from shoe.study.collected import table_of
-from shoe.study.plan import load_study, new_study, order_of
+from shoe.study.collected import answers_of, table_of
+from shoe.study.kept import load_study
+from shoe.study.plan import Question, Study, new_study
 from shoe.study.sampling import draw, similarities_of
 from tests.cli.run import run
 
@@ -30,6 +31,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert (done.returncode, done.stderr) == (0, "")
     assert "20 items, 2 gold items, 5 practice items, 2 raters" in done.stdout
     return path
+
+
+def kept(folder: Path) -> Study:
+    study = load_study(folder)
+    assert isinstance(study, Study)
+    return study
 
 
 @pytest.fixture
@@ -65,27 +72,27 @@ def test_strata_are_drawn_evenly_and_from_the_seed_alone() -> None:
 
 
 def test_each_rater_has_an_order_of_its_own_and_repeats_far_apart(folder: Path) -> None:
-    study = load_study(folder)
-    orders = [order_of(study, rater) for rater in range(2)]
+    study = kept(folder)
+    orders = [study.order(rater) for rater in range(2)]
     assert orders[0] != orders[1]
     for order in orders:
-        assert Counter(item for item, occasion in order if occasion == 1) == Counter(range(len(study.items)))
-        for place, (item, occasion) in enumerate(order):
+        assert Counter(item for item, occasion, _ in order if occasion == 1) == Counter(range(len(study.items)))
+        for place, (item, occasion, _) in enumerate(order):
             if occasion == 2:
                 assert study.items[item].gold is None
-                assert place - order.index((item, 1)) >= len(study.items) // 2
-    assert sum(occasion == 2 for _, occasion in orders[0]) == 2
+                assert place - order.index(Question(item)) >= len(study.items) // 2
+    assert sum(occasion == 2 for _, occasion, _ in orders[0]) == 2
 
 
 def test_a_study_is_finished_by_keyboard_collected_and_reported(tab: Any, folder: Path, tmp_path: Path) -> None:
-    study = load_study(folder)
-    order = order_of(study, 0)
+    study = kept(folder)
+    order = study.order(0)
     tab.get_by_role("button", name="I agree").click()
     tab.get_by_role("button", name="Try it").click()
     for _ in study.training:
         tab.keyboard.press("2")
     given = {}
-    for number, (item, occasion) in enumerate(order):
+    for number, (item, occasion, _) in enumerate(order):
         assert f"{number + 1} of {len(order)}" in tab.inner_text("main")
         assert " ".join(study.items[item].words_a) in tab.inner_text("main")
         rating = 4 if study.items[item].gold == 4 else (item + occasion) % 5
@@ -135,16 +142,16 @@ def test_nobody_is_shut_out(tab: Any, scheme: str) -> None:
 
 
 def test_what_is_sent_back_is_looked_at(folder: Path, tmp_path: Path) -> None:
-    study = load_study(folder)
+    study = kept(folder)
     good = {"study": study.id, "rater": "rater-1", "answers": []}
     last = len(study.items) - 1  # of known rating, so never asked twice
     answer = {"item": 0, "occasion": 1, "phase": "words", "rating": 3, "shown": 0, "answered": 900}
     for change, said in (
         ({"study": "other"}, "study: found 'other'"),
         ({"rater": "eve"}, "rater: found 'eve', expected one of its 2 raters"),
-        ({"answers": [answer | {"rating": 7}]}, "answer 0: found [0, 1, 7]"),
-        ({"answers": [answer | {"item": -1}]}, "answer 0: found [-1, 1, 3]"),
-        ({"answers": [answer | {"item": last, "occasion": 2}]}, f"answer 0: found [{last}, 2, 3]"),
+        ({"answers": [answer | {"rating": 7}]}, "answer 0: found [0, 1, 'words', 7]"),
+        ({"answers": [answer | {"item": -1}]}, "answer 0: found [-1, 1, 'words', 3]"),
+        ({"answers": [answer | {"item": last, "occasion": 2}]}, f"answer 0: found [{last}, 2, 'words', 3]"),
         ({"answers": "none"}, "answers: found 'none'"),
     ):
         path = tmp_path / "back.json"
@@ -156,7 +163,7 @@ def test_what_is_sent_back_is_looked_at(folder: Path, tmp_path: Path) -> None:
         assert not (tmp_path / "out.csv").exists()
     done = run("study", "collect", folder, path, "--out", folder / "study.json")
     assert "found an input or another output" in done.stderr
-    assert load_study(folder) == study
+    assert kept(folder) == study
 
 
 def test_a_table_tells_gold_items_from_all_others() -> None:
@@ -168,7 +175,7 @@ def test_a_table_tells_gold_items_from_all_others() -> None:
 
 
 def test_the_last_answer_counts_by_the_log_whatever_the_clock_says(folder: Path, tmp_path: Path) -> None:
-    study = load_study(folder)
+    study = kept(folder)
 
     def sent(name: str, *answers: tuple[int, int]) -> Path:
         path = tmp_path / name
@@ -180,16 +187,16 @@ def test_the_last_answer_counts_by_the_log_whatever_the_clock_says(folder: Path,
 
     early, late = sent("early.json", (1, 900)), sent("late.json", (1, 900), (4, 100))
     for files in ((early, late), (late, early)):
-        assert [row[5] for row in table_of(study, files)[1:]] == [4]
+        assert [row[5] for row in table_of(study, answers_of(study, files))[1:]] == [4]
     with pytest.raises(InputError, match=r"answer 0: found 2, expected 1, as .*early.json has it for the same moment"):
-        table_of(study, (early, sent("edited.json", (2, 900))))
+        answers_of(study, (early, sent("edited.json", (2, 900))))
 
 
 @pytest.mark.parametrize("damaged", ["{", "null"])
 def test_a_damaged_log_is_told(tab: Any, folder: Path, damaged: str) -> None:
     page = (folder / "rater-1.html").as_uri()
     tab.goto(page)
-    key = f"shoe-study:{load_study(folder).id}:rater-1:{damaged}"
+    key = f"shoe-study:{kept(folder).id}:rater-1:{damaged}"
     tab.evaluate("key => localStorage.setItem(key, '')", key)
     tab.goto(page)
     assert "cannot be kept" in tab.locator("h1").inner_text()

@@ -1,0 +1,63 @@
+"""A study's folder: ``study.json``, whichever kind it is, and small copies of the pictures that its pages show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from shoe.core.errors import InputError, OptionError
+from shoe.io.files import read_bytes, replacing
+from shoe.io.json import read_typed
+from shoe.study.plan import Study
+from shoe.study.problems import ProblemStudy
+
+FILE, PICTURES = "study.json", "pictures"
+AnyStudy = Study | ProblemStudy
+
+
+class _Kind(msgspec.Struct):
+    kind: str = ""
+
+
+def write_study(folder: Path, study: AnyStudy, pictures: Mapping[str, bytes]) -> None:
+    """Write a study into a folder, made if it is not there.
+
+    Args:
+        folder: where to.
+        study: the study.
+        pictures: by file name, those that it names.
+
+    Raises:
+        OptionError: if the folder holds another study.
+        InputError: if it cannot be written to.
+    """
+    if (folder / FILE).exists() and load_study(folder).id != study.id:
+        raise OptionError(f"{folder} holds another study; expected an empty folder, or the options that made it")
+    try:
+        (folder / PICTURES if pictures else folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(folder, found=str(error.strerror), expected="a folder that can be written to") from error
+    for name, content in pictures.items():
+        with replacing(folder / PICTURES / name) as stream:
+            stream.write(content)
+    with replacing(folder / FILE) as stream:
+        stream.write(msgspec.json.format(msgspec.json.encode(study), indent=1))
+
+
+def load_study(folder: Path) -> AnyStudy:
+    """Read ``study.json``.
+
+    Raises:
+        InputError: where it is not there, or holds something else.
+    """
+    path = folder / FILE
+    data = read_bytes(path)
+    if read_typed(path, data, _Kind, _place).kind == "problems":
+        return read_typed(path, data, ProblemStudy, _place)
+    return read_typed(path, data, Study, _place)
+
+
+def _place(_document: object, number: int, _record: object) -> str:
+    return f"record {number}"

@@ -1,0 +1,128 @@
+"""Bongard problems as a study: who is asked which problem, on which side each query belongs, and which are kept."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from shoe.bongard.problems import SHOTS, Problems
+from shoe.bongard.score import digest
+from shoe.core.arrays import Indices
+from shoe.core.errors import OptionError
+from shoe.core.seeded import random_numbers
+from shoe.study.plan import PictureFile, Question, rater_names, shuffled
+
+FOLDER = "problems"
+"""In the study's folder: copies of the problem files."""
+_STREAM = (7 << 28) + (4 << 20)
+
+
+class Problem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One problem as testers see it.
+
+    Attributes:
+        group, concept: that it is of; not shown.
+        sides: the pictures of side A, which show the concept, and of side B, which do not.
+        queries: the pictures that are asked about, in a drawn order.
+        shows: whether each query shows the concept.
+    """
+
+    group: str
+    concept: str
+    sides: tuple[list[PictureFile], list[PictureFile]]
+    queries: tuple[PictureFile, PictureFile]
+    shows: tuple[bool, bool]
+
+
+class ProblemStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="problems"):
+    """A study of Bongard problems, as ``study.json`` holds it: item 2 p + k is query k of problem p, rating 1 side A.
+
+    Attributes:
+        seed: from which everything drawn follows.
+        raters: how many pages there are.
+        testers: how many of them are asked each problem.
+        files: names of the problem files, in the order of the problems.
+        digest: of the problems.
+        problems: all of them.
+    """
+
+    seed: int
+    raters: int
+    testers: int
+    files: list[str]
+    digest: str
+    problems: list[Problem]
+
+    @property
+    def id(self) -> str:
+        """12 hex digits of the content."""
+        return hashlib.sha256(msgspec.json.encode(self)).hexdigest()[:12]
+
+    @property
+    def names(self) -> list[str]:
+        """R names of the raters."""
+        return rater_names(self.raters)
+
+    @property
+    def levels(self) -> int:
+        """How many ratings there are: 0 is side B, 1 side A."""
+        return 2
+
+    @property
+    def pictures(self) -> list[str]:
+        """Files of the pictures that its pages show."""
+        shown = (name for each in self.problems for name in (*each.sides[0], *each.sides[1], *each.queries))
+        return list(dict.fromkeys(shown))
+
+    def order(self, rater: int) -> list[Question]:
+        """What one rater is asked: both queries of a problem together, problems in an order of its own."""
+        numbers = random_numbers(_STREAM + (self.seed << 8), (len(self.problems), self.raters))
+        asked, load = [], np.zeros(self.raters, np.int64)
+        for problem, drawn in enumerate(numbers):  # those who have the fewest so far, so that all have as many
+            chosen = np.lexsort((drawn, load))[: self.testers]
+            load[chosen] += 1
+            if rater in chosen:
+                asked.append(problem)
+        mine = shuffled(np.array(asked, np.int64), _STREAM + (1 << 19) + rater, self.seed).tolist()
+        return [Question(2 * problem + query, 1, "sides") for problem in mine for query in (0, 1)]
+
+
+def new_problem_study(problems: Problems, files: list[Path], raters: int, testers: int, seed: int) -> ProblemStudy:
+    """Plan a study of problems.
+
+    Args:
+        problems: those of the files.
+        files: as they were read, in this order.
+        raters: how many pages there are.
+        testers: how many of them are asked each problem; the field had three.
+        seed: 0..65535.
+
+    Raises:
+        OptionError: for fewer raters than testers of a problem, and for two files of one name.
+    """
+    if raters < testers:
+        raise OptionError(f"--raters: found {raters}, expected at least {testers}, the testers of each problem")
+    names = [path.name for path in files]
+    if len(set(names)) < len(names):
+        raise OptionError(f"problem files: found two of one name in {', '.join(names)}, expected different names")
+    first = random_numbers(_STREAM + (1 << 18) + (seed << 8), (len(problems),)) % np.uint64(2)
+    made = [_problem(problems, number, bool(flip)) for number, flip in enumerate(first.tolist())]
+    return ProblemStudy(seed, raters, testers, names, digest(problems), made)
+
+
+def _problem(problems: Problems, number: int, flip: bool) -> Problem:
+    def names(rows: Indices) -> list[str]:
+        return [f"{row}.jpg" for row in rows.tolist()]
+
+    positives, negatives = names(problems.positives[number]), names(problems.negatives[number])
+    queries = positives[SHOTS], negatives[SHOTS]
+    return Problem(
+        problems.groups[problems.group[number]],
+        " ".join(problems.concepts[problems.concept[number]]),
+        (positives[:SHOTS], negatives[:SHOTS]),
+        queries[::-1] if flip else queries,
+        (not flip, flip),
+    )
