@@ -13,6 +13,7 @@ ROOMS = (
     "version",
     "core",
     "io",
+    "engines",  # who does many pieces of work, and how they are divided
     "lexicon",  # words are words in every file: benchmarks and predictions may look them up
     "protocols",
     "benchmarks",

@@ -7,9 +7,10 @@ One file for each model and way to ask it (``identity``)::
     {"keys":["9f.."],"failure":"429","detail":"..."}
     {"event":{...}}
 
-Between ``keys`` and ``answer`` stands what the request says of itself (``Request.about``). States follow from answers
-by parsing. A kill leaves whole lines, and at most one torn one at the end: readers pass it over, and the next writer
-cuts it off. The event ``ask again`` makes void what was said before it without a rating.
+Between ``keys`` and ``answer`` stands what the request says of itself (``Request.about``), and ``attempt`` if it is not
+the first. States follow from answers by parsing. A kill leaves whole lines, and at most one torn one at the end:
+readers pass it over, and the next writer cuts it off. The event ``ask again`` makes void what was said before it
+without a rating.
 """
 
 from __future__ import annotations
@@ -56,15 +57,24 @@ class Ledger:
         path: the file; it need not be there.
         identity: JSON of everything that all its answers depend on, ``model`` among it.
         parse: reads answers.
+        base: another ledger, whose lines stand before all of this one's; it is read once.
         events: all that was remembered, oldest first.
     """
 
     path: Path
     identity: Mapping[str, Any]
     parse: Parse
+    base: Path | None = None
     events: list[Any] = field(default_factory=list, init=False)
     _index: Index = field(default_factory=Index, init=False)
     _offset: int = field(default=0, init=False)
+    _file: int | None = field(default=None, init=False)
+    _undecided: set[bytes] = field(default_factory=set, init=False)
+    _undecided_before: set[bytes] = field(default_factory=set, init=False)
+
+    def exists(self) -> bool:
+        """Whether there is anything to read."""
+        return self.path.exists() or (self.base is not None and self.base.exists())
 
     def states(self, keys: Keys) -> States:
         """Look questions up in what was read so far; see :meth:`Index.states`."""
@@ -82,6 +92,8 @@ class Ledger:
         Raises:
             InputError: naming the line that is damaged.
         """
+        if self._file is None:
+            self._begin(0)
         try:
             stream = self.path.open("rb")
         except FileNotFoundError:
@@ -89,8 +101,20 @@ class Ledger:
         except OSError as error:
             raise InputError(self.path, found=str(error.strerror), expected="a ledger") from None
         with stream:
-            size = os.fstat(stream.fileno()).st_size
-            self._read(stream, size if end is None else min(end, size))
+            about = os.fstat(stream.fileno())
+            if about.st_ino != self._file:  # nothing was read yet, or a merge has put another file in its place
+                self._begin(about.st_ino)
+            self._read(stream, about.st_size if end is None else min(end, about.st_size))
+
+    def _begin(self, file: int) -> None:
+        """Be as before anything was read, but for what the base holds."""
+        if self.base is None:
+            self._index, self.events = Index(), []
+        elif self._file is None:
+            before = Ledger(self.base, self.identity, self.parse)
+            before.refresh()
+            self._index, self.events, self._undecided_before = before._index, before.events, before._undecided
+        self._offset, self._file = 0, file
 
     def _read(self, stream: BinaryIO, size: int) -> None:
         if self._offset == 0:
@@ -120,9 +144,12 @@ class Ledger:
             if event is not None:
                 self.events.append(event)
             if event is not None and event["event"] == ASK_AGAIN:
-                self._index.add(as_keys(bytes(keys)), np.frombuffer(bytes(states), np.int8))
+                self._note(keys, states)
                 self._index.forget([State[name.upper()] for name in event["states"]])
                 keys, states = bytearray(), bytearray()
+        self._note(keys, states)
+
+    def _note(self, keys: bytearray, states: bytearray) -> None:
         if states:
             self._index.add(as_keys(bytes(keys)), np.frombuffer(bytes(states), np.int8))
 
@@ -135,6 +162,10 @@ class Ledger:
                 raise ValueError("an answer to other questions than were asked")
             if not _ENTRY_STATES.issuperset(said):
                 raise ValueError("a state that is none")
+            if min(said) < 0:
+                if line in self._undecided_before:
+                    return None  # one answer, not two, and maybe the question is to be asked a second time
+                self._undecided.add(line)
             keys += asked
             states += bytes(state & 0xFF for state in said)
         elif "event" in entry:
@@ -206,8 +237,12 @@ def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
 
 
 def answer_line(request: Request, raw: Mapping[str, Any]) -> bytes:
-    """Make the line of an answer; TypeError for one that JSON cannot hold."""
-    return _line({"keys": _hex(request), **request.about(), "answer": raw})
+    """Make the line of an answer; TypeError for one that JSON cannot hold.
+
+    An answer to a second attempt is told from an equal one to the first: merges keep equal lines once.
+    """
+    attempt = {"attempt": request.attempt} if request.attempt > 1 else {}
+    return _line({"keys": _hex(request), **request.about(), **attempt, "answer": raw})
 
 
 def failure_line(request: Request, kind: str, detail: str) -> bytes:

@@ -110,10 +110,7 @@ class Writer:
             self._reserve = None
 
     def _is_in_place(self, size: int) -> bool:
-        with suppress(FileNotFoundError):
-            about = os.fstat(self._handle)
-            return about.st_size >= size and os.path.samestat(about, os.stat(self._path))
-        return False
+        return os.fstat(self._handle).st_size >= size and _is_still(self._path, self._handle)
 
     def _sync(self) -> None:
         while True:
@@ -152,23 +149,45 @@ def writing(
     Raises:
         InputError: if the file cannot be written, or is another model's ledger.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    try:
-        if not _lock(path, handle, stopping, say):
+    with locked(path, identity, stopping, say) as handle:
+        if handle is None:
             yield None
             return
-        _repair(path, handle, identity)
         writer = Writer(path, handle)
         try:
             yield writer
         finally:
             writer.close()
-    finally:
-        os.close(handle)
+
+
+@contextmanager
+def locked(
+    path: Path, identity: Mapping[str, Any], stopping: Callable[[], bool], say: Callable[[str], None]
+) -> Iterator[int | None]:
+    """Open a ledger, whole lines of it, that no other process writes meanwhile; as :func:`writing`."""
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise _unwritable(path, error) from None
+        try:
+            if not _lock(path, handle, stopping, say):
+                yield None
+                return
+            if not _is_still(path, handle):
+                continue  # what had the lock has put another file in its place
+            _repair(path, handle, identity)
+            yield handle
+            return
+        finally:
+            os.close(handle)
+
+
+def _is_still(path: Path, handle: int) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    return False
 
 
 def _lock(path: Path, handle: int, stopping: Callable[[], bool], say: Callable[[str], None]) -> bool:
@@ -218,13 +237,18 @@ def _repair(path: Path, handle: int, identity: Mapping[str, Any]) -> None:
             return
         _write(handle, header(identity))
         os.fsync(handle)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from None
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the disk take what was made, renamed or removed in a folder."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _write(handle: int, data: bytes) -> None:

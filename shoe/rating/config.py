@@ -40,6 +40,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         kind: what raters.toml calls the class.
         prompted: whether it reads prompts.
         chats: whether it is asked in a chat, with ``sampling`` and ``pairs_per_request``.
+        divisible: whether several processes may ask it at the same time.
         name: of its column in the map.
         model: what the endpoint or library calls it.
         revision: of the model, where it has one.
@@ -53,6 +54,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     kind: ClassVar[str]
     prompted: ClassVar[bool] = True
     chats: ClassVar[bool] = False
+    divisible: ClassVar[bool] = True
 
     name: Annotated[str, msgspec.Meta(pattern=_NAME)]
     model: str

@@ -231,7 +231,12 @@ class _Run:
             self._zeros[part] = np.flatnonzero(zero)
             self._sampled[part] = sample_of(self._plans[part], self._zeros[part], self._sample, seed)
             onward[self._sampled[part]] = True
-            self._onward[part] = np.flatnonzero(onward)
+            self._onward[part] = np.flatnonzero(onward & self._is_filtered(part))
+
+    def _is_filtered(self, part: Subject) -> bool:
+        """Whether it is known what goes on: in one part of a job, once all parts have the first rater's answers."""
+        first = self._states[part][:, self._columns[0]]
+        return self._raters.shard is None or not bool(pending(first).any())
 
     def _work_of_other(self, number: int) -> None:
         self._rate(number, {p: np.arange(len(plan)) for p, plan in self._plans.items() if p not in self._filtered})
@@ -244,7 +249,7 @@ class _Run:
         session, columns = self._raters.sessions[number], self._columns[number].tolist()
         for part, some in rows.items():
             self._asked[part][np.ix_(some, columns)] = True
-        if self._budget.stopping and not session.ledger.path.exists():
+        if self._budget.stopping and not session.ledger.exists():
             return  # there is nothing to look up
         every = [
             asked

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from shoe.core.arrays import Indices
+from shoe.core.arrays import Indices, Mask
 from shoe.core.errors import OptionError, quote
+from shoe.engines.shard import Shard
 from shoe.lexicon.expressions import POS
 from shoe.llm.budget import Budget, usage_of
 from shoe.llm.ledger import ASK_AGAIN, ASKED_AGAIN, Ledger, answers, canonical, event_line
+from shoe.llm.ledger_merge import merge
 from shoe.llm.ledger_writer import writing
 from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.states import State, States, pending
@@ -37,24 +39,34 @@ class RaterSession:
         ledger: of its answers; two rounds of one rater never run at the same time.
     """
 
-    def __init__(self, config: RaterConfig, prompts: Prompts, folder: Path) -> None:
-        """Make a rater ready.
+    def __init__(self, config: RaterConfig, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
+        """Make a rater ready; of one part of the questions, its ledger is one of its own, beside that of all.
 
         Raises:
-            ShoeError: for settings that its kind cannot work with.
+            ShoeError: for settings that its kind cannot work with, or that cannot be divided.
         """
+        if shard and not config.divisible:
+            found = f"rater {quote(config.name)}: found {config.kind}, which one process asks for all"
+            raise OptionError(f"--shard: {found}; expected raters that are asked one request at a time")
         self.config = config
+        self._shard = shard
         self._prompts = prompts if config.prompted else None
         self._backend = backend = config.backend(prompts)
         self._size = config.pairs_per_request if config.prompted else LOCAL_GROUP
         identity = identity_of(config)
         slug = re.sub("[^a-z0-9]+", "-", f"{config.kind} {config.model}".lower()).strip("-")[:60]
         digest = hashlib.blake2b(canonical(identity), digest_size=4).hexdigest()
+        name = f"{slug}-{digest}.jsonl"
         self.ledger = Ledger(
-            folder / f"{slug}-{digest}.jsonl",
+            folder / shard.folder / name if shard else folder / name,
             identity,
             lambda entry: backend.parse(entry["ids"], entry["answer"]),
+            base=folder / name if shard else None,
         )
+
+    def merge(self, say: Callable[[str], None]) -> int:
+        """Take over the answers that others kept for its ledger; see :func:`shoe.llm.ledger_merge.merge`."""
+        return merge(self.ledger.path, self.ledger.identity, self.ledger.parse, say)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
         """Make void what its ledger holds of questions in such states, unless a run is asking them again already.
@@ -133,8 +145,8 @@ class RaterSession:
         Raises:
             ShoeError: when no further question makes sense, or the ledger cannot be read or written.
         """
-        states = self.known(asked)
-        if budget.stopping or not any(pending(state).any() for state in states):
+        states, ours = self.known(asked), [self._ours(some) for some in asked]
+        if budget.stopping or not any((pending(state) & own).any() for state, own in zip(states, ours, strict=True)):
             tally.known += sum(map(len, asked))
             return states
         tally.waiting = True
@@ -154,7 +166,7 @@ class RaterSession:
                 (2, State.UNPARSED_ONCE, self._size),
                 (2, State.REFUSED_TOGETHER, 1),
             ):
-                masks = [state == wanted for state in states]
+                masks = [(state == wanted) & own for state, own in zip(states, ours, strict=True)]
                 count = sum(int(np.count_nonzero(mask)) for mask in masks)
                 if count and not budget.stopping:
                     tally.total += count
@@ -164,6 +176,13 @@ class RaterSession:
                     self.ledger.refresh(writer.synced)
                     states = [self.ledger.states(some.keys) for some in asked]
         return states
+
+    def _ours(self, some: Questions) -> Mask:
+        """(n,) which questions this process is to ask: those of whole requests, by the key of each one's first."""
+        if self._shard is None:
+            return np.ones(len(some), np.bool_)
+        row = np.arange(len(some))
+        return self._shard.holds(some.keys[row - row % self._size, 0])
 
     def _groups(self, asked: Sequence[Questions], masks: Sequence[Any], size: int, attempt: int) -> Iterator[Group]:
         several = self.config.pairs_per_request > 1
@@ -179,9 +198,10 @@ class Raters:
         file: as read.
         prompts: what they are asked.
         sessions: one for each.
+        shard: the part of the questions that is asked; None for all.
     """
 
-    def __init__(self, file: RatersFile, prompts: Prompts, folder: Path) -> None:
+    def __init__(self, file: RatersFile, prompts: Prompts, folder: Path, shard: Shard | None = None) -> None:
         """Make all raters ready; the folder of their ledgers is made when the first answer comes.
 
         Raises:
@@ -190,7 +210,8 @@ class Raters:
         """
         self.file = file
         self.prompts = prompts
-        self.sessions = [RaterSession(config, prompts, folder) for config in file.raters]
+        self.shard = shard
+        self.sessions = [RaterSession(config, prompts, folder, shard) for config in file.raters]
         seen: dict[bytes, str] = {}
         for session in self.sessions:
             name = session.config.name
@@ -200,6 +221,10 @@ class Raters:
                     f"rater {quote(name)} is {quote(other)} under another name, and would have the same "
                     "answers: use repeats to ask one rater again"
                 )
+
+    def merge(self, say: Callable[[str], None]) -> int:
+        """Take over what others kept for these ledgers; how many lines that brought."""
+        return sum(session.merge(say) for session in self.sessions)
 
     def ask_again(self, states: Sequence[str], say: Callable[[str], None]) -> None:
         """Have questions without a rating asked again; see :meth:`RaterSession.ask_again`."""

@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
     from shoe.benchmarks.classes import HoiClasses
     from shoe.core.interactions import Interactions
+    from shoe.engines.shard import Shard
     from shoe.lexicon.expressions import Part
     from shoe.lexicon.resolve import ObjectWords
     from shoe.rating.estimate import Estimate
+    from shoe.rating.job import Outcome
     from shoe.rating.planning import Plan, Subject
+    from shoe.rating.session import Raters
 
 LEDGER = "shoe-ledger"
 PARTS = "verb,object"
@@ -61,6 +64,9 @@ def build(
     max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before this run costs more.")] = None,
     max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many attempts, retries too.")] = None,
     ask_again: AskAgain = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Ask one part of N, and write no map: without it, all are merged.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking first.")] = False,
     json: Json = None,
@@ -72,7 +78,8 @@ def build(
     Example: shoe map build my-map --raters raters.toml --whole-interactions --for predictions.json
 
     Every answer is kept in the ledger before it is read: stop the run however you like, and the same command goes on
-    where it ended, asking nothing twice. raters.toml names kinds of raters (openai, openai-batch, transformers,
+    where it ended, asking nothing twice. With --shard it asks one part; without, it first takes over what the parts
+    answered. raters.toml names kinds of raters (openai, openai-batch, transformers,
     embedding, lexical, table), models, prices and limits; docs/maps.md has an example.
 
     JSON keys: complete, plan {verbs, objects, interactions {rule, rows, questions, unanswered}}, prefilter {verbs,
@@ -84,6 +91,7 @@ def build(
 
     from shoe.benchmarks import benchmark
     from shoe.core.errors import OptionError
+    from shoe.engines.shard import Shard
     from shoe.llm.budget import Budget
     from shoe.llm.endpoint import OFFICIAL
     from shoe.llm.progress import Progress
@@ -105,8 +113,14 @@ def build(
     gc.enable()  # this command runs for days
     classes = benchmark(dataset).classes
     again = states_of(ask_again)
-    check_place(out, MARK if whole else BUILT)
-    session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER)
+    part = Shard.parse(shard) if shard else None
+    if part and again:
+        raise OptionError("--shard: found --ask-again, expected it in a run for all parts (--max-requests 0), before")
+    if not part:
+        check_place(out, MARK if whole else BUILT)
+    session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER, part)
+    if not part and (merged := session.merge(_say)):
+        _say(f"{merged:,} lines of other ledgers were taken over")
     tables = [read_predictions(path, dataset=dataset) for path in predictions or []]
     planned = None
     if whole:
@@ -150,6 +164,10 @@ def build(
     if budget.reason == "interrupted":
         _say("interrupted: all answers are kept, no map is written; the same command goes on from here")
         raise KeyboardInterrupt
+    if part:
+        put_json(outcome_json(session, outcome, budget, rules), json)
+        _say(_done_of(part, session, outcome))
+        return
     if planned:
         write_whole(out, source, session, outcome, planned)
     else:
@@ -164,6 +182,15 @@ def build(
         _say(f"the budget ended the run ({spent}); the same command goes on from here, with a budget of its own")
     elif missing := left(outcome):
         _say(f"{missing:,} questions have no answer yet; the same command asks them again")
+
+
+def _done_of(part: Shard, session: Raters, outcome: Outcome) -> str:
+    """Say what a run for one part came to."""
+    done = sum(tally.done for tally in outcome.tallies)
+    missing = sum(tally.total - tally.done for tally in outcome.tallies)
+    left = f", {missing:,} of its questions have none yet (the same command asks them again)" if missing else ""
+    rest = "without --shard, the command takes over all parts and writes the map"
+    return f"part {part}: {done:,} answers kept{left}; {rest}"
 
 
 def _plans(

@@ -56,6 +56,7 @@ class OpenAIBatch(OpenAI, frozen=True, kw_only=True):
     """OpenAI's Batch API, the same answers within a day at half the price."""
 
     kind: ClassVar[str] = "openai-batch"
+    divisible: ClassVar[bool] = False
 
     requests_per_batch: Annotated[
         int, setting("most requests in one batch; fewer where waiting tokens are bounded", key=False, ge=1, le=50_000)

@@ -1,0 +1,116 @@
+"""Joining the ledgers of several processes that shared one model's questions, into the one that all of them start from.
+
+A merge is a union of lines: in any order, and however often, it gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import msgspec
+
+from shoe.core.errors import InputError
+from shoe.io.files import replacing
+from shoe.llm.ledger import ASK_AGAIN, Ledger, Parse
+from shoe.llm.ledger_writer import locked, sync_folder
+
+_IN_MEMORY = 1 << 26
+"""Bytes of lines that are sorted at once."""
+_EVENT, _KEYS = b'{"event"', b'{"keys":["'
+
+
+def parts_of(path: Path) -> list[Path]:
+    """List the ledgers that others kept for this one: of the same name, in folders beside it."""
+    return sorted(path.parent.glob(f"*/{path.name}"))
+
+
+def merge(path: Path, identity: Mapping[str, Any], parse: Parse, say: Callable[[str], None]) -> int:
+    """Take over what other ledgers hold; those that nobody writes any more are removed once that is on the disk.
+
+    Args:
+        path: of the ledger; made if absent. What others kept lies beside it, see :func:`parts_of`.
+        identity: of the model, see :class:`~shoe.llm.ledger.Ledger`.
+        parse: reads answers.
+        say: told once if there is another process to wait for.
+
+    Returns:
+        How many lines it did not have.
+
+    Raises:
+        InputError: if one of them is damaged, another model's, or no part of a shared job; or the disk is full.
+    """
+    parts = parts_of(path)
+    if not parts:
+        return 0
+    for part in parts:
+        read = Ledger(part, identity, parse)
+        read.refresh()
+        if read.events:
+            raise InputError(part, found="events", expected="a ledger of one part of a job, which has none")
+    with locked(path, identity, lambda: False, say):
+        start = _latest_round(path)
+        before = sum(1 for _ in _lines(path, start))
+        size = path.stat().st_size - start + sum(part.stat().st_size for part in parts)
+        after = 0
+        with replacing(path) as stream:
+            with path.open("rb") as old:
+                while start > old.tell() and (data := old.read(min(_IN_MEMORY, start - old.tell()))):
+                    stream.write(data)
+            for line in _in_order(chain(_lines(path, start), *(_lines(part) for part in parts)), size, path.parent):
+                stream.write(line)
+                after += 1
+        sync_folder(path.parent)
+        for part in parts:
+            _remove(part)
+    return after - before
+
+
+def _latest_round(path: Path) -> int:
+    """Where the answers begin that no "ask again" made void: they alone may change places."""
+    found = 0
+    with path.open("rb") as stream:
+        position = found = len(stream.readline())
+        for line in stream:
+            position += len(line)
+            if line.startswith(_EVENT) and msgspec.json.decode(line)["event"]["event"] == ASK_AGAIN:
+                found = position
+    return found
+
+
+def _lines(path: Path, start: int | None = None) -> Iterator[bytes]:
+    """Whole lines of a ledger; without a place to start at, all but the header."""
+    with path.open("rb") as stream:
+        if start is None:
+            stream.readline()
+        else:
+            stream.seek(start)
+        for line in stream:
+            if line.endswith(b"\n"):
+                yield line
+
+
+def _in_order(lines: Iterable[bytes], size: int, folder: Path) -> Iterator[bytes]:
+    """Each distinct line once, sorted, however many there are: put apart by their keys first."""
+    count = size // _IN_MEMORY + 1
+    with ExitStack() as stack:
+        files = [stack.enter_context(TemporaryFile(dir=folder)) for _ in range(count)]
+        for line in lines:
+            place = int(line[len(_KEYS) :][:4], 16) * count >> 16 if line.startswith(_KEYS) else 0
+            files[place].write(line)
+        for file in files:
+            file.seek(0)
+            yield from sorted(set(file))
+
+
+def _remove(part: Path) -> None:
+    """Remove a ledger that was taken over, unless a process writes it, and its folder if that is empty."""
+    with suppress(OSError), part.open("rb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        part.unlink()
+        part.parent.rmdir()
