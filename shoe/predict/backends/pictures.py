@@ -1,0 +1,177 @@
+"""Pictures in a batch of prompts: prepared once each, and encoded once each where the model's class allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any, NamedTuple
+
+from shoe.predict.ask import Picture
+
+_OF_TEXT = ("input_ids", "attention_mask", "mm_token_type_ids", "token_type_ids", "text_replacement_offsets")
+_PROBES = ((64, 64), (96, 64))
+
+
+class _Seen(NamedTuple):
+    """What an encoder made of a picture: its features, those of some layers, and its rows of other inputs."""
+
+    features: Any
+    layers: Sequence[Any]
+    rows: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """The pictures of a batch.
+
+    Attributes:
+        order: digests, in the order in which the prompts show them.
+        new: digests of those that the batch before did not show.
+        made: what the processor made of the new ones.
+    """
+
+    order: Sequence[str]
+    new: Sequence[str]
+    made: Mapping[str, Any]
+
+
+class Encoder:
+    """Makes a model's inputs of prompts and pictures. What a batch shows is kept for the next one.
+
+    Attributes:
+        shares: whether a picture is encoded once for all prompts that show it.
+    """
+
+    def __init__(self, model: Any, processor: Any) -> None:
+        """Take a model of transformers and its processor, and see by two pictures whether its class allows sharing."""
+        import torch
+
+        self._torch, self._model, self._processor = torch, model, processor
+        self._form: Any = None
+        self._has_types = False
+        self._texts: dict[str, str] = {}
+        self._seen: dict[str, _Seen] = {}
+        self.shares = False
+        with suppress(AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError):
+            self.shares = self._can_share()
+
+    def _can_share(self) -> bool:
+        """Whether the class takes what its encoder made, of each picture apart."""
+        from PIL import Image
+
+        if not self._model._supports_mm_encoder_outputs() or not callable(self._processor.create_mm_token_type_ids):
+            return False
+        texts, made = self._processed([Image.new("RGB", size) for size in _PROBES])
+        with self._torch.inference_mode():
+            found = self._encoded(made, self._model.device, self._model.dtype)
+        token = self._processor.image_token
+        return all(len(one.features) == text.count(token) for one, text in zip(found, texts, strict=True))
+
+    def prepare(
+        self, texts: Sequence[str], pictures: Sequence[Sequence[Picture]]
+    ) -> tuple[dict[str, Any], Layout | None]:
+        """Make tokens of prompts.
+
+        Args:
+            texts: n prompts, with a place for each picture.
+            pictures: of each prompt.
+
+        Returns:
+            Inputs of ``generate``, and the pictures that go with them, unless those are among the inputs.
+        """
+        if self.shares:
+            return self._prepare_shared(texts, pictures)
+        opened: dict[str, Any] = {}
+        for picture in (picture for some in pictures for picture in some):
+            if picture.digest not in opened:
+                opened[picture.digest] = picture.open()
+        images = [[opened[picture.digest] for picture in some] for some in pictures]
+        processed = self._processor(
+            text=list(texts), images=images, padding=True, return_tensors="pt", **self._beginning(texts)
+        )
+        return dict(processed), None
+
+    def _prepare_shared(
+        self, texts: Sequence[str], pictures: Sequence[Sequence[Picture]]
+    ) -> tuple[dict[str, Any], Layout]:
+        known = {picture.digest: picture for some in pictures for picture in some}
+        new = [digest for digest in known if digest not in self._texts]
+        made: Mapping[str, Any] = {}
+        if new:
+            stands, made = self._processed([known[digest].open() for digest in new])
+            self._texts |= zip(new, stands, strict=True)
+        self._texts = {digest: self._texts[digest] for digest in known}
+        order = [picture.digest for some in pictures for picture in some]
+        whole = []
+        for text, some in zip(texts, pictures, strict=True):
+            first, *rest = text.split(self._processor.image_token)
+            places = zip(some, rest, strict=True)
+            whole.append(first + "".join(self._texts[picture.digest] + part for picture, part in places))
+        inputs = dict(self._processor.tokenizer(whole, padding=True, return_tensors="pt", **self._beginning(texts)))
+        if self._has_types:
+            kinds = self._processor.create_mm_token_type_ids(inputs["input_ids"].tolist())
+            inputs["mm_token_type_ids"] = inputs["input_ids"].new_tensor(kinds)
+        return inputs, Layout(order, new, made)
+
+    def _processed(self, images: Sequence[Any]) -> tuple[list[str], dict[str, Any]]:
+        """Process n pictures: the text that stands for each in a prompt, and what the encoder takes."""
+        made = dict(
+            self._processor(
+                text=[self._processor.image_token] * len(images),
+                images=[[image] for image in images],
+                padding=True,
+                return_tensors="pt",
+                return_text_replacement_offsets=True,
+            )
+        )
+        self._has_types = "mm_token_type_ids" in made
+        stands = [places[0]["replacement"] for places in made["text_replacement_offsets"]]
+        return stands, {name: value for name, value in made.items() if name not in _OF_TEXT}
+
+    def _encoded(self, made: Mapping[str, Any], device: str, dtype: Any) -> list[_Seen]:
+        """Encode n pictures."""
+        encode = self._model.base_model.get_image_features
+        wanted = signature(encode).parameters
+        moved = {
+            name: value.to(device, dtype) if value.is_floating_point() else value.to(device)
+            for name, value in made.items()
+        }
+        found = encode(**{name: value for name, value in moved.items() if name in wanted}, return_dict=True)
+        self._form = type(found)
+        rows = {name: value for name, value in moved.items() if not name.startswith("pixel_values")}
+        layers = getattr(found, "deepstack_features", None) or []
+        return [
+            _Seen(features, [layer[i] for layer in layers], {name: value[i] for name, value in rows.items()})
+            for i, features in enumerate(found.pooler_output)
+        ]
+
+    def with_pictures(
+        self, inputs: Mapping[str, Any], layout: Layout | None, device: str, dtype: Any
+    ) -> dict[str, Any]:
+        """Complete the inputs of ``generate``, on the device, with what the encoder makes of the pictures.
+
+        Batches are completed in the order in which they were prepared.
+        """
+        moved = {
+            name: value.to(device, dtype) if value.is_floating_point() else value.to(device)
+            for name, value in inputs.items()
+        }
+        if layout is None:
+            return moved
+        if layout.new:
+            self._seen |= zip(layout.new, self._encoded(layout.made, device, dtype), strict=True)
+        self._seen = {digest: self._seen[digest] for digest in dict.fromkeys(layout.order)}
+        shown = [self._seen[digest] for digest in layout.order]
+        features = {"pooler_output": [one.features for one in shown]}
+        if shown[0].layers:
+            features["deepstack_features"] = [list(layer) for layer in zip(*(one.layers for one in shown), strict=True)]
+        for name in shown[0].rows:
+            moved[name] = self._torch.stack([one.rows[name] for one in shown])
+        return {**moved, "mm_encoder_outputs": {"image": self._form(**features)}}
+
+    def _beginning(self, texts: Sequence[str]) -> dict[str, bool]:
+        """What keeps a tokenizer from beginning once more what a template has begun."""
+        begins = self._processor.tokenizer.bos_token
+        return {"add_special_tokens": False} if begins and texts[0].startswith(begins) else {}

@@ -1,0 +1,226 @@
+"""A vision-language model of transformers: loaded, given batches of questions, read at the raw logits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shoe.core.errors import MissingExtraError, OptionError, quote
+from shoe.predict.ask import Question, messages_of
+from shoe.predict.backends.pictures import Encoder, Layout
+from shoe.predict.completions import LEAST, Said
+from shoe.predict.confidence import spells
+from shoe.predict.records import Alternative, Token
+
+if TYPE_CHECKING:
+    from shoe.predict.backends.transformers import Transformers
+
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A batch as the model takes it, still without what its encoder makes of the pictures.
+
+    Attributes:
+        questions: n questions.
+        inputs: of ``generate``: tokens (n, length), mask, ...
+        lengths: (n,) tokens of each prompt, without padding.
+        layout: the pictures, and whose they are; None where the inputs hold them.
+    """
+
+    questions: Sequence[Question]
+    inputs: Mapping[str, Any]
+    lengths: Sequence[int]
+    layout: Layout | None
+
+
+class VisionModel:
+    """A model with its processor; code that comes with one is never run."""
+
+    def __init__(self, config: Transformers) -> None:
+        """Load a model.
+
+        Raises:
+            MissingExtraError: if torch or transformers is not installed.
+            OptionError: if there is no such model or device, it takes no pictures, or has no chat template.
+        """
+        try:
+            import torch
+            import transformers
+        except ImportError:
+            raise MissingExtraError(f"model {quote(config.model)}", "predict") from None
+        transformers.utils.logging.disable_progress_bar()
+        transformers.utils.logging.set_verbosity_error()
+        self.name = f"model {quote(config.model)}"
+        self._torch, self._top, self._most = torch, config.top, config.most_tokens
+        self._batch_size, self._dtype = config.batch_size, config.dtype
+        if config.device == "cuda" and not torch.cuda.is_available():
+            raise OptionError(f"{self.name}: device is cuda, and torch finds no such device here")
+        self.device = "cuda" if config.device != "cpu" and torch.cuda.is_available() else "cpu"
+        found = {"revision": config.revision or "main", "trust_remote_code": False}
+        dtype = getattr(torch, config.dtype)
+        try:
+            self._processor: Any = transformers.AutoProcessor.from_pretrained(config.model, **found, **config.processor)
+            self._check_processor()
+            loaded = transformers.AutoModelForImageTextToText.from_pretrained(config.model, dtype=dtype, **found)
+            self._model: Any = loaded.to(self.device).eval()
+        except (AttributeError, ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
+            raise OptionError(f"{self.name} cannot be loaded: {_first_line(error)}") from None
+        tokenizer = self._tokenizer = self._processor.tokenizer
+        tokenizer.padding_side = "left"
+        self._ends = _ends(self._model.generation_config.eos_token_id, tokenizer)
+        tokenizer.pad_token_id = self._ends[0] if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+        # Only ours: what a model ships (temperatures, penalties) would fill in what we leave open.
+        self._model.generation_config = transformers.GenerationConfig(
+            eos_token_id=self._ends, pad_token_id=tokenizer.pad_token_id
+        )
+        self._encoder = Encoder(self._model, self._processor)
+        self._texts: list[str] = []
+        self._spelt: dict[str, list[int]] = {}
+
+    def _check_processor(self) -> None:
+        processor = self._processor
+        if not hasattr(processor, "image_processor"):
+            raise OptionError(
+                f"{self.name} takes no images: found no image processor, expected a vision-language model"
+            )
+        if not (getattr(processor, "chat_template", None) or getattr(processor.tokenizer, "chat_template", None)):
+            raise OptionError(
+                f"{self.name} has no chat template: found none in its processor, expected a model that follows "
+                "instructions, as names that end in -Instruct or -it say"
+            )
+        image_token = getattr(processor, "image_token", None)
+        if image_token and image_token not in self._conversation(Question([None], "question")):  # type: ignore[list-item]
+            raise OptionError(f"{self.name} takes no images: found a chat template that leaves them out")
+
+    def _conversation(self, question: Question) -> str:
+        """The prompt with a place for each picture."""
+        messages = messages_of(question, [""] * len(question.pictures))
+        for message in messages:
+            parts = message["content"]
+            if isinstance(parts, str):
+                message["content"] = [{"type": "text", "text": parts}]
+            else:
+                message["content"] = [{"type": "image"} if part["type"] == "image_url" else part for part in parts]
+        text: str = self._processor.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, enable_thinking=False
+        )
+        return text
+
+    def prepare(self, questions: Sequence[Question]) -> Prepared:
+        """Open pictures and make tokens of prompts; may be called while another batch is answered.
+
+        Raises:
+            InputError: if a picture cannot be read.
+            OptionError: if the processor cannot take what is asked.
+        """
+        texts = [self._conversation(question) for question in questions]
+        for question in questions:
+            self._spell(question.words)
+        try:
+            inputs, layout = self._encoder.prepare(texts, [question.pictures for question in questions])
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise OptionError(f"{self.name}: its processor takes no such question: {_first_line(error)}") from None
+        return Prepared(questions, inputs, inputs["attention_mask"].sum(1).tolist(), layout)
+
+    def answer(self, batch: Prepared) -> list[tuple[Said, int]]:
+        """Answer a batch; what the model says to each question, and the length of its prompt in tokens.
+
+        Raises:
+            OptionError: if the model does not fit into memory, or gives no finite figures.
+        """
+        torch = self._torch
+        try:
+            with torch.inference_mode():
+                inputs = self._encoder.with_pictures(batch.inputs, batch.layout, self.device, self._model.dtype)
+                made = self._model.generate(
+                    **inputs,
+                    max_new_tokens=self._most,
+                    do_sample=False,
+                    output_logits=True,
+                    return_dict_in_generate=True,
+                )
+                ids = made.sequences[:, -len(made.logits) :]
+                figures = [self._figures(logits, ids[:, i], batch) for i, logits in enumerate(made.logits)]
+        except torch.OutOfMemoryError:
+            raise OptionError(
+                f"{self.name} does not fit into the device's memory with batches of {self._batch_size}: "
+                "make the batch size smaller, the pictures smaller, or dtype bfloat16"
+            ) from None
+        rows = zip(batch.questions, ids.tolist(), batch.lengths, strict=True)
+        return [
+            (self._said(row, question, tokens, figures), length) for row, (question, tokens, length) in enumerate(rows)
+        ]
+
+    def _figures(self, logits: Any, chosen: Any, batch: Prepared) -> tuple[Any, Any]:
+        """Of one place: tokens and the logarithms of their probabilities; the chosen one, the likeliest, then words."""
+        torch = self._torch
+        logprobs = logits.float().log_softmax(-1)
+        top = logprobs.topk(min(self._top, logprobs.shape[-1]), dim=-1)
+        wanted = sorted({token for question in batch.questions for token in self._tokens_of(question)})
+        words = torch.tensor([wanted] * len(logprobs), dtype=torch.long, device=logprobs.device)
+        ids = torch.cat([chosen[:, None], top.indices, words], 1)
+        values = logprobs.gather(1, ids)
+        if not bool(torch.isfinite(values[:, :2]).all()):
+            raise OptionError(f"{self.name} gives no finite figures in {self._dtype}: try another dtype")
+        return ids.tolist(), values.tolist()
+
+    def _said(self, row: int, question: Question, ids: Sequence[int], figures: Sequence[Any]) -> Said:
+        """One answer, up to its end token."""
+        end = next((i for i, token in enumerate(ids) if token in self._ends), None)
+        places = figures if end is None else figures[: end + 1]
+        words = self._tokens_of(question)
+        tokens = tuple(self._token(place_ids[row], values[row], words) for place_ids, values in places)
+        text = self._tokenizer.decode(ids[:end], skip_special_tokens=True)
+        return Said(text, tokens, "length" if end is None else "stop")
+
+    def _token(self, ids: Sequence[int], values: Sequence[float], words: set[int]) -> Token:
+        """A token of an answer: with the likeliest, and with those words that its own question is about."""
+        kept = dict(zip(ids[1:], values[1:], strict=True))
+        likeliest = set(ids[1 : 1 + self._top])
+        top = [
+            Alternative(self._text_of(token), max(round(value, _DIGITS), LEAST), token)
+            for token, value in kept.items()
+            if token in likeliest or token in words
+        ]
+        return Token(self._text_of(ids[0]), round(values[0], _DIGITS), ids[0], tuple(top))
+
+    def _tokens_of(self, question: Question) -> set[int]:
+        return {token for word in question.words for token in self._spelt[word]}
+
+    def _text_of(self, token: int) -> str:
+        return self._vocabulary()[token] if token < len(self._vocabulary()) else ""
+
+    def _vocabulary(self) -> list[str]:
+        if not self._texts:
+            size = len(self._tokenizer)
+            self._texts = self._tokenizer.batch_decode([[token] for token in range(size)])
+        return self._texts
+
+    def _spell(self, words: Iterable[str]) -> None:
+        """Find the tokens that are a word, with whatever blanks.
+
+        Raises:
+            OptionError: for a word that no token is.
+        """
+        for word in words:
+            if word not in self._spelt:
+                found = [token for token, text in enumerate(self._vocabulary()) if spells(text, word)]
+                if not found:
+                    raise OptionError(
+                        f"{self.name} has no token of its own for {quote(word)}: ask for a phrase instead"
+                    )
+                self._spelt[word] = found
+
+
+def _ends(of_model: int | list[int] | None, tokenizer: Any) -> list[int]:
+    """Tokens that end an answer: the model's, and the tokenizer's."""
+    ends = of_model if isinstance(of_model, list) else [] if of_model is None else [of_model]
+    own = tokenizer.eos_token_id
+    return list(dict.fromkeys([*ends, *([] if own is None else [own])]))
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -1,0 +1,180 @@
+"""Vision-language models of random weights, some hundred kilobytes each, saved as users' models are.
+
+They are made through transformers' own classes: what loads and runs with them does so with the real ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'shoe-eval[predict]'")
+transformers = pytest.importorskip(
+    "transformers", reason="transformers is not installed: pip install 'shoe-eval[predict]'"
+)
+tokenizers = pytest.importorskip("tokenizers")
+
+TEMPLATE = (
+    "{% for m in messages %}<|{{ m['role'] }}|>{% for c in m['content'] %}"
+    "{% if c['type'] == 'image' %}IMAGE{% else %}{{ c['text'] }}{% endif %}{% endfor %}</s>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+_ROLES = ["<|system|>", "<|user|>", "<|assistant|>"]
+_WORDS = ["yes", "no", "Yes", "No", " riding", " holding", " a", " horse"]
+_TEXT = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+_PIXELS = {"min_pixels": 56 * 56, "max_pixels": 112 * 112}
+
+
+@cache
+def has_torchvision() -> bool:
+    """Whether processors of Qwen's models can be built: they need torchvision, if only its Python part."""
+    if find_spec("torchvision") is None:
+        return False
+    try:
+        import_module("torchvision")
+    except RuntimeError:  # one built for CUDA, beside a torch that is not: its operators have no schemas
+        library = torch.library.Library("torchvision", "FRAGMENT")
+        for name in ("nms", "qnms"):
+            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        import_module("torchvision")
+    return True
+
+
+def llava(folder: Path, template: str | None = TEMPLATE) -> Path:
+    """Save a LLaVA: CLIP of 32 pixels in patches of 8, and Qwen2."""
+    tokenizer = _tokenizer(["<image>"])
+    text = transformers.Qwen2Config(vocab_size=len(tokenizer), num_key_value_heads=2, **_TEXT, **_ends(tokenizer))
+    vision = transformers.CLIPVisionConfig(image_size=32, patch_size=8, **_TEXT)
+    image = tokenizer.convert_tokens_to_ids("<image>")
+    config = transformers.LlavaConfig(
+        vision_config=vision, text_config=text, image_token_index=image, image_seq_length=16, **_ends(tokenizer)
+    )
+    sized = {"size": {"shortest_edge": 32}, "crop_size": {"height": 32, "width": 32}}
+    processor = transformers.LlavaProcessor(
+        image_processor=_pillow("CLIPImageProcessor")(**sized),
+        tokenizer=tokenizer,
+        patch_size=8,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=template and template.replace("IMAGE", "<image>"),
+    )
+    return _saved(folder, transformers.LlavaForConditionalGeneration, config, processor)
+
+
+def qwen2_5_vl(folder: Path) -> Path:
+    """Save a Qwen2.5-VL, with the settings that the real ones ship: a temperature near 0, a penalty for repetition."""
+    tokenizer = _tokenizer(["<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>"])
+    vision = {"depth": 2, "hidden_size": 32, "intermediate_size": 48, "num_heads": 4, "out_hidden_size": 32}
+    config = transformers.Qwen2_5_VLConfig(
+        text_config={
+            **_TEXT,
+            "vocab_size": len(tokenizer),
+            "num_key_value_heads": 2,
+            "rope_parameters": {"rope_type": "default", "mrope_section": [1, 1, 2], "rope_theta": 10000.0},
+        },
+        vision_config={**vision, "fullatt_block_indexes": [1], "window_size": 56, "patch_size": 14},
+        **_tokens(tokenizer),
+        **_ends(tokenizer),
+    )
+    processor = transformers.Qwen2_5_VLProcessor(
+        image_processor=_qwen_images(patch_size=14),
+        tokenizer=tokenizer,
+        video_processor=transformers.Qwen2VLVideoProcessor(),
+        chat_template=TEMPLATE.replace("IMAGE", "<|vision_start|><|image_pad|><|vision_end|>"),
+    )
+    shipped = {"temperature": 1e-6, "repetition_penalty": 1.05, "do_sample": True}
+    return _saved(folder, transformers.Qwen2_5_VLForConditionalGeneration, config, processor, **shipped)
+
+
+def qwen3_vl(folder: Path) -> Path:
+    """Save a Qwen3-VL, whose pictures enter several layers."""
+    tokenizer = _tokenizer(["<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>"])
+    vision = {"depth": 2, "hidden_size": 32, "intermediate_size": 48, "num_heads": 4, "out_hidden_size": 32}
+    config = transformers.Qwen3VLConfig(
+        text_config={
+            **_TEXT,
+            "vocab_size": len(tokenizer),
+            "num_key_value_heads": 2,
+            "head_dim": 16,
+            "rope_parameters": {
+                "rope_type": "default",
+                "mrope_section": [2, 3, 3],
+                "mrope_interleaved": True,
+                "rope_theta": 10000.0,
+            },
+        },
+        vision_config={**vision, "deepstack_visual_indexes": [0], "num_position_embeddings": 64, "patch_size": 16},
+        **_tokens(tokenizer),
+        **_ends(tokenizer),
+    )
+    processor = transformers.Qwen3VLProcessor(
+        image_processor=_qwen_images(patch_size=16),
+        tokenizer=tokenizer,
+        video_processor=transformers.Qwen3VLVideoProcessor(),
+        chat_template=TEMPLATE.replace("IMAGE", "<|vision_start|><|image_pad|><|vision_end|>"),
+    )
+    return _saved(folder, transformers.Qwen3VLForConditionalGeneration, config, processor)
+
+
+MODELS: dict[str, Callable[[Path], Path]] = {"llava": llava, "qwen2.5-vl": qwen2_5_vl, "qwen3-vl": qwen3_vl}
+
+
+def made(name: str, folder: Path) -> Path:
+    """Save a model by its name, or skip the test where its processor cannot be built."""
+    if name != "llava" and not has_torchvision():
+        pytest.skip("torchvision is not installed: pip install 'shoe-eval[predict]'")
+    return MODELS[name](folder)
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of a model's files."""
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def _saved(folder: Path, kind: Any, config: Any, processor: Any, **shipped: Any) -> Path:
+    torch.manual_seed(0)
+    model = kind(config)
+    for name, weight in model.named_parameters():
+        if weight.dim() > 1:  # large enough that answers differ from question to question
+            torch.nn.init.normal_(weight, std=0.3 if "embed" in name or "lm_head" in name else 0.2)
+    for name, value in shipped.items():
+        setattr(model.generation_config, name, value)
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
+
+
+def _tokenizer(special: list[str]) -> Any:
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    made = tokenizers.Tokenizer(
+        tokenizers.models.BPE(vocab={letter: i for i, letter in enumerate(alphabet)}, merges=[])
+    )
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = tokenizers.decoders.ByteLevel()
+    made.add_special_tokens(["<pad>", "</s>", *_ROLES, *special])
+    made.add_tokens(_WORDS)
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, pad_token="<pad>", eos_token="</s>")
+
+
+def _ends(tokenizer: Any) -> dict[str, int]:
+    return {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
+
+
+def _tokens(tokenizer: Any) -> dict[str, int]:
+    names = {"image": "image_pad", "video": "video_pad", "vision_start": "vision_start", "vision_end": "vision_end"}
+    return {f"{name}_token_id": tokenizer.convert_tokens_to_ids(f"<|{text}|>") for name, text in names.items()}
+
+
+def _pillow(name: str) -> Any:
+    """An image processor; without torchvision there is the one on Pillow alone."""
+    return getattr(transformers, name if has_torchvision() else f"{name}Pil")
+
+
+def _qwen_images(patch_size: int) -> Any:
+    return transformers.Qwen2VLImageProcessor(patch_size=patch_size, merge_size=2, **_PIXELS)
