@@ -38,7 +38,7 @@ def new(
     """
     from shoe.benchmarks import benchmark
     from shoe.io.files import replacing
-    from shoe.page.study import TEXTS, page_data, write_rater_page
+    from shoe.page.study import TEXTS, shown_to_all, write_rater_page
     from shoe.report.study import print_plan
     from shoe.report.terminal import console
     from shoe.similarity import similarity_for
@@ -54,8 +54,9 @@ def new(
             with replacing(folder / name) as stream:
                 stream.write(text.format(minutes=max(1, round(len(made.items) * 1.1 * 8 / 60))).encode())
         texts[name] = (folder / name).read_text("utf-8", "replace")
+    shown = shown_to_all(made, texts)
     for number, name in enumerate(made.names):
-        write_rater_page(folder / f"{name}.html", page_data(made, number, texts))
+        write_rater_page(folder / f"{name}.html", shown, name, made.order(number))
     print_plan(folder, made, sample, console())
 
 

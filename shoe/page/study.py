@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from shoe.io.files import replacing
 from shoe.io.json import encode
 from shoe.page.build import modules, policy
 from shoe.page.markup import Markup, document, tag
-from shoe.study.plan import Study
+from shoe.study.plan import Question, Study
 
 _STATIC = Path(__file__).parent / "static"
 _TITLE = "How similar are two activities?"
@@ -36,30 +36,34 @@ Press a key, 0 to 4, or a button. The left arrow goes back.
 """Texts that who runs the study edits: an empty line ends a paragraph, and a line a line."""
 
 
-def page_data(study: Study, rater: int, texts: Mapping[str, str]) -> dict[str, Any]:
-    """What the page of one rater shows.
+def shown_to_all(study: Study, texts: Mapping[str, str]) -> dict[str, Any]:
+    """What the page shows every rater.
 
     Args:
         study: the study.
-        rater: whose page, from 0.
         texts: consent and instructions, by file name.
     """
     return {
         "study": study.id,
-        "rater": study.names[rater],
         "consent": texts[CONSENT],
         "instructions": texts[INSTRUCTIONS],
         "items": study.items,
         "training": study.training,
         "glosses": study.glosses,
-        "order": study.order(rater),
     }
 
 
-def write_rater_page(path: Path, data: Mapping[str, Any]) -> None:
-    """Write the page that works from disk, with what it shows inside."""
+def write_rater_page(path: Path, shown: Mapping[str, Any], rater: str, order: Sequence[Question]) -> None:
+    """Write the page that works from disk.
+
+    Args:
+        path: the HTML file.
+        shown: what it shows every rater.
+        rater: whose page.
+        order: of what it asks.
+    """
     script, style = _parts()
-    packed = Markup(encode(data).decode().replace("<", "\\u003c"))
+    packed = Markup(encode({**shown, "rater": rater, "order": order}).decode().replace("<", "\\u003c"))
     page = _page(policy(script, style), tag("script", packed, type="application/json", id="data"))
     with replacing(path) as stream:
         stream.write(page.encode("utf-8", "replace"))

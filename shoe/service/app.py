@@ -19,7 +19,7 @@ from starlette.responses import Response
 
 from shoe.core.errors import ShoeError, printable, quote
 from shoe.service import errors
-from shoe.service.api import about, admin, boards, catalog, events, lookups, predictions, results, runs
+from shoe.service.api import about, admin, boards, catalog, events, lookups, predictions, results, runs, studies
 from shoe.service.auditing import Auditing
 from shoe.service.bodies import Bodies
 from shoe.service.callers import Desk
@@ -35,7 +35,7 @@ from shoe.service.settings import Settings
 from shoe.service.tokens import note_use
 from shoe.version import __version__
 
-_ROUTES = (about, predictions, runs, results, events, catalog, boards, lookups, admin, routes, forms)
+_ROUTES = (about, predictions, runs, results, events, catalog, boards, lookups, studies, admin, routes, forms)
 _STATUS: dict[type[ShoeError], int] = {
     errors.NotFoundError: 404,
     errors.ConflictError: 409,

@@ -10,8 +10,8 @@ from shoe.service.folder import Folder
 from shoe.service.security import READS
 from shoe.service.tokens import Identity
 
-_PIECES = ("PATCH", "/v1/uploads/{id}")
-"""What comes again and again for one upload, whose begin and end are written."""
+_PIECES = (("PATCH", "/v1/uploads/{id}"), ("POST", "/v1/study/answers"))
+"""What comes again and again: pieces of an upload, whose begin and end are written, and answers, which are dated."""
 
 
 class Auditing:
@@ -37,7 +37,7 @@ class Auditing:
         identity: Identity | None = scope.get("state", {}).get("identity")
         route = scope.get("route")
         path = getattr(route, "path", scope["path"])
-        if status >= 400 or identity is None or (scope["method"], path) == _PIECES:
+        if status >= 400 or identity is None or (scope["method"], path) in _PIECES:
             return
         actor = f"{identity.name} of {identity.team}" if identity.team is not None else "nobody"
         address = scope["client"][0] if scope.get("client") else None

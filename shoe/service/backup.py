@@ -159,8 +159,10 @@ def is_in_use(folder: Path) -> bool:
 def _of_database(db: sqlite3.Connection) -> Iterator[Finding]:
     try:
         version = db.execute("PRAGMA user_version").fetchone()[0]
-        if version != VERSION:
-            yield Finding(f"its tables are of version {version}, expected {VERSION}", "use the shoe that made it")
+        if version > VERSION:
+            yield Finding(
+                f"its tables are of version {version}, expected at most {VERSION}", "use the shoe that made it"
+            )
             return
         damage = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if damage != "ok":

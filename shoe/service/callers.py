@@ -18,7 +18,7 @@ from shoe.service.limits import Buckets
 from shoe.service.refusals import Refused, too_many
 from shoe.service.security import COOKIE, READS
 from shoe.service.settings import Settings
-from shoe.service.tokens import LOCAL, Identity, Scope, check, check_session
+from shoe.service.tokens import LOCAL, RATE, Identity, Scope, check, check_session
 from shoe.service.uploads import Uploads
 
 _NOBODY: frozenset[str] = frozenset()
@@ -170,4 +170,5 @@ Reader = Annotated[Identity, Depends(needs("read"))]
 Submitter = Annotated[Identity, Depends(needs("submit"))]
 Uploader = Annotated[Identity, Depends(needs("submit", often=True))]
 Admin = Annotated[Identity, Depends(needs("admin"))]
+Rater = Annotated[Identity, Depends(needs(RATE, often=True))]
 TheDesk = Annotated[Desk, Depends(_the_desk)]

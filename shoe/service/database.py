@@ -10,8 +10,9 @@ from pathlib import Path
 
 from shoe.core.errors import InputError
 
-VERSION = 1
-"""Of the tables (PRAGMA user_version)."""
+_SCRIPTS = ("schema.sql", "studies.sql")
+"""Each makes the tables of one version (PRAGMA user_version) from those of the one before."""
+VERSION = len(_SCRIPTS)
 _PATIENCE = 30.0
 """Seconds to wait for a writer of another process."""
 
@@ -24,7 +25,7 @@ class Database:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the file, and make its tables where it is new.
+        """Open the file, and make the tables that it does not have yet.
 
         Raises:
             InputError: for a file that is no such database, or one of a later version.
@@ -38,10 +39,11 @@ class Database:
             self._writer.execute("PRAGMA synchronous = FULL")  # what was accepted outlasts a power cut
             with self.write() as db:
                 version = db.execute("PRAGMA user_version").fetchone()[0]
-                if version == 0:
-                    for statement in _statements(Path(__file__).with_name("schema.sql").read_text("utf-8")):
+                for name in _SCRIPTS[version:]:
+                    for statement in _statements(Path(__file__).with_name(name).read_text("utf-8")):
                         db.execute(statement)
-                    db.execute(f"PRAGMA user_version = {VERSION}")
+                    version += 1
+                    db.execute(f"PRAGMA user_version = {version}")
         except sqlite3.DatabaseError as error:
             raise self._damaged(str(error)) from None
         if version > VERSION:

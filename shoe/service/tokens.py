@@ -9,15 +9,17 @@ import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from hmac import compare_digest
-from typing import Literal, get_args
+from typing import Literal
 
 from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.service.errors import NotFoundError
 from shoe.service.folder import Folder
 
-Scope = Literal["read", "submit", "admin"]
-SCOPES: tuple[Scope, ...] = get_args(Scope)
+Scope = Literal["read", "submit", "admin", "rate"]
+SCOPES: tuple[Scope, ...] = ("read", "submit", "admin")
 """Each allows what those before it allow."""
+RATE: Scope = "rate"
+"""Allows one rater of a study to answer, and nothing else."""
 LOCAL = "local"
 """The team of who needs no token."""
 _PREFIX, _SHOWN, _LONGEST_NAME = "shoe_", 10, 80
@@ -44,7 +46,7 @@ class Identity:
 
     def allows(self, scope: Scope) -> bool:
         """Whether they may do this."""
-        return any(each in self.scopes for each in SCOPES[SCOPES.index(scope) :])
+        return any(each in self.scopes for each in (SCOPES[SCOPES.index(scope) :] if scope in SCOPES else (scope,)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def new_token(
     if not scopes:
         raise OptionError(f"scopes: found none, expected some of {', '.join(SCOPES)}")
     for scope in scopes:
-        if scope not in SCOPES:
+        if scope not in (*SCOPES, RATE):
             raise unknown_name("scope", scope, SCOPES)
     if days is not None and not 0 < days <= 36500:
         raise OptionError(f"days: found {days:g}, expected more than 0, at most 36500")
@@ -99,7 +101,7 @@ def new_token(
                 token[:_SHOWN],
                 name,
                 team,
-                " ".join(scope for scope in SCOPES if scope in scopes),
+                " ".join(scope for scope in (*SCOPES, RATE) if scope in scopes),
                 now,
                 None if days is None else now + days * _DAY,
             ),

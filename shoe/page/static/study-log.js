@@ -15,7 +15,6 @@ export async function study() {
   const found = served ? await asked() : JSON.parse(embedded.textContent);
   place = `shoe-study:${found.study}:${found.rater}:`;
   if (served) {
-    agree(found.answers);
     send();
   }
   return found;
@@ -79,7 +78,8 @@ function later(what) {
 async function asked() {
   for (;;) {
     try {
-      return await call("v1/study");
+      const { shown, ...own } = await call("v1/study");
+      return { ...shown, ...own };
     } catch (error) {
       if (error.final) {
         status.textContent = `This link does not open a study: ${error.message}. Ask who invited you for another one.`;
@@ -102,7 +102,7 @@ async function send() {
       const { kept } = await call("v1/study/answers", { answers: some.map((name) => JSON.parse(name)) });
       for (const name of some) localStorage.setItem(place + name, SENT);
       open = unsent();
-      if (kept !== entries().length - open.length && agree((await call("v1/study")).answers)) told();
+      if (kept !== entries().length - open.length && agree((await call("v1/study/answers")).answers)) told();
       open = unsent();
     } while (open.length);
     wait = 500;

@@ -9,6 +9,8 @@ from msgspec import Meta
 
 from shoe.service.boards import Board
 from shoe.service.boards import Standing as Standing  # what they hold is described with the answers
+from shoe.service.studies import Answer
+from shoe.service.studies import Asked as Asked
 
 Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", extra={"expected": "64 hex digits, a SHA-256"})]
 Text = Annotated[str, Meta(min_length=1, max_length=200, extra={"expected": "1 to 200 characters"})]
@@ -79,6 +81,18 @@ class NewToken(Asks):
     team: Word
     scopes: Annotated[list[Literal["read", "submit", "admin"]], Meta(min_length=1, max_length=3)]
     days: Annotated[float, Meta(gt=0, le=36500, extra={"expected": "a number of days"})] | None = None
+
+
+class Answers(Asks):
+    """Answers of a rater."""
+
+    answers: Annotated[list[Answer], Meta(max_length=2000, extra={"item": "answer"})]
+
+
+class KeptAnswers(Says):
+    """How many answers of the rater are kept."""
+
+    kept: int
 
 
 class Login(Asks):

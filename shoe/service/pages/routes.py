@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from shoe.core.errors import ShoeError
 from shoe.service import boards
@@ -194,3 +194,19 @@ def interface(request: Request, identity: Anybody, desk: TheDesk) -> Response:
     known = truths(desk.folder) if identity.allows("read") else []
     curl = CURL.format(address=address_of(request), truth=known[0].name if known else "TRUTH")
     return answer(request, ("api.html", {"groups": interface_values(describe(request.app)), "curl": curl}))
+
+
+@router.get("/rate")
+@unchanging
+async def rate(identity: Anybody) -> Response:
+    """A rater's page: the link's token stands behind #, so no server, log or other site is told it."""
+    del identity
+    page, allowed = _rater_page()
+    return HTMLResponse(page, headers={"Content-Security-Policy": f"{allowed}; frame-ancestors 'none'"})
+
+
+@cache
+def _rater_page() -> tuple[str, str]:
+    from shoe.page.study import served_page
+
+    return served_page()

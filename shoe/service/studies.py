@@ -1,0 +1,192 @@
+"""Studies that people are invited to: what raters see, and what they have answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from shoe.core.errors import quote, unknown_name
+from shoe.service import tokens
+from shoe.service.errors import ConflictError, NotFoundError
+from shoe.service.folder import Folder
+from shoe.service.refusals import Refused
+
+_MOST = 20
+"""Answers that are kept for each question to a rater, on average: people put some right."""
+Phase = Literal["words", "picture", "sides"]
+Question = tuple[int, int, Phase]
+"""Item, occasion and phase."""
+_Index = Annotated[int, Meta(ge=0, le=2**31 - 1, extra={"expected": "a whole number from 0 on"})]
+_Moment = Annotated[float, Meta(ge=0, le=2**53, extra={"expected": "milliseconds since 1970"})]
+
+
+class Answer(msgspec.Struct, forbid_unknown_fields=True):
+    """One answer, as a file that a page saves has it; times are a browser's milliseconds since 1970."""
+
+    item: _Index
+    occasion: _Index
+    phase: Phase
+    rating: Annotated[int, Meta(ge=0, le=4, extra={"expected": "a whole number, 0 to 4"})]
+    shown: _Moment
+    answered: _Moment
+
+
+class Returned(msgspec.Struct):
+    """A rater's answers to a study: the file that a page saves."""
+
+    study: str
+    rater: str
+    answers: list[Answer]
+
+
+class Asked(msgspec.Struct):
+    """What one rater is asked.
+
+    Attributes:
+        shown: what the page shows every rater.
+        rater: who rates.
+        order: of the questions.
+        levels: how many ratings there are, from 0.
+    """
+
+    shown: msgspec.Raw
+    rater: str
+    order: list[Question]
+    levels: int
+
+
+def publish(
+    folder: Folder, id_: str, shown: Mapping[str, Any], levels: int, orders: Mapping[str, Sequence[Question]]
+) -> None:
+    """Put a study into a service; of one that is there, texts are taken over, and questions stay.
+
+    Args:
+        folder: of the service.
+        id_: of the study.
+        shown: what the page shows every rater.
+        levels: how many ratings there are, from 0.
+        orders: of the questions, by rater.
+    """
+    with folder.database.write() as db:
+        db.execute(
+            "INSERT INTO studies VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET shown = excluded.shown",
+            (id_, msgspec.json.encode(shown).decode(), levels, time.time()),
+        )
+        rows = [(id_, name, msgspec.json.encode(order).decode()) for name, order in orders.items()]
+        db.executemany("INSERT INTO raters VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows)
+
+
+def invite(folder: Folder, id_: str, names: Sequence[str] = ()) -> dict[str, str]:
+    """Make tokens for raters of a study who have none, and new ones for some, whose old ones end.
+
+    Args:
+        folder: of the service.
+        id_: of the study.
+        names: who get a new one.
+
+    Returns:
+        Tokens by rater: they cannot be shown again.
+
+    Raises:
+        OptionError: for a name that is no rater's.
+    """
+    with folder.database.read() as db:
+        known = [row["name"] for row in db.execute("SELECT name FROM raters WHERE study = ? ORDER BY rowid", (id_,))]
+    for name in names:
+        if name not in known:
+            raise unknown_name("rater", name, known)
+    team = _team(id_)
+    with folder.database.write() as db:
+        ended = [(time.time(), team, name) for name in names]
+        db.executemany("UPDATE tokens SET revoked = ? WHERE team = ? AND name = ? AND revoked IS NULL", ended)
+    have = {token.name for token in tokens.tokens(folder) if token.team == team and token.revoked is None}
+    return {name: tokens.new_token(folder, name, team, [tokens.RATE]) for name in known if name not in have}
+
+
+def asked(folder: Folder, identity: tokens.Identity) -> Asked:
+    """What a rater is asked.
+
+    Raises:
+        NotFoundError: where the token is for no rater of a study that is here.
+    """
+    with folder.database.read() as db:
+        row = db.execute(
+            "SELECT shown, levels, questions FROM studies JOIN raters ON study = id WHERE id = ? AND name = ?",
+            _who(identity),
+        ).fetchone()
+    if row is None:
+        raise NotFoundError("the study that this token is for is not here")
+    order = msgspec.json.decode(row["questions"], type=list[Question])
+    return Asked(msgspec.Raw(row["shown"].encode()), identity.name, order, row["levels"])
+
+
+def keep(folder: Folder, identity: tokens.Identity, answers: Sequence[Answer]) -> int:
+    """Add a rater's answers to those that are kept; one that is there is not kept twice.
+
+    Returns:
+        How many of the rater's answers are kept.
+
+    Raises:
+        NotFoundError: where the token is for no rater of a study that is here.
+        Refused: 422 for an answer to what the rater is not asked.
+        ConflictError: for more answers than a person gives.
+    """
+    of = asked(folder, identity)
+    questions = set(of.order)
+    for number, answer in enumerate(answers):
+        if (answer.item, answer.occasion, answer.phase) not in questions or answer.rating >= of.levels:
+            found = quote([answer.item, answer.occasion, answer.phase, answer.rating])
+            expected = f"a question to {of.rater}, and a rating 0 to {of.levels - 1}"
+            raise Refused(422, f"answer {number}: found {found}, expected {expected}", field=f"answers[{number}]")
+    who = _who(identity)
+    with folder.database.write() if answers else folder.database.read() as db:
+        db.executemany(
+            "INSERT INTO answers (study, rater, item, occasion, phase, rating, shown, answered, received) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            [(*who, *msgspec.structs.astuple(answer), time.time()) for answer in answers],
+        )
+        kept: int = db.execute("SELECT count(*) FROM answers WHERE study = ? AND rater = ?", who).fetchone()[0]
+        if answers and kept > _MOST * len(questions):
+            raise ConflictError(f"found more than {_MOST} answers for each question, expected fewer")
+    return kept
+
+
+def given(folder: Folder, identity: tokens.Identity) -> list[Answer]:
+    """What a rater has answered, the earliest first."""
+    id_, name = _who(identity)
+    return next((each.answers for each in returned(folder, id_) if each.rater == name), [])
+
+
+def returned(folder: Folder, id_: str) -> list[Returned]:
+    """What all raters of a study have answered, each as the file that a page saves.
+
+    Raises:
+        NotFoundError: for a study that is not here.
+    """
+    with folder.database.read() as db:
+        names = [row["name"] for row in db.execute("SELECT name FROM raters WHERE study = ? ORDER BY rowid", (id_,))]
+        rows = db.execute(
+            "SELECT rater, item, occasion, phase, rating, shown, answered FROM answers WHERE study = ? "
+            "ORDER BY answered, number",
+            (id_,),
+        ).fetchall()
+    if not names:
+        raise NotFoundError(f"no study {id_}")
+    found: dict[str, list[Answer]] = {name: [] for name in names}
+    for row in rows:
+        found[row["rater"]].append(Answer(*row[1:]))
+    return [Returned(id_, name, answers) for name, answers in found.items()]
+
+
+def _team(id_: str) -> str:
+    """The team of tokens of a study's raters."""
+    return f"study {id_}"
+
+
+def _who(identity: tokens.Identity) -> tuple[str, str]:
+    """Study and rater that a token is for."""
+    return str(identity.team).removeprefix(_team("")), identity.name

@@ -1,0 +1,87 @@
+"""A study in a service: who may answer, what is kept, and that nothing is kept twice or changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoe.service import studies
+from shoe.service.database import Database
+from shoe.service.folder import Folder
+from tests.service.calling import calling
+
+ID = "0123456789ab"
+ANSWER = {"item": 0, "occasion": 1, "phase": "words", "rating": 3, "shown": 1000.0, "answered": 2000.0}
+
+
+def published(path: Path) -> tuple[Folder, dict[str, dict[str, str]]]:
+    """A service with a study of two items and two raters, and headers with each rater's token."""
+    folder = Folder.open(path / "service")
+    orders: dict[str, list[studies.Question]] = {
+        "rater-1": [(1, 1, "words"), (0, 1, "words")],
+        "rater-2": [(0, 1, "words"), (1, 1, "words"), (0, 2, "words")],
+    }
+    studies.publish(folder, ID, {"study": ID, "items": ["a", "b"]}, 5, orders)
+    return folder, {name: bearer(token) for name, token in studies.invite(folder, ID).items()}
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def sent(client: Any, headers: dict[str, str], *answers: dict[str, Any]) -> Any:
+    return client.post("/v1/study/answers", headers=headers, json={"answers": answers})
+
+
+def test_answers_are_kept_once_and_never_changed(tmp_path: Path) -> None:
+    folder, of = published(tmp_path)
+    with calling(folder) as client:
+        asked = client.get("/v1/study", headers=of["rater-1"]).json()
+        assert (asked["shown"]["items"], asked["rater"], asked["order"][0]) == (["a", "b"], "rater-1", [1, 1, "words"])
+        later = ANSWER | {"rating": 4, "answered": 3000.0}
+        for answers, kept in (([ANSWER], 1), ([later, ANSWER], 2), ([], 2), ([ANSWER], 2)):
+            assert sent(client, of["rater-1"], *answers).json() == {"kept": kept}
+        assert client.get("/v1/study/answers", headers=of["rater-1"]).json() == {"answers": [ANSWER, later]}
+        assert client.get("/v1/study/answers", headers=of["rater-2"]).json() == {"answers": []}
+        for change, said in (
+            ({"item": 2}, "answer 0: found [2, 1, 'words', 3], expected a question to rater-1"),
+            ({"occasion": 2}, "answer 0: found [0, 2, 'words', 3]"),
+            ({"phase": "picture"}, "answer 0: found [0, 1, 'picture', 3]"),
+            ({"rating": 5}, "rating: found 5"),
+        ):
+            refused = sent(client, of["rater-1"], ANSWER | change, ANSWER)
+            assert (refused.status_code, said in refused.json()["error"]) == (422, True)
+        many = [ANSWER | {"shown": float(number)} for number in range(41)]
+        assert sent(client, of["rater-1"], *many).status_code == 409
+        assert client.get("/v1/audit").status_code == 401
+    assert [len(each.answers) for each in studies.returned(folder, ID)] == [2, 0]
+    for statement in ("UPDATE answers SET rating = 0", "DELETE FROM answers"):
+        with pytest.raises(sqlite3.IntegrityError, match="only added"), folder.database.write() as db:
+            db.execute(statement)
+
+
+def test_a_link_lets_one_rater_answer_and_nothing_else_until_it_ends(tmp_path: Path) -> None:
+    folder, of = published(tmp_path)
+    assert studies.invite(folder, ID) == {}
+    with calling(folder, always_tokens=True) as client:
+        assert client.get("/rate").headers["content-security-policy"].endswith("frame-ancestors 'none'")
+        assert client.get("/v1/study").status_code == 401
+        for path in ("/v1/runs", "/v1/tokens", "/v1/truths", "/v1/audit"):
+            assert client.get(path, headers=of["rater-1"]).status_code == 403
+        (renewed,) = studies.invite(folder, ID, ["rater-1"]).values()
+        assert sent(client, of["rater-1"], ANSWER).status_code == 401
+        assert sent(client, bearer(renewed), ANSWER).json() == {"kept": 1}
+        assert sent(client, of["rater-2"], ANSWER).json() == {"kept": 1}
+
+
+def test_a_folder_from_before_there_were_studies_gets_their_tables(tmp_path: Path) -> None:
+    path = tmp_path / "shoe.sqlite"
+    Database(path).close()
+    with sqlite3.connect(path) as db:
+        db.executescript("DROP TABLE answers; DROP TABLE raters; DROP TABLE studies; PRAGMA user_version = 1")
+    Database(path).close()
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT count(*) FROM answers").fetchone() == (0,)
