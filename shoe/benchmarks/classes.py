@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,14 +60,14 @@ class HoiClasses:
     def __len__(self) -> int:
         return len(self.verb)
 
-    @cached_property
+    @property
     def verb_sense(self) -> Ints:
-        """(K,) id of the verb's sense in the compiled lexicon; -1 for none."""
+        """(K,) id of the verb's sense in the lexicon in use; -1 for none."""
         return _ids(self.verb_synsets)
 
-    @cached_property
+    @property
     def object_sense(self) -> Ints:
-        """(K,) id of the object's sense in the compiled lexicon; -1 for none."""
+        """(K,) id of the object's sense in the lexicon in use; -1 for none."""
         return _ids(self.object_synsets)
 
     @property
@@ -187,10 +187,10 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
     return replace(made, digest=hashlib.sha256(made.table.encode()).hexdigest()[:8])
 
 
-def _ids(synsets: Sequence[str]) -> Ints:
-    from shoe.lexicon.names import ids_of
+def _ids(synsets: tuple[str, ...]) -> Ints:
+    from shoe.lexicon.names import listed_ids
 
-    return ids_of(synsets)
+    return listed_ids(synsets)
 
 
 def _check_labels(rows: Sequence[Sequence[str]], source: str | Path) -> None:
@@ -220,6 +220,6 @@ def _check_synsets(rows: Sequence[Sequence[str]], usual: HoiClasses, source: str
                     record=f"line {number}",
                     field=_COLUMNS[column],
                     found=quote(row[column]),
-                    expected=f"a {'verb' if pos == 'v' else 'noun'} of WordNet 3.0, as {known[0]}, or nothing",
+                    expected=f"a {'verb' if pos == 'v' else 'noun'} of {lexicon().title}, as {known[0]}, or nothing",
                     hint=meant(row[column], known),
                 )

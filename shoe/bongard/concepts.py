@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.arrays import Floats, Ints, Mask
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import lexicon, per_lexicon
 from shoe.similarity.table import Similarity
 
 OR = "_or_"
@@ -107,7 +106,7 @@ def _parts(classes: HoiClasses, groups: list[list[int]]) -> Mask:
     return found & ~found.T
 
 
-@cache
+@per_lexicon(None)
 def included(sense: int) -> frozenset[int]:
     """All that doing one thing is a kind of, or entails, however far: who sips drinks, who buys pays."""
     found: set[int] = set()
@@ -120,13 +119,14 @@ def included(sense: int) -> frozenset[int]:
     return frozenset(found - {sense})
 
 
-@cache
+@per_lexicon(None)
 def _entailments() -> dict[int, tuple[int, ...]]:
     """WordNet's entailments of verbs; ``scripts/build-entailments`` writes the file."""
     found: dict[int, tuple[int, ...]] = {}
     for line in _ENTAILMENTS.read_text("utf-8").splitlines()[1:]:
         one, other = (lexicon().synset(name) for name in line.split("\t"))
-        found[one] = (*found.get(one, ()), other)
+        if one >= 0 and other >= 0:
+            found[one] = (*found.get(one, ()), other)
     return found
 
 

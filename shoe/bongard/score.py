@@ -15,7 +15,7 @@ from shoe.bongard.problems import Problems
 from shoe.core.arguments import checked
 from shoe.core.errors import InputError, quote
 from shoe.core.interactions import Interactions
-from shoe.lexicon.resolve import lexicon_digest
+from shoe.lexicon.resolve import lexicon_facts
 from shoe.protocols.signature import Signature, sign
 from shoe.scoring.score import coordinate_names
 from shoe.similarity.table import Similarity
@@ -95,7 +95,7 @@ def score_problems(
         "soft-classes": classes.digest,
         "map": similarity.name,
         "map-sha": similarity.digest,
-        "lexicon-sha": lexicon_digest(),
+        **lexicon_facts(),
     }
     return BongardReport(
         problems=len(problems),

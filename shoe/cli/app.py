@@ -97,7 +97,10 @@ def app(*names: str) -> typer.Typer:
             made.add_typer(module.app, name=name)
         else:
             made.command(name)(_typed(getattr(module, name)))
-    made.callback(epilog="shoe --version prints the version.", context_settings=_CONTEXT)(_root)
+    made.callback(
+        epilog="shoe --version prints the version; shoe --lexicon FILE COMMAND uses other words than WordNet 3.0's.",
+        context_settings=_CONTEXT,
+    )(_root)
     return made
 
 

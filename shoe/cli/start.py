@@ -10,10 +10,13 @@ from itertools import pairwise
 from shoe.cli import parameters, score
 from shoe.core.errors import ShoeError
 from shoe.io.files import streams_kept
+from shoe.lexicon import ENVIRONMENT
 
 _NOT_LOADED = ("failed to map segment", "annot allocate memory")
 """What the system's loader says of a compiled library for which there is no memory."""
 
+_LEXICON = "--lexicon"
+"""Before the command: a compiled lexicon instead of WordNet 3.0, for this process and those that it starts."""
 _ASKS_FOR_OPTIONS = {("-o", "help"), ("--option", "help"), "--option=help"}
 
 
@@ -48,6 +51,9 @@ def start() -> None:
 
 
 def _run(words: list[str]) -> None:
+    if words[:1] == [_LEXICON] and len(words) > 1:
+        os.environ[ENVIRONMENT] = words[1]
+        words = words[2:]
     if len(words) > (words[:1] != ["demo"]) and not {"-h", "--help"} & set(words):
         _load_numpy()
     match words:

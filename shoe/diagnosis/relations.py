@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -21,7 +20,7 @@ from shoe.core.interactions import Interactions
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import ids_of
 from shoe.lexicon.resolve import ObjectWords, resolve
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import lexicon, per_lexicon
 from shoe.matching.task import Task
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.similarity.table import Basis, SimilarityTable
@@ -231,24 +230,25 @@ def _one_of(senses: Senses, wanted: frozenset[int]) -> Mask:
     return np.isin(senses, np.array(list(wanted), np.int32))
 
 
-@cache
+@per_lexicon(None)
 def _direct(sense: int) -> frozenset[int]:
     return frozenset(lexicon().hypernyms(sense).tolist())
 
 
-@cache
+@per_lexicon(None)
 def _above(sense: int) -> frozenset[int]:
     """All hypernyms, however far; no way up in WordNet 3.0 has more than 19 steps."""
     direct = _direct(sense)
     return direct.union(*(_above(parent) for parent in direct))
 
 
-@cache
+@per_lexicon(None)
 def _opposites() -> dict[int, frozenset[int]]:
     """WordNet's antonyms, both ways; ``scripts/build-antonyms`` writes the file."""
     found: dict[int, set[int]] = {}
     for line in _OPPOSITES.read_text("utf-8").splitlines()[1:]:
         one, other = (lexicon().synset(name) for name in line.split("\t"))
-        found.setdefault(one, set()).add(other)
-        found.setdefault(other, set()).add(one)
+        if one >= 0 and other >= 0:
+            found.setdefault(one, set()).add(other)
+            found.setdefault(other, set()).add(one)
     return {sense: frozenset(others) for sense, others in found.items()}

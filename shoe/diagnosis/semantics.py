@@ -15,7 +15,7 @@ from shoe.diagnosis.oracles import State
 from shoe.diagnosis.relations import PredictedWords, predicted_words
 from shoe.diagnosis.vocabulary_gap import MOST, VocabularyGap, vocabulary_gap
 from shoe.diagnosis.wrong_words import WrongWords, wrong_words
-from shoe.lexicon.resolve import lexicon_digest
+from shoe.lexicon.resolve import lexicon_facts
 from shoe.protocols.options import SemanticOptions
 from shoe.protocols.signature import Signature, sign
 from shoe.scoring.entries import Entries, Means
@@ -60,7 +60,7 @@ class SemanticDiagnosis:
     def signature(self) -> Signature:
         """How the figures came about."""
         truth = self.analysis.task.truth
-        similarity = {"map": self.source.name, "map-sha": self.source.digest, "lexicon-sha": lexicon_digest()}
+        similarity = {"map": self.source.name, "map-sha": self.source.digest} | lexicon_facts()
         facts = truth.facts() | self.analysis.facts | similarity | self.analysis.choices
         return sign(facts, self.analysis.variant.strict, self.options, truth.benchmark.protocols)
 

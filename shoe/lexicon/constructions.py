@@ -9,14 +9,13 @@ of"). "*" is any or none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from shoe.lexicon import text
 from shoe.lexicon.expressions import WEIGHTS, Sense, bases
 from shoe.lexicon.prepositions import SPATIAL, relation
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import lexicon, per_lexicon
 
 _FILE = Path(__file__).parent / "data" / "constructions.tsv"
 # Of a noun only the first senses tell what it is: every other word could be a tool in one of them.
@@ -71,13 +70,13 @@ def _is_kind(word: str, noun: str) -> bool:
     return any(store.synset(noun) in _above(sense) for senses in found for sense in senses)
 
 
-@lru_cache(maxsize=10_000)
+@per_lexicon(10_000)
 def _above(sense: int) -> frozenset[int]:
     """A sense and all that it is a kind of."""
     return frozenset([sense]).union(*map(_above, lexicon().hypernyms(sense).tolist()))
 
 
-@cache
+@per_lexicon(None)
 def _constructions() -> list[_Construction]:
     rows = [line.split("\t") for line in _FILE.read_text("utf-8").splitlines()[1:]]
     synset = lexicon().synset
@@ -86,7 +85,11 @@ def _constructions() -> list[_Construction]:
             verbs.split(),
             nouns.split(),
             prepositions.split(),
-            [Sense(synset(name), name.partition(".")[0], why, WEIGHTS[relation]) for name in names.split()],
+            [
+                Sense(synset(name), name.partition(".")[0], why, WEIGHTS[relation])
+                for name in names.split()
+                if synset(name) >= 0
+            ],
         )
         for verbs, nouns, prepositions, names, relation, why in rows
     ]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from shoe.lexicon.morphology import american, noun_forms, undoubled, verb_forms
-from shoe.lexicon.store import Pos, lexicon
+from shoe.lexicon.store import Pos, lexicon, per_lexicon
 from shoe.lexicon.text import PREPOSITIONS
 
 Part = Literal["verb", "object"]
@@ -58,7 +58,7 @@ def find(words: list[str], part: Part, spelled: str = "") -> list[Sense]:
     return list(_find(tuple(words), part, spelled))
 
 
-@lru_cache(maxsize=10_000)
+@per_lexicon(10_000)
 def _find(words: tuple[str, ...], part: Part, spelled: str) -> tuple[Sense, ...]:
     found = _found(list(words), part, spelled)
     if found:
@@ -72,7 +72,7 @@ def _find(words: tuple[str, ...], part: Part, spelled: str) -> tuple[Sense, ...]
     return ()
 
 
-@lru_cache(maxsize=10_000)
+@per_lexicon(10_000)
 def bases(word: str, part: Part) -> tuple[str, ...]:
     """Return the lemmas that a single word may be a form of.
 
@@ -96,6 +96,7 @@ def _found(words: list[str], part: Part, spelled: str) -> list[Sense]:
         Sense(store.synset(name), lemma, f"alias: {why}", weight)
         for lemma in _alias_keys(words, part)
         for name, weight, why in _aliases(part).get(lemma, [])
+        if store.synset(name) >= 0
     ]
     for lemma in _lemmas(words, part, spelled):
         reason = f'base form of "{" ".join(words)}"'
@@ -126,7 +127,7 @@ def is_rare(lemma: str, synset: int) -> bool:
     return synset in _rare_senses(lemma, lexicon().pos(synset))
 
 
-@lru_cache(maxsize=10_000)
+@per_lexicon(10_000)
 def _rare_senses(lemma: str, pos: Pos) -> frozenset[int]:
     counts = lexicon().tag_count(lemma, pos)
     uses = counts.sum()

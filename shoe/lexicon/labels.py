@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from shoe.lexicon import text
 from shoe.lexicon.expressions import POS, Part, with_head
 from shoe.lexicon.morphology import noun_forms, verb_forms
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import lexicon, per_lexicon
 
 # Plurals that neither a rule nor WordNet's exception list gives.
 _IRREGULAR_PLURALS = {"person": ["people"]}
@@ -36,7 +35,7 @@ def match_labels(words: Sequence[str], labels: Sequence[str], part: Part) -> NDA
     return np.array([next((label for label in of_word if label >= 0), -1) for of_word in found], np.int32)
 
 
-@lru_cache(maxsize=16)
+@per_lexicon(16)
 def _known(labels: tuple[str, ...], part: Part) -> dict[str, int]:
     """Every form of every label, and which label it is."""
     known: dict[str, int] = {}

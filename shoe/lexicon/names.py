@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Ints
 from shoe.lexicon.keys import keys_in, keys_of
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import lexicon, per_lexicon
 
 
 def ids_of(names: Iterable[str]) -> Ints:
@@ -31,6 +31,12 @@ def ids_of(names: Iterable[str]) -> Ints:
         if listed[index]:
             ids[index] = store.synset(listed[index])
     return ids
+
+
+@per_lexicon(64)
+def listed_ids(names: tuple[str, ...]) -> Ints:
+    """(n,) ids of names that are asked for again and again, as those of a dataset's classes; see :func:`ids_of`."""
+    return ids_of(names)
 
 
 def ids_in(text: bytes, starts: Indices, ends: Indices) -> Ints:

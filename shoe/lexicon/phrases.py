@@ -24,6 +24,7 @@ from shoe.lexicon.phrase_parts import Candidate
 from shoe.lexicon.phrase_readings import MOST_ALTERNATIVES, candidates
 from shoe.lexicon.phrase_tags import tags_of, words_of
 from shoe.lexicon.phrase_words import is_known_verb, patterns, table
+from shoe.lexicon.store import by_wordnet
 
 LONGEST_PHRASE = 500
 """Characters; what is longer is no phrase."""
@@ -92,6 +93,7 @@ class Said:
     denied: bool = False
 
 
+@by_wordnet
 def parse_phrase(phrase: str) -> Phrase:
     """Find verb and object in a sentence, a fragment of one or a triplet.
 
@@ -123,6 +125,7 @@ def best_reading(phrase: str) -> Reading | None:
     return next(iter(parse_phrase(phrase).readings), None)
 
 
+@by_wordnet
 def interactions(
     phrase: str,
     *,

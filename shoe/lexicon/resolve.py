@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -17,8 +16,9 @@ from shoe.core.errors import unknown_name
 from shoe.lexicon import text
 from shoe.lexicon.expressions import KIND, LONGEST_EXPRESSION, Sense, bases, distinct, find
 from shoe.lexicon.expressions import Part as Part
+from shoe.lexicon.other_languages import ENGLISH, senses_of
 from shoe.lexicon.predicates import because, verb_senses
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import lexicon, per_lexicon, wordnet
 
 ObjectWords = Literal["phrase-first", "pooled", "head", "phrase"]
 
@@ -37,7 +37,7 @@ class Candidate:
 
     Attributes:
         synset: its number in the lexicon.
-        name: its WordNet 3.0 name.
+        name: its name there.
         lemma: the lemma that led to it.
         reason: how, in a few words.
         weight: how much of its meaning the word says: 1, and less where it names a kind or a part of it.
@@ -52,7 +52,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What a word may mean: candidates in order of preference, none if WordNet does not know it."""
+    """What a word may mean: candidates in order of preference, none if the lexicon does not know it."""
 
     word: str
     part: Part
@@ -82,7 +82,7 @@ def resolve(word: str, part: Part, object_words: ObjectWords = "phrase-first") -
     return _resolved(word, part, object_words)
 
 
-@lru_cache(maxsize=10_000)
+@per_lexicon(10_000)
 def _resolved(word: str, part: Part, object_words: ObjectWords) -> Resolution:
     readings = text.alternatives(word)
     senses = distinct(sense for reading in readings for sense in _senses(reading, part, object_words))
@@ -101,12 +101,21 @@ def _senses(reading: str, part: Part, object_words: ObjectWords) -> Iterable[Sen
     if text.says_no_interaction(words):
         return []
     spelled = text.spelled(written)
+    if lexicon().language != ENGLISH:
+        return senses_of(words, part, spelled)
     return verb_senses(words, spelled) if part == "verb" else _object(words, spelled, object_words)
 
 
-@cache
+def lexicon_facts() -> dict[str, str]:
+    """What signatures say of the lexicon in use: its name, unless it is WordNet, and its digest."""
+    used = lexicon()
+    named = {} if used is wordnet() else {"lexicon": used.label}
+    return named | {"lexicon-sha": lexicon_digest()}
+
+
+@per_lexicon(None)
 def lexicon_digest() -> str:
-    """8 hex digits of the compiled lexicon and its tables: what they resolve a word to can move a semantic figure."""
+    """8 hex digits of the compiled lexicon and the tables: what they resolve a word to can move a semantic figure."""
     digest = hashlib.sha256(lexicon().digest.encode())
     for path in sorted([*_TABLES.glob("*.tsv"), _TABLES / "word_classes.txt"]):
         digest.update(path.read_bytes())

@@ -1,200 +1,99 @@
-"""WordNet 3.0's nouns and verbs, compiled into one file that loads in a few milliseconds.
-
-A synset is a number: the nouns first, then the verbs, each in the order of WordNet's data files. The file is mapped
-into memory and read where it is asked; lemmas are found by hash bucket, not by a table of all of them in memory.
-``scripts/build-lexicon`` writes it.
-"""
+"""The lexicon in use: WordNet 3.0, which is shipped, or another one."""
 
 from __future__ import annotations
 
 import mmap
-from bisect import bisect_left, bisect_right
-from functools import cache, cached_property
-from hashlib import blake2b
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, lru_cache, wraps
 from pathlib import Path
-from typing import Literal
-from zlib import crc32
+from typing import ParamSpec, TypeVar, cast
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from shoe.lexicon.keys import KeyTable
-from shoe.lexicon.morphology import substitutions
-
-Pos = Literal["n", "v"]
+from shoe.core.errors import InputError
+from shoe.lexicon import ENVIRONMENT
+from shoe.lexicon.compiled import Lexicon as Lexicon
+from shoe.lexicon.compiled import Pos as Pos
 
 _FILE = Path(__file__).parent / "data" / "wordnet.bin"
-_PARTS: tuple[Pos, Pos] = ("n", "v")
+MAGIC = b"SHOELEX1"
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_in_use: Lexicon | None = None
+
+
+def lexicon() -> Lexicon:
+    """Return the lexicon in use: WordNet 3.0, unless the environment or :func:`using` says otherwise."""
+    global _in_use
+    if _in_use is None:
+        named = os.environ.get(ENVIRONMENT)
+        _in_use = load_lexicon(named) if named else wordnet()
+    return _in_use
 
 
 @cache
-def lexicon() -> Lexicon:
+def wordnet() -> Lexicon:
     """Load the lexicon shipped with the package, once."""
-    with open(_FILE, "rb") as file:
-        return Lexicon(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    return load_lexicon(_FILE)
 
 
-class Lexicon:
-    """Lemmas, senses, hypernyms and inflection of WordNet 3.0's nouns and verbs.
+def load_lexicon(path: str | Path) -> Lexicon:
+    """Load a compiled lexicon.
 
-    Lemmas are lower-case with underscores ("hot_dog"). Synset numbers run from 0 to ``len(lexicon) - 1``.
-
-    Attributes:
-        digest: 8 hex digits of the content.
-        nouns: number of noun synsets, and of the first verb synset.
-        keys: (synsets,) uint64 key of each synset's name; see :mod:`shoe.lexicon.keys`.
+    Raises:
+        InputError: for a file that is none.
     """
-
-    def __init__(self, content: bytes | mmap.mmap) -> None:
-        """Take a compiled file's content: magic, header length, JSON header, arrays."""
-        start = 16 + int.from_bytes(content[8:16], "little")
-        header = msgspec.json.decode(content[16:start])
-        arrays = {
-            name: np.frombuffer(content, dtype, length, start + offset)
-            for name, dtype, offset, length in header["arrays"]
-        }
-        self.digest: str = header["digest"]
-        self.nouns = int(arrays["nouns"][0])
-        self._bucket = arrays["bucket"].data
-        self._text = arrays["lemma_text"].data
-        self._text_end = _ends(arrays["lemma_length"])
-        self._sense = arrays["sense"]
-        self._sense_end = _ends(arrays["sense_length"])
-        self._tag_count = arrays["tag_count"]
-        self._member = arrays["member"]
-        self._member_end = _ends(arrays["member_length"])
-        self._hypernym = arrays["hypernym"]
-        self._hypernym_end = _ends(arrays["hypernym_length"])
-        self._doing = arrays["doing"].data
-        self._doing_verb = arrays["doing_verb"].data
-        self._definition = arrays["definition"].data
-        self._definition_sense = arrays["definition_sense"].data
-        self._lexname = arrays["lexname"]
-        self._lexnames: list[str] = arrays["lexnames"].tobytes().decode().split(" ")
-        self._adjective_first = arrays["adjective_first"]
-        self._names: dict[int, str] = {}
-        self.keys = arrays["key"]
-        self._exception_text = {pos: arrays[f"exceptions_{pos}"] for pos in _PARTS}
-
-    def __len__(self) -> int:
-        """Number of synsets."""
-        return len(self._lexname)
-
-    def has(self, lemma: str, pos: Pos) -> bool:
-        """Whether WordNet has the lemma as that part of speech."""
-        group = 2 * self._find(lemma) + (pos == "v")
-        return group >= 0 and self._sense_end[group] < self._sense_end[group + 1]
-
-    def senses(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
-        """Return the synsets of a lemma, most frequent sense first; empty if WordNet has none."""
-        number = self._find(lemma)
-        return self._sense[:0] if number < 0 else self._sense[self._group(number, pos)]
-
-    def tag_count(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
-        """Per sense of a lemma, in sense order: how often WordNet's tagged texts use it."""
-        number = self._find(lemma)
-        counts = self._tag_count[:0] if number < 0 else self._tag_count[self._group(number, pos)]
-        return counts.astype(np.int32)
-
-    def adjective_first(self, lemma: str) -> bool:
-        """Whether WordNet's tagged texts use the lemma as an adjective at least as often as as a noun ("brown")."""
-        number = self._find(lemma)
-        return number >= 0 and bool(self._adjective_first[number >> 3] >> (7 - (number & 7)) & 1)
-
-    def pos(self, synset: int) -> Pos:
-        """Part of speech of a synset."""
-        return "n" if synset < self.nouns else "v"
-
-    def lemmas(self, synset: int) -> list[str]:
-        """Return the lemmas of a synset in WordNet's order, lower-case."""
-        return [self._lemma(int(m)) for m in self._member[self._member_end[synset] : self._member_end[synset + 1]]]
-
-    def hypernyms(self, synset: int) -> NDArray[np.int32]:
-        """Return the direct hypernyms of a synset; for an instance (a person, a place) the classes that it is of."""
-        return self._hypernym[self._hypernym_end[synset] : self._hypernym_end[synset + 1]]
-
-    def verbs_of(self, noun: str) -> list[str]:
-        """Return the verbs that a noun for a doing is derived from ("conversation": "converse")."""
-        number, doings = self._find(noun), self._doing
-        found = range(bisect_left(doings, number), bisect_right(doings, number)) if number >= 0 else ()
-        return [self._lemma(self._doing_verb[place]) for place in found]
-
-    def defined(self, phrase: str) -> list[int]:
-        """Return the verb synsets whose definition has an expression, or a noun, in its canonical words."""
-        key, definitions = definition_key(phrase), self._definition
-        found = range(bisect_left(definitions, key), bisect_right(definitions, key))
-        return [self._definition_sense[place] for place in found]
-
-    def lexname(self, synset: int) -> str:
-        """Lexicographer file of a synset, as "noun.animal"."""
-        return self._lexnames[int(self._lexname[synset])]
-
-    def name(self, synset: int) -> str:
-        """WordNet 3.0 name of a synset: its first lemma, part of speech and sense number, as "ride.v.01"."""
-        if synset not in self._names:
-            pos = self.pos(synset)
-            first = int(self._member[self._member_end[synset]])
-            number = self._sense[self._group(first, pos)].tolist().index(synset) + 1
-            self._names[synset] = f"{self._lemma(first)}.{pos}.{number:02d}"
-        return self._names[synset]
-
-    def synset(self, name: str) -> int:
-        """Return the synset of a name as "ride.v.01", by any of its lemmas; -1 if WordNet has none."""
-        lemma, _, rest = name.lower().rpartition(".")
-        lemma, _, pos = lemma.rpartition(".")
-        if pos not in _PARTS or not (rest.isascii() and rest.isdigit() and len(rest) < 4):
-            return -1
-        senses = self.senses(lemma, pos)
-        return int(senses[int(rest) - 1]) if 1 <= int(rest) <= len(senses) else -1
-
-    def base_forms(self, word: str, pos: Pos) -> list[str]:
-        """Return every lemma that a word can be a form of, by the rules of WordNet's morphy.
-
-        The word itself comes first, then its irregular bases; the suffix rules apply to words without such.
-        """
-        if not word:
-            return []
-        bases = self.exceptions[pos].get(word)
-        forms = [word, *(substitutions(word, pos) if bases is None else bases)]
-        return [form for form in dict.fromkeys(forms) if self.has(form, pos)]
-
-    @cached_property
-    def exceptions(self) -> dict[Pos, dict[str, list[str]]]:
-        """Irregular forms per part of speech: form to its bases ("rode": ["ride"])."""
-        lines = {pos: text.tobytes().decode().splitlines() for pos, text in self._exception_text.items()}
-        return {pos: {form: bases for form, *bases in map(str.split, of_pos)} for pos, of_pos in lines.items()}
-
-    @cached_property
-    def key_table(self) -> KeyTable:
-        """Finds synsets by the keys of their names."""
-        return KeyTable(self.keys)
-
-    def _find(self, lemma: str) -> int:
-        """Return the number of a lemma, -1 if there is none."""
-        wanted = lemma.encode("utf-8", "replace")
-        bucket = crc32(wanted) & 0xFFFF
-        ends, text = self._text_end, self._text
-        for number in range(self._bucket[bucket], self._bucket[bucket + 1]):
-            if text[ends[number] : ends[number + 1]] == wanted:
-                return number
-        return -1
-
-    def _group(self, lemma: int, pos: Pos) -> slice:
-        group = 2 * lemma + (pos == "v")
-        return slice(self._sense_end[group], self._sense_end[group + 1])
-
-    def _lemma(self, number: int) -> str:
-        return str(self._text[self._text_end[number] : self._text_end[number + 1]], "utf-8")
+    try:
+        with open(path, "rb") as file:
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        found = "another kind of file"
+        if content[: len(MAGIC)] == MAGIC:
+            return Lexicon(content, None if path == _FILE else wordnet())
+    except (OSError, ValueError, KeyError, msgspec.DecodeError) as error:
+        found = error.strerror or "" if isinstance(error, OSError) else "a file that is cut off"
+    raise InputError(path, found=found, expected="a compiled lexicon", hint="shoe lexicon build makes one")
 
 
-def definition_key(phrase: str) -> int:
-    """The 64 bits by which an expression in WordNet's definitions is found."""
-    return int.from_bytes(blake2b(phrase.encode("utf-8", "replace"), digest_size=8).digest(), "little")
+@contextmanager
+def using(used: Lexicon) -> Iterator[Lexicon]:
+    """Have words looked up in a lexicon, by all that this process does meanwhile."""
+    global _in_use
+    before = lexicon()
+    _in_use = used
+    try:
+        yield used
+    finally:
+        _in_use = before
 
 
-def _ends(lengths: NDArray[np.uint8]) -> memoryview:
-    """Turn group lengths into boundaries: group i lies from ends[i] to ends[i + 1]."""
-    ends = np.zeros(len(lengths) + 1, np.int32)
-    np.cumsum(lengths, out=ends[1:])
-    return ends.data
+def per_lexicon(maxsize: int | None) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Keep what a function returned, for each lexicon by itself: its last results, all of them for None."""
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        @wraps(function)
+        def kept(*arguments: _P.args, **named: _P.kwargs) -> _R:
+            caches = lexicon().caches
+            try:
+                found = caches[function]
+            except KeyError:
+                found = caches[function] = lru_cache(maxsize)(function)
+            return cast("_R", found(*arguments, **named))
+
+        return kept
+
+    return decorate
+
+
+def by_wordnet(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Have a function that reads English look words up in WordNet, whatever lexicon is in use."""
+
+    @wraps(function)
+    def read(*arguments: _P.args, **named: _P.kwargs) -> _R:
+        if lexicon() is wordnet():
+            return function(*arguments, **named)
+        with using(wordnet()):
+            return function(*arguments, **named)
+
+    return read

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from shoe.core.errors import InputError, MissingExtraError, ShoeError
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import lexicon, wordnet
 
 _CHECKOUT = Path(__file__).parents[2] / ".wordnet" / "nltk_data"
 _QUOTED = re.compile(r'"[^"]*"')
@@ -27,10 +27,10 @@ class MissingWordNetError(MissingExtraError):
 
 
 def glosses(names: list[str], what: str) -> dict[str, str]:
-    """Return WordNet's definition of each synset, by name.
+    """Return the definition of each synset, by name: the lexicon's own, or WordNet's.
 
-    Looks where nltk does (``NLTK_DATA`` and its usual folders, a zip file or not), and where ``scripts/setup-wordnet``
-    puts the files of a checkout.
+    For WordNet's, looks where nltk does (``NLTK_DATA`` and its usual folders, a zip file or not), and where
+    ``scripts/setup-wordnet`` puts the files of a checkout.
 
     Args:
         names: of nouns and verbs, as "ride.v.01".
@@ -40,12 +40,15 @@ def glosses(names: list[str], what: str) -> dict[str, str]:
         MissingWordNetError: if WordNet's files are not there.
         InputError: if they are not those of WordNet 3.0.
     """
+    store = lexicon()
+    if not store.is_wordnet:
+        return {name: store.gloss(store.synset(name)) or "" for name in names}
     folder = next(folders(), None)
     if folder is None:
         raise MissingWordNetError(what)
     lines = _lines(folder)
     # What stands behind the bar, without its examples.
-    texts = {name: lines[lexicon().synset(name)].decode().split("|")[1] for name in names}
+    texts = {name: lines[store.synset(name)].decode().split("|")[1] for name in names}
     return {name: _QUOTED.sub("", text).strip().strip("; ") for name, text in texts.items()}
 
 
@@ -55,8 +58,8 @@ def _lines(folder: Path | zipfile.Path) -> list[bytes]:
     files = [(folder / name).read_bytes().splitlines() for name in ("data.noun", "data.verb")]
     # The licence at the head of each file is indented.
     lines = [line for file in files for line in file if not line.startswith(b"  ")]
-    if len(lines) != len(lexicon()):
-        expected = f"WordNet 3.0, which has {len(lexicon())}"
+    if len(lines) != len(wordnet()):
+        expected = f"WordNet 3.0, which has {len(wordnet())}"
         raise InputError(str(folder), found=f"{len(lines)} nouns and verbs", expected=expected)
     return lines
 

@@ -18,14 +18,12 @@ rule of three clauses, which gives 7,172 of its 13,767 verb senses for HICO-DET:
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices
 from shoe.core.ragged import distinct, expand
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import lexicon, per_lexicon
 
 Synsets = NDArray[np.int32]
 STEPS = 4
@@ -55,9 +53,14 @@ def object_neighbours(classes: Synsets, steps: int = STEPS) -> tuple[Indices, Sy
 
 
 def verb_vocabulary(classes: Synsets) -> Synsets:
-    """List the verb senses that a dataset's verb classes are compared with, the classes' own among them, ascending."""
+    """List the verb senses that a dataset's verb classes are compared with, the classes' own among them, ascending.
+
+    All of a lexicon that is not WordNet, which has verbs for one domain.
+    """
     words = lexicon()
     verbs = range(words.nouns, len(words))
+    if not words.is_wordnet:
+        return np.array(verbs, np.int32)
     chosen = [
         verb for verb in verbs if (file := words.lexname(verb)) in BODILY or (file in MIXED and _is_in_texts(verb))
     ]
@@ -88,7 +91,7 @@ def within(synsets: Synsets, steps: int) -> tuple[Indices, Synsets]:
     return _split(found)
 
 
-@cache
+@per_lexicon(None)
 def _links() -> tuple[Indices, Synsets]:
     """Neighbours of every sense, hypernyms and hyponyms: those of sense s stand from first[s] to first[s + 1]."""
     words = lexicon()

@@ -147,7 +147,9 @@ def _synset(part: Part, name: str) -> int:
     similar = near(name, (lexicon().name(s) for s in lexicon().senses(lemma, POS[part]).tolist()), likeness=0)
     hint = f" (did you mean {similar[0]}?)" if similar else ""
     kind = "a verb" if part == "verb" else "a noun"
-    raise OptionError(f"{quote(name)} is not the name of {kind} sense of WordNet 3.0, as ride.v.01{hint}")
+    raise OptionError(
+        f"{quote(name)} is not the name of {kind} sense of {lexicon().title}, as {lexicon().example()}{hint}"
+    )
 
 
 def _all_with_all(part: Part, classes: Synsets, synsets: Synsets) -> Plan:

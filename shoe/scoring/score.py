@@ -15,7 +15,7 @@ from shoe.core.coordinates import Coordinates
 from shoe.core.errors import flag
 from shoe.core.interactions import Interactions
 from shoe.core.shown import Rows, as_lines, as_table, present
-from shoe.lexicon.resolve import lexicon_digest
+from shoe.lexicon.resolve import lexicon_facts
 from shoe.matching.task import Task
 from shoe.predictions.box_check import BoxReport, examine_boxes
 from shoe.predictions.notes import ReadNotes
@@ -28,7 +28,7 @@ from shoe.scoring.strict import StrictResult, strict_score
 from shoe.scoring.warnings import warnings
 from shoe.similarity import similarity_for
 
-SEMANTIC_FACTS = ("map", "map-sha", "lexicon-sha")
+SEMANTIC_FACTS = ("map", "map-sha", "lexicon", "lexicon-sha")
 """What the signature of a strict protocol leaves out of a report's facts."""
 
 
@@ -206,7 +206,7 @@ def score_by(chosen: Options, task: Task, similarity: str | Path, notes: ReadNot
             absent["semantic"] = unfit
         else:
             source = similarity_for(task.truth.benchmark, similarity, chosen.semantic.ensemble)
-            facts |= {"map": source.name, "map-sha": source.digest, "lexicon-sha": lexicon_digest()}
+            facts |= {"map": source.name, "map-sha": source.digest} | lexicon_facts()
             similarities = HoiSimilarity.of(task, source, chosen.semantic)
             semantic = semantic_score(task, similarities, chosen.semantic)
     strict = () if by_person else tuple(strict_score(task, o) for o in chosen.strict)

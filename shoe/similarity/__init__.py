@@ -11,6 +11,7 @@ from shoe.benchmarks.base import Benchmark
 from shoe.core.arrays import Floats, Ints
 from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import lexicon
 from shoe.similarity.ensemble import check_ensemble, combine
 from shoe.similarity.maps import Rater, SimilarityMap, is_map, no_map, shipped_maps
 from shoe.similarity.neighbourhood import NAME as NEIGHBOURHOOD
@@ -56,7 +57,9 @@ class WordNetSimilarity(Similarity):
     @property
     def digest(self) -> str:
         """8 hex digits that stand for the measure and its WordNet."""
-        return hashlib.sha256(f"{self.name} of WordNet 3.0".encode()).hexdigest()[:8]
+        graph = lexicon().concepts
+        whole = graph.title if graph.is_wordnet else f"{graph.title} {graph.digest}"
+        return hashlib.sha256(f"{self.name} of {whole}".encode()).hexdigest()[:8]
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Compute C class senses against S senses; NaN only where a class has no sense."""

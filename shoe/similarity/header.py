@@ -11,6 +11,7 @@ from msgspec import Meta
 from shoe.core.errors import InputError, quote
 from shoe.io.json import parse_json
 from shoe.io.typed import explained
+from shoe.lexicon.store import lexicon, wordnet
 from shoe.similarity.ensemble import HIGHEST
 
 VERSION = 1
@@ -40,6 +41,13 @@ class Extended(msgspec.Struct, frozen=True):
     digest: Annotated[str, _meant("8 hex digits of that map's content")]
 
 
+class UsedLexicon(msgspec.Struct, frozen=True):
+    """Whose senses were rated, where they are not WordNet 3.0's."""
+
+    name: _Name
+    digest: Annotated[str, _meant("8 hex digits of that lexicon's content")]
+
+
 class RaterEntry(msgspec.Struct, frozen=True):
     """What a rater has to say, and may."""
 
@@ -64,6 +72,7 @@ class Header(msgspec.Struct, frozen=True):
     learned: _File | None = None
     interactions: _File | None = None
     extends: Extended | None = None
+    lexicon: UsedLexicon | None = None
     format: Any = ""
 
 
@@ -96,3 +105,22 @@ def read_about(path: Path) -> tuple[Header, dict[str, Any]]:
         if names.count(name) > 1:
             raise InputError(path, field="raters", found=f"{quote(name)} twice", expected="a name of its own for each")
     return header, about
+
+
+def check_lexicon(path: Path, header: Header) -> None:
+    """Refuse a map whose senses are not those of the lexicon in use.
+
+    Raises:
+        InputError: naming both lexicons.
+    """
+    used, rated = lexicon().concepts, header.lexicon or UsedLexicon(wordnet().label, wordnet().digest)
+    if rated.digest != used.digest:
+        hint = "shoe --lexicon FILE uses another one, shoe lexicon carry takes a map from one to another"
+        expected = f"{used.label} ({used.digest}), which is in use"
+        raise InputError(path, field="lexicon", found=f"{rated.name} ({rated.digest})", expected=expected, hint=hint)
+
+
+def lexicon_entry() -> dict[str, Any]:
+    """What map.json says of the lexicon in use: nothing of WordNet 3.0."""
+    used = lexicon().concepts
+    return {} if used is wordnet() else {"lexicon": {"name": used.label, "digest": used.digest}}

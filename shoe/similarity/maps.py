@@ -19,13 +19,13 @@ import msgspec
 import numpy as np
 
 from shoe.core.arrays import Floats, Ints
-from shoe.core.errors import InputError, ShoeError, quote, unknown_name
+from shoe.core.errors import InputError, OptionError, ShoeError, quote, unknown_name
 from shoe.core.shipped import shipped
 from shoe.lexicon.expressions import Part
 from shoe.lexicon.names import ids_of
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import Lexicon, lexicon
 from shoe.similarity.ensemble import MISSING, Voices, check_ensemble, ensemble_values
-from shoe.similarity.header import ABOUT, Extended, Header, RaterEntry, read_about
+from shoe.similarity.header import ABOUT, Extended, Header, RaterEntry, check_lexicon, read_about
 from shoe.similarity.learned import FILE as LEARNED
 from shoe.similarity.learned import Learned, read_learned
 from shoe.similarity.pairs import RatedPairs, read_table
@@ -72,6 +72,7 @@ class SimilarityMap(Similarity):
         about: all of map.json, with provenance and licence.
         learned_file: predictions for pairs that nobody rated, and the SHA-256 of that file; None where there are none.
         whole_file: ratings of whole interactions; None where there are none.
+        concepts: the lexicon whose senses were rated.
     """
 
     name: str
@@ -83,6 +84,7 @@ class SimilarityMap(Similarity):
     about: dict[str, Any] = field(repr=False)
     learned_file: tuple[Path, str] | None = None
     whole_file: WholeFile | None = None
+    concepts: Lexicon = field(default_factory=lambda: lexicon().concepts, repr=False)
 
     @classmethod
     def load(cls, name_or_folder: str | Path, ensemble: str | None = None) -> SimilarityMap:
@@ -101,6 +103,7 @@ class SimilarityMap(Similarity):
         is_shipped = name_or_folder in shipped_maps()
         folder = shipped("similarity_maps") / name_or_folder if is_shipped else Path(name_or_folder)
         header, about = read_about(folder / ABOUT)
+        check_lexicon(folder / ABOUT, header)
         known = RaterEntry.__struct_fields__
         raters = [
             Rater(**msgspec.structs.asdict(rater), details={key: entry[key] for key in entry if key not in known})
@@ -195,6 +198,9 @@ class SimilarityMap(Similarity):
 
     def values(self, part: Part, class_senses: Ints, senses: Ints) -> Floats:
         """Look up C class senses against S senses by id; see :class:`~shoe.similarity.Similarity`."""
+        if lexicon().concepts is not self.concepts:
+            used = lexicon().concepts.title
+            raise OptionError(f"map {quote(self.name)} rates senses of {self.concepts.title}, and {used} is in use")
         table = self.tables[part]
         found = np.full((len(class_senses), len(senses)), np.nan)
         index = np.full(len(lexicon()), -1, np.int32)  # of each sense among those that are looked up

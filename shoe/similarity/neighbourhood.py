@@ -17,6 +17,7 @@ import numpy as np
 
 from shoe.core.arrays import Floats, Ints
 from shoe.lexicon.expressions import POS, Part
+from shoe.lexicon.store import per_lexicon
 from shoe.similarity.table import Similarity
 from shoe.similarity.wordnet import steps_up
 
@@ -82,7 +83,7 @@ def relations(class_senses: Ints, senses: Ints) -> tuple[Ints, Ints]:
     return up, down
 
 
-@cache
+@per_lexicon(None)
 def _near_above(sense: int) -> tuple[tuple[int, int], ...]:
     """The hypernyms of a sense within ``STEPS``, and it itself, with their steps; the nearest first."""
     near = ((above, steps) for above, steps in steps_up(sense).items() if steps <= STEPS)

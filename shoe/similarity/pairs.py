@@ -227,8 +227,9 @@ def _sense(name: str, source: Path, number: int, column: str) -> int:
     sense = lexicon().synset(name)
     proper = lexicon().name(sense) if sense >= 0 else ""
     if name != proper:
-        expected = "the name of a WordNet 3.0 synset, as ride.v.01"
-        expected = f"{proper}, WordNet's first name for it" if proper else expected
+        store = lexicon()
+        expected = f"the name of a {store.title} synset, as {store.example()}"
+        expected = f"{proper}, {store.title.split()[0]}'s first name for it" if proper else expected
         raise InputError(source, record=f"line {number}", field=column, found=quote(name), expected=expected)
     return sense
 

@@ -161,7 +161,7 @@ def _known_senses(part: Part, names: Sequence[str], none: bool = False) -> Ints:
     for name, sense in zip(names, ids.tolist(), strict=True):
         if (sense < 0 or lexicon().pos(sense) != POS[part]) and not (none and name == ""):
             kind, example = ("verb", "ride.v.02") if part == "verb" else ("noun", "horse.n.01")
-            raise OptionError(f"sense {quote(name)}: expected the name of a {kind} of WordNet 3.0, as {example}")
+            raise OptionError(f"sense {quote(name)}: expected the name of a {kind} of {lexicon().title}, as {example}")
     return ids
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.core.ragged import expand
 from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import per_lexicon
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity.table import Similarity, word_senses
 from shoe.similarity.whole import WholeRatings
@@ -140,7 +140,7 @@ def bins_of(part: Part, class_senses: Ints, senses: Ints) -> Indices:
     return _bins_of(part, class_senses.astype(np.int32).tobytes(), senses.astype(np.int32).tobytes())
 
 
-@lru_cache(maxsize=8)  # verbs and objects are asked for again in every round of completing a map
+@per_lexicon(8)  # verbs and objects are asked for again in every round of completing a map
 def _bins_of(part: Part, class_senses: bytes, senses: bytes) -> Indices:
     classes, others = np.frombuffer(class_senses, np.int32), np.frombuffer(senses, np.int32)
     similar = wordnet_values("wup", part, classes, others)

@@ -6,14 +6,12 @@ except that a sense is always 1 to itself: nltk's wup is not, where hypernym pat
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Floats, Ints
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import lexicon, per_lexicon
 
 Steps = NDArray[np.int32]
 
@@ -111,9 +109,9 @@ def _to_simulated_root(synsets: Ints) -> Steps:
     return np.array([max(steps_up(synset).values()) + 1 for synset in synsets.tolist()], np.int32)
 
 
-@cache
+@per_lexicon(None)
 def steps_up(synset: int) -> dict[int, int]:
-    """Fewest steps from a sense up to each hypernym, and 0 to itself. WordNet 3.0 has no cycles."""
+    """Fewest steps from a sense up to each hypernym, and 0 to itself. A lexicon has no cycles."""
     found = {synset: 0}
     for hypernym in lexicon().hypernyms(synset).tolist():
         for ancestor, steps in steps_up(hypernym).items():
@@ -122,11 +120,11 @@ def steps_up(synset: int) -> dict[int, int]:
     return found
 
 
-@cache
+@per_lexicon(None)
 def _max_depth(synset: int) -> int:
     return 1 + max(map(_max_depth, lexicon().hypernyms(synset).tolist()), default=-1)
 
 
-@cache
+@per_lexicon(None)
 def _min_depth(synset: int) -> int:
     return 1 + min(map(_min_depth, lexicon().hypernyms(synset).tolist()), default=-1)

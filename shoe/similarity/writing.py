@@ -26,7 +26,7 @@ from shoe.io.files import replacing
 from shoe.io.json import encode
 from shoe.lexicon.expressions import Part
 from shoe.similarity.ensemble import HIGHEST, check_ensemble
-from shoe.similarity.header import ABOUT, VERSION
+from shoe.similarity.header import ABOUT, VERSION, lexicon_entry
 from shoe.similarity.learned import FILE as LEARNED
 from shoe.similarity.maps import FILES, Rater, SimilarityMap
 from shoe.similarity.pairs import RatedPairs, format_table
@@ -80,6 +80,7 @@ def write_map(
     }
     if extends is not None:
         about["extends"] = {"name": extends.name, "digest": extends.digest}
+    about |= lexicon_entry()
     files: dict[str, bytes] = {}
     for part, file in FILES.items():
         files[file] = format_table(pairs[part].by_name(), columns)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from shoe.lexicon import text
 from shoe.lexicon.expressions import bases
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import by_wordnet, lexicon
 
 _PERSONS = text.WORD_CLASSES["persons"] - {"it", "one", "they", "group", "couple", "crowd"}
 _ENDS = text.PREPOSITIONS | {"wearing", "who", "that", "holding", "sitting", "standing", ","}
@@ -27,6 +27,7 @@ def is_person(label: str) -> bool:
 
 
 @lru_cache(8192)
+@by_wordnet
 def _names_person(word: str) -> bool:
     if word in _PERSONS:
         return True
@@ -39,6 +40,7 @@ def _names_person(word: str) -> bool:
 
 
 @lru_cache(8192)
+@by_wordnet
 def can_be_verb(phrase: str) -> bool:
     """Tell whether a phrase begins like a verb: "riding", "sit on"; not "bench"."""
     words = text.tokens(text.plain(phrase[:200]))

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from shoe.lexicon import text
-from shoe.lexicon.store import lexicon
+from shoe.lexicon.store import by_wordnet, lexicon
 from shoe.predictions.vlm.fields import Verb
 from shoe.predictions.vlm.found import Pair
 from shoe.predictions.vlm.persons import can_be_verb, is_person
@@ -67,6 +67,7 @@ def _verb_likeness(phrase: str) -> float:
     return -0.5 if len(words) > 1 else 0.0 if _is_noun(words[0]) else 1.0
 
 
+@by_wordnet
 def _is_noun(word: str) -> bool:
     store = lexicon()
     return any(len(store.senses(base, "n")) for base in store.base_forms(word, "n"))

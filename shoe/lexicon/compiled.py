@@ -1,0 +1,258 @@
+"""A lexicon: words, their concepts, and what is known of these, compiled into one file that loads in milliseconds.
+
+A concept, WordNet's synset, is a number: the nouns first, then the verbs, in the order of the source. The file is
+mapped into memory and read where it is asked; lemmas are found by hash bucket, not by a table of all of them in memory.
+``scripts/build-lexicon`` writes WordNet's, ``shoe lexicon build`` others.
+"""
+
+from __future__ import annotations
+
+import mmap
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, Literal
+from zlib import crc32
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from shoe.lexicon.keys import KeyTable, keys_of
+from shoe.lexicon.morphology import substitutions
+
+Pos = Literal["n", "v"]
+
+_PARTS: tuple[Pos, Pos] = ("n", "v")
+
+
+class Lexicon:
+    """Lemmas, senses, hypernyms and inflection of nouns and verbs.
+
+    Lemmas are lower-case with underscores ("hot_dog"). Synset numbers run from 0 to ``len(lexicon) - 1``.
+
+    Attributes:
+        label: what signatures and messages call it.
+        title: its name in full, with version.
+        language: of its words, as a code of two letters or three.
+        about: what else is known of it: source, licence, what was left out.
+        digest: 8 hex digits of the content.
+        spaced: whether blanks stand between its words.
+        passed_over: words that say nothing by themselves.
+        concepts: the lexicon whose concepts the words have: itself, or WordNet 3.0 for other words to its synsets.
+        nouns: number of noun synsets, and of the first verb synset.
+        keys: (synsets,) uint64 key of each synset's name; see :mod:`shoe.lexicon.keys`.
+        caches: what functions of the words keep; see :func:`per_lexicon`.
+    """
+
+    def __init__(self, content: bytes | mmap.mmap, wordnet: Lexicon | None = None) -> None:
+        """Take a compiled file's content: magic, header length, JSON header, arrays.
+
+        Args:
+            content: of the file.
+            wordnet: whose concepts the words have, where the file has words alone.
+        """
+        start = 16 + int.from_bytes(content[8:16], "little")
+        header = msgspec.json.decode(content[16:start])
+        arrays = {
+            name: np.frombuffer(content, dtype, length, start + offset)
+            for name, dtype, offset, length in header["arrays"]
+        }
+        self.digest: str = header["digest"]
+        self.label: str = header.get("name", "wordnet-3.0")
+        self.title: str = header.get("title", "WordNet 3.0")
+        self.language: str = header.get("language", "en")
+        self.about: dict[str, Any] = header.get("about", {})
+        self.spaced: bool = header.get("spaced", True)
+        self.passed_over = frozenset[str](header.get("passed_over", ()))
+        self.caches: dict[Any, Any] = {}
+        self.concepts = self
+        if wordnet and header.get("concepts") == wordnet.digest:
+            self.concepts, arrays = wordnet, wordnet.arrays | arrays
+        self._endings: dict[Pos, list[list[str]]] | None = header.get("endings")
+        self._kinds: dict[str, Callable[[int], str]] = {}
+        self.arrays: dict[str, NDArray[Any]] = arrays
+        self.nouns = int(arrays["nouns"][0])
+        self._bucket = arrays["bucket"].data
+        self._text = arrays["lemma_text"].data
+        self._text_end = _ends(arrays["lemma_length"])
+        self._sense = arrays["sense"]
+        self._sense_end = _ends(arrays["sense_length"])
+        self._tag_count = arrays["tag_count"]
+        self._member = arrays["member"]
+        self._member_end = _ends(arrays["member_length"])
+        self._hypernym = arrays["hypernym"]
+        self._hypernym_end = _ends(arrays["hypernym_length"])
+        self._doing = arrays["doing"].data
+        self._doing_verb = arrays["doing_verb"].data
+        self._definition = arrays["definition"].data
+        self._definition_sense = arrays["definition_sense"].data
+        self._lexname = arrays["lexname"]
+        self._lexnames: list[str] = arrays["lexnames"].tobytes().decode().split(" ")
+        self._adjective_first = arrays["adjective_first"]
+        self._names: dict[int, str] = {}
+        self.keys = arrays["key"]
+        self._exception_text = {pos: arrays[f"exceptions_{pos}"] for pos in _PARTS}
+
+    @property
+    def is_wordnet(self) -> bool:
+        """Whether its concepts are those of WordNet 3.0, whose names, glosses and relations are known."""
+        return "name_text" not in self.arrays
+
+    def __len__(self) -> int:
+        """Number of synsets."""
+        return len(self._lexname)
+
+    def has(self, lemma: str, pos: Pos) -> bool:
+        """Whether WordNet has the lemma as that part of speech."""
+        group = 2 * self._find(lemma) + (pos == "v")
+        return group >= 0 and self._sense_end[group] < self._sense_end[group + 1]
+
+    def senses(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
+        """Return the synsets of a lemma, most frequent sense first; empty if WordNet has none."""
+        number = self._find(lemma)
+        return self._sense[:0] if number < 0 else self._sense[self._group(number, pos)]
+
+    def tag_count(self, lemma: str, pos: Pos) -> NDArray[np.int32]:
+        """Per sense of a lemma, in sense order: how often WordNet's tagged texts use it."""
+        number = self._find(lemma)
+        counts = self._tag_count[:0] if number < 0 else self._tag_count[self._group(number, pos)]
+        return counts.astype(np.int32)
+
+    def adjective_first(self, lemma: str) -> bool:
+        """Whether WordNet's tagged texts use the lemma as an adjective at least as often as as a noun ("brown")."""
+        number = self._find(lemma)
+        return number >= 0 and bool(self._adjective_first[number >> 3] >> (7 - (number & 7)) & 1)
+
+    def pos(self, synset: int) -> Pos:
+        """Part of speech of a synset."""
+        return "n" if synset < self.nouns else "v"
+
+    def lemmas(self, synset: int) -> list[str]:
+        """Return the lemmas of a synset in WordNet's order, lower-case."""
+        return [self._lemma(int(m)) for m in self._member[self._member_end[synset] : self._member_end[synset + 1]]]
+
+    def hypernyms(self, synset: int) -> NDArray[np.int32]:
+        """Return the direct hypernyms of a synset; for an instance (a person, a place) the classes that it is of."""
+        return self._hypernym[self._hypernym_end[synset] : self._hypernym_end[synset + 1]]
+
+    def verbs_of(self, noun: str) -> list[str]:
+        """Return the verbs that a noun for a doing is derived from ("conversation": "converse")."""
+        number, doings = self._find(noun), self._doing
+        found = range(bisect_left(doings, number), bisect_right(doings, number)) if number >= 0 else ()
+        return [self._lemma(self._doing_verb[place]) for place in found]
+
+    def defined(self, phrase: str) -> list[int]:
+        """Return the verb synsets whose definition has an expression, or a noun, in its canonical words."""
+        key, definitions = definition_key(phrase), self._definition
+        found = range(bisect_left(definitions, key), bisect_right(definitions, key))
+        return [self._definition_sense[place] for place in found]
+
+    def lexname(self, synset: int) -> str:
+        """Lexicographer file of a synset, as "noun.animal"."""
+        return self._lexnames[int(self._lexname[synset])]
+
+    def name(self, synset: int) -> str:
+        """Name of a synset: its id in the source; in WordNet first lemma, part of speech and number, "ride.v.01"."""
+        if synset not in self._names and self.concepts is not self:
+            self._names[synset] = self.concepts.name(synset)
+        elif synset not in self._names and not self.is_wordnet:
+            self._names[synset] = self._texts("name")(synset)
+        elif synset not in self._names:
+            pos = self.pos(synset)
+            first = int(self._member[self._member_end[synset]])
+            number = self._sense[self._group(first, pos)].tolist().index(synset) + 1
+            self._names[synset] = f"{self._lemma(first)}.{pos}.{number:02d}"
+        return self._names[synset]
+
+    def example(self, pos: Pos = "v") -> str:
+        """Name of a synset, for messages."""
+        if self.is_wordnet:
+            return "ride.v.01" if pos == "v" else "horse.n.01"
+        return self.name(min(self.nouns, len(self) - 1) if pos == "v" else 0)
+
+    def synset(self, name: str) -> int:
+        """Return the synset of a name, in WordNet by any of its lemmas ("ride.v.01"); -1 if there is none."""
+        if self.concepts is not self:
+            return self.concepts.synset(name)
+        if not self.is_wordnet:
+            found = int(self.key_table.find(keys_of([name]))[0])
+            return found if found >= 0 and self.name(found) == name else -1
+        lemma, _, rest = name.lower().rpartition(".")
+        lemma, _, pos = lemma.rpartition(".")
+        if pos not in _PARTS or not (rest.isascii() and rest.isdigit() and len(rest) < 4):
+            return -1
+        senses = self.senses(lemma, pos)
+        return int(senses[int(rest) - 1]) if 1 <= int(rest) <= len(senses) else -1
+
+    def gloss(self, synset: int) -> str | None:
+        """Definition of a synset; None where the file has no definitions, as WordNet's has none."""
+        return self._texts("gloss")(synset) if "gloss_text" in self.arrays else None
+
+    def links(self, synset: int) -> list[str]:
+        """Ids that other lexicons know a synset by, each with what it is an id of ("ili:i35545")."""
+        return self._texts("link")(synset).split() if "link_text" in self.arrays else []
+
+    def base_forms(self, word: str, pos: Pos) -> list[str]:
+        """Return every lemma that a word can be a form of, by the rules of WordNet's morphy, or those of the file.
+
+        The word itself comes first, then its irregular bases; the suffix rules apply to words without such.
+        """
+        if not word:
+            return []
+        bases = self.exceptions[pos].get(word)
+        if bases is None and self._endings is None:
+            bases = substitutions(word, pos)
+        elif bases is None and self._endings is not None:
+            bases = [word.removesuffix(old) + new for old, new in self._endings[pos] if word.endswith(old)]
+        forms = [word, *(bases or ())]
+        return [form for form in dict.fromkeys(forms) if self.has(form, pos)]
+
+    @cached_property
+    def exceptions(self) -> dict[Pos, dict[str, list[str]]]:
+        """Irregular forms per part of speech: form to its bases ("rode": ["ride"])."""
+        lines = {pos: text.tobytes().decode().splitlines() for pos, text in self._exception_text.items()}
+        return {pos: {form: bases for form, *bases in map(str.split, of_pos)} for pos, of_pos in lines.items()}
+
+    @cached_property
+    def key_table(self) -> KeyTable:
+        """Finds synsets by the keys of their names."""
+        return KeyTable(self.keys)
+
+    def _texts(self, kind: str) -> Callable[[int], str]:
+        """Reads the text of a kind that each synset has."""
+        found = self._kinds.get(kind)
+        if found is None:
+            text, ends = self.arrays[f"{kind}_text"].data, _ends(self.arrays[f"{kind}_length"])
+            found = self._kinds[kind] = lambda synset: str(text[ends[synset] : ends[synset + 1]], "utf-8")
+        return found
+
+    def _find(self, lemma: str) -> int:
+        """Return the number of a lemma, -1 if there is none."""
+        wanted = lemma.encode("utf-8", "replace")
+        bucket = crc32(wanted) & 0xFFFF
+        ends, text = self._text_end, self._text
+        for number in range(self._bucket[bucket], self._bucket[bucket + 1]):
+            if text[ends[number] : ends[number + 1]] == wanted:
+                return number
+        return -1
+
+    def _group(self, lemma: int, pos: Pos) -> slice:
+        group = 2 * lemma + (pos == "v")
+        return slice(self._sense_end[group], self._sense_end[group + 1])
+
+    def _lemma(self, number: int) -> str:
+        return str(self._text[self._text_end[number] : self._text_end[number + 1]], "utf-8")
+
+
+def definition_key(phrase: str) -> int:
+    """The 64 bits by which an expression in WordNet's definitions is found."""
+    return int.from_bytes(blake2b(phrase.encode("utf-8", "replace"), digest_size=8).digest(), "little")
+
+
+def _ends(lengths: NDArray[np.uint8]) -> memoryview:
+    """Turn group lengths into boundaries: group i lies from ends[i] to ends[i + 1]."""
+    ends = np.zeros(len(lengths) + 1, np.int32)
+    np.cumsum(lengths, out=ends[1:])
+    return ends.data
