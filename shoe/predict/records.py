@@ -28,7 +28,7 @@ class Detection(Struct, frozen=True, gc=False):
 
     Attributes:
         box: edges in pixels.
-        label: what is in it, a name of the benchmark's objects.
+        label: what is in it: in a file as the detector has it, once read a name of the benchmark's objects.
         score: the detector's, 0 to 1.
     """
 

@@ -1,0 +1,106 @@
+"""Detectors of random weights, some hundred kilobytes each, saved through transformers' classes as users' models are."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'shoe-eval[predict]'")
+transformers = pytest.importorskip(
+    "transformers", reason="transformers is not installed: pip install 'shoe-eval[predict]'"
+)
+tokenizers = pytest.importorskip("tokenizers")
+_BACKBONE = {"embedding_size": 8, "hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "layer_type": "basic"}
+
+
+def detr(folder: Path, labels: Sequence[str]) -> Path:
+    """Save a DETR on a ResNet, for 10 boxes a picture."""
+    backbone = transformers.ResNetConfig(**_BACKBONE, out_features=["stage4"])
+    config = transformers.DetrConfig(
+        use_timm_backbone=False,
+        backbone=None,
+        backbone_config=backbone,
+        d_model=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=2,
+        decoder_attention_heads=2,
+        encoder_ffn_dim=16,
+        decoder_ffn_dim=16,
+        num_queries=10,
+        **_names(labels),
+    )
+    processor = _processor("DetrImageProcessor")(size={"shortest_edge": 64, "longest_edge": 96})
+    return _saved(folder, transformers.DetrForObjectDetection, config, processor)
+
+
+def rt_detr(folder: Path, labels: Sequence[str]) -> Path:
+    """Save an RT-DETR, for 10 boxes a picture."""
+    backbone = transformers.RTDetrResNetConfig(**_BACKBONE, out_features=["stage2", "stage3", "stage4"])
+    config = transformers.RTDetrConfig(
+        use_timm_backbone=False,
+        backbone=None,
+        backbone_config=backbone,
+        encoder_in_channels=[8, 16, 16],
+        feat_strides=[8, 16, 32],
+        encoder_hidden_dim=16,
+        encoder_ffn_dim=16,
+        encoder_attention_heads=2,
+        d_model=16,
+        decoder_in_channels=[16, 16, 16],
+        decoder_ffn_dim=16,
+        decoder_layers=1,
+        decoder_attention_heads=2,
+        num_queries=10,
+        num_denoising=0,
+        **_names(labels),
+    )
+    return _saved(
+        folder,
+        transformers.RTDetrForObjectDetection,
+        config,
+        _processor("RTDetrImageProcessor")(size={"height": 64, "width": 64}),
+    )
+
+
+def owl(folder: Path) -> Path:
+    """Save an OWL-ViT, which looks for words."""
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    letters = {letter: i for i, letter in enumerate(alphabet)}
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=letters, merges=[]))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=made, pad_token="<pad>", eos_token="</s>")
+    text = {"vocab_size": len(tokenizer), "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+    heads = {"num_attention_heads": 2}
+    vision = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "image_size": 64, "patch_size": 16}
+    ends = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id, "bos_token_id": 0}
+    config = transformers.OwlViTConfig(
+        text_config={**text, **heads, **ends, "max_position_embeddings": 32},
+        vision_config={**vision, **heads},
+        projection_dim=16,
+    )
+    images = _processor("OwlViTImageProcessor")(size={"height": 64, "width": 64}, crop_size={"height": 64, "width": 64})
+    tokenizer.model_max_length = 32
+    processor = transformers.OwlViTProcessor(images, tokenizer)
+    return _saved(folder, transformers.OwlViTForObjectDetection, config, processor)
+
+
+def _names(labels: Sequence[str]) -> dict[str, Any]:
+    return {"id2label": dict(enumerate(labels)), "label2id": {name: i for i, name in enumerate(labels)}}
+
+
+def _processor(name: str) -> Any:
+    """An image processor; without torchvision there is the one on Pillow alone."""
+    return getattr(transformers, name, None) or getattr(transformers, f"{name}Pil")
+
+
+def _saved(folder: Path, kind: Any, config: Any, processor: Any) -> Path:
+    torch.manual_seed(3)
+    model = kind(config)
+    for weight in model.parameters():
+        if weight.dim() > 1:  # large enough that boxes and labels differ from picture to picture
+            torch.nn.init.normal_(weight, std=0.3)
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+    return folder
