@@ -1,7 +1,8 @@
 """Boxes from any detector of transformers: one with classes of its own, or one that looks for words (zero-shot).
 
-Only pictures of one size go into a batch, so that none is padded: but for rounding, what a detector says of a
-picture does not depend on the pictures beside it. Labels are kept as the detector has them; whoever reads the file says which objects they are.
+Only pictures of one size go into a batch, so that none is padded: but for rounding, what a detector says of a picture
+does not depend on the pictures beside it. Labels are kept as the detector has them; whoever reads the file says which
+objects they are.
 """
 
 from __future__ import annotations

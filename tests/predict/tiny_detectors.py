@@ -1,4 +1,4 @@
-"""Detectors of random weights, some hundred kilobytes each, saved through transformers' classes as users' models are."""
+"""Detectors of random weights, some hundred kilobytes each, saved through transformers' classes as users' are."""
 
 from collections.abc import Sequence
 from pathlib import Path
