@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from shoe.core.arrays import Floats
 from shoe.core.errors import MissingExtraError
-from shoe.maps.agreement import spearman
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
+from shoe.study.ranks import rank_moments
 
 Level = Literal["ordinal", "interval", "nominal"]
 LEVELS = HIGHEST + 1
+_ROUNDING = 1e-12
 
 
 def counts_of_levels(ratings: Ratings) -> Floats:
     """(N, 5) how many raters gave each item each rating."""
-    counts: Floats = (ratings[:, :, None] == np.arange(LEVELS)).sum(axis=1).astype(np.float64)
+    counts: Floats = np.stack([np.count_nonzero(ratings == level, axis=1) for level in range(LEVELS)], axis=1) * 1.0
     return counts
 
 
-def alpha(ratings: Ratings, level: Level) -> float | None:
-    """Krippendorff's alpha over (N, R) ratings; items with one rating say nothing.
+def alpha(ratings: Ratings, level: Level, weight: Floats | None = None) -> float | None:
+    """Krippendorff's alpha over (N, R) ratings; items with one rating say nothing; (N,) weights multiply.
 
     The supplement prints the distance ((i - j) / (k - 1))^2 for its "ordinal" alpha: that is the interval metric, since
     the constant cancels. The ordinal one counts the ratings between i and j (Krippendorff 2018, 12.3.4).
@@ -38,28 +39,85 @@ def alpha(ratings: Ratings, level: Level) -> float | None:
     except ImportError:
         raise MissingExtraError("Krippendorff's alpha", "study") from None
     counts = counts_of_levels(ratings)
-    counts = counts[counts.sum(axis=1) > 1]
+    shared = counts.sum(axis=1) > 1
+    counts = counts[shared]
     if (counts.sum(axis=0) > 0).sum() < 2:
         return None
+    if weight is not None:
+        return _weighted_alpha(counts, level, weight[shared] / weight[shared].mean())
     return float(krippendorff.alpha(value_counts=counts, level_of_measurement=level))
 
 
-def pairwise_kappa(ratings: Ratings) -> Floats:
+def _weighted_alpha(counts: Floats, level: Level, weight: Floats) -> float:
+    """Alpha of the coincidences of ratings, each item's as often as it stands for others; weights have mean 1."""
+    share = weight / (counts.sum(axis=1) - 1)
+    coincidences = (counts * share[:, None]).T @ counts - np.diag(share @ counts)
+    of_level = coincidences.sum(axis=1)
+    expected = np.outer(of_level, of_level) - np.diag(of_level)
+    scale = {
+        "nominal": None,
+        "interval": np.arange(LEVELS, dtype=np.float64),
+        "ordinal": np.cumsum(of_level) - of_level / 2,  # ratings below a level, and half of those at it
+    }[level]
+    away = 1 - np.eye(LEVELS) if scale is None else np.subtract.outer(scale, scale) ** 2
+    return 1 - float((of_level.sum() - 1) * (coincidences * away).sum() / (expected * away).sum())
+
+
+class PairSums(NamedTuple):
+    """(R, R) sums over the items that both of two raters rated, the row's beside the column's.
+
+    Attributes:
+        number: of items, or of what they stand for.
+        total, squares: of the row's ratings, and of their squares.
+        products: of both.
+    """
+
+    number: Floats
+    total: Floats
+    squares: Floats
+    products: Floats
+
+    @classmethod
+    def of(cls, ratings: Ratings, weight: Floats | None = None) -> PairSums:
+        """Sum up (N, R) ratings."""
+        given = (ratings != MISSING).astype(np.float64)
+        value = np.where(given > 0, ratings, 0).astype(np.float64)
+        factors = [given, value, value**2]
+        if weight is not None:  # of two factors each has the root of it
+            factors = [np.sqrt(weight)[:, None] * factor for factor in factors]
+        given, value, square = factors
+        return cls(given.T @ given, value.T @ given, square.T @ given, value.T @ value)
+
+    def minus(self, other: PairSums) -> PairSums:
+        """The sums over the items that are left without others; exact for whole numbers."""
+        return PairSums(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+
+    @property
+    def kappas(self) -> Floats:
+        """(R, R) quadratic weighted kappas; NaN where undefined."""
+        observed = self.squares + self.squares.T - 2 * self.products
+        expected = self.number * (self.squares + self.squares.T) - 2 * self.total * self.total.T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # Of equal ratings weighted sums may leave what rounding leaves.
+            kappas: Floats = np.where(
+                expected > _ROUNDING * self.number**2, 1 - self.number * observed / expected, np.nan
+            )
+        np.fill_diagonal(kappas, np.nan)
+        return kappas
+
+
+def pairwise_kappa(ratings: Ratings, weight: Floats | None = None) -> Floats:
     """(R, R) quadratic weighted kappa of every two raters over the items that both rated; NaN where undefined."""
-    given = (ratings != MISSING).astype(np.float64)
-    value = np.where(given > 0, ratings, 0).astype(np.float64)
-    number, total, squares = given.T @ given, value.T @ given, (value**2).T @ given  # of the row's rater, beside each
-    observed = squares + squares.T - 2 * value.T @ value
-    expected = number * (squares + squares.T) - 2 * total * total.T
-    with np.errstate(invalid="ignore", divide="ignore"):
-        kappas: Floats = np.where(expected > 0, 1 - number * observed / expected, np.nan)
-    np.fill_diagonal(kappas, np.nan)
-    return kappas
+    return PairSums.of(ratings, weight).kappas
 
 
-def mean_kappa(ratings: Ratings) -> float | None:
+def mean_kappa(ratings: Ratings, weight: Floats | None = None) -> float | None:
     """Mean of the kappas of all pairs of raters that have one."""
-    kappas = pairwise_kappa(ratings)
+    return mean_of_pairs(pairwise_kappa(ratings, weight))
+
+
+def mean_of_pairs(kappas: Floats) -> float | None:
+    """Mean of (R, R) kappas that are defined."""
     return None if np.isnan(kappas).all() else float(np.nanmean(kappas))
 
 
@@ -72,25 +130,25 @@ def mean_ratings(ratings: Ratings) -> Floats:
     return mean
 
 
-def ceiling(ratings: Ratings) -> list[float | None]:
-    """Per rater, Spearman's correlation with the mean of the others, over the items that have both."""
-    given = ratings != MISSING
-    number, total = given.sum(axis=1), np.where(given, ratings, 0).sum(axis=1, dtype=np.int64)
-    found = []
-    for j in range(ratings.shape[1]):
-        both = given[:, j] & (number > 1)
-        others = (total - ratings[:, j])[both] / (number[both] - 1)
-        found.append(spearman(ratings[both, j], others) if both.sum() > 1 else None)
+def ceiling(ratings: Ratings, weight: Floats | None = None) -> Floats:
+    """(R,) Spearman's correlation of each rater with the mean of the others over the items that have both; or NaN."""
+    given = ratings.T != MISSING
+    number, total = given.sum(axis=0), np.where(given, ratings.T, 0).sum(axis=0, dtype=np.int64)
+    both = given & (number > 1)
+    others = (total - ratings.T) / np.maximum(number - 1, 1)
+    weights = np.ones((1, len(ratings))) if weight is None else weight[None]
+    found: Floats = rank_moments(ratings.T, others, weights, both).correlation
     return found
 
 
-def mean_ceiling(ratings: Ratings) -> float | None:
+def mean_ceiling(ratings: Ratings, weight: Floats | None = None) -> float | None:
     """Mean of :func:`ceiling`: how well one person predicts the others, which no measure need exceed."""
-    known = [value for value in ceiling(ratings) if value is not None]
-    return float(np.mean(known)) if known else None
+    known = ceiling(ratings, weight)
+    known = known[~np.isnan(known)]
+    return float(known.mean()) if len(known) else None
 
 
-def within_item_spread(ratings: Ratings) -> float | None:
+def within_item_spread(ratings: Ratings, weight: Floats | None = None) -> float | None:
     """Standard deviation of the ratings of one item, with n - 1, averaged over the items with two or more.
 
     The supplement's sigma of .761 is a spread of this kind; the standard error of an item's mean is it divided by the
@@ -102,7 +160,8 @@ def within_item_spread(ratings: Ratings) -> float | None:
     if not keep.any():
         return None
     away = np.where(given, ratings - mean_ratings(ratings)[:, None], 0)[keep]
-    return float(np.sqrt((away**2).sum(axis=1) / (number[keep] - 1)).mean())
+    spread = np.sqrt((away**2).sum(axis=1) / (number[keep] - 1))
+    return float(spread.mean() if weight is None else np.average(spread, weights=weight[keep]))
 
 
 def majority(ratings: Ratings) -> Ratings:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shoe.core.arrays import Floats, Indices, Ints
+from shoe.core.arrays import Floats, Indices, Ints, Mask
 from shoe.maps.agreement import quadratic_weighted_kappa, spearman
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 from shoe.study import agreement
-from shoe.study.agreement import Level, mean_ratings
+from shoe.study.agreement import Level, PairSums, mean_of_pairs, mean_ratings, pairwise_kappa
 from shoe.study.exclusions import excluded
 from shoe.study.intervals import (
     Figure,
@@ -24,6 +25,7 @@ from shoe.study.intervals import (
     fisher_interval,
     permutation_p,
 )
+from shoe.study.ranks import weighted_spearman
 from shoe.study.ratings import StudyRatings
 
 ALPHAS: tuple[Level, ...] = ("ordinal", "interval", "nominal")
@@ -136,14 +138,14 @@ class Analysis:
 
 
 def analyse(study: StudyRatings) -> Analysis:
-    """Compute all figures of a study; a few seconds for 500 items and 5 raters."""
+    """Compute all figures of a study; of the population that its items stand for, where it has weights."""
     out = excluded(study)
     retest = _retest(study)
     study_of_items = study.of_items(study.measured)
     keep = np.array([rater not in out for rater in study.raters])
     parts = sorted(set(study_of_items.part))
     of_parts = {name: study_of_items.of_items(np.array(study_of_items.part) == name) for name in parts}
-    ratings = study_of_items.first
+    ratings, everywhere = study_of_items.first, _weight(study_of_items)
     most = agreement.majority(ratings)
     by_majority = [agreement.counts_of_levels(ratings[most == level]).sum(axis=0) for level in range(agreement.LEVELS)]
     return Analysis(
@@ -152,8 +154,8 @@ def analyse(study: StudyRatings) -> Analysis:
         parts={name: agreement_of(part) for name, part in of_parts.items()} if len(parts) > 1 else {},
         levels=agreement.counts_of_levels(ratings.T).astype(np.int64),
         by_majority=np.array(by_majority, np.int64),
-        kappas=agreement.pairwise_kappa(ratings),
-        ceilings=agreement.ceiling(ratings),
+        kappas=agreement.pairwise_kappa(ratings, everywhere),
+        ceilings=[None if np.isnan(value) else value for value in agreement.ceiling(ratings, everywhere).tolist()],
         retest=retest,
         picture=_picture(study_of_items),
         excluded=out,
@@ -163,26 +165,54 @@ def analyse(study: StudyRatings) -> Analysis:
 
 def agreement_of(study: StudyRatings) -> Agreement:
     """How far the raters of a table agree, and with its reference."""
-    ratings = study.first
-    spread = agreement.within_item_spread(ratings)
+    ratings, weight = study.first, _weight(study)
+    spread = agreement.within_item_spread(ratings, weight)
     number = (ratings != MISSING).sum(axis=1)
-    shared = number[number > 1]
-    alphas = {level: _figure(study, partial(agreement.alpha, level=level), "agreement") for level in ALPHAS}
+    shared = number > 1
+    per_item = np.average(number[shared], weights=None if weight is None else weight[shared]) if shared.any() else 1
+    pairs = PairSums.of(ratings, weight)
+    kappas = pairs.kappas
+
+    def kappa(items: Indices, raters: Indices) -> float | None:
+        if len(items) == len(ratings):  # without some raters, the others agree as they did
+            return agreement.mean_of_pairs(kappas[np.ix_(raters, raters)])
+        if weight is None:
+            left_out = np.ones(len(ratings), bool)
+            left_out[items] = False
+            return agreement.mean_of_pairs(pairs.minus(PairSums.of(ratings[left_out])).kappas)
+        return agreement.mean_kappa(ratings[items], _weight(study, items))
+
     return Agreement(
         items=len(study.items),
         raters=len(study.raters),
         ratings=int(number.sum()),
-        alpha=alphas,
-        kappa=_figure(study, agreement.mean_kappa, "agreement"),
+        alpha={level: _figure(study, partial(agreement.alpha, level=level), "agreement") for level in ALPHAS},
+        kappa=figure_of(kappa, ratings.shape, "agreement"),
         spread=spread,
-        standard_error=None if spread is None else float(spread / np.sqrt(shared.mean())),
+        standard_error=None if spread is None else float(spread / np.sqrt(per_item)),
         ceiling=_figure(study, agreement.mean_ceiling, "correlation"),
         reference=_reference(study),
     )
 
 
-def _figure(study: StudyRatings, of: Callable[[Ratings], float | None], scale: Scale = "as it is") -> Figure:
-    return figure_of(lambda items, raters: of(study.first[np.ix_(items, raters)]), study.first.shape, scale)
+def _weight(study: StudyRatings, items: Indices | None = None) -> Floats | None:
+    """Weights of some items, or all; None where each counts once."""
+    if study.weights is None:
+        return None
+    return study.weights.of(np.arange(len(study.items)) if items is None else items)
+
+
+class _Statistic(Protocol):
+    """A figure of ratings, and of what their items stand for."""
+
+    def __call__(self, ratings: Ratings, *, weight: Floats | None) -> float | None: ...
+
+
+def _figure(study: StudyRatings, of: _Statistic, scale: Scale) -> Figure:
+    def statistic(items: Indices, raters: Indices) -> float | None:
+        return of(study.first[np.ix_(items, raters)], weight=_weight(study, items))
+
+    return figure_of(statistic, study.first.shape, scale)
 
 
 def _reference(study: StudyRatings) -> Reference | None:
@@ -192,25 +222,28 @@ def _reference(study: StudyRatings) -> Reference | None:
     if len(ours) < 2:
         return None
 
-    def correlation(items: Indices, raters: Indices) -> float | None:
+    def paired(items: Indices, raters: Indices) -> tuple[Floats, Floats, Floats | None]:
         means = mean_ratings(table.first[np.ix_(items, raters)])
         known = ~np.isnan(means)
-        return spearman(ours[items][known], means[known])
+        return ours[items][known], means[known], _weight(table, items[known])
+
+    def correlation(items: Indices, raters: Indices) -> float | None:
+        return _spearman(*paired(items, raters))
 
     def likeness(items: Indices, raters: Indices) -> float | None:
-        means = mean_ratings(table.first[np.ix_(items, raters)])
-        known = ~np.isnan(means)
-        return 1 - float(np.abs(ours[items][known] - means[known] / HIGHEST).mean()) if known.any() else None
+        values, means, weight = paired(items, raters)
+        return 1 - _mean(np.abs(values - means / HIGHEST), weight) if len(values) else None
 
     rank_correlation = figure_of(correlation, table.first.shape, "correlation")
-    rho = rank_correlation.value
+    rho, weight = rank_correlation.value, _weight(table)
+    number = len(ours) if table.weights is None else table.weights.effective
     return Reference(
         items=len(ours),
         spearman=rank_correlation,
-        fisher=None if rho is None else fisher_interval(rho, len(ours)),
-        bonett_wright=None if rho is None else bonett_wright_interval(rho, len(ours)),
-        bootstrap=None if rho is None else bootstrap_interval(ours, theirs),
-        p=None if rho is None else permutation_p(ours, theirs),
+        fisher=None if rho is None else fisher_interval(rho, number),
+        bonett_wright=None if rho is None else bonett_wright_interval(rho, number),
+        bootstrap=None if rho is None else bootstrap_interval(ours, theirs, weight),
+        p=None if rho is None else permutation_p(ours, theirs, weight),
         agreement=figure_of(likeness, table.first.shape, "share"),
     )
 
@@ -219,8 +252,10 @@ def _retest(study: StudyRatings) -> Retest | None:
     both = (study.first != MISSING) & (study.again != MISSING)
     if not both.any():
         return None
-    first, again = study.first[both], study.again[both]
-    return Retest(len(first), float((first == again).mean()), quadratic_weighted_kappa(first, again))
+    pair = np.stack([study.first[both], study.again[both]], axis=1)
+    weight = None if (of_items := _weight(study)) is None else of_items[np.nonzero(both)[0]]
+    kappa = quadratic_weighted_kappa(*pair.T) if weight is None else mean_of_pairs(pairwise_kappa(pair, weight))
+    return Retest(len(pair), _mean(pair[:, 0] == pair[:, 1], weight), kappa)
 
 
 def _picture(study: StudyRatings) -> Picture | None:
@@ -229,12 +264,19 @@ def _picture(study: StudyRatings) -> Picture | None:
         return None
     moved = np.where(both, np.abs(study.picture - study.first), 0)
 
-    def changed(items: Indices, raters: Indices) -> float | None:
+    def mean(what: NDArray[Any], of: Mask, items: Indices, raters: Indices) -> float | None:
         at = np.ix_(items, raters)
-        return float((moved[at] > 0).sum() / both[at].sum()) if both[at].any() else None
+        weight = _weight(study, items)
+        each = None if weight is None else np.broadcast_to(weight[:, None], of[at].shape)[of[at]]
+        return _mean(what[at][of[at]], each) if of[at].any() else None
 
-    def size(items: Indices, raters: Indices) -> float | None:
-        some = moved[np.ix_(items, raters)]
-        return float(some[some > 0].mean()) if some.any() else None
-
+    changed, size = partial(mean, moved > 0, both), partial(mean, moved, moved > 0)
     return Picture(int(both.sum()), figure_of(changed, both.shape), figure_of(size, both.shape))
+
+
+def _mean(values: NDArray[Any], weight: Floats | None) -> float:
+    return float(values.mean() if weight is None else np.average(values, weights=weight))
+
+
+def _spearman(a: Floats, b: Floats, weight: Floats | None) -> float | None:
+    return spearman(a, b) if weight is None else weighted_spearman(a, b, weight)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from shoe.core.arrays import Floats, Indices
 from shoe.core.seeded import random_numbers
 from shoe.scoring.entries import minus
+from shoe.study.ranks import rank_moments, weighted_spearman
 
 Statistic = Callable[[Indices, Indices], float | None]
 """A figure of some items and some raters, given by their indices; None where it is undefined."""
@@ -21,6 +22,8 @@ Scale = Literal["as it is", "correlation", "agreement", "share"]
 Agreement beyond chance is -1 or more, as kappa and alpha, a share of agreement 0 or more; no interval goes below."""
 
 _GROUPS = 50
+_CELLS = 1 << 20
+"""Numbers looked at together: 8 MB."""
 _TO: dict[Scale, Callable[[Floats], Floats]] = {
     "as it is": lambda x: x,
     "correlation": lambda x: np.arctanh(np.clip(x, -1 + 1e-12, 1 - 1e-12)),
@@ -98,8 +101,9 @@ class LeftOut(NamedTuple):
 def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as it is", level: float = 0.95) -> Figure:
     """Compute a figure and its interval over both items and raters: who rated and what was rated are samples.
 
-    Delete-one jackknife, over raters and over at most 50 groups of items drawn alike; the two variances are added, and
-    the quantile is Student's t with Satterthwaite's degrees of freedom. A bootstrap of five raters is too narrow.
+    Delete-one jackknife, over raters and over items, each in at most 50 groups drawn alike; the two variances are
+    added, and the quantile is Student's t with Satterthwaite's degrees of freedom. A bootstrap of five raters is too
+    narrow. Where items stand for several of a population, the statistic weights those that are left.
 
     Args:
         statistic: the figure.
@@ -116,7 +120,9 @@ def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as i
         return Figure(whole, None)
     group = groups_of(len(items))
     of_items = [statistic(items[group != g], raters) for g in range(group.max() + 1)]
-    return LeftOut(whole, of_items, [statistic(items, np.delete(raters, j)) for j in raters]).figure(scale, level)
+    group = raters if len(raters) <= _GROUPS else groups_of(len(raters))
+    of_raters = [statistic(items, raters[group != g]) for g in range(group.max() + 1)]
+    return LeftOut(whole, of_items, of_raters).figure(scale, level)
 
 
 def groups_of(items: int) -> Indices:
@@ -140,7 +146,7 @@ def _student(freedom: float) -> Any:
     return t(freedom)
 
 
-def fisher_interval(correlation: float, n: int, level: float = 0.95) -> Interval | None:
+def fisher_interval(correlation: float, n: float, level: float = 0.95) -> Interval | None:
     """Interval of a correlation of n items by Fisher's z with standard error 1 / sqrt(n - 3).
 
     >>> [round(x, 3) for x in fisher_interval(0.799, 500)]
@@ -149,7 +155,7 @@ def fisher_interval(correlation: float, n: int, level: float = 0.95) -> Interval
     return _z_interval(correlation, 1.0, n, level)
 
 
-def bonett_wright_interval(correlation: float, n: int, level: float = 0.95) -> Interval | None:
+def bonett_wright_interval(correlation: float, n: float, level: float = 0.95) -> Interval | None:
     """Interval of Spearman's correlation of n items: Fisher's z with variance (1 + rho^2 / 2) / (n - 3).
 
     Bonett and Wright 2000: ranks vary more than the numbers that Fisher's error is for.
@@ -157,7 +163,7 @@ def bonett_wright_interval(correlation: float, n: int, level: float = 0.95) -> I
     return _z_interval(correlation, 1 + correlation**2 / 2, n, level)
 
 
-def _z_interval(correlation: float, factor: float, n: int, level: float) -> Interval | None:
+def _z_interval(correlation: float, factor: float, n: float, level: float) -> Interval | None:
     from scipy.stats import norm
 
     if n <= 3:
@@ -169,16 +175,20 @@ def _z_interval(correlation: float, factor: float, n: int, level: float) -> Inte
     return Interval(float(low), float(high))
 
 
-def spearman_resampled(a: Floats, b: Floats, resamples: int) -> NDArray[np.float64]:
+def spearman_resampled(a: Floats, b: Floats, resamples: int, weight: Floats | None = None) -> NDArray[np.float64]:
     """(resamples,) Spearman's correlation of items drawn with replacement; NaN where a draw has but one value."""
     n = len(a)
     drawn = (random_numbers(_DRAW_STREAM, (resamples, n)) % np.uint64(n)).astype(np.int64)
+    if weight is not None:
+        return rank_moments(a[drawn], b[drawn], weight[drawn]).correlation
     return _correlations(_ranks(a[drawn]), _ranks(b[drawn]))
 
 
-def bootstrap_interval(a: Floats, b: Floats, resamples: int = 2_000, level: float = 0.95) -> Interval | None:
-    """Percentile interval of Spearman's correlation over items drawn with replacement."""
-    values = spearman_resampled(a, b, resamples)
+def bootstrap_interval(
+    a: Floats, b: Floats, weight: Floats | None = None, resamples: int = 2_000, level: float = 0.95
+) -> Interval | None:
+    """Percentile interval of Spearman's correlation over items drawn with replacement, and their weights with them."""
+    values = spearman_resampled(a, b, resamples, weight)
     values = values[~np.isnan(values)]
     if len(values) < resamples / 2:
         return None
@@ -186,11 +196,14 @@ def bootstrap_interval(a: Floats, b: Floats, resamples: int = 2_000, level: floa
     return Interval(float(low), float(high))
 
 
-def permutation_p(a: Floats, b: Floats, permutations: int = 10_000) -> float | None:
+def permutation_p(a: Floats, b: Floats, weight: Floats | None = None, permutations: int = 10_000) -> float | None:
     """How often items that are paired at random correlate as strongly, two-sided, by Spearman.
 
-    The pairing that was found is one of those that are possible, so p is never 0 (Phipson and Smyth 2010).
+    The pairing that was found is one of those that are possible, so p is never 0 (Phipson and Smyth 2010). Weights stay
+    with ``a``, by which items were drawn: were ``b`` independent of it, it would be so of them too.
     """
+    if weight is not None:
+        return _weighted_p(a, b, weight, permutations)
     ranks_a, ranks_b = _ranks(a[None]), _ranks(b[None])
     found = float(_correlations(ranks_a, ranks_b)[0])
     if np.isnan(found):
@@ -199,6 +212,17 @@ def permutation_p(a: Floats, b: Floats, permutations: int = 10_000) -> float | N
     values = _correlations(ranks_a, ranks_b[0][shuffled])
     as_strong = np.abs(values) >= abs(found) - 1e-12
     return float((1 + as_strong.sum()) / (1 + permutations))
+
+
+def _weighted_p(a: Floats, b: Floats, weight: Floats, permutations: int) -> float | None:
+    found = weighted_spearman(a, b, weight)
+    if found is None:
+        return None
+    values = [found]
+    shuffled = np.argsort(random_numbers(_SHUFFLE_STREAM, (permutations, len(b))), axis=1)
+    for rows in np.array_split(shuffled, max(1, shuffled.size // _CELLS)):
+        values += rank_moments(a[None], b[rows], weight[None]).correlation.tolist()
+    return float((np.abs(values) >= abs(found) - 1e-12).mean())
 
 
 def _ranks(values: Floats) -> Floats:

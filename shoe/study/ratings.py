@@ -11,11 +11,14 @@ from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, many, quote
 from shoe.io.delimited import delimited_rows
 from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
+from shoe.study.weights import Weights, weights_of
 
 SENSES = ("verb_a", "object_a", "verb_b", "object_b")
 """Columns that name an item by the senses of two interactions, ``a`` of the class."""
 PHASES = ("words", "picture")
-_OPTIONAL = ("occasion", "phase", "part", "reference", "gold", "seconds")
+_OPTIONAL = ("occasion", "phase", "part", "reference", "gold", "seconds", "weight", "stratum")
+_GROUPS = ("part", "stratum")
+_OF_ITEMS = (*_GROUPS, "reference", "gold", "weight")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +36,7 @@ class StudyRatings:
         reference: (N,) another measure of the same items 0..1, as a map's similarity; NaN where there is none.
         gold: (N,) the rating that an attentive rater gives; MISSING for items that have none.
         holes: lines without a rating.
+        weights: how many of a population items stand for; None where the table does not say, or they shall not count.
     """
 
     items: tuple[str, ...]
@@ -45,6 +49,7 @@ class StudyRatings:
     reference: Floats
     gold: Ratings
     holes: int = 0
+    weights: Weights | None = None
 
     @property
     def measured(self) -> Mask:
@@ -60,6 +65,7 @@ class StudyRatings:
             self,
             items=tuple(self.items[i] for i in rows),
             part=tuple(self.part[i] for i in rows),
+            weights=self.weights and self.weights.chosen(rows),
             **{name: getattr(self, name)[rows] for name in arrays},
         )
 
@@ -79,11 +85,12 @@ def read_study(path: Path) -> StudyRatings:
 
     Its header, in any order: ``rater``, ``rating``, and ``item`` or ``verb_a object_a verb_b object_b``; then, as far
     as there are: ``occasion`` (1, or 2 for a repeat), ``phase`` (words or picture), ``part``, ``reference`` (0..1),
-    ``gold`` (0..4), ``seconds``. Other columns are left alone. A line whose rating is empty is a hole.
+    ``gold`` (0..4), ``seconds``, ``weight`` (above 0), ``stratum``. Other columns are left alone. A line whose
+    rating is empty is a hole.
 
     Raises:
         InputError: naming file, line and field: a rating that is no whole number 0 to 4, a second rating of an item by
-            one rater that is no repeat, two references of one item, a table without ratings.
+            one rater that is no repeat, two references of one item, weights of but some items, no ratings at all.
     """
     header, *rows = delimited_rows(path)
     named = SENSES if set(SENSES) <= set(header) else ("item",)
@@ -106,7 +113,7 @@ class _Reader:
         self.items: dict[str, int] = {}
         self.raters: dict[str, int] = {}
         self.answers: dict[tuple[str, int, int], tuple[int, float, int]] = {}
-        self.facts: dict[str, dict[int, tuple[str, int]]] = {"part": {}, "reference": {}, "gold": {}}
+        self.facts: dict[str, dict[int, tuple[str, int]]] = {name: {} for name in _OF_ITEMS}
         self.holes = 0
 
     def add(self, number: int, row: list[str]) -> None:
@@ -159,7 +166,7 @@ class _Reader:
             reference[item] = self._number(line, "reference", told, 1)
         for item, (told, line) in self.facts["gold"].items():
             gold[item] = self._whole(line, "gold", told)
-        part = tuple(self.facts["part"].get(item, ("",))[0] for item in range(shape[0]))
+        part, stratum = ([self.facts[name].get(item, ("",))[0] for item in range(shape[0])] for name in _GROUPS)
         return StudyRatings(
             items=tuple(self.items),
             raters=tuple(self.raters),
@@ -167,11 +174,26 @@ class _Reader:
             again=tables["again"],
             picture=tables["picture"],
             seconds=seconds,
-            part=part,
+            part=tuple(part),
             reference=reference,
             gold=gold,
             holes=self.holes,
+            weights=self._weights(gold == MISSING, stratum) if "weight" in self.columns else None,
         )
+
+    def _weights(self, measured: Mask, strata: list[str]) -> Weights:
+        """Weights of all items; that of gold items, which are in no figure, is 1."""
+        weight = np.ones(len(measured))
+        for name, item in self.items.items():
+            if measured[item]:
+                told, line = self.facts["weight"].get(item, ("", 0))
+                weight[item] = self._number(line, "weight", told, np.inf)
+                if not 0 < weight[item] < np.inf:
+                    expected = "a number above 0, as other items have"
+                    raise InputError(
+                        self.path, record=f"item {quote(name)}", field="weight", found=quote(told), expected=expected
+                    )
+        return weights_of(weight, strata)
 
     def _whole(self, number: int, field: str, told: str) -> int:
         if told not in map(str, range(HIGHEST + 1)):

@@ -28,11 +28,11 @@ def test_correlations_of_few_or_perfect_items() -> None:
 
 def test_p_is_never_zero_and_counts_what_is_as_strong() -> None:
     a = np.arange(30.0)
-    assert permutation_p(a, a, 999) == 1 / 1000
-    assert permutation_p(a, np.ones(30), 999) is None
+    assert permutation_p(a, a, permutations=999) == 1 / 1000
+    assert permutation_p(a, np.ones(30), permutations=999) is None
     shuffled = np.random.default_rng(0).permutation(a)
     rho = spearmanr(a, shuffled)
-    assert permutation_p(a, shuffled, 9_999) == pytest.approx(rho.pvalue, abs=0.02)
+    assert permutation_p(a, shuffled, permutations=9_999) == pytest.approx(rho.pvalue, abs=0.02)
 
 
 def test_the_bootstrap_holds_the_correlation() -> None:
