@@ -1,12 +1,17 @@
 """``shoe study``: have people rate how similar interactions are, and see how far they agree."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli.output import Json, put_json, spare
+
+if TYPE_CHECKING:
+    from shoe.study.kept import AnyStudy
 
 app = typer.Typer(
     help="Have people rate how similar interactions are, and see how far they agree.",
@@ -14,50 +19,118 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+_Folder = Annotated[Path, typer.Argument(help="Folder to make.")]
+_Raters = Annotated[int, typer.Option(min=1, max=1000, help="Pages to write.")]
+_Seed = Annotated[int, typer.Option(min=0, max=65535, help="From which all that is drawn follows.")]
+
 
 @app.command()
 def new(
-    folder: Annotated[Path, typer.Argument(help="Folder to make.")],
+    folder: _Folder,
     dataset: Annotated[str, typer.Option(help="Whose classes are rated.")] = DEFAULT,
     similarity: Annotated[
         str, typer.Option(help="Map whose levels the strata are: a shipped name or a folder; dataset: its own.")
     ] = "dataset",
     items: Annotated[int, typer.Option(min=1, help="Pairs of interactions.")] = 500,
-    raters: Annotated[int, typer.Option(min=1, max=1000, help="Pages to write.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, max=65535, help="From which all that is drawn follows.")] = 0,
+    raters: _Raters = 5,
+    seed: _Seed = 0,
+    ground_truth: Annotated[
+        Path | None, typer.Option(help="Annotations by which each pair is shown again with a picture of the first.")
+    ] = None,
+    images: Annotated[Path | None, typer.Option(help="Folder with the images of --ground-truth.")] = None,
 ) -> None:
     """Draw pairs of interactions, and write a page for each rater: one HTML file, which saves a file to send back.
 
     Pairs are drawn evenly over what differs (verb, object, both) and how similar the map says they are. Each rater sees
-    them in an order of its own, a tenth a second time, and some whose rating is known. Edit consent.txt and
-    instructions.txt, and run the command again: the pages take them over.
+    them in an order of its own, a tenth a second time, and some whose rating is known. With --ground-truth and --images
+    each pair comes again at the end, with a picture of the first interaction: keep the rating, or change it. Edit
+    consent.txt and the other texts, and run the command again: the pages take them over.
 
     Example: shoe study new study --items 500 --raters 5
 
     Then: shoe study collect study *.json --out answers.csv, and shoe study report answers.csv
     """
     from shoe.benchmarks import benchmark
-    from shoe.io.files import replacing
-    from shoe.page.study import TEXTS, shown_to_all, write_rater_page
+    from shoe.core.errors import OptionError
+    from shoe.page.study_pictures import with_pictures
+    from shoe.predictions.truth import read_ground_truth
     from shoe.report.study import print_plan
     from shoe.report.terminal import console
     from shoe.similarity import similarity_for
-    from shoe.study.kept import write_study
     from shoe.study.plan import new_study
 
+    if (ground_truth is None) != (images is None):
+        raise OptionError("--ground-truth, --images: found one of them, expected both, or neither")
     of = benchmark(dataset)
     made, sample = new_study(of, similarity_for(of, similarity, "mean"), items, raters, seed)
-    write_study(folder, made, {})
+    pictures: dict[str, bytes] = {}
+    if ground_truth is not None and images is not None:
+        made, pictures = with_pictures(made, read_ground_truth(ground_truth, of), _there(images))
+    _write(folder, made, pictures)
+    print_plan(folder, made, sample, console())
+
+
+@app.command()
+def bongard(
+    folder: _Folder,
+    problems: Annotated[list[Path], typer.Argument(help="Problem files, as val_clean_seen_obj_seen_act.json.gz.")],
+    images: Annotated[Path, typer.Option(help="Folder with the images.")],
+    raters: _Raters = 3,
+    testers: Annotated[int, typer.Option(min=1, help="Raters who are asked each problem.")] = 3,
+    seed: _Seed = 0,
+) -> None:
+    """Have people answer Bongard problems: two problems a screen, and of each query, does it belong to side A or B?
+
+    Writes a page for each rater, as shoe study new does. Each problem goes to three of them; those that none of the
+    three solves are dropped by shoe study collect --kept.
+
+    Example: shoe study bongard testers problems/*.json --images images/test2015 --raters 12
+
+    Then: shoe study collect testers *.json --out answers.csv --kept kept, and shoe study report answers.csv
+    """
+    from shoe.bongard.files import read_problems
+    from shoe.page.study_pictures import problem_pictures
+    from shoe.report.terminal import console
+    from shoe.report.testers import print_problem_plan
+    from shoe.study.kept import write_problem_files
+    from shoe.study.problems import new_problem_study
+
+    read = read_problems(*problems)
+    made = new_problem_study(read, problems, raters, testers, seed)
+    pages = _write(folder, made, problem_pictures(read, _there(images)))
+    write_problem_files(folder, problems)
+    print_problem_plan(folder, made, pages, console())
+
+
+def _there(images: Path) -> Path:
+    from shoe.core.errors import InputError
+
+    if not images.is_dir():
+        raise InputError(images, found="no such folder", expected="a folder with images")
+    return images
+
+
+def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> list[Path]:
+    """Write a study, what its pages say unless it is there, and a page for each rater."""
+    from shoe.io.files import replacing
+    from shoe.page.pictures import address
+    from shoe.page.study import default_texts, shown_to_all, write_rater_page
+    from shoe.study.kept import write_study
+
+    write_study(folder, made, pictures)
     texts = {}
-    for name, text in TEXTS.items():
+    for name, text in default_texts(made).items():
         if not (folder / name).exists():
             with replacing(folder / name) as stream:
-                stream.write(text.format(minutes=max(1, round(len(made.items) * 1.1 * 8 / 60))).encode())
+                stream.write(text.encode())
         texts[name] = (folder / name).read_text("utf-8", "replace")
     shown = shown_to_all(made, texts)
-    for number, name in enumerate(made.names):
-        write_rater_page(folder / f"{name}.html", shown, name, made.order(number))
-    print_plan(folder, made, sample, console())
+    pages = [folder / f"{name}.html" for name in made.names]
+    for number, path in enumerate(pages):
+        order = made.order(number)
+        embedded = {file: address(pictures[file]) for file in made.pictures(order)}
+        write_rater_page(path, shown, made.names[number], order, embedded)
+    return pages
 
 
 @app.command()
@@ -65,6 +138,9 @@ def collect(
     folder: Annotated[Path, typer.Argument(help="Folder of the study.")],
     files: Annotated[list[Path], typer.Argument(help="Files that raters sent back.")],
     out: Annotated[Path, typer.Option(help="Table to write, CSV.")],
+    kept: Annotated[
+        Path | None, typer.Option(help="Folder for the problems that at least one tester solves, of Bongard problems.")
+    ] = None,
 ) -> None:
     """Put the files that raters sent back into one table, which shoe study report reads.
 
@@ -72,18 +148,28 @@ def collect(
 
     Example: shoe study collect study rater-1.json rater-2.json --out answers.csv
     """
-    from shoe.core.errors import many
+    from shoe.core.errors import OptionError, many
     from shoe.io.delimited import delimited_text
     from shoe.io.files import replacing
-    from shoe.study.collected import answers_of, table_of
+    from shoe.study.collected import answers_of, kept_problems, table_of
     from shoe.study.kept import FILE, load_study
+    from shoe.study.problems import ProblemStudy
 
     spare((folder / FILE, *files), out)
     study = load_study(folder)
+    if kept is not None and not isinstance(study, ProblemStudy):
+        raise OptionError(f"--kept: found a study of pairs in {folder}, expected one of Bongard problems")
     answers = answers_of(study, files)
     with replacing(out) as stream:
         stream.write(delimited_text(table_of(study, answers)).encode())
     print(f"{out}: {many(len(answers), 'answer')} of {many(len({rater for rater, _ in answers}), 'rater')}")
+    if kept is not None and isinstance(study, ProblemStudy):
+        from shoe.bongard.files import write_problems
+
+        problems = kept_problems(folder, study, answers)
+        for path in write_problems(problems, kept, "kept"):
+            print(f"{path}")
+        print(f"{kept}: {many(len(problems), 'problem')} of {len(study.problems)} that a tester solves")
 
 
 @app.command()
@@ -108,7 +194,9 @@ def report(
     spearman, agreement, fisher, bonett_wright, bootstrap, p}}; where they apply without_excluded and parts {part} as
     all, retest {answers, exact, kappa}, picture {answers, changed, size}, beside {items, raters [{name, person, bias,
     noise, rho}], ensembles [{raters, agreement, among_best}], left_out}. A figure is {value, interval [low,
-    high]}.
+    high]}. Of Bongard problems: all, and groups {group} where there are several {problems, testers [fewest, most],
+    right, positive, negative, alpha, kept, dropped, waiting, kept_by_guessing}, testers {tester {problems, right,
+    solved, seconds}}.
     """
     from shoe.io.files import replacing
     from shoe.report.study import print_study, study_dict, study_latex
@@ -117,8 +205,12 @@ def report(
     from shoe.study.map_raters import beside_people
     from shoe.study.ratings import read_study
     from shoe.study.reference import with_map
+    from shoe.study.testers import is_trials
 
     spare((file,), latex, json)
+    if is_trials(file):
+        _report_testers(file, similarity, latex, json)
+        return
     ratings = read_study(file)
     found = analyse(ratings if similarity is None else with_map(ratings, similarity, file))
     if latex is not None:
@@ -127,3 +219,20 @@ def report(
     beside = None if similarity is None else beside_people(found.study, similarity, file)
     if not put_json(study_dict(found, beside), json):
         print_study(found, beside, console())
+
+
+def _report_testers(file: Path, similarity: str | None, latex: Path | None, json: str | None) -> None:
+    from shoe.core.errors import OptionError
+    from shoe.io.files import replacing
+    from shoe.report.terminal import console
+    from shoe.report.testers import found_in, print_testers, testers_dict, testers_latex
+    from shoe.study.testers import read_trials
+
+    if similarity is not None:
+        raise OptionError(f"--similarity: {file} is of Bongard problems, which have none")
+    found = found_in(read_trials(file), file)
+    if latex is not None:
+        with replacing(latex) as stream:
+            stream.write(testers_latex(found).encode())
+    if not put_json(testers_dict(found), json):
+        print_testers(found, console())

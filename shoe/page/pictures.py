@@ -14,18 +14,13 @@ if TYPE_CHECKING:
 
 Box = tuple[float, float, float, float]
 
-_LARGEST = 480
 _QUALITY = 70
 
 
 def picture(name: str, folder: Path | None) -> str | None:
     """A picture as a ``data:`` address, at most 480 pixels wide and high; None without a folder or a readable file."""
-    if folder is None:
-        return None
     found, _ = read_picture(name, folder)
-    if found is None:
-        return None
-    return _address(found)
+    return address(small(found)) if found else None
 
 
 def part(name: str, folder: Path | None, crop: Box) -> tuple[str, Box] | None:
@@ -33,20 +28,28 @@ def part(name: str, folder: Path | None, crop: Box) -> tuple[str, Box] | None:
 
     None without a folder or a readable file, and where nothing of the part is in the picture.
     """
-    if folder is None:
-        return None
     found, _ = read_picture(name, folder)
-    if found is None:
-        return None
+    cut = found and cut_out(found, crop)
+    return (address(small(cut[0])), cut[1]) if cut else None
+
+
+def cut_out(found: Image, crop: Box) -> tuple[Image, Box] | None:
+    """What of a part there is in a picture, and where; None if nothing is."""
     low, high = (max(round(edge), 0) for edge in crop[:2]), map(min, map(round, crop[2:]), found.size)
     left, top, right, bottom = *low, *high
     if left >= right or top >= bottom:
         return None
-    return _address(found.crop((left, top, right, bottom))), (left, top, right, bottom)
+    return found.crop((left, top, right, bottom)), (left, top, right, bottom)
 
 
-def _address(found: Image) -> str:
-    found.thumbnail((_LARGEST, _LARGEST))
+def small(found: Image, largest: int = 480) -> bytes:
+    """A copy as JPEG, no wider and no higher than it may be; ``found`` itself is made as small."""
+    found.thumbnail((largest, largest))
     stream = BytesIO()
     found.save(stream, format="JPEG", quality=_QUALITY, optimize=True)
-    return f"data:image/jpeg;base64,{base64.b64encode(stream.getvalue()).decode()}"
+    return stream.getvalue()
+
+
+def address(jpeg: bytes) -> str:
+    """A picture as a ``data:`` address, which a page holds itself."""
+    return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"

@@ -10,17 +10,21 @@ from shoe.io.files import replacing
 from shoe.io.json import encode
 from shoe.page.build import modules, policy
 from shoe.page.markup import Markup, document, tag
-from shoe.study.plan import Question, Study
+from shoe.study.kept import AnyStudy
+from shoe.study.plan import Question
+from shoe.study.problems import ProblemStudy
 
 _STATIC = Path(__file__).parent / "static"
-_TITLE = "How similar are two activities?"
-CONSENT, INSTRUCTIONS = "consent.txt", "instructions.txt"
-TEXTS = {
-    CONSENT: "You take part in a study of how similar activities are. It takes about {minutes} minutes. You may stop "
-    "at any time, and go on later.\n\nYour answers are kept in this browser, and go to who invited you alone: by "
-    "the link that brought you here, or in a file that you save at the end and send. Published are ratings without "
-    "names.\n",
-    INSTRUCTIONS: """\
+_MODULES = ("dom", "study-log", "study-pairs", "study-problems", "study")
+_TITLE = "A study"
+CONSENT, INSTRUCTIONS, WITH_PICTURE = "consent.txt", "instructions.txt", "with-picture.txt"
+_CONSENT = """\
+You take part in a study of {about}. It takes about {minutes} minutes. You may stop at any time, and go on later.
+
+Your answers are kept in this browser, and go to who invited you alone: by the link that brought you here, or in a \
+file that you save at the end and send. Published are answers without names.
+"""
+_RATE = """\
 You see two activities of a person, with the meaning of each word. How similar are they?
 
 0 - not similar at all
@@ -31,29 +35,54 @@ You see two activities of a person, with the meaning of each word. How similar a
 
 Rate by meaning, not by how often the two occur together. There is no right answer; go by your first impression.
 Press a key, 0 to 4, or a button. The left arrow goes back.
-""",
-}
-"""Texts that who runs the study edits: an empty line ends a paragraph, and a line a line."""
+"""
+_LOOK = """\
+You see the pairs again, each with a picture of the first activity. Around the person is a line, around the thing a \
+dashed line. Your answer stands beside it: keep it, or change it, whatever the picture tells you.
+
+Press Enter to keep the answer, or a key, 0 to 4.
+"""
+_DECIDE = """\
+Two problems stand on each screen. The six pictures on side A show people who all do the same with one kind of thing. \
+The six on side B show the same kind of thing, and nobody does that with it.
+
+Find out what it is, then say of each query whether it belongs to side A or to side B. Judge each query by itself.
+
+Press A or B, or a button. The arrows up and down go to another query, Enter to the next screen, the left arrow back.
+"""
+_SECONDS, _PICTURE_SECONDS, _PROBLEM_SECONDS = 8, 5, 40
+"""That an answer takes, by which the minutes are told."""
 
 
-def shown_to_all(study: Study, texts: Mapping[str, str]) -> dict[str, Any]:
-    """What the page shows every rater.
+def default_texts(study: AnyStudy) -> dict[str, str]:
+    """What a study's pages say, by file name, until somebody edits it; an empty line ends a paragraph."""
+    if isinstance(study, ProblemStudy):
+        seconds = len(study.problems) * study.testers / study.raters * _PROBLEM_SECONDS
+        about, texts = "what pictures have in common", {INSTRUCTIONS: _DECIDE}
+    else:
+        pictures = sum(bool(item.picture) for item in study.items)
+        seconds = len(study.items) * 1.1 * _SECONDS + pictures * _PICTURE_SECONDS
+        about, texts = "how similar activities are", {INSTRUCTIONS: _RATE} | ({WITH_PICTURE: _LOOK} if pictures else {})
+    return {CONSENT: _CONSENT.format(about=about, minutes=max(1, round(seconds / 60)))} | texts
+
+
+def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
+    """What the page shows every rater, but for pictures.
 
     Args:
         study: the study.
-        texts: consent and instructions, by file name.
+        texts: as :func:`default_texts` has them, by file name.
     """
-    return {
-        "study": study.id,
-        "consent": texts[CONSENT],
-        "instructions": texts[INSTRUCTIONS],
-        "items": study.items,
-        "training": study.training,
-        "glosses": study.glosses,
-    }
+    told = {name.removesuffix(".txt").replace("-", "_"): text for name, text in texts.items()}
+    if isinstance(study, ProblemStudy):
+        asked = [{"sides": each.sides, "queries": each.queries} for each in study.problems]
+        return {"study": study.id, **told, "problems": asked}
+    return {"study": study.id, **told, "items": study.items, "training": study.training, "glosses": study.glosses}
 
 
-def write_rater_page(path: Path, shown: Mapping[str, Any], rater: str, order: Sequence[Question]) -> None:
+def write_rater_page(
+    path: Path, shown: Mapping[str, Any], rater: str, order: Sequence[Question], pictures: Mapping[str, str]
+) -> None:
     """Write the page that works from disk.
 
     Args:
@@ -61,9 +90,11 @@ def write_rater_page(path: Path, shown: Mapping[str, Any], rater: str, order: Se
         shown: what it shows every rater.
         rater: whose page.
         order: of what it asks.
+        pictures: that it shows, by file name: their ``data:`` addresses.
     """
     script, style = _parts()
-    packed = Markup(encode({**shown, "rater": rater, "order": order}).decode().replace("<", "\\u003c"))
+    data = {**shown, "rater": rater, "order": order, "pictures": pictures}
+    packed = Markup(encode(data).decode().replace("<", "\\u003c"))
     page = _page(policy(script, style), tag("script", packed, type="application/json", id="data"))
     with replacing(path) as stream:
         stream.write(page.encode("utf-8", "replace"))
@@ -83,4 +114,4 @@ def _page(allowed: str, *data: Markup) -> str:
 
 def _parts() -> tuple[Markup, Markup]:
     """The script and the style sheet."""
-    return modules(("study-log", "study")), Markup((_STATIC / "study.css").read_text("utf-8"))
+    return modules(_MODULES), Markup((_STATIC / "study.css").read_text("utf-8"))

@@ -9,14 +9,16 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
+from shoe.bongard.problems import Problems
 from shoe.core.errors import InputError, many, quote
 from shoe.io.files import read_bytes
 from shoe.io.json import read_typed
-from shoe.study.kept import AnyStudy
+from shoe.study.kept import AnyStudy, problems_of
 from shoe.study.plan import Phase, Question
 from shoe.study.problems import ProblemStudy
 from shoe.study.ratings import SENSES
 from shoe.study.testers import COLUMNS as TESTER_COLUMNS
+from shoe.study.testers import trials_of
 
 COLUMNS = (*SENSES, "rater", "rating", "occasion", "phase", "part", "gold", "seconds")
 
@@ -90,6 +92,13 @@ def table_of(study: AnyStudy, answers: Answers) -> list[list[object]]:
         gold = "" if asked.gold is None else asked.gold
         rows.append([*asked.senses, rater, answer.rating, occasion, phase, asked.part, gold, _seconds(answer)])
     return rows
+
+
+def kept_problems(folder: Path, study: ProblemStudy, answers: Answers) -> Problems:
+    """Problems of a study that at least one tester solves; its folder has them all."""
+    trials = trials_of(table_of(study, answers), folder)
+    kept = sorted(int(name) for name, solved in zip(trials.problems, trials.kept, strict=True) if solved)
+    return problems_of(folder, study).select(np.array(kept, np.int64))
 
 
 def _tested(study: ProblemStudy, rater: str, answer: Answer) -> list[object]:

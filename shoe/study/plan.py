@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple
 
 import msgspec
@@ -116,10 +117,10 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """How many ratings there are, from 0."""
         return HIGHEST + 1
 
-    @property
-    def pictures(self) -> list[str]:
-        """Files of the pictures that its pages show."""
-        return [item.picture.file for item in self.items if item.picture]
+    def pictures(self, order: Sequence[Question]) -> list[str]:
+        """Files of the pictures that a page with these questions shows."""
+        asked = (self.items[question.item].picture for question in order if question.phase == "picture")
+        return [picture.file for picture in asked if picture]
 
     def order(self, rater: int) -> list[Question]:
         """What one rater is asked, in an order of its own: all items, a tenth a second time, then those with pictures.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,8 +16,6 @@ from shoe.core.errors import OptionError
 from shoe.core.seeded import random_numbers
 from shoe.study.plan import PictureFile, Question, rater_names, shuffled
 
-FOLDER = "problems"
-"""In the study's folder: copies of the problem files."""
 _STREAM = (7 << 28) + (4 << 20)
 
 
@@ -71,12 +70,6 @@ class ProblemStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_
         """How many ratings there are: 0 is side B, 1 side A."""
         return 2
 
-    @property
-    def pictures(self) -> list[str]:
-        """Files of the pictures that its pages show."""
-        shown = (name for each in self.problems for name in (*each.sides[0], *each.sides[1], *each.queries))
-        return list(dict.fromkeys(shown))
-
     def order(self, rater: int) -> list[Question]:
         """What one rater is asked: both queries of a problem together, problems in an order of its own."""
         numbers = random_numbers(_STREAM + (self.seed << 8), (len(self.problems), self.raters))
@@ -88,6 +81,12 @@ class ProblemStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_
                 asked.append(problem)
         mine = shuffled(np.array(asked, np.int64), _STREAM + (1 << 19) + rater, self.seed).tolist()
         return [Question(2 * problem + query, 1, "sides") for problem in mine for query in (0, 1)]
+
+    def pictures(self, order: Sequence[Question]) -> list[str]:
+        """Files of the pictures that a page with these questions shows."""
+        asked = (self.problems[number] for number in dict.fromkeys(question.item // 2 for question in order))
+        shown = (name for each in asked for name in (*each.sides[0], *each.sides[1], *each.queries))
+        return list(dict.fromkeys(shown))
 
 
 def new_problem_study(problems: Problems, files: list[Path], raters: int, testers: int, seed: int) -> ProblemStudy:

@@ -5,7 +5,7 @@ const SENT = "sent", MOST = 200, LONGEST_WAIT = 30000;
 const embedded = document.getElementById("data");
 const link = location.hash.slice(1);
 const status = document.getElementById("status");
-let place = "", sending = false, wait = 500, timer = 0, told = () => {};
+let place = "", pictures = {}, sending = false, wait = 500, timer = 0, told = () => {};
 
 // Whether answers go to a service by themselves.
 export const served = embedded === null;
@@ -14,10 +14,16 @@ export const served = embedded === null;
 export async function study() {
   const found = served ? await asked() : JSON.parse(embedded.textContent);
   place = `shoe-study:${found.study}:${found.rater}:`;
+  pictures = found.pictures;
   if (served) {
     send();
   }
   return found;
+}
+
+// Where the browser finds a picture of the study.
+export async function picture(name) {
+  return pictures[name];
 }
 
 // All answers, those of other tabs and devices included, the earliest first.

@@ -1,35 +1,31 @@
-// One item a screen. Every answer is in the log before the next item shows: what is answered survives a crash, and two
-// tabs of one rater go on together. The file to send back is that log.
+// The way through a study: consent, instructions, practice, then screens of questions. Every answer is in the log before
+// anything else shows: what is answered survives a crash, and two tabs of one rater go on together.
+import { element } from "./dom.js";
 import { answers, append, served, study, whenOthersAnswer } from "./study-log.js";
+import { pairScreen } from "./study-pairs.js";
+import { problemScreen } from "./study-problems.js";
 
 const data = await study();
 const main = document.getElementById("main");
-const LEVELS = ["not similar", "hardly", "somewhat", "very", "the same"];
-let at = 0, training = 0, shown = 0, stage = "consent";
+const screenOf = data.problems ? problemScreen : pairScreen;
+const AT_ONCE = data.problems ? 4 : 1;
+const screens = Array.from({ length: Math.ceil(data.order.length / AT_ONCE) }, (_, number) =>
+  data.order.slice(number * AT_ONCE, (number + 1) * AT_ONCE),
+);
+let at = 0, training = 0, shown = 0, stage = "consent", introduced = false, keys = {};
 
-const nameOf = ([item, occasion]) => `${item}/${occasion}`;
-const answered = () => new Map(answers().map((answer) => [nameOf([answer.item, answer.occasion]), answer.rating]));
+const nameOf = ([item, occasion, phase]) => `${item}/${occasion}/${phase}`;
+const answered = () =>
+  new Map(answers().map(({ item, occasion, phase, rating }) => [nameOf([item, occasion, phase]), rating]));
+const phaseOf = (number) => screens[number]?.[0][2];
 const firstOpen = () => {
   const done = answered();
-  const open = data.order.findIndex((question) => !done.has(nameOf(question)));
-  return open < 0 ? data.order.length : open;
+  const open = screens.findIndex((questions) => questions.some((question) => !done.has(nameOf(question))));
+  return open < 0 ? screens.length : open;
 };
-
-function element(name, attributes = {}, ...content) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value !== false) made.setAttribute(key, value === true ? "" : value);
-  }
-  made.append(...content);
-  return made;
-}
-
-function card(words, ...senses) {
-  const list = element("dl", {});
-  senses.forEach((sense, i) => list.append(element("dt", {}, words[i]), element("dd", {}, data.glosses[sense])));
-  return element("div", { class: "card" }, element("h2", {}, words.join(" ")), list);
-}
+// What was answered without the picture stays, once the first picture has been judged.
+const mayGoBack = () =>
+  at > 0 && (at === screens.length || phaseOf(at - 1) === phaseOf(at) || !answers().some(({ phase }) => phase === phaseOf(at)));
 
 function show(...content) {
   main.replaceChildren(...content);
@@ -50,41 +46,52 @@ function text(heading, said, label, next) {
   show(element("h1", {}, heading), ...paragraphs, element("div", { class: "row" }, button));
 }
 
-function question(item, chosen, number, total, about) {
-  const levels = LEVELS.map((word, level) =>
-    element(
-      "button",
-      { onclick: () => rate(level), "aria-pressed": String(chosen === level) },
-      element("b", {}, String(level)), element("small", {}, word),
-    ),
-  );
+// A screen has a heading, content, its own keys, and what stands beside the way back.
+function screen(made, number, total, about, canGoBack) {
+  keys = made.keys;
   show(
     element("progress", { max: total, value: number, "aria-label": "progress" }),
-    element("h1", {}, "How similar are these two?"),
-    element(
-      "div", { class: "pair" },
-      card(item.words_a, item.verb_a, item.object_a), card(item.words_b, item.verb_b, item.object_b),
-    ),
-    element("div", { class: "levels", role: "group", "aria-label": "similarity, 0 to 4" }, ...levels),
+    element("h1", {}, made.heading),
+    ...made.content,
     element(
       "div", { class: "row" },
-      element("button", { onclick: back, disabled: number === 0 }, "← back"), element("span", { class: "quiet" }, about),
+      element("button", { onclick: back, disabled: !canGoBack }, "← back"),
+      element("span", { class: "quiet" }, about),
+      made.next ?? null,
     ),
   );
 }
 
 function draw() {
+  keys = {};
   if (stage === "consent") return text("Before you start", data.consent, "I agree, go on", () => go("instructions"));
-  if (stage === "instructions") return text("How to rate", data.instructions, "Try it", () => go("training"));
+  if (stage === "instructions") {
+    const next = data.training?.length ? ["Try it", "training"] : ["Start", "items"];
+    return text("How it goes", data.instructions, next[0], () => go(next[1]));
+  }
   if (stage === "training" && training < data.training.length) {
     const about = `practice ${training + 1} of ${data.training.length}, not kept`;
-    return question(data.training[training], null, training, data.training.length, about);
+    const made = pairScreen(data, [data.training[training]], {
+      chosen: () => null,
+      rate: () => {
+        training += 1;
+        draw();
+      },
+    });
+    return screen(made, training, data.training.length, about, training > 0);
   }
   stage = "items";
-  if (at >= data.order.length) return end();
-  const asked = data.order[at];
-  const chosen = answered().get(nameOf(asked)) ?? null;
-  return question(data.items[asked[0]], chosen, at, data.order.length, `${at + 1} of ${data.order.length}`);
+  if (at >= screens.length) return end();
+  if (phaseOf(at) === "picture" && !introduced) {
+    return text("Now with a picture", data.with_picture, "Go on", () => {
+      introduced = true;
+      draw();
+    });
+  }
+  const done = answered();
+  const chosen = (question) => done.get(nameOf(question)) ?? null;
+  const made = screenOf(data, screens[at], { chosen, rate, next: forward });
+  screen(made, at, screens.length, `${at + 1} of ${screens.length}`, mayGoBack());
 }
 
 function end() {
@@ -109,35 +116,42 @@ function go(next) {
   draw();
 }
 
-function rate(rating) {
-  if (stage === "training") training += 1;
-  else if (stage === "items" && at < data.order.length) {
-    const [item, occasion] = data.order[at];
-    try {
-      append({ item, occasion, phase: "words", rating, shown });
-    } catch {
-      return unkept();
-    }
-    at += 1;
-  } else return;
+// Keep an answer; true if it is kept.
+function rate([item, occasion, phase], rating) {
+  try {
+    append({ item, occasion, phase, rating, shown });
+  } catch {
+    unkept();
+    return false;
+  }
+  shown = Date.now();
+  return true;
+}
+
+function forward() {
+  at += 1;
   draw();
 }
 
 function unkept() {
+  keys = {};
   show(element("h1", {}, "Answers cannot be kept"), element("p", {}, "The browser's storage is full, closed or damaged: allow it for this page, and load the page again."));
 }
 
 function back() {
   if (stage === "training") training = Math.max(0, training - 1);
-  else at = Math.max(0, at - 1);
+  else if (mayGoBack()) at -= 1;
   draw();
 }
 
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-  const asking = main.querySelector(".levels") !== null;
-  if (asking && /^[0-4]$/.test(event.key)) rate(Number(event.key));
-  else if (event.key === "ArrowLeft" && (stage === "training" || stage === "items")) back();
+  const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+  if (event.key === "Enter" && event.target instanceof HTMLButtonElement) return;
+  if (act) {
+    event.preventDefault();
+    act();
+  } else if (event.key === "ArrowLeft" && (stage === "training" || stage === "items")) back();
 });
 // Another tab or device of the same rater has answered: go on where it is.
 whenOthersAnswer(() => {

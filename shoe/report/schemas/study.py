@@ -111,3 +111,35 @@ class StudyReport(Closed):
     retest: StudyRetest | UnsetType = UNSET
     picture: StudyPicture | UnsetType = UNSET
     beside: StudyBeside | UnsetType = UNSET
+
+
+class TestersResult(Closed):
+    """How some Bongard problems were answered, and how many are kept."""
+
+    problems: Count
+    testers: Annotated[list[Count], Meta(min_length=2, max_length=2, description="of a problem, fewest and most")]
+    right: StudyFigure
+    positive: StudyFigure
+    negative: StudyFigure
+    kept: Count
+    dropped: Count
+    waiting: Count
+    kept_by_guessing: Fraction
+    alpha: float | UnsetType = UNSET
+
+
+class TestersOne(Closed):
+    """One tester."""
+
+    problems: Count
+    right: Fraction
+    solved: Fraction
+    seconds: float | UnsetType = UNSET
+
+
+class TestersReport(Closed):
+    """What testers answered about Bongard problems."""
+
+    all: TestersResult
+    testers: dict[str, TestersOne]
+    groups: dict[str, TestersResult] | UnsetType = UNSET
