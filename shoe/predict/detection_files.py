@@ -129,7 +129,7 @@ def _own(
 ) -> Detections:
     known = {picture.name: picture for picture in pictures}
     for record in records:
-        check_same(path, record, known.get(record.image))
+        check_same(path, record.image, record.digest, (record.width, record.height), known.get(record.image))
     found = (
         Found(record.image, f"image {quote(record.image)}: detection {number}", *one)
         for record in records
@@ -138,21 +138,29 @@ def _own(
     return _gathered(path, found, pictures, names, benchmark, by, {record.image for record in records})
 
 
-def check_same(path: Path, record: Any, picture: Picture | None) -> None:
-    """See that a record with an image, a digest and a size is of the picture that has its name now.
+def check_same(path: Path, image: str, digest: str, size: tuple[int, int], picture: Picture | None) -> None:
+    """See that what a file says of an image is of the picture that has its name now.
+
+    Args:
+        path: the file.
+        image: its name.
+        digest: of its content; "" where the file does not say.
+        size: width and height; zeros where the file does not say.
+        picture: the picture of this name, if it was looked at.
 
     Raises:
         InputError: naming the image, and what is different.
     """
     if picture is None:
         return
-    where = f"image {quote(record.image)}"
+    now = (picture.width, picture.height)
     for field_, found, expected in (
-        ("digest", record.digest, picture.digest),
-        ("width, height", f"{record.width} x {record.height}", f"{picture.width} x {picture.height}"),
+        ("digest", digest or picture.digest, picture.digest),
+        ("width, height", "{} x {}".format(*(size if any(size) else now)), "{} x {}".format(*now)),
     ):
-        if found not in (expected, "", "0 x 0"):
-            raise InputError(path, record=where, field=field_, found=found, expected=f"{expected}, as the picture has")
+        if found != expected:
+            where, expected = f"image {quote(image)}", f"{expected}, as the picture has"
+            raise InputError(path, record=where, field=field_, found=found, expected=expected)
 
 
 def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequence[Picture]) -> Iterable[Found]:
@@ -258,7 +266,7 @@ def _gathered(
         elif object_ is None:
             gathered.unknown[box.label] += 1
         else:
-            of_picture[number].append(Detection(_inside(path, box, pictures[number]), object_, box.score))
+            of_picture[number].append(Detection(inside(path, box.place, box.box, pictures[number]), object_, box.score))
     for picture, mine in zip(pictures, of_picture, strict=True):
         gathered.pictures[picture.name] = detected(picture, mine)
     return gathered
@@ -275,18 +283,20 @@ def detected(picture: Picture, detections: Iterable[Detection]) -> Detected:
     )
 
 
-def _inside(path: Path, found: Found, picture: Picture) -> tuple[float, float, float, float]:
-    """A box, cut off at the picture's edges.
+def inside(
+    path: Path, place: str, box: tuple[float, float, float, float], picture: Picture
+) -> tuple[float, float, float, float]:
+    """Cut a box off at the picture's edges.
 
     Raises:
         InputError: for one that lies outside, or has no area.
     """
-    x1, y1, x2, y2 = found.box
+    x1, y1, x2, y2 = box
     width, height = picture.width, picture.height
     low, high = -_OUTSIDE, (width + _OUTSIDE, height + _OUTSIDE)
     if not (low <= x1 < x2 <= high[0] and low <= y1 < y2 <= high[1]):
-        box = ", ".join(f"{value:g}" for value in found.box)
+        found = ", ".join(f"{value:g}" for value in box)
         expected = f"x1 < x2, y1 < y2 inside of {picture.name}, {width} x {height} pixels as it is looked at"
         hint = "boxes are those of the picture turned as its EXIF data say"
-        raise InputError(path, record=found.place, field="box", found=box, expected=expected, hint=hint)
+        raise InputError(path, record=place, field="box", found=found, expected=expected, hint=hint)
     return max(x1, 0.0), max(y1, 0.0), min(x2, float(width)), min(y2, float(height))

@@ -188,7 +188,7 @@ def detect_all(
         known = {picture.name: picture for picture in pictures}
         done = set()
         for record in read_lines(path, Detected, DETECTIONS)[1]:
-            check_same(Path(path), record, known.get(record.image))
+            check_same(Path(path), record.image, record.digest, (record.width, record.height), known.get(record.image))
             done.add(record.image)
         left = [picture for picture in pictures if picture.name not in done]
         told(len(pictures) - len(left))

@@ -42,15 +42,15 @@ class Detected(Struct, frozen=True, kw_only=True, gc=False):
 
     Attributes:
         image: its file name, without folders.
-        digest: 32 hex digits that stand for the content of its file.
-        width, height: in pixels, after the rotation that EXIF data ask for.
+        digest: 32 hex digits that stand for the content of its file; "" where a file from elsewhere does not say.
+        width, height: in pixels, after the rotation that EXIF data ask for; 0 where a file does not say.
         detections: those that the detector kept, in its order.
     """
 
     image: str
-    digest: str
-    width: int
-    height: int
+    digest: str = ""
+    width: int = 0
+    height: int = 0
     detections: Annotated[tuple[Detection, ...], Meta(extra={"item": "detection"})]
 
 
@@ -79,9 +79,9 @@ class Paired(Struct, frozen=True, kw_only=True, gc=False, rename={"image": "file
     """
 
     image: str
-    digest: str
-    width: int
-    height: int
+    digest: str = ""
+    width: int = 0
+    height: int = 0
     pairs: Annotated[tuple[Pair, ...], Meta(extra={"item": "pair"})]
 
 

@@ -120,7 +120,7 @@ def changed(**fields: Any) -> str:
         (json.dumps([{**RESULTS[0], "image_id": 9}]), "found images as '', expected some of the pictures"),
         ('[{"image_id": 7}]', "category_id: found only 'image_id', expected this key"),
         ("class,x\n", "expected COCO's results"),
-        ('{"image": "a.png"}\n{"image": "a.png"}\n', "line 1: digest: found only 'image', expected this key"),
+        ('{"image": "a.png"}\n{"image": "a.png"}\n', "line 1: detections: found only 'image', expected this key"),
         ('{"format": "shoe answers", "version": 1}\n', "found 'shoe answers', version 1, expected shoe detections"),
     ],
 )

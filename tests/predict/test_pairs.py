@@ -1,0 +1,140 @@
+"""Pair rules on boxes worked out by hand, and how many true pairs they leave within reach."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.errors import OptionError
+from shoe.core.interactions import Interactions
+from shoe.diagnosis.pairs import diagnose_pairs
+from shoe.predict.pairs import ABOUT, RULES, PairRule, ceiling, paired, rule_named
+from shoe.predict.records import Detected, Detection
+from shoe.predictions.pair_predictions import read_pairs
+from tests.examples import examples
+
+HICO = benchmark("hico-det")
+PERSONS = [
+    Detection((0, 0, 10, 30), "person", 0.9),
+    Detection((1, 0, 10, 30), "person", 0.8),  # lies on the first one
+    Detection((40, 0, 60, 40), "person", 0.3),
+    Detection((70, 0, 72, 2), "person", 0.1),
+]
+THINGS = [
+    Detection((8, 20, 20, 40), "bicycle", 0.7),
+    Detection((60, 30, 90, 40), "dog", 0.4),
+    Detection((95, 30, 99, 40), "cat", 0.15),
+]
+SCENE = Detected(image="a.jpg", digest="0", width=100, height=40, detections=(*PERSONS, *THINGS))
+
+
+def names(rule: PairRule) -> list[str]:
+    """Pairs as "0b": the number of a person, and the first letter of an object or the number of a person."""
+    letter = {one.box: str(number) for number, one in enumerate(PERSONS)} | {one.box: one.label[0] for one in THINGS}
+    return [letter[pair.human_box] + letter[pair.object_box] for pair in paired(SCENE, rule).pairs]
+
+
+@pytest.mark.parametrize(
+    ("rule", "wanted"),
+    [
+        (PairRule(), "01 10 0b 1b 0d 1d 02 20 12 21 2b 0c 2d 1c 03 30 13 31 3b 2c 3d 23 32 3c"),
+        (PairRule(pairs=3), "01 10 0b"),
+        (PairRule(person_objects=False, objects=1), "0b 1b 2b 3b"),
+        (PairRule(persons=1, persons_by="area", person_objects=False), "2b 2d 2c"),
+        (PairRule(gap=0.0, person_objects=False), "0b 1b 2d"),
+        (PairRule(gap=0.7, nms=0.5, person_objects=False), "0b 2b 2d"),
+        (RULES["upt"], "0b 0d 02 20 2b 0c 2d 03 30 3b 2c 3d 23 32 3c"),
+        (PairRule(nms=0.5, min_score=0.2), "0b 0d 02 20 2b 2d"),
+        (RULES["few-large"], "01 10 0b 1b"),
+        (RULES["touching"], "0b 2d"),
+    ],
+)
+def test_rules_on_a_scene_worked_by_hand(rule: PairRule, wanted: str) -> None:
+    assert sorted(names(rule)) == sorted(wanted.split())
+
+
+def test_pairs_come_by_product_of_scores() -> None:
+    pairs = paired(SCENE, PairRule()).pairs
+    products = [pair.human_score * pair.object_score for pair in pairs]
+    assert products == sorted(products, reverse=True)
+
+
+def test_rules_are_named_and_explained() -> None:
+    assert ABOUT.keys() == RULES.keys()
+    assert rule_named("upt") is RULES["upt"]
+    with pytest.raises(OptionError, match="did you mean upt"):
+        rule_named("utp")
+
+
+def test_a_picture_without_boxes_has_no_pairs() -> None:
+    assert not paired(Detected(image="a.jpg", detections=()), RULES["upt"]).pairs
+
+
+def true_pairs(*pairs: tuple[Detection, Detection]) -> GroundTruth:
+    classes = HICO.classes
+    table = Interactions.from_columns(
+        images=["a.jpg", "not-asked-about.jpg"],
+        image=[*(0 for _ in pairs), 1],
+        human_boxes=[*(human.box for human, _ in pairs), (0, 0, 9, 9)],
+        object_boxes=[*(thing.box for _, thing in pairs), (0, 0, 9, 9)],
+        verb=[*(classes.verb[classes.object == classes.objects.index(thing.label)][0] for _, thing in pairs), 0],
+        object=[*(classes.objects.index(thing.label) for _, thing in pairs), classes.object[0]],
+        verbs=classes.verbs,
+        objects=classes.objects,
+    )
+    return GroundTruth(table, classes, "test")
+
+
+def test_the_ceiling_is_the_share_of_true_pairs_that_are_asked_about() -> None:
+    truth = true_pairs((PERSONS[0], THINGS[0]), (PERSONS[2], THINGS[1]), (PERSONS[2], THINGS[2]))
+    for rule, recall in (("all", 1), ("touching", 2 / 3), ("few-large", 1 / 3)):
+        assert ceiling([paired(SCENE, RULES[rule])], truth).recall == pytest.approx(recall)
+    figures = ceiling([paired(SCENE, RULES["touching"])], truth)
+    assert (figures.images, figures.truths, figures.predictions, figures.human_recall) == (1, 3, 2, 1)
+
+
+def test_a_file_of_pairs_is_diagnosed_alike(tmp_path_factory: pytest.TempPathFactory) -> None:
+    truth = true_pairs((PERSONS[0], THINGS[0]), (PERSONS[2], THINGS[2]))
+    record, path = paired(SCENE, RULES["touching"]), tmp_path_factory.mktemp("pairs") / "pairs.jsonl"
+    path.write_bytes(msgspec.json.encode(record))
+    of_file = diagnose_pairs(read_pairs(path), truth.within(["a.jpg"])).pairs
+    assert of_file == ceiling([record], truth)
+    assert of_file.recall == 0.5
+
+
+boxes = st.tuples(*[st.integers(0, 40)] * 2, *[st.integers(1, 30)] * 2).map(
+    lambda b: (b[0], b[1], b[0] + b[2], b[1] + b[3])
+)
+detections = st.lists(
+    st.builds(Detection, boxes, st.sampled_from(["person", "dog", "cat"]), st.floats(0, 1)), max_size=9
+)
+rules = st.builds(
+    PairRule,
+    nms=st.floats(0, 1),
+    min_score=st.floats(0, 1),
+    at_least=st.integers(0, 3),
+    persons=st.integers(0, 4),
+    objects=st.integers(0, 4),
+    persons_by=st.sampled_from(["score", "area"]),
+    person_objects=st.booleans(),
+    gap=st.none() | st.floats(0, 2),
+    pairs=st.integers(0, 9),
+)
+
+
+@pytest.mark.slow
+@examples(1)
+@given(detections, rules)
+def test_a_stricter_rule_keeps_some_of_the_pairs(found: list[Detection], rule: PairRule) -> None:
+    every = paired(Detected(image="a.jpg", detections=tuple(found)), PairRule()).pairs
+    some = paired(Detected(image="a.jpg", detections=tuple(found)), rule).pairs
+    assert len(some) <= rule.pairs
+    for pair in some:
+        assert every.count(pair) >= some.count(pair)
+    people = sum(one.label == "person" for one in found)
+    assert len(every) == people * (len(found) - 1 if people else 0)
+    again = paired(Detected(image="a.jpg", detections=tuple(found)), msgspec.structs.replace(rule, pairs=5))
+    assert again.pairs[: rule.pairs] == some[:5] or rule.pairs > 5
+    assert len({(pair.human_box) for pair in some}) <= max(rule.persons, rule.at_least)
