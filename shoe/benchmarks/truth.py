@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,8 @@ from shoe.io.typed import shown
 from shoe.io.unknown import seen
 
 _ZIP_MAGIC = b"PK"
+# What a benchmark is made of are functions; another process has its own, by the same name.
+copyreg.pickle(Benchmark, lambda of: (benchmark, (of.name,)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

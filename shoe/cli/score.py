@@ -1,14 +1,17 @@
 """``shoe score``: the main job."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli.parameters import Argument, Option
 
+if TYPE_CHECKING:
+    from shoe.scoring.asked import Asked
+
 
 def score(
-    predictions: Annotated[Path, Argument("Prediction file; its format is recognised by content.")],
+    predictions: Annotated[list[Path], Argument("Prediction file, or several; formats are recognised by content.")],
     ground_truth: Annotated[Path, Option("Annotation file of the dataset.", ("-g",))],
     dataset: Annotated[str, Option("Whose classes the ground truth has.")] = DEFAULT,
     protocol: Annotated[
@@ -48,6 +51,15 @@ def score(
     save: Annotated[
         Path | None, Option("Keep what was measured in this file (NAME.shoe), for shoe compare and shoe verify.")
     ] = None,
+    results: Annotated[
+        Path | None, Option("Score one or many files, and keep in this folder what --json writes for each of them.")
+    ] = None,
+    shard: Annotated[
+        str | None, Option("With --results: score one part of the files, as 3/16, by a hash of their content.")
+    ] = None,
+    engine: Annotated[
+        str, Option("With --results, who scores: serial, processes:N, ray (one here, or RAY_ADDRESS's), ray:ADDRESS.")
+    ] = "serial",
     bounds: Annotated[bool, Option("Also say what the map leaves open; takes several times as long.")] = False,
     json: Annotated[str | None, Option("Write JSON to this file; '-': standard output.")] = None,
 ) -> None:
@@ -85,7 +97,7 @@ def score(
     from shoe.report.wordings import write_wordings
     from shoe.scoring.asked import Asked
 
-    spare((predictions, ground_truth, classes, image_labels), words, per_class, save, json)
+    spare((*predictions, ground_truth, classes, image_labels), words, per_class, save, json)
     asked = Asked(
         ground_truth=ground_truth,
         dataset=dataset,
@@ -101,7 +113,12 @@ def score(
         split=split,
         image_labels=image_labels,
     )
-    report, notes = asked.report(predictions)
+    if results is not None or len(predictions) > 1 or shard is not None or engine != "serial":
+        one = {"--words": words, "--per-class": per_class, "--save": save, "--json": json}
+        _score_many(predictions, asked, results, engine, shard, [name for name in one if one[name]], bounds=bounds)
+        return
+    (path,) = predictions
+    report, notes = asked.report(path)
     evidence = Evidence.of(report, bounds=bounds)
     if words is not None:
         write_wordings(wordings(report), notes.unparsed, words)
@@ -111,11 +128,48 @@ def score(
         from shoe.runs.file import write_run
         from shoe.runs.run import Run
 
-        write_run(Run.of(report, predictions.stem, evidence.spread, evidence.interval), save)
+        write_run(Run.of(report, path.stem, evidence.spread, evidence.interval), save)
     if json is not None:
         write_json(as_json(report, evidence), json)
     if json != "-":
         print_report(report, console(), evidence)
+
+
+def _score_many(
+    files: list[Path],
+    asked: "Asked",
+    folder: Path | None,
+    engine: str,
+    shard: str | None,
+    of_one: list[str],
+    *,
+    bounds: bool,
+) -> None:
+    """Score many files into a folder of results, and print a table of all that is there."""
+    import sys
+
+    from shoe.cli.output import telling
+    from shoe.core.errors import OptionError, many
+    from shoe.engines.choose import engine_of
+    from shoe.engines.shard import Shard
+    from shoe.report.many import print_many, score_many
+    from shoe.report.terminal import console
+
+    if folder is None:
+        raise OptionError("--results: found none, expected a folder for results (of several files, or with --shard)")
+    if of_one:
+        raise OptionError(f"{of_one[0]}: found --results, whose files hold one report each; expected one of the two")
+    part = Shard.parse(shard) if shard else None
+    with telling() as tell:
+        found = score_many(files, asked, folder, engine_of(engine), shard=part, bounds=bounds, tell=tell)
+    for line in found.failed.values():
+        print(f"shoe: {line}", file=sys.stderr)
+    if part is None:
+        print_many(found.results, console())
+    of_others = f", {many(found.others, 'file')} of other parts not yet" if found.others else ""
+    print(f"{many(len(found.results), 'result')} in {folder}, {found.scored:,} of them new{of_others}")
+    if found.failed:
+        sys.exit(2)
 
 
 def print_options() -> None:

@@ -7,6 +7,8 @@ ShoeError
 └── MissingExtraError  an optional dependency is not installed
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
@@ -20,6 +22,15 @@ class ShoeError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message, longest=2000))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _as_it_was, (type(self), self.args, self.__dict__)  # from another process, whatever __init__ takes
+
+
+def _as_it_was(kind: type[ShoeError], args: tuple[object, ...], more: dict[str, object]) -> ShoeError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(more)
+    return error
 
 
 class InputError(ShoeError):

@@ -55,5 +55,5 @@ def test_all_else_is_left_to_typer(words: Sequence[str]) -> None:
 
 def test_every_type_is_one_that_is_converted() -> None:
     kinds = {kind for kind, _ in declared(score.score).values()}
-    assert kinds == {Path, str, bool, list[str] | None, str | None, Path | None}
+    assert kinds == {list[Path], Path, str, bool, list[str] | None, str | None, Path | None}
     assert typer.main.get_command(app("score")) is not None

@@ -1,0 +1,34 @@
+"""Engines by the names that the command line has for them."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from shoe.core.errors import OptionError, quote
+from shoe.engines.base import Engine
+from shoe.engines.here import Processes, Serial
+
+HELP = "serial, processes[:N], ray (a cluster of RAY_ADDRESS, or one on this machine), ray:HOST:PORT, ray://HOST:PORT."
+_MOST = 1024
+
+
+def engine_of(text: str) -> Engine:
+    """Make the engine of a name; nothing is started yet.
+
+    Raises:
+        OptionError: for anything but an engine.
+        MissingExtraError: if Ray is wanted, and not installed.
+    """
+    name, colon, more = text.partition(":")
+    if name == "serial" and not colon:
+        return Serial()
+    if name == "processes" and (not colon or re.fullmatch("[0-9]{1,4}", more, re.ASCII)):
+        workers = int(more) if colon else len(os.sched_getaffinity(0))
+        if 1 <= workers <= _MOST:
+            return Processes(workers)
+    if name == "ray" and (not colon or more):
+        from shoe.engines.cluster import Ray
+
+        return Ray(text if more.startswith("//") else more)
+    raise OptionError(f"--engine: found {quote(text)}, expected {HELP}")

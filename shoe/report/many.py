@@ -1,0 +1,160 @@
+"""Many prediction files scored by one ground truth: results of each in a file, whose name has a key of all behind them.
+
+Who scores which file, when, and how often makes no difference: equal keys are equal bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from msgspec import UNSET
+from rich.console import Console
+from rich.text import Text
+
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.truth import GroundTruth
+from shoe.core.errors import InputError, ShoeError, printable
+from shoe.engines.base import Engine
+from shoe.engines.shard import Shard, content_digest
+from shoe.io.files import is_stream, read_bytes, replacing
+from shoe.io.json import read_typed
+from shoe.report.json import as_json
+from shoe.report.notes import Evidence
+from shoe.report.schemas.scoring import Score
+from shoe.report.text import percent, table
+from shoe.scoring.asked import Asked
+from shoe.similarity import similarity_for
+from shoe.version import __version__
+
+_LONGEST_NAME = 80
+_KEY = 16
+"""Hex digits of a key in a file's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of some files.
+
+    Attributes:
+        results: by prediction file, where its results are; of those that are there.
+        scored: how many of them are new.
+        failed: why a file could not be scored, by its path.
+        others: how many files are other parts' and not there yet.
+    """
+
+    results: Mapping[Path, Path]
+    scored: int
+    failed: Mapping[Path, str]
+    others: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """What scoring each of the files takes."""
+
+    asked: Asked
+    truth: GroundTruth
+    bounds: bool
+
+
+def score_many(
+    files: Sequence[Path],
+    asked: Asked,
+    folder: Path,
+    engine: Engine,
+    *,
+    shard: Shard | None = None,
+    bounds: bool = False,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Outcome:
+    """Score files that have no results yet, and keep for each what ``shoe score FILE --json`` writes.
+
+    Args:
+        files: of predictions, each where workers can read it, too.
+        asked: how to score.
+        folder: of results; made where there is none. Other processes may write to it at the same time.
+        engine: who scores.
+        shard: the part of the files that is scored here, by a hash of their content; None for all.
+        bounds: whether to say what the map leaves open.
+        tell: hears how far it is.
+
+    Raises:
+        ShoeError: if the ground truth or the map cannot be read, or results cannot be written.
+    """
+    _make(folder)
+    settings = _settings(asked, bounds=bounds)
+    digests = {path: content_digest(_content(path)) for path in files}
+    places = {path: folder / _name(path, settings, digest) for path, digest in digests.items()}
+    wanted = {path: place for path, place in places.items() if not place.exists()}
+    mine = [str(path) for path in wanted if shard is None or shard.holds_one(digests[path])]
+    failed: dict[Path, str] = {}
+    if mine:
+        tell(f"reading {asked.ground_truth}")
+        common = _Common(asked, asked.truth(), bounds)
+        for number, (name, result) in enumerate(engine.map(_scored, mine, common), 1):
+            tell(f"{number:,} of {len(mine):,} files scored")
+            path = Path(name)
+            if isinstance(result, str):
+                failed[path] = result
+                continue
+            with replacing(places[path]) as stream:
+                stream.write(result)
+    there = {path: place for path, place in places.items() if place.exists()}
+    return Outcome(there, len(mine) - len(failed), failed, len(wanted) - len(mine))
+
+
+def print_many(results: Mapping[Path, Path], to: Console) -> None:
+    """Print a row of figures for each file."""
+    made = table("predictions", "mAP", "rare", "non-rare", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched")
+    for path, place in results.items():
+        report: Any = read_typed(place, read_bytes(place), Score, lambda *_: "the report")
+        figures = [getattr(report.strict, name, None) for name in ("map", "map_rare", "map_non_rare")]
+        of_meaning = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
+        figures += [getattr(report.semantic, name, None) for name in of_meaning]
+        made.add_row(Text(printable(path.name)), *(percent(None if each is UNSET else each) for each in figures))
+    to.print(made)
+
+
+def _scored(common: _Common, name: str) -> bytes | str:
+    """The results of one file, or why there are none."""
+    try:
+        table, notes = common.asked.read(Path(name), common.truth)
+        report = common.asked.score(table, common.asked.part(common.truth, [table]), notes)
+        return as_json(report, Evidence.of(report, bounds=common.bounds))
+    except ShoeError as error:
+        return str(error)
+
+
+def _settings(asked: Asked, *, bounds: bool) -> bytes:
+    """A digest of all that results follow from but for the predictions: contents, not names, of files."""
+    said: dict[str, Any] = {**asdict(asked), "bounds": bounds, "version": __version__}
+    split = Path(asked.split) if asked.split else None
+    files = {"ground_truth": asked.ground_truth, "classes": asked.classes, "image_labels": asked.image_labels}
+    for name, path in {**files, "split": split}.items():
+        if path is not None and (name != "split" or path.is_file()):
+            said[name] = content_digest(read_bytes(path)).hex()
+    said["similarity"] = similarity_for(benchmark(asked.dataset), asked.similarity, "mean").digest
+    return hashlib.blake2b(repr(sorted(said.items())).encode(), digest_size=16).digest()
+
+
+def _content(path: Path) -> bytes:
+    if is_stream(path):
+        raise InputError(path, found="what can be read only once", expected="a file, as there are several")
+    return read_bytes(path)
+
+
+def _name(path: Path, settings: bytes, digest: bytes) -> str:
+    key = hashlib.blake2b(settings + digest).hexdigest()[:_KEY]
+    return f"{path.stem[:_LONGEST_NAME]}-{key}.json"
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        found = error.strerror or str(error)
+        raise InputError(folder, found=found, expected="a folder for results, or a place for one") from None

@@ -1,0 +1,104 @@
+"""Engines are told apart by nothing but their speed: the same results, errors and resilience from each."""
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shoe.core.errors import InputError, OptionError, ShoeError
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.engines.base import Engine
+from shoe.engines.choose import engine_of
+from shoe.engines.here import Processes, Serial
+from shoe.engines.shard import Shard
+from tests.cli import run as cli
+from tests.engines import work
+
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+NAMES = ("serial", "processes:2", "ray")
+
+
+@pytest.fixture(scope="module", params=NAMES[1:])
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """Engines of other processes; Ray is started once for all tests, as that takes ten seconds."""
+    if request.param != "ray":
+        yield engine_of(request.param)
+        return
+    if find_spec("ray") is None:
+        pytest.skip("Ray is not installed: pip install 'shoe-eval[ray]'")
+    from shoe.engines.cluster import connected
+
+    with connected():
+        yield engine_of("ray")
+
+
+def test_every_piece_is_of_one_part() -> None:
+    hashes = np.random.default_rng(1).integers(0, 2**64, 1000, np.uint64)
+    for count in (1, 2, 7, 16):
+        held = np.stack([Shard(number, count).holds(hashes) for number in range(1, count + 1)])
+        assert (held.sum(axis=0) == 1).all()
+        assert held.sum(axis=1).min() > 1000 / count / 2
+        last = Shard.parse(f"{count}/{count}")
+        assert [last.holds_one(int(one).to_bytes(8, "big")) for one in hashes] == held[-1].tolist()
+
+
+@pytest.mark.parametrize("text", ["", "serial:2", "processes:", "processes:0", "processes:x", "ray:", "dask", "Serial"])
+def test_what_is_no_engine_is_refused(text: str) -> None:
+    with pytest.raises(OptionError, match=f"--engine: found '{text}', expected serial, processes"):
+        engine_of(text)
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+def test_all_engines_give_what_this_process_gives(engine: Engine) -> None:
+    shared, keys = np.arange(3000.0).reshape(30, 100), list(range(100))
+    wanted = {key: value for key, (_, value) in Serial().map(work.rows, keys, shared)}
+    found = list(engine.map(work.rows, keys, shared))
+    assert {key: value for key, (_, value) in found} == wanted
+    assert len(found) == len(keys)
+    assert os.getpid() not in {process for _, (process, _) in found}
+    assert list(engine.map(work.rows, [], shared)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+def test_what_the_work_raises_ends_it_here(engine: Engine) -> None:
+    with pytest.raises(InputError, match="there: record 3: found three, expected another number") as caught:
+        dict(engine.map(work.refuse, range(9), "there"))
+    assert caught.value.source == "there"
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+def test_workers_that_are_killed_cost_no_result(engine: Engine, tmp_path: Path) -> None:
+    keys = list(range(1, 13))  # two of them kill
+    assert dict(engine.map(work.die_once, keys, str(tmp_path))) == {key: -key for key in keys}
+    with pytest.raises(ShoeError, match="3 workers died one after the other"):
+        dict(engine.map(work.die, [1], None))
+
+
+@pytest.mark.slow
+def test_processes_make_room_for_others() -> None:
+    found = list(Processes(1).map(work.rows, range(100), np.ones((2, 2))))
+    assert len({process for _, (process, _) in found}) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+def test_scores_of_many_files_are_those_of_one_command_for_each(engine: Engine, tmp_path: Path) -> None:
+    lines = PREDICTIONS["free text"].read_text().splitlines(keepends=True)
+    files = [tmp_path / f"{number}.jsonl" for number in range(5)]
+    for number, path in enumerate(files):
+        path.write_text("".join(lines[number::5]))
+    made = {}
+    for name in ("serial", "ray" if engine.name == "ray" else "processes:2"):
+        done = cli.run("score", *files, "-g", TRUTH, "--results", tmp_path / name, "--engine", name)
+        assert (done.returncode, done.stderr) == (0, "")
+        made[name] = {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+    one, other = made.values()
+    assert one == other
+    alone = cli.run("score", files[2], "-g", TRUTH, "--json", "-").stdout
+    assert alone.encode() in one.values()
