@@ -1,0 +1,72 @@
+"""Back end ``endpoint``: any endpoint that speaks OpenAI's chat completions with pictures (vLLM's server, hosted ones).
+
+Pictures are sent as PNG, without loss, inside the request. Probabilities are asked for by ``logprobs``; an endpoint
+that has none for a model answers without, or refuses with a line that says so. vLLM gives raw probabilities as it
+stands (its ``--logprobs-mode``); where a server reads a model's own settings, ``--generation-config vllm`` keeps
+penalties out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+import msgspec
+
+from shoe.core.errors import OptionError, quote
+from shoe.llm.client import Pass
+from shoe.llm.endpoint import OFFICIAL, address
+from shoe.llm.limits import Limits
+from shoe.llm.request import OURS, Chat, Recorder
+from shoe.predict.ask import Ask
+from shoe.predict.backend import Backend, BackendConfig
+
+
+class Endpoint(BackendConfig, frozen=True, kw_only=True):
+    """A model behind an address.
+
+    Attributes:
+        base_url: the address, up to what comes before /chat/completions.
+        api_key_env: environment variable with its key; OPENAI_API_KEY for the official endpoint.
+        parameters: of each request, beside or in place of ours; null takes one of ours out, as an endpoint may ask.
+        limits: of the endpoint.
+    """
+
+    kind: ClassVar[str] = "endpoint"
+    asks: ClassVar[bool] = True
+
+    base_url: str = OFFICIAL
+    api_key_env: str = ""
+    parameters: dict[str, Any] = msgspec.field(default_factory=dict)
+    limits: Limits = Limits()
+
+    def more(self) -> Mapping[str, Any]:
+        """Return the address and the parameters."""
+        return {"base_url": self.base_url.rstrip("/"), "parameters": self.parameters}
+
+    def sampling(self) -> Mapping[str, Any]:
+        """Return the parameters of a request."""
+        ours = {"temperature": 0.0, "max_tokens": self.most_tokens, "logprobs": True, "top_logprobs": self.top}
+        return {name: value for name, value in {**ours, **self.parameters}.items() if value is not None}
+
+    def open(self) -> Backend:
+        """Read the key.
+
+        Raises:
+            OptionError: for an address, a parameter or a key that cannot be.
+        """
+        who = f"model {quote(self.model)}"
+        for name in OURS:
+            if name in self.parameters:
+                raise OptionError(f"{who}: parameters: found {name}, expected to leave it to shoe")
+        place = address(who, self.base_url, self.api_key_env).open()
+        return _Remote(self, place)
+
+
+class _Remote:
+    def __init__(self, config: Endpoint, place: Any) -> None:
+        self._config, self._place = config, place
+
+    def ask(self, asks: Iterator[Ask], recorder: Recorder) -> None:
+        chat = Chat(self._config.model, self._config.sampling(), None)
+        Pass(self._place, chat, self._config.limits, recorder).run(asks)
