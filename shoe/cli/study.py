@@ -9,6 +9,7 @@ import typer
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli.output import Json, put_json, spare
+from shoe.cli.study_service import fetch, publish
 
 if TYPE_CHECKING:
     from shoe.study.kept import AnyStudy
@@ -170,6 +171,10 @@ def collect(
         for path in write_problems(problems, kept, "kept"):
             print(f"{path}")
         print(f"{kept}: {many(len(problems), 'problem')} of {len(study.problems)} that a tester solves")
+
+
+app.command()(publish)
+app.command()(fetch)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
@@ -43,6 +44,13 @@ class Returned(msgspec.Struct):
     answers: list[Answer]
 
 
+class Rater(msgspec.Struct):
+    """What one rater is asked: questions in their order, and the files of pictures that are shown with them."""
+
+    order: Sequence[Question]
+    pictures: Sequence[str]
+
+
 class Asked(msgspec.Struct):
     """What one rater is asked.
 
@@ -50,34 +58,42 @@ class Asked(msgspec.Struct):
         shown: what the page shows every rater.
         rater: who rates.
         order: of the questions.
-        levels: how many ratings there are, from 0.
+        pictures: by the names of their files, the ``data:`` addresses of those that are shown.
     """
 
     shown: msgspec.Raw
     rater: str
-    order: list[Question]
-    levels: int
+    order: Sequence[Question]
+    pictures: dict[str, str]
 
 
 def publish(
-    folder: Folder, id_: str, shown: Mapping[str, Any], levels: int, orders: Mapping[str, Sequence[Question]]
+    folder: Folder,
+    id_: str,
+    shown: Mapping[str, Any],
+    levels: int,
+    raters: Mapping[str, Rater],
+    pictures: Mapping[str, str],
 ) -> None:
-    """Put a study into a service; of one that is there, texts are taken over, and questions stay.
+    """Put a study into a service; of one that is there, texts are taken over, and what raters are asked stays.
 
     Args:
         folder: of the service.
         id_: of the study.
         shown: what the page shows every rater.
         levels: how many ratings there are, from 0.
-        orders: of the questions, by rater.
+        raters: what each is asked, by name.
+        pictures: by the names of their files, ``data:`` addresses.
     """
     with folder.database.write() as db:
         db.execute(
             "INSERT INTO studies VALUES (?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET shown = excluded.shown",
             (id_, msgspec.json.encode(shown).decode(), levels, time.time()),
         )
-        rows = [(id_, name, msgspec.json.encode(order).decode()) for name, order in orders.items()]
+        rows = [(id_, name, msgspec.json.encode(of).decode()) for name, of in raters.items()]
         db.executemany("INSERT INTO raters VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows)
+        of_study = [(id_, file, address) for file, address in pictures.items()]
+        db.executemany("INSERT INTO pictures VALUES (?, ?, ?) ON CONFLICT DO NOTHING", of_study)
 
 
 def invite(folder: Folder, id_: str, names: Sequence[str] = ()) -> dict[str, str]:
@@ -113,15 +129,25 @@ def asked(folder: Folder, identity: tokens.Identity) -> Asked:
     Raises:
         NotFoundError: where the token is for no rater of a study that is here.
     """
+    id_, name = _who(identity)
     with folder.database.read() as db:
-        row = db.execute(
-            "SELECT shown, levels, questions FROM studies JOIN raters ON study = id WHERE id = ? AND name = ?",
-            _who(identity),
-        ).fetchone()
+        rater, _ = _asked(db, identity)
+        shown = db.execute("SELECT shown FROM studies WHERE id = ?", (id_,)).fetchone()["shown"]
+        rows = db.execute(
+            "SELECT file, address FROM pictures JOIN json_each(?) ON file = value WHERE study = ?",
+            (msgspec.json.encode(rater.pictures).decode(), id_),
+        ).fetchall()
+    return Asked(msgspec.Raw(shown.encode()), name, rater.order, dict(map(tuple, rows)))
+
+
+def _asked(db: sqlite3.Connection, identity: tokens.Identity) -> tuple[Rater, int]:
+    """What a rater is asked, and how many ratings there are."""
+    row = db.execute(
+        "SELECT asked, levels FROM raters JOIN studies ON id = study WHERE study = ? AND name = ?", _who(identity)
+    ).fetchone()
     if row is None:
         raise NotFoundError("the study that this token is for is not here")
-    order = msgspec.json.decode(row["questions"], type=list[Question])
-    return Asked(msgspec.Raw(row["shown"].encode()), identity.name, order, row["levels"])
+    return msgspec.json.decode(row["asked"], type=Rater), row["levels"]
 
 
 def keep(folder: Folder, identity: tokens.Identity, answers: Sequence[Answer]) -> int:
@@ -135,12 +161,13 @@ def keep(folder: Folder, identity: tokens.Identity, answers: Sequence[Answer]) -
         Refused: 422 for an answer to what the rater is not asked.
         ConflictError: for more answers than a person gives.
     """
-    of = asked(folder, identity)
-    questions = set(of.order)
+    with folder.database.read() as db:
+        rater, levels = _asked(db, identity)
+    questions = set(rater.order)
     for number, answer in enumerate(answers):
-        if (answer.item, answer.occasion, answer.phase) not in questions or answer.rating >= of.levels:
+        if (answer.item, answer.occasion, answer.phase) not in questions or answer.rating >= levels:
             found = quote([answer.item, answer.occasion, answer.phase, answer.rating])
-            expected = f"a question to {of.rater}, and a rating 0 to {of.levels - 1}"
+            expected = f"a question to {identity.name}, and a rating 0 to {levels - 1}"
             raise Refused(422, f"answer {number}: found {found}, expected {expected}", field=f"answers[{number}]")
     who = _who(identity)
     with folder.database.write() if answers else folder.database.read() as db:

@@ -5,7 +5,12 @@ CREATE TABLE studies (
   levels INTEGER NOT NULL, created REAL NOT NULL
 ) STRICT;
 CREATE TABLE raters (
-  study TEXT NOT NULL, name TEXT NOT NULL, questions TEXT NOT NULL, PRIMARY KEY (study, name)
+  study TEXT NOT NULL, name TEXT NOT NULL,
+  asked TEXT NOT NULL,  -- JSON: questions in their order, and files of the pictures shown with them
+  PRIMARY KEY (study, name)
+) STRICT;
+CREATE TABLE pictures (
+  study TEXT NOT NULL, file TEXT NOT NULL, address TEXT NOT NULL, PRIMARY KEY (study, file)
 ) STRICT;
 
 -- An answer is all that it says: the same one, sent again, is there already. Browsers' times are milliseconds.

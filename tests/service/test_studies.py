@@ -12,19 +12,20 @@ from shoe.service import studies
 from shoe.service.database import Database
 from shoe.service.folder import Folder
 from tests.service.calling import calling
+from tests.service.study_storm import BAD, ID, storm
 
-ID = "0123456789ab"
 ANSWER = {"item": 0, "occasion": 1, "phase": "words", "rating": 3, "shown": 1000.0, "answered": 2000.0}
 
 
 def published(path: Path) -> tuple[Folder, dict[str, dict[str, str]]]:
     """A service with a study of two items and two raters, and headers with each rater's token."""
     folder = Folder.open(path / "service")
-    orders: dict[str, list[studies.Question]] = {
-        "rater-1": [(1, 1, "words"), (0, 1, "words")],
-        "rater-2": [(0, 1, "words"), (1, 1, "words"), (0, 2, "words")],
+    raters = {
+        "rater-1": studies.Rater([(1, 1, "words"), (0, 1, "words")], ["1.jpg"]),
+        "rater-2": studies.Rater([(0, 1, "words"), (1, 1, "words"), (0, 2, "words")], []),
     }
-    studies.publish(folder, ID, {"study": ID, "items": ["a", "b"]}, 5, orders)
+    pictures = {"0.jpg": "data:,0", "1.jpg": "data:,1"}
+    studies.publish(folder, ID, {"study": ID, "items": ["a", "b"]}, 5, raters, pictures)
     return folder, {name: bearer(token) for name, token in studies.invite(folder, ID).items()}
 
 
@@ -40,7 +41,12 @@ def test_answers_are_kept_once_and_never_changed(tmp_path: Path) -> None:
     folder, of = published(tmp_path)
     with calling(folder) as client:
         asked = client.get("/v1/study", headers=of["rater-1"]).json()
-        assert (asked["shown"]["items"], asked["rater"], asked["order"][0]) == (["a", "b"], "rater-1", [1, 1, "words"])
+        assert asked == {
+            "shown": {"study": ID, "items": ["a", "b"]},
+            "rater": "rater-1",
+            "order": [[1, 1, "words"], [0, 1, "words"]],
+            "pictures": {"1.jpg": "data:,1"},
+        }
         later = ANSWER | {"rating": 4, "answered": 3000.0}
         for answers, kept in (([ANSWER], 1), ([later, ANSWER], 2), ([], 2), ([ANSWER], 2)):
             assert sent(client, of["rater-1"], *answers).json() == {"kept": kept}
@@ -81,7 +87,16 @@ def test_a_folder_from_before_there_were_studies_gets_their_tables(tmp_path: Pat
     path = tmp_path / "shoe.sqlite"
     Database(path).close()
     with sqlite3.connect(path) as db:
-        db.executescript("DROP TABLE answers; DROP TABLE raters; DROP TABLE studies; PRAGMA user_version = 1")
+        db.executescript(
+            "DROP TABLE answers; DROP TABLE raters; DROP TABLE pictures; DROP TABLE studies; PRAGMA user_version = 1"
+        )
     Database(path).close()
     with sqlite3.connect(path) as db:
         assert db.execute("SELECT count(*) FROM answers").fetchone() == (0,)
+
+
+@pytest.mark.slow
+def test_no_answer_is_lost_or_there_twice_whenever_the_server_is_killed(tmp_path: Path) -> None:
+    counts = storm(tmp_path, 4, 0)
+    assert {name: counts[name] for name in BAD} == dict.fromkeys(BAD, 0)
+    assert (counts["servers killed"], counts["answers given"] > 100) == (4, True)

@@ -10,20 +10,19 @@ let place = "", pictures = {}, sending = false, wait = 500, timer = 0, told = ()
 // Whether answers go to a service by themselves.
 export const served = embedded === null;
 
-// What the page shows; one that is served asks for it until it comes.
+// What the page shows; one that is served asks for it until it comes, and for what was answered on other devices.
 export async function study() {
-  const found = served ? await asked() : JSON.parse(embedded.textContent);
+  const { shown, ...own } = served ? await tried("v1/study") : { shown: JSON.parse(embedded.textContent) };
+  const found = { ...shown, ...own };
   place = `shoe-study:${found.study}:${found.rater}:`;
-  pictures = found.pictures;
   if (served) {
+    const theirs = await tried("v1/study/answers");
+    try {
+      agree(theirs.answers);
+    } catch {}  // who asks for the answers finds out, too, that the browser keeps nothing
     send();
   }
   return found;
-}
-
-// Where the browser finds a picture of the study.
-export async function picture(name) {
-  return pictures[name];
 }
 
 // All answers, those of other tabs and devices included, the earliest first.
@@ -81,11 +80,10 @@ function later(what) {
   wait = Math.min(2 * wait, LONGEST_WAIT);
 }
 
-async function asked() {
+async function tried(path) {
   for (;;) {
     try {
-      const { shown, ...own } = await call("v1/study");
-      return { ...shown, ...own };
+      return await call(path);
     } catch (error) {
       if (error.final) {
         status.textContent = `This link does not open a study: ${error.message}. Ask who invited you for another one.`;
@@ -123,6 +121,7 @@ async function send() {
 }
 
 addEventListener("online", send);
+addEventListener("hashchange", () => location.reload());
 document.addEventListener("visibilitychange", send);
 addEventListener("storage", (event) => {
   if (place && event.key?.startsWith(place) && event.oldValue === null) told();
