@@ -1,0 +1,105 @@
+"""The file of answers, against an endpoint that counts: killed and gone on, without probabilities, refusing them."""
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from shoe.core.errors import InputError, ShoeError
+from shoe.llm.budget import Budget, Price
+from shoe.predict.answers import Answers
+from shoe.predict.ask import Question
+from shoe.predict.backends.endpoint import Endpoint
+from tests.predict import vlm_server
+from tests.predict.asking import questions
+
+pytest.importorskip("PIL")
+PICTURES = 40
+
+
+def endpoint(url: str, **settings: object) -> Endpoint:
+    return Endpoint(model="m", base_url=url, most_tokens=1, **settings)  # type: ignore[arg-type]
+
+
+def asking(path: Path, config: Endpoint, asked: Sequence[Question], **options: object) -> dict[str, int]:
+    return dict(Answers(path, config).ask(lambda: asked, **options))  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_nothing_is_asked_twice_and_answers_stand_beside_what_was_asked(tmp_path: Path) -> None:
+    path, asked = tmp_path / "answers.jsonl", questions(4)
+    with vlm_server.VlmServer(vlm_server.made_up) as server:
+        config = endpoint(server.url, price=Price(input=1.0, output=10.0))
+        plan = Answers(path, config).plan(lambda: asked)
+        assert (plan.total, plan.known, plan.answer_tokens) == (12, 0, 12)
+        assert plan.cost == pytest.approx((plan.text_tokens + 10 * plan.answer_tokens) / 1e6)
+        assert asking(path, config, asked[:5], budget=Budget(max_requests=3)) == {"probabilities": 3, "unasked": 2}
+        # A question that comes twice is one, and those that are answered cost nothing.
+        assert asking(path, config, [*asked, *asked]) == {"probabilities": 12}
+        assert asking(path, config, asked) == {"probabilities": 12}
+        assert server.requests == 12
+        assert Answers(path, config).plan(lambda: asked).known == 12
+        kept = list(Answers(path, config).of(asked))
+    assert [(one.image, one.verb) for one in kept] == [(q.about["image"], q.about["verb"]) for q in asked]
+    assert all(one.tokens and one.tokens[0].text == one.text for one in kept)
+    # Another model, another way to decode: other answers, which do not go into this file.
+    with pytest.raises(InputError, match="expected the ledger of m, as it is set"):
+        asking(path, endpoint("http://127.0.0.1:9/v1", top=5), asked)
+
+
+@pytest.mark.slow
+def test_killed_and_started_again_it_goes_on(tmp_path: Path) -> None:
+    path, draw = tmp_path / "answers.jsonl", random.Random(0)
+    with vlm_server.VlmServer(vlm_server.made_up, seconds=0.05) as server:
+        command = [sys.executable, "-P", "-m", "tests.predict.asking", str(path), server.url, str(PICTURES)]
+        ended = []
+        for _ in range(3):
+            before = server.requests
+            run = subprocess.Popen(command, stdout=subprocess.PIPE)
+            while server.requests == before and run.poll() is None:
+                time.sleep(0.005)
+            time.sleep(draw.random() * 0.1)
+            run.kill()
+            run.communicate()
+            ended.append(run.returncode)
+        finished = subprocess.run(command, capture_output=True, check=True, text=True)
+        assert ended == [-9] * 3
+        assert finished.stdout == f"{{'probabilities': {3 * PICTURES}}}\n"
+        # What was in flight at a kill comes again under its old name, and is not generated again.
+        assert set(server.generated.values()) == {1}
+        assert len(server.generated) == 3 * PICTURES
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    keys = [line["keys"][0] for line in lines if "answer" in line]
+    assert len(keys) == len(set(keys)) == 3 * PICTURES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("answering", "found"),
+    [
+        (vlm_server.without_logprobs, "found answers without logprobs, expected the probabilities of tokens"),
+        (vlm_server.refusing_logprobs, "found HTTP 400: .*not allowed to request logprobs.*, expected the prob"),
+    ],
+)
+def test_an_endpoint_without_probabilities_is_one_line(
+    tmp_path: Path, answering: vlm_server.Answering, found: str
+) -> None:
+    with vlm_server.VlmServer(answering) as server:
+        with pytest.raises(ShoeError, match=f"model 'm': {found}") as error:
+            asking(tmp_path / "answers.jsonl", endpoint(server.url), questions(30))
+        assert "\n" not in str(error.value)
+        assert server.requests < 90
+
+
+@pytest.mark.slow
+def test_without_confidence_answers_without_probabilities_are_a_state_of_their_own(tmp_path: Path) -> None:
+    path, asked = tmp_path / "answers.jsonl", questions(2)
+    with vlm_server.VlmServer(vlm_server.without_logprobs) as server:
+        config = endpoint(server.url, parameters={"logprobs": None, "top_logprobs": None})
+        assert asking(path, config, asked, probabilities=False) == {"text": 6}
+    assert {one.tokens for one in Answers(path, config).read()} == {None}

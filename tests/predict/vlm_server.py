@@ -1,0 +1,172 @@
+"""A small server of vision-language models: real HTTP, OpenAI's chat completions with pictures and logprobs.
+
+It counts what it generates, and keeps each answer under the request's ``Idempotency-Key``. What answers is a function
+of the body: :func:`made_up`, at once, or a model of transformers, asked as its documentation says, by none of our code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from tests.llm.http import Heard, Http, Says, says_json
+
+Answering = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+class VlmServer(Http):
+    """A server on a port of its own, as long as the block lasts.
+
+    Attributes:
+        generated: how often each answer was made, by the request's key.
+        requests: how many came.
+    """
+
+    def __init__(self, answering: Answering, seconds: float = 0.0) -> None:
+        super().__init__()
+        self._answering, self._seconds = answering, seconds
+        self._kept: dict[str, dict[str, Any]] = {}
+        self.generated: Counter[str] = Counter()
+        self.requests = 0
+        self.add("POST", "/v1/chat/completions", self._chat)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    async def _chat(self, heard: Heard) -> Says:
+        self.requests += 1
+        once = heard.headers["idempotency-key"]
+        await asyncio.sleep(self._seconds)
+        if once not in self._kept:
+            try:
+                self._kept[once] = self._answering(heard.json())
+            except RefusedError as refused:
+                return says_json({"error": {"message": str(refused), "code": None}}, 400)
+            self.generated[once] += 1
+        return says_json(self._kept[once])
+
+
+class RefusedError(Exception):
+    """A request that the endpoint does not take."""
+
+
+def made_up(body: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer that follows from the messages: yes or no, each with a probability; nothing is looked at."""
+    share = blake2b(repr(body["messages"]).encode(), digest_size=1).digest()[0] / 256
+    said = "yes" if share > 0.5 else "no"
+    told = [("yes", share), ("no", 1 - share)]
+    return completion(said, [(said, told)])
+
+
+def without_logprobs(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The same, as endpoints answer that give no probabilities."""
+    answered = made_up(body)
+    answered["choices"][0]["logprobs"] = None
+    return answered
+
+
+def refusing_logprobs(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What OpenAI's endpoint says for models that think first."""
+    raise RefusedError("You are not allowed to request logprobs from this model.")
+
+
+def completion(text: str, places: list[tuple[str, list[tuple[str, float]]]], finish: str = "stop") -> dict[str, Any]:
+    """A chat completion of tokens, each with the probabilities of those that it might have been."""
+    from math import log
+
+    content = []
+    for token, told in places:
+        top = [{"token": other, "logprob": log(share or 1e-9), "bytes": list(other.encode())} for other, share in told]
+        own = next(one["logprob"] for one in top if one["token"] == token)
+        content.append({"token": token, "logprob": own, "bytes": list(token.encode()), "top_logprobs": top})
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": text},
+        "logprobs": {"content": content},
+        "finish_reason": finish,
+    }
+    usage = {"prompt_tokens": 100, "completion_tokens": len(places), "total_tokens": 100 + len(places)}
+    return {"id": "chatcmpl-1", "object": "chat.completion", "created": 0, "choices": [choice], "usage": usage}
+
+
+class Served:
+    """A model of transformers, one request at a time, by its own ``generate`` on processed pictures."""
+
+    def __init__(self, folder: Path) -> None:
+        import torch
+        import transformers
+
+        self._torch = torch
+        self._processor = transformers.AutoProcessor.from_pretrained(folder)
+        self._model = transformers.AutoModelForImageTextToText.from_pretrained(folder).eval()
+        self._model.generation_config = transformers.GenerationConfig(
+            eos_token_id=self._processor.tokenizer.eos_token_id, pad_token_id=self._processor.tokenizer.pad_token_id
+        )
+
+    def __call__(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Answer a request."""
+        torch, tokenizer = self._torch, self._processor.tokenizer
+        inputs = self._processor.apply_chat_template(
+            [_with_pictures(message) for message in body["messages"]],
+            tokenize=True,
+            add_generation_prompt=True,
+            return_dict=True,
+            return_tensors="pt",
+        )
+        with torch.inference_mode():
+            made = self._model.generate(
+                **inputs,
+                max_new_tokens=body["max_tokens"],
+                do_sample=False,
+                output_logits=True,
+                return_dict_in_generate=True,
+            )
+        tokens = made.sequences[0, inputs["input_ids"].shape[1] :].tolist()
+        content = []
+        for token, logits in zip(tokens, made.logits, strict=True):
+            if token == tokenizer.eos_token_id:
+                break
+            logprobs = logits[0].log_softmax(-1)
+            top = logprobs.topk(body["top_logprobs"])
+            others = zip(top.indices.tolist(), top.values.tolist(), strict=True)
+            content.append(
+                {
+                    "token": tokenizer.decode([token]),
+                    "logprob": logprobs[token].item(),
+                    "top_logprobs": [{"token": tokenizer.decode([i]), "logprob": value} for i, value in others],
+                }
+            )
+        finish = "stop" if len(content) < len(tokens) else "length"
+        text = tokenizer.decode(tokens[: len(content)], skip_special_tokens=True)
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": text},
+            "logprobs": {"content": content},
+            "finish_reason": finish,
+        }
+        usage = {"prompt_tokens": inputs["input_ids"].shape[1], "completion_tokens": len(tokens)}
+        return {"object": "chat.completion", "choices": [choice], "usage": usage}
+
+
+def _with_pictures(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message of OpenAI's form as transformers' templates have it."""
+    from PIL import Image
+
+    content = message["content"]
+    if isinstance(content, str):
+        return {"role": message["role"], "content": [{"type": "text", "text": content}]}
+    parts = []
+    for part in content:
+        if part["type"] == "image_url":
+            data = b64decode(part["image_url"]["url"].partition(",")[2])
+            parts.append({"type": "image", "image": Image.open(io.BytesIO(data))})
+        else:
+            parts.append(part)
+    return {"role": message["role"], "content": parts}
