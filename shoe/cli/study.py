@@ -35,10 +35,16 @@ def new(
     items: Annotated[int, typer.Option(min=1, help="Pairs of interactions.")] = 500,
     raters: _Raters = 5,
     seed: _Seed = 0,
-    ground_truth: Annotated[
-        Path | None, typer.Option(help="Annotations by which each pair is shown again with a picture of the first.")
+    predictions: Annotated[
+        list[Path] | None,
+        typer.Option("--for", metavar="PREDICTIONS", help="Draw what this file's score depends on; again for more."),
     ] = None,
-    images: Annotated[Path | None, typer.Option(help="Folder with the images of --ground-truth.")] = None,
+    ground_truth: Annotated[
+        Path | None, typer.Option("--ground-truth", "-g", help="Annotation file, for --for and --images.")
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option(help="Folder of its images: each pair is shown again with one of the first.")
+    ] = None,
 ) -> None:
     """Draw pairs of interactions, and write a page for each rater: one HTML file, which saves a file to send back.
 
@@ -47,28 +53,40 @@ def new(
     each pair comes again at the end, with a picture of the first interaction: keep the rating, or change it. Edit
     consent.txt and the other texts, and run the command again: the pages take them over.
 
+    With --for, pairs are a class and what was predicted where it is, drawn by how much the SHOE-mAP of the predictions
+    depends on them. Each item of either study keeps how many pairs it stands for.
+
     Example: shoe study new study --items 500 --raters 5
+
+    Example: shoe study new study --for predictions.json -g instances_test2015.json
 
     Then: shoe study collect study *.json --out answers.csv, and shoe study report answers.csv
     """
     from shoe.benchmarks import benchmark
     from shoe.core.errors import OptionError
+    from shoe.maps.diff import scored
     from shoe.page.study_pictures import with_pictures
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.study import print_plan
     from shoe.report.terminal import console
     from shoe.similarity import similarity_for
-    from shoe.study.plan import new_study
+    from shoe.study.influential import influential
+    from shoe.study.plan import new_study, new_study_by_influence
 
-    if (ground_truth is None) != (images is None):
-        raise OptionError("--ground-truth, --images: found one of them, expected both, or neither")
+    if (ground_truth is None) != (images is None and not predictions):
+        raise OptionError("--ground-truth: expected with --for, --images or both, and neither of them without it")
     of = benchmark(dataset)
-    made, sample = new_study(of, similarity_for(of, similarity, "mean"), items, raters, seed)
+    by = similarity_for(of, similarity, "mean")
+    if ground_truth is not None and predictions:
+        tasks = [scored(path, ground_truth, similarity, dataset).task for path in predictions]
+        made, drawn = new_study_by_influence(of, by, influential(tasks, by), items, raters, seed)
+    else:
+        made, drawn = new_study(of, by, items, raters, seed)
     pictures: dict[str, bytes] = {}
     if ground_truth is not None and images is not None:
         made, pictures = with_pictures(made, read_ground_truth(ground_truth, of), _there(images))
     _write(folder, made, pictures)
-    print_plan(folder, made, sample, console())
+    print_plan(folder, made, drawn, console())
 
 
 @app.command()
@@ -183,6 +201,9 @@ def report(
     similarity: Annotated[
         str | None, typer.Option(help="Similarity map to hold against people: a shipped name or a folder.")
     ] = None,
+    population: Annotated[
+        bool, typer.Option("--population", help="Count each item as the pairs that it stands for: column weight.")
+    ] = False,
     latex: Annotated[Path | None, typer.Option(help="Write a LaTeX table here.")] = None,
     json: Json = None,
 ) -> None:
@@ -190,19 +211,23 @@ def report(
 
     The table has a line an answer: item (or verb_a, object_a, verb_b, object_b: WordNet names, which a map needs),
     rater, rating; and as far as there are: occasion (2 for a repeat), phase (words or picture), part (a stratum),
-    reference (another measure, 0 to 1), gold (the expected rating), seconds.
+    reference (another measure, 0 to 1), gold (the expected rating), seconds, weight (how many pairs of the population
+    an item stands for), stratum (where it was drawn from).
 
     Example: shoe study report answers.csv --similarity hico-det --latex agreement.tex
 
     JSON keys: holes, rules, raters {rater {levels, kappas {rater}, ceiling, excluded}}, by_majority, all {items,
     raters, ratings, alpha {ordinal, interval, nominal}, kappa, ceiling, spread, standard_error, reference {items,
-    spearman, agreement, fisher, bonett_wright, bootstrap, p}}; where they apply without_excluded and parts {part} as
-    all, retest {answers, exact, kappa}, picture {answers, changed, size}, beside {items, raters [{name, person, bias,
-    noise, rho}], ensembles [{raters, agreement, among_best}], left_out}. A figure is {value, interval [low,
-    high]}. Of Bongard problems: all, and groups {group} where there are several {problems, testers [fewest, most],
-    right, positive, negative, alpha, kept, dropped, waiting, kept_by_guessing}, testers {tester {problems, right,
-    solved, seconds}}.
+    spearman, agreement, fisher, bonett_wright, bootstrap, p}}; where they apply population {pairs, effective},
+    without_excluded and parts {part} as all, retest {answers, exact, kappa}, picture {answers, changed, size}, beside
+    {items, raters [{name, person, bias, noise, rho}], ensembles [{raters, agreement, among_best}], left_out}. A figure
+    is {value, interval [low, high]}. Of Bongard problems: all, and groups {group} where there are several {problems,
+    testers [fewest, most], right, positive, negative, alpha, kept, dropped, waiting, kept_by_guessing}, testers {tester
+    {problems, right, solved, seconds}}.
     """
+    from dataclasses import replace
+
+    from shoe.core.errors import OptionError
     from shoe.io.files import replacing
     from shoe.report.study import print_study, study_dict, study_latex
     from shoe.report.terminal import console
@@ -217,13 +242,16 @@ def report(
         _report_testers(file, similarity, latex, json)
         return
     ratings = read_study(file)
-    found = analyse(ratings if similarity is None else with_map(ratings, similarity, file))
+    if population and ratings.weights is None:
+        raise OptionError(f"--population: found no column weight in {file}, expected one")
+    counted = ratings if population else replace(ratings, weights=None)
+    found = analyse(counted if similarity is None else with_map(counted, similarity, file))
     if latex is not None:
         with replacing(latex) as stream:
             stream.write(study_latex(found).encode())
     beside = None if similarity is None else beside_people(found.study, similarity, file)
     if not put_json(study_dict(found, beside), json):
-        print_study(found, beside, console())
+        print_study(found, beside, console(), as_drawn=ratings.weights is not None and not population)
 
 
 def _report_testers(file: Path, similarity: str | None, latex: Path | None, json: str | None) -> None:

@@ -23,7 +23,7 @@ from shoe.matching.task import Task
 from shoe.protocols.named import SEMANTIC
 from shoe.scoring.hoi_similarity import HoiSimilarity
 from shoe.scoring.scorer import Scorer
-from shoe.similarity import Rater, SimilarityMap
+from shoe.similarity import Rater, Similarity, SimilarityMap
 from shoe.similarity.unrated import Lookups
 
 OPTIONS = SEMANTIC["shoe"]
@@ -128,7 +128,7 @@ def complete(
     rounds: list[Round] = []
     asked = 0
     while True:
-        look = _look(similarity, task)
+        look = look_at(similarity, task)
         rated = sum(draft.rated.values()), draft.without_answer
         rounds.append(Round(len(rounds), look.score, look.interval, look.matches, asked, *rated, spent()))
         show(rounds[-1])
@@ -158,7 +158,7 @@ def first_round(
 
     Args and errors are those of :func:`complete`; nothing is asked, and nothing written.
     """
-    draft, look = Draft.of(similarity, raters, purpose, known), _look(similarity, task)
+    draft, look = Draft.of(similarity, raters, purpose, known), look_at(similarity, task)
     rated = sum(draft.rated.values()), draft.without_answer
     state = Round(0, look.score, look.interval, look.matches, 0, *rated, Spent())
     if look.open_score is None or state.width <= tolerance:
@@ -166,8 +166,15 @@ def first_round(
     return state, _wanted(look, look.open_score, draft, _UNLIMITED)
 
 
-class _Look(NamedTuple):
-    """What a map makes of an evaluation, and what it leaves open; ``open_score`` is None where that is nothing."""
+class Look(NamedTuple):
+    """What a map makes of an evaluation, and what it leaves open; ``open_score`` is None where that is nothing.
+
+    Attributes:
+        score: SHOE-mAP.
+        open_score: what it may come to.
+        interval, matches: as :class:`Round` has them.
+        today: (K,) lowest and highest average precisions, each a false positive of today's class.
+    """
 
     score: float
     open_score: OpenScore | None
@@ -176,7 +183,12 @@ class _Look(NamedTuple):
     today: tuple[Floats, Floats]
 
 
-def _look(similarity: SimilarityMap, task: Task) -> _Look:
+def look_at(similarity: Similarity, task: Task) -> Look:
+    """Bound SHOE-mAP, by protocol ``shoe``, over all values of what a map leaves unrated.
+
+    Raises:
+        InputError: if the score cannot be measured.
+    """
     similarities = HoiSimilarity.of(task, similarity, OPTIONS)
     scorer = Scorer(task, similarities, OPTIONS)
     score = scorer.map()
@@ -185,15 +197,15 @@ def _look(similarity: SimilarityMap, task: Task) -> _Look:
     imputation = imputation_of(task, similarities, OPTIONS)
     if imputation is None or imputation.decided:
         nothing = np.zeros(len(scorer.truths))
-        return _Look(score, None, (score, score), (score, score), (nothing, nothing))
+        return Look(score, None, (score, score), (score, score), (nothing, nothing))
     lowest = Scorer(task, imputation.low, OPTIONS, scorer.near)
     found = OpenScore.of(lowest, imputation, lowest.map_rows)
     today, either = (precision_bounds(found, other) for other in (found.today, found.other))
     matches, interval = (hull([score, *found.mean_bounds(ap)]) or (score, score) for ap in (today, either))
-    return _Look(score, found, interval, matches, today)
+    return Look(score, found, interval, matches, today)
 
 
-def _wanted(look: _Look, open_score: OpenScore, draft: Draft, most: int) -> dict[Part, list[Pair]]:
+def _wanted(look: Look, open_score: OpenScore, draft: Draft, most: int) -> dict[Part, list[Pair]]:
     """The pairs of the next round: for credit and matches, or for false positives, whichever leaves more open."""
     lookups = _lookups(open_score)
     askable = {part: draft.askable(of_part) for part, of_part in lookups.items()}

@@ -36,6 +36,8 @@ _LOOKS = 4
 _SENSES = 3
 """Pairs that are asked of one word and class at a time, where the guess is the same for several."""
 
+_NO_PAIRS = np.zeros((0, 0), bool)
+
 Wanted = Mapping[Part, Mask]
 """Per part of speech, (C, S) pairs of ``Lookups``."""
 
@@ -114,6 +116,20 @@ def by_false_positives(open_score: OpenScore, askable: Wanted, most: int) -> dic
         if not found or sum(int(mask.sum()) for mask in wanted.values()) >= most:
             break
     return wanted
+
+
+def on_matches(open_score: OpenScore, bounds: tuple[Floats, Floats]) -> tuple[Indices, Indices, Floats]:
+    """Share what is open of a score out over its possible matches.
+
+    Returns:
+        (p,) ground truth, (p,) row of the prediction, and (p,) share of the interval, in fractions of SHOE-mAP.
+    """
+    matches = open_score.matches
+    possible = np.flatnonzero(matches.outcomes.possible)
+    truth, row = matches.pairs.truth[possible], matches.pairs.prediction[possible]
+    hoi, sides = open_score.scorer.hoi[truth], _sides(open_score, {"verb": _NO_PAIRS, "object": _NO_PAIRS})
+    is_open = np.logical_or.reduce([side.open[side.row[hoi], side.word[row]] > 0 for side in sides.values()])
+    return truth, row, _shares(open_score, bounds, truth, is_open)
 
 
 def _sides(open_score: OpenScore, askable: Wanted) -> dict[Part, _Side]:

@@ -17,16 +17,26 @@ from shoe.study.analysis import Agreement, Analysis, Reference
 from shoe.study.exclusions import RULES
 from shoe.study.intervals import Figure, Interval
 from shoe.study.map_raters import Beside
-from shoe.study.plan import Study
+from shoe.study.plan import Drawn, Study
 from shoe.study.precision import expected
 from shoe.study.ratings import shape_of
-from shoe.study.sampling import DIFFERS, Sample
+from shoe.study.sampling import DIFFERS
 
 
-def print_study(found: Analysis, beside: Beside | None, to: Console) -> None:
-    """Print the figures of a study: agreement with intervals, raters one by one, then what was left out."""
+def print_study(found: Analysis, beside: Beside | None, to: Console, *, as_drawn: bool = False) -> None:
+    """Print the figures of a study: agreement with intervals, raters one by one, then what was left out.
+
+    Args:
+        found: the figures.
+        beside: a map's raters.
+        to: where.
+        as_drawn: whether weights are left out of account.
+    """
     study, whole = found.study, found.whole
     say(to, shape_of(study) + (f", {many(study.holes, 'line')} without a rating" if study.holes else ""), "bold")
+    if study.weights:
+        stand = f"as if of all {study.weights.population:,.0f} pairs that the items stand for"
+        say(to, f"population figures {stand}, and as precise as with {study.weights.effective:.0f} drawn evenly")
     columns = {"all": whole} | ({"without excluded": found.kept} if found.kept else {}) | found.parts
     names = [name or "no part" for name in columns]
     made = table("figure [95 % interval over items and raters]", *map(printable, names))
@@ -50,20 +60,25 @@ def print_study(found: Analysis, beside: Beside | None, to: Console) -> None:
         say(to, f"excluded   {printable(rater)}: {'; '.join(rules)}")
     if not found.excluded:
         say(to, f"excluded   nobody; the rules: {'; '.join(RULES)}", "dim")
+    if as_drawn:
+        told = "each item counts once, though items stand for more pairs or fewer; --population weights them"
+        say(to, f"as drawn   {told}", "dim")
     say(to, "alpha      the distance that the SHOE supplement prints for its ordinal alpha is the interval one", "dim")
 
 
-def print_plan(folder: Path, study: Study, sample: Sample, to: Console) -> None:
+def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
     """Print what was drawn, and how precise the study will be."""
     gold = sum(item.gold is not None for item in study.items)
     counts = [(len(study.items) - gold, "item"), (gold, "gold item"), (len(study.training), "practice item")]
-    drawn = ", ".join(many(number, noun) for number, noun in [*counts, (study.raters, "rater")])
-    say(to, f"{folder}: {drawn}; seed {study.seed}, map {study.similarity}", "bold")
+    told = ", ".join(many(number, noun) for number, noun in [*counts, (study.raters, "rater")])
+    say(to, f"{folder}: {told}; seed {study.seed}, map {study.similarity}", "bold")
     made = table("differs", *(f"level {level}" for level in range(HIGHEST + 1)))
     for part in DIFFERS:
-        cells = [sample.strata.get((part, level)) for level in range(HIGHEST + 1)]
+        cells = [drawn.strata.get((part, level)) for level in range(HIGHEST + 1)]
         made.add_row(part, *("–" if cell is None else f"{cell[1]:,} of {cell[0]:,}" for cell in cells))
     to.print(made)
+    if drawn.influence is not None:
+        say(to, f"influence  of all pairs on the score: {percent(drawn.influence)} % is of those drawn")
     if found := expected(len(study.items) - gold, study.raters):
         rho = f"a correlation of {found.rho:.2f} with a measure to about ±{found.rho_reach:.2f}"
         say(
@@ -150,6 +165,7 @@ def study_dict(found: Analysis, beside: Beside | None) -> dict[str, Any]:
     made: dict[str, Any] = present(
         {
             "holes": study.holes,
+            "population": study.weights and {"pairs": study.weights.population, "effective": study.weights.effective},
             "all": _agreement_dict(found.whole),
             "without_excluded": _agreement_dict(found.kept) if found.kept else None,
             "parts": {name: _agreement_dict(part) for name, part in found.parts.items()} or None,

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import msgspec
 import numpy as np
+from msgspec import UNSET
 
 from shoe.bongard.problems import Problems
 from shoe.core.errors import InputError, many, quote
@@ -20,7 +21,7 @@ from shoe.study.ratings import SENSES
 from shoe.study.testers import COLUMNS as TESTER_COLUMNS
 from shoe.study.testers import trials_of
 
-COLUMNS = (*SENSES, "rater", "rating", "occasion", "phase", "part", "gold", "seconds")
+COLUMNS = (*SENSES, "rater", "rating", "occasion", "phase", "part", "gold", "seconds", "weight", "stratum")
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -90,7 +91,8 @@ def table_of(study: AnyStudy, answers: Answers) -> list[list[object]]:
     for (rater, (item, occasion, phase)), answer in answers.items():
         asked = study.items[item]
         gold = "" if asked.gold is None else asked.gold
-        rows.append([*asked.senses, rater, answer.rating, occasion, phase, asked.part, gold, _seconds(answer)])
+        drawn = [value if value is not UNSET else "" for value in (asked.weight, asked.stratum)]
+        rows.append([*asked.senses, rater, answer.rating, occasion, phase, asked.part, gold, _seconds(answer), *drawn])
     return rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, Literal, NamedTuple
 
@@ -11,12 +12,13 @@ import numpy as np
 from msgspec import UNSET, Meta, UnsetType
 
 from shoe.benchmarks.base import Benchmark
-from shoe.core.arrays import Indices
+from shoe.core.arrays import Floats, Indices
 from shoe.core.seeded import random_numbers
 from shoe.lexicon.wordnet import glosses
 from shoe.similarity import Similarity
 from shoe.similarity.ensemble import HIGHEST
-from shoe.study.sampling import DIFFERS, Sample, draw
+from shoe.study.influential import Influential
+from shoe.study.sampling import DIFFERS, Sample, Strata, draw, draw_by, probabilities
 
 _TRAINING, _GOLD_SHARE, _REPEAT_SHARE = 5, 0.03, 0.1
 _OTHER_SEED = 1 << 16
@@ -62,7 +64,8 @@ class Picture(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A pair of interactions: words and WordNet names of both, and what differs.
 
-    Of a gold item also the rating expected; of one that is shown again with a picture of its first class, the picture.
+    Of a gold item also the rating expected; of one that is shown again with a picture of its first class, the picture;
+    of all others how many pairs it stands for, 1 / (probability that it was drawn), and where it was drawn from.
     """
 
     verb_a: str
@@ -73,6 +76,8 @@ class Item(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     words_b: tuple[str, str]
     part: str
     gold: int | None = None
+    weight: float | UnsetType = UNSET
+    stratum: str | UnsetType = UNSET
     picture: Picture | UnsetType = UNSET
 
     @property
@@ -144,7 +149,19 @@ def rater_names(raters: int) -> list[str]:
     return [f"rater-{number + 1}" for number in range(raters)]
 
 
-def new_study(of: Benchmark, similarity: Similarity, items: int, raters: int, seed: int) -> tuple[Study, Sample]:
+class Drawn(NamedTuple):
+    """Where the items of a study are from.
+
+    Attributes:
+        strata: how many there are of each kind, and how many were drawn, for practice too.
+        influence: share of all influence on the score that the drawn ones have; None where they were drawn evenly.
+    """
+
+    strata: Strata
+    influence: float | None = None
+
+
+def new_study(of: Benchmark, similarity: Similarity, items: int, raters: int, seed: int) -> tuple[Study, Drawn]:
     """Draw a study: its items by stratum, 3 % gold items beside them, and five to try the keys.
 
     Gold items are a class beside itself (4), and two classes that differ in both words and that the map holds for
@@ -155,26 +172,65 @@ def new_study(of: Benchmark, similarity: Similarity, items: int, raters: int, se
         MissingWordNetError: without WordNet's files, which have the definitions that raters see.
     """
     sample = draw(of.classes, similarity, items + _TRAINING, seed)
-    rows = shuffled(np.arange(items + _TRAINING), _GOLD_STREAM, seed)
-    drawn = [_item(of, int(sample.a[i]), int(sample.b[i]), DIFFERS[sample.differs[i]]) for i in rows]
+    drawn = [
+        _item(of, a, b, DIFFERS[d]) for a, b, d in zip(*map(list, (sample.a, sample.b, sample.differs)), strict=True)
+    ]
+    strata = [f"{item.part} {level}" for item, level in zip(drawn, sample.level.tolist(), strict=True)]
+    return _study(of, similarity, raters, seed, drawn, sample.weight, strata), Drawn(sample.strata)
+
+
+def new_study_by_influence(
+    of: Benchmark, similarity: Similarity, found: Influential, items: int, raters: int, seed: int
+) -> tuple[Study, Drawn]:
+    """Draw a study of the pairs that a score depends on, most likely those that it depends on most; as `new_study`."""
+    probability = probabilities(found.influence, items + _TRAINING)
+    rows = draw_by(probability, seed)
+    differs = [DIFFERS[2 if a != b and x != y else int(a == b)] for a, x, b, y in found.senses]
+    levels = np.rint(found.similarity * HIGHEST).astype(int).tolist()
+    drawn = []
+    for row in rows.tolist():
+        (verb_a, object_a, verb_b, object_b), (words_a, words_b) = found.senses[row], map(_spaced, found.words[row])
+        drawn.append(Item(verb_a, object_a, verb_b, object_b, words_a, words_b, differs[row]))
+    there, taken = Counter(zip(differs, levels, strict=True)), Counter((differs[row], levels[row]) for row in rows)
+    made = _study(of, similarity, raters, seed, drawn, 1 / probability[rows], [""] * len(rows))
+    share = float(found.influence[rows].sum() / found.influence.sum())
+    return made, Drawn({cell: (number, taken[cell]) for cell, number in there.items()}, share)
+
+
+def _study(
+    of: Benchmark,
+    similarity: Similarity,
+    raters: int,
+    seed: int,
+    drawn: list[Item],
+    weight: Floats,
+    strata: list[str],
+) -> Study:
+    """Put a study together of what was drawn; five, whichever, are for practice, and the others stand for them."""
+    items = len(drawn) - _TRAINING
+    rows = shuffled(np.arange(len(drawn)), _GOLD_STREAM, seed).tolist()
+    training, rated = [drawn[row] for row in rows[:_TRAINING]], rows[_TRAINING:]
+    stands = weight * (len(drawn) / items)
+    made = [msgspec.structs.replace(drawn[row], weight=float(stands[row]), stratum=strata[row]) for row in rated]
     others = draw(of.classes, similarity, items + _TRAINING, seed + _OTHER_SEED)
-    made = drawn[_TRAINING:] + _gold(of, others, drawn, max(2, round(items * _GOLD_SHARE)), seed)
-    senses = {name for item in [*made, *drawn] for name in item.senses}
+    made += _gold(of, others, drawn, max(2, round(items * _GOLD_SHARE)), seed)
+    senses = {name for item in [*made, *training] for name in item.senses}
     identity = f"{similarity.name} {similarity.digest}"
     told = {name: gloss.rstrip(": ") for name, gloss in glosses(sorted(senses), "shoe study new").items()}
-    return Study(of.name, identity, seed, raters, made, drawn[:_TRAINING], told), sample
+    return Study(of.name, identity, seed, raters, made, training, told)
 
 
 def _item(of: Benchmark, a: int, b: int, part: str, gold: int | None = None) -> Item:
     classes = of.classes
-    words_a, words_b = (
-        (classes.verbs[classes.verb[k]].replace("_", " "), classes.objects[classes.object[k]].replace("_", " "))
-        for k in (a, b)
-    )
+    words_a, words_b = (_spaced((classes.verbs[classes.verb[k]], classes.objects[classes.object[k]])) for k in (a, b))
     (verb_a, verb_b), (object_a, object_b) = (
         (senses[a], senses[b]) for senses in (classes.verb_synsets, classes.object_synsets)
     )
     return Item(verb_a, object_a, verb_b, object_b, words_a, words_b, part, gold)
+
+
+def _spaced(words: tuple[str, str]) -> tuple[str, str]:
+    return words[0].replace("_", " "), words[1].replace("_", " ")
 
 
 def _gold(of: Benchmark, others: Sample, drawn: list[Item], number: int, seed: int) -> list[Item]:

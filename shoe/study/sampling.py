@@ -1,4 +1,4 @@
-"""Which pairs of interactions a study asks about: drawn evenly over strata of similarity and of what differs."""
+"""Which pairs of interactions a study asks about: drawn evenly over strata, or by their influence on a score."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from shoe.similarity import Similarity, combine
 from shoe.similarity.ensemble import HIGHEST
 
 DIFFERS = ("verb", "object", "both")
-_STREAM = 7 << 28
+Strata = dict[tuple[str, int], tuple[int, int]]
+"""By what differs and the level of similarity under the map: how many pairs there are, and were drawn."""
+_STREAM, _INFLUENCE_STREAM = 7 << 28, (7 << 28) + (4 << 20)
+_EVEN = 0.2
+"""Share of the draws that goes by no influence, so that no pair stands for very many."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,14 +31,20 @@ class Sample:
         a, b: (n,) classes, ``a`` the one that stands for the ground truth.
         differs: (n,) index into ``DIFFERS``.
         level: (n,) similarity under the map, 0..4, rounded.
-        strata: {(differs, level): (pairs there are, pairs drawn)}.
+        strata: where they were drawn from.
     """
 
     a: Indices
     b: Indices
     differs: Indices
     level: Indices
-    strata: dict[tuple[str, int], tuple[int, int]]
+    strata: Strata
+
+    @property
+    def weight(self) -> Floats:
+        """(n,) how many pairs of classes each stands for."""
+        cells = zip(self.differs.tolist(), self.level.tolist(), strict=True)
+        return np.array([there / drawn for there, drawn in (self.strata[DIFFERS[d], level] for d, level in cells)])
 
 
 def similarities_of(classes: HoiClasses, similarity: Similarity) -> Floats:
@@ -73,6 +83,42 @@ def draw(classes: HoiClasses, similarity: Similarity, items: int, seed: int) -> 
         for s in np.flatnonzero(sizes).tolist()
     }
     return Sample(a[rows], b[rows], differs[rows], level[rows], strata)
+
+
+def probabilities(influence: Floats, items: int) -> Floats:
+    """(N,) probability with which each pair is drawn: a fifth of the draws evenly, the rest in proportion to influence.
+
+    A pair whose share would be above 1 is drawn for certain, and the others share what is left.
+
+    Raises:
+        OptionError: if there are fewer pairs than items.
+    """
+    number = len(influence)
+    if number < items:
+        raise OptionError(f"items: found {items}, expected at most {number}, the pairs that the score depends on")
+    size = _EVEN / number + (1 - _EVEN) * influence / (influence.sum() or 1)
+    found, certain = np.ones(number), np.zeros(number, bool)
+    while not certain.all():
+        found[~certain] = size[~certain] * ((items - certain.sum()) / size[~certain].sum())
+        if not (above := ~certain & (found > 1 - 1e-12)).any():
+            break
+        certain |= above
+        found[certain] = 1
+    return found
+
+
+def draw_by(probability: Floats, seed: int) -> Indices:
+    """Draw so many pairs as probabilities add up to, each with its own: every so far on a line of pairs put at random.
+
+    Systematic sampling (Madow 1949) of a shuffled population; rows ascend.
+    """
+    number = len(probability)
+    *places, start = random_numbers(_INFLUENCE_STREAM + seed, (number + 1,))
+    order = np.argsort(places, kind="stable")
+    line = np.cumsum(probability[order])
+    line *= round(line[-1]) / line[-1]  # what rounding left
+    marks = np.floor(line - float(start) / 2**64)
+    return np.sort(order[np.diff(marks, prepend=-1) > 0])
 
 
 def _spread(sizes: Indices, items: int) -> Indices:

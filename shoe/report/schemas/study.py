@@ -98,6 +98,13 @@ class StudyBeside(Closed):
     left_out: list[str]
 
 
+class StudyPopulation(Closed):
+    """What the items stand for: how many pairs, and as how many evenly drawn ones they say as much."""
+
+    pairs: Annotated[float, Meta(gt=0)]
+    effective: Annotated[float, Meta(gt=0)]
+
+
 class StudyReport(Closed):
     """What a study's ratings say."""
 
@@ -106,6 +113,7 @@ class StudyReport(Closed):
     raters: dict[str, StudyRater]
     by_majority: list[Levels]
     rules: list[str]
+    population: StudyPopulation | UnsetType = UNSET
     without_excluded: StudyAgreement | UnsetType = UNSET
     parts: dict[str, StudyAgreement] | UnsetType = UNSET
     retest: StudyRetest | UnsetType = UNSET
