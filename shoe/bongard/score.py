@@ -85,7 +85,7 @@ def score_problems(
     notes = predictions.notes
     facts = {
         "coordinates": coordinate_names(predictions),
-        **({} if notes is None else {"boxes": notes.boxes, "scores": notes.scores}),
+        **({} if notes is None else notes.facts),
         "bongard-problems": str(len(problems)),
         "problems-sha": digest(problems),
         "region": how.region,

@@ -235,7 +235,7 @@ def diagnose(
         task, reading = by_role(predictions, truth, reading)
         similarity = action_scores = None
     notes = notes or predictions.notes
-    read = {} if notes is None else {"boxes": notes.boxes, "scores": notes.scores}
+    read = {} if notes is None else notes.facts
     strict = changed(reading.strict, [f"strict.no-interaction={no_interaction}"])
     options = changed(SEMANTIC[protocol], [f"no-interaction={no_interaction}"])
     return Diagnosis(

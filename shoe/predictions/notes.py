@@ -76,6 +76,8 @@ class ReadNotes:
         words_clipped: words longer than 200 characters, cut to that length.
         phrases: up to three phrases that were read as a (verb, object), in order of first appearance.
         columns_by_truth: columns of a Matlab file, other than the test set's, taken for the ground truth's images.
+        predictor: how the predictions were made, as a file of ``shoe predict`` says.
+        predictor_digest: 8 hex digits of all choices that it says they rest on; "" for other files.
     """
 
     format: str = ""
@@ -124,6 +126,8 @@ class ReadNotes:
     words_clipped: int = 0
     columns_by_truth: int = 0
     phrases: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    predictor: str = ""
+    predictor_digest: str = ""
 
     @classmethod
     def of_native(cls, table: Interactions, kept: bytes) -> "ReadNotes":
@@ -161,7 +165,7 @@ class ReadNotes:
                     joined[key] = joined[key] + value if isinstance(value, int) and key in joined else value
             elif isinstance(values[0], list):
                 joined = list(dict.fromkeys(item for of in values for item in of))
-            elif each.name in ("format", "boxes", "scores_as"):
+            elif each.name in ("format", "boxes", "scores_as", "predictor", "predictor_digest"):
                 joined = ", ".join(dict.fromkeys(kept))
             elif each.name == "scales":
                 joined = tuple(map(sum, zip(*kept, strict=True))) or None
@@ -186,6 +190,12 @@ class ReadNotes:
         if self.scores_defaulted == self.triplets:
             return "assumed"
         return f"partly given, {self.scores_as}" if self.scores_as else "partly given"
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What of the reading stands in a signature."""
+        made = {"predictor": self.predictor_digest} if self.predictor_digest else {}
+        return {"boxes": self.boxes, "scores": self.scores, **made}
 
     def applied(self, triplets: int) -> Conventions:
         """Return the conventions of a table's triplets; of one that was cut since it was read, the commonest."""
@@ -326,6 +336,8 @@ class ReadNotes:
             lines.append(f"{many(self.words_clipped, 'word')} longer than 200 characters cut to that")
         if self.columns_by_truth:
             lines.append(f"the file's columns are the ground truth's {self.columns_by_truth:,} images, in its order")
+        if self.predictor:
+            lines.append(f"made by shoe predict: {self.predictor}")
         return lines
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import io
 import json
 import os
@@ -31,6 +32,8 @@ from shoe.predictions.notes import ReadNotes
 Kind = Literal["document", "text", "matlab", "parquet", "npz", "folder"]
 Sizes = Mapping[str, tuple[int, int]]
 T = TypeVar("T")
+MADE_HERE = b'{"format":"shoe predictions",'
+"""How a file of JSON Lines begins whose first line says how its predictions were made."""
 _BOM = b"\xef\xbb\xbf"
 _ZIP = b"PK"
 _BOM_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -198,12 +201,25 @@ def open_source(path: str | Path, benchmark: Benchmark, sizes: Sizes | None = No
         text = parse_json(path, source.data)
         source.document = parse_literal(path, text) if isinstance(text, str) else text
     elif start[:1] == b"{":
+        if source.data.startswith(MADE_HERE):
+            _take_first_line(source)
         source.lines = _lines(source.data)
     elif start[:1] == b"[":
         source.is_list = True
     else:
         source.kind = "text"
     return source
+
+
+def _take_first_line(source: Source) -> None:
+    """Note what a first line says of how predictions were made; the others keep their numbers."""
+    first, _, rest = source.data.partition(b"\n")
+    said = parse_json(source.path, first, 1)
+    source.notes.predictor = str(said.get("says", ""))
+    source.notes.predictor_digest = hashlib.sha256(first).hexdigest()[:8]
+    source.data = b"\n" + rest
+    if not rest.strip():
+        raise InputError(source.path, found="no line but the first", expected="a line for each image")
 
 
 def _is_zip(path: Path) -> bool:

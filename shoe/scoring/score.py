@@ -194,7 +194,7 @@ def score_by(chosen: Options, task: Task, similarity: str | Path, notes: ReadNot
     facts = {"coordinates": coordinate_names(predictions)}
     notes = notes or predictions.notes
     if notes is not None:
-        facts |= {"boxes": notes.boxes, "scores": notes.scores}
+        facts |= notes.facts
     absent: dict[str, str] = {}
     semantic = similarities = None
     by_person = predictions.roles is not None and not len(predictions) and len(predictions.roles) > 0
