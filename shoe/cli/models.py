@@ -47,10 +47,7 @@ def runs_of(
     """
     from shoe import evidence
 
-    real = [os.path.realpath(path) for path in paths]
-    twice = next((path for number, path in enumerate(paths) if real[number] in real[:number]), None)
-    if twice is not None:
-        raise InputError(twice, found="the same file twice", expected="one file for each model")
+    check_once(paths)
     names = dict(zip(paths, model_names(paths), strict=True))
     predicted = [path for path in paths if not is_run(path)]
     if asked.ground_truth is not None or predicted:
@@ -84,6 +81,18 @@ def runs_of(
             if reports is not None:
                 reports[name] = report
     return runs
+
+
+def check_once(paths: Sequence[Path]) -> None:
+    """See that each file is given once.
+
+    Raises:
+        InputError: naming one that is given twice, by whatever name.
+    """
+    real = [os.path.realpath(path) for path in paths]
+    twice = next((path for number, path in enumerate(paths) if real[number] in real[:number]), None)
+    if twice is not None:
+        raise InputError(twice, found="the same file twice", expected="one file for each model")
 
 
 def _check_truth(path: Path, run: Run, truth: GroundTruth) -> None:

@@ -9,6 +9,7 @@ import typer
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli.output import Json, put_json, spare
+from shoe.cli.study_metric import metric
 from shoe.cli.study_service import fetch, publish
 
 if TYPE_CHECKING:
@@ -269,3 +270,6 @@ def _report_testers(file: Path, similarity: str | None, latex: Path | None, json
             stream.write(testers_latex(found).encode())
     if not put_json(testers_dict(found), json):
         print_testers(found, console())
+
+
+app.command()(metric)

@@ -95,9 +95,7 @@ def strict_entries(task: Task, options: StrictOptions) -> Entries:
     """The entries that a protocol ranks: each prediction under its own class, with credit 1 for a true positive."""
     truth, classes = task.truth, task.truth.classes
     counted = classes.counted(options.no_interaction)
-    rows = _rows(task, options, np.where(counted, truth.triplets_per_class, 0))
-    credit = np.zeros(len(rows))
-    credit[true_positives(task, rows, options)] = 1.0
+    rows, credit = strict_credits(task, options)
     return Entries(
         category=task.hoi[rows],
         image=task.image[rows],
@@ -111,6 +109,15 @@ def strict_entries(task: Task, options: StrictOptions) -> Entries:
         rule=Rule.of(options),
         parts=truth.class_parts,
     )
+
+
+def strict_credits(task: Task, options: StrictOptions) -> tuple[Indices, Floats]:
+    """Rows of the predictions that are ranked, and their credit: 1 for a true positive, else 0."""
+    counted = task.truth.classes.counted(options.no_interaction)
+    rows = _rows(task, options, np.where(counted, task.truth.triplets_per_class, 0))
+    credit = np.zeros(len(rows))
+    credit[true_positives(task, rows, options)] = 1.0
+    return rows, credit
 
 
 def _rows(task: Task, options: StrictOptions, truths: Indices) -> Indices:

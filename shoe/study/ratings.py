@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -80,7 +81,17 @@ class StudyRatings:
         )
 
 
-def read_study(path: Path) -> StudyRatings:
+def named_by(header: Sequence[str]) -> tuple[str, ...]:
+    """Columns that name an item of a rating study."""
+    return SENSES if set(SENSES) <= set(header) else ("item",)
+
+
+def read_study(
+    path: Path,
+    named_by: Callable[[Sequence[str]], tuple[str, ...]] = named_by,
+    expected: str = f"item or {' '.join(SENSES)}",
+    between: str = " ",
+) -> StudyRatings:
     """Read a table of answers: from ``shoe study``, or made elsewhere.
 
     Its header, in any order: ``rater``, ``rating``, and ``item`` or ``verb_a object_a verb_b object_b``; then, as far
@@ -88,18 +99,24 @@ def read_study(path: Path) -> StudyRatings:
     ``gold`` (0..4), ``seconds``, ``weight`` (above 0), ``stratum``. Other columns are left alone. A line whose
     rating is empty is a hole.
 
+    Args:
+        path: the table.
+        named_by: which columns of a header name an item.
+        expected: these in words.
+        between: what stands between several in the name of an item.
+
     Raises:
         InputError: naming file, line and field: a rating that is no whole number 0 to 4, a second rating of an item by
             one rater that is no repeat, two references of one item, weights of but some items, no ratings at all.
     """
     header, *rows = delimited_rows(path)
-    named = SENSES if set(SENSES) <= set(header) else ("item",)
+    named = named_by(header)
     for column in (*named, "rater", "rating"):
         if header.count(column) != 1:
-            expected = f"once each: rater, rating, and item or {' '.join(SENSES)}"
+            expected = f"once each: rater, rating, and {expected}"
             raise InputError(path, record="line 1", field=column, found=quote(" ".join(header)), expected=expected)
     columns = {name: header.index(name) for name in (*named, "rater", "rating", *_OPTIONAL) if name in header}
-    reader = _Reader(path, columns, named)
+    reader = _Reader(path, columns, named, between)
     for number, row in enumerate(rows, start=2):
         reader.add(number, row)
     return reader.table()
@@ -108,8 +125,8 @@ def read_study(path: Path) -> StudyRatings:
 class _Reader:
     """Gathers the answers of a table, line by line."""
 
-    def __init__(self, path: Path, columns: dict[str, int], named: tuple[str, ...]) -> None:
-        self.path, self.columns, self.named = path, columns, named
+    def __init__(self, path: Path, columns: dict[str, int], named: tuple[str, ...], between: str) -> None:
+        self.path, self.columns, self.named, self.between = path, columns, named, between
         self.items: dict[str, int] = {}
         self.raters: dict[str, int] = {}
         self.answers: dict[tuple[str, int, int], tuple[int, float, int]] = {}
@@ -121,7 +138,7 @@ class _Reader:
         for name in (*self.named, "rater"):
             if not given[name]:
                 raise self._error(number, name, "", "a name")
-        item = self.items.setdefault(" ".join(given[name] for name in self.named), len(self.items))
+        item = self.items.setdefault(self.between.join(given[name] for name in self.named), len(self.items))
         rater = self.raters.setdefault(given["rater"], len(self.raters))
         for name, known in self.facts.items():
             told = given.get(name, "")

@@ -17,7 +17,7 @@ from shoe.report.schemas.diagnosis import OneModel, SeveralModels
 from shoe.report.schemas.maps import MapAblate, MapDiff, MapInfo, Similarity
 from shoe.report.schemas.rating import BuildEstimate, CompleteEstimate, MapBuilt, MapCompleted, MapLearned
 from shoe.report.schemas.scoring import Audit, Explain, Score
-from shoe.report.schemas.study import StudyReport, TestersReport
+from shoe.report.schemas.study import StudyMetric, StudyReport, TestersReport
 
 SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "score": (Score,),
@@ -43,6 +43,7 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "map diff": (MapDiff,),
     "map ablate": (MapAblate,),
     "study report": (StudyReport, TestersReport),
+    "study metric": (StudyMetric,),
 }
 """By command, each kind of document that it writes; commands without ``--json`` have none."""
 

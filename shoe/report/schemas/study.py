@@ -151,3 +151,47 @@ class TestersReport(Closed):
     all: TestersResult
     testers: dict[str, TestersOne]
     groups: dict[str, TestersResult] | UnsetType = UNSET
+
+
+class MetricDifference(Closed):
+    """A figure of one measure less that of another; adjusted is p by Holm's correction over all pairs of measures."""
+
+    figure: str
+    first: str
+    second: str
+    significant: bool
+    value: float | UnsetType = UNSET
+    interval: Ends | UnsetType = UNSET
+    p: Fraction | UnsetType = UNSET
+    adjusted: Fraction | UnsetType = UNSET
+
+
+class MetricNearest(Closed):
+    """The measure that is nearest to people, and those that the judgements cannot tell from it."""
+
+    measure: str
+    not_told_apart: list[str]
+
+
+class MetricLevel(Closed):
+    """How measures rank predictions, models on an image, or models."""
+
+    number: Count
+    figures: dict[str, dict[str, StudyFigure]]
+    differences: list[MetricDifference]
+    nearest: dict[str, MetricNearest]
+
+
+class StudyMetric(Closed):
+    """Measures held against people's judgements of predictions; at level model with each figure that models have."""
+
+    images: Count
+    raters: Count
+    ratings: Count
+    holes: Count
+    people: StudyFigure
+    models: dict[str, float]
+    measures: Annotated[dict[str, str], Meta(description="signature of each")]
+    scores: dict[str, dict[str, float]]
+    levels: dict[str, MetricLevel]
+    opposite: dict[str, list[list[str]]]

@@ -1,0 +1,153 @@
+"""What people said of whole predictions, and which rows of prediction files they spoke of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.errors import InputError, quote
+from shoe.core.interactions import image_index
+from shoe.matching.task import Task
+from shoe.study.ratings import StudyRatings, read_study
+
+BOXES = ("human_box", "object_box")
+_WORDS = ("verb", "object")
+_COLUMNS = ("model", "image", "prediction", *_WORDS, *BOXES)
+_BETWEEN = "\t"  # which no field holds
+_ROUNDED = 0.51
+"""Pixels by which a box in a table may differ from the file's: tables often hold whole pixels."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgements:
+    """Ratings 0..4 of N predictions by R raters.
+
+    Attributes:
+        source: the table.
+        ratings: what they said; items are predictions.
+        columns: of each, by the name of the column that says it: model, image, prediction, verb, object, both boxes.
+    """
+
+    source: Path
+    ratings: StudyRatings
+    columns: dict[str, tuple[str, ...]]
+
+    def name(self, item: int) -> str:
+        """A prediction as the table names it."""
+        return ", ".join(f"{column} {quote(told[item])}" for column, told in self.columns.items())
+
+    def images(self, known: Sequence[str]) -> Indices:
+        """(N,) index of each prediction's image among the known ones.
+
+        Raises:
+            InputError: for an image that is none of them.
+        """
+        names = tuple(dict.fromkeys(self.columns["image"]))
+        found = image_index(names, known)
+        if (found < 0).any():
+            wrong = names[int(np.argmin(found))]
+            expected = f"an image of the ground truth, as {quote(known[0])}" if known else "an image of a ground truth"
+            raise InputError(self.source, field="image", found=quote(wrong), expected=expected)
+        number = dict(zip(names, found.tolist(), strict=True))
+        return np.array([number[image] for image in self.columns["image"]], np.int64)
+
+    def rows_of(self, model: str, task: Task) -> Indices:
+        """(N,) row of each prediction among a model's; -1 where it is another model's.
+
+        Raises:
+            InputError: for a prediction that the model has not, or words that several of its predictions have.
+        """
+        rows = np.full(len(self.ratings.items), -1, np.int64)
+        images = self.images(task.truth.interactions.images)
+        theirs = np.array([told == model for told in self.columns.get("model", [model] * len(rows))], bool)
+        find = self._numbered if "prediction" in self.columns else self._described
+        find(task, images, theirs, rows)
+        return rows
+
+    def _numbered(self, task: Task, images: Indices, theirs: Mask, rows: Indices) -> None:
+        first, count = task.image_rows
+        for item in np.flatnonzero(theirs).tolist():
+            told, number = self.columns["prediction"][item], int(count[images[item]])
+            if not (told.isascii() and told.isdigit() and len(told) < 10 and int(told) < number):
+                expected = f"0 to {number - 1}" if number else "another image: the file has no prediction on it"
+                raise self._error(item, "prediction", told, expected)
+            rows[item] = first[images[item]] + int(told)
+
+    def _described(self, task: Task, images: Indices, theirs: Mask, rows: Indices) -> None:
+        table = task.predictions
+        wanted = np.zeros(len(task.truth.interactions.images) + 1, bool)
+        wanted[images[theirs]] = True
+        by_words: dict[tuple[int, str, str], list[int]] = {}
+        verbs, objects = (list(map(_word, words)) for words in (table.verbs, table.objects))
+        for row in np.flatnonzero(wanted[task.image]).tolist():
+            key = int(task.image[row]), verbs[table.verb[row]], objects[table.object[row]]
+            by_words.setdefault(key, []).append(row)
+        for item in np.flatnonzero(theirs).tolist():
+            verb, object_ = (_word(self.columns[name][item]) for name in _WORDS)
+            found = np.array(by_words.get((int(images[item]), verb, object_), []), np.int64)
+            for name, boxes in zip(BOXES, (table.human_boxes, table.object_boxes), strict=True):
+                if name in self.columns:
+                    found = found[(np.abs(boxes[found] - self._box(item, name)) <= _ROUNDED).all(axis=1)]
+            boxes = np.concatenate([table.human_boxes, table.object_boxes], axis=1)[found]
+            if len(found) and (np.ptp(boxes, axis=0) > 2 * _ROUNDED).any():
+                raise self._error(item, "boxes", f"{len(found)} such predictions", "one: name its boxes or its number")
+            if len(found):
+                rows[item] = found[np.argmax(table.score[found])]
+            elif "model" in self.columns:
+                raise self._error(item, "words", "no such prediction", "one that the model's file has")
+
+    def _box(self, item: int, name: str) -> Floats:
+        told = self.columns[name][item]
+        try:
+            numbers = np.array(told.replace(",", " ").split(), np.float64)
+        except ValueError:
+            numbers = np.zeros(0)
+        if numbers.shape != (4,) or not np.isfinite(numbers).all():
+            raise self._error(item, name, told, "four numbers, as the prediction file has them: x1 y1 x2 y2")
+        return numbers
+
+    def _error(self, item: int, field: str, found: str, expected: str) -> InputError:
+        return InputError(self.source, record=self.name(item), field=field, found=quote(found), expected=expected)
+
+
+def read_judgements(path: Path, models: Sequence[str]) -> Judgements:
+    """Read a table of judgements, with a line for each: image, rater, rating, and which prediction.
+
+    That is said by ``prediction``, its number among the file's predictions on the image, from 0; or by ``verb`` and
+    ``object``, and ``human_box`` and ``object_box`` (four numbers each) where several have these words. ``model`` names
+    the file; without it, words speak of every model that says them. More columns: :func:`read_study`.
+
+    Args:
+        path: the table.
+        models: names of the models.
+
+    Raises:
+        InputError: for what is no such table, or a model that is none of these.
+    """
+    columns: list[str] = []
+
+    def named(header: Sequence[str]) -> tuple[str, ...]:
+        numbered = "prediction" in header
+        needed = {"image", *(["prediction"] if numbered else _WORDS), *(["model"] if numbered and several else [])}
+        usable = {"model", *([] if numbered else BOXES)}.intersection(header)
+        columns[:] = [name for name in _COLUMNS if name in needed | usable]
+        return tuple(columns)
+
+    several = len(models) > 1
+    expected = "image, prediction (and model, where there are several) or image, verb, object (human_box, object_box)"
+    ratings = read_study(path, named, expected, _BETWEEN)
+    ratings = ratings.of_items(ratings.measured)
+    told = dict(zip(columns, zip(*(item.split(_BETWEEN) for item in ratings.items), strict=True), strict=True))
+    unknown = next((model for model in told.get("model", ()) if model not in models), None)
+    if unknown is not None:
+        expected = f"one of the files given: {', '.join(models)}"
+        raise InputError(path, field="model", found=quote(unknown), expected=expected)
+    return Judgements(path, ratings, told)
+
+
+def _word(text: str) -> str:
+    return " ".join(text.casefold().replace("_", " ").split())

@@ -1,0 +1,223 @@
+"""Do measures rank models as people do? Models' scores under drawn images and other raters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from shoe.comparison.ranked import Counts
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.study.intervals import Figure, Interval, Scale, groups_of
+from shoe.study.metric.units import Judged
+
+_SAME = 1e-9
+_SEED = 20_240_411
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Scores of M models by people or by a measure.
+
+    Attributes:
+        values: (M,) what they are.
+        drawn: (B, M) under drawn images, centred on the values; NaN where nothing was drawn.
+    """
+
+    values: Floats
+    drawn: Floats
+
+    @classmethod
+    def of(cls, values: Floats, drawn: Floats) -> Scores:
+        """Lay the deviations of draws from their mean around the values."""
+        known = np.where(np.isnan(drawn), 0, drawn)
+        centre = known.sum(axis=0) / np.maximum((~np.isnan(drawn)).sum(axis=0), 1)
+        return cls(values, values + drawn - centre)
+
+    def of_models(self, chosen: Indices) -> Scores:
+        """Those of some models."""
+        return Scores(self.values[chosen], self.drawn[:, chosen])
+
+
+def scores_of(judged: Judged, models: int, weights: Counts) -> tuple[Scores, Scores, list[Scores]]:
+    """Mean over judged images of what people, and K measures, say of a model's judged predictions on each.
+
+    Args:
+        judged: the predictions.
+        models: M.
+        weights: (images, B) how often each judged image is drawn.
+
+    Returns:
+        People's scores under drawn images; the same under other raters, too; and each measure's.
+    """
+    raters = judged.ratings.shape[1]
+
+    def table(chosen: Mask) -> Floats:
+        """(1 + K, M, images) of people and measures; NaN where nothing was judged."""
+        cells, model = judged.cells(chosen)
+        found = np.full((1 + cells.credit.shape[1], models, len(weights)), np.nan)
+        found[:, model, cells.image] = np.column_stack([cells.people, cells.credit]).T
+        return found
+
+    def mean(of: Floats, under: Counts) -> Floats:
+        """(columns, M) weighted means over images."""
+        given = ~np.isnan(of)
+        number = (given @ under).T
+        total = (np.where(given, of, 0) @ under).T
+        means: Floats = np.where(number > 0, total / np.maximum(number, 1), np.nan)
+        return means
+
+    once = np.ones((len(weights), 1), np.int32)
+    people, *measures = [Scores.of(mean(of, once)[0], mean(of, weights)) for of in table(np.ones(raters, bool))]
+    group = groups_of(raters)
+    without = np.array([mean(table(group != g)[0], once)[0] for g in range(group.max() + 1)])
+    return people, _with_raters(people, without), measures
+
+
+def _with_raters(people: Scores, without: Floats) -> Scores:
+    """Add what other raters would say: normal deviations by the jackknife, with Student's tails for few raters."""
+    groups = len(without)
+    if groups < 2 or np.isnan(without).any():
+        return people
+    rng = np.random.default_rng(_SEED)
+    normal = rng.standard_normal((len(people.drawn), groups))
+    tails = np.sqrt((groups - 1) / rng.chisquare(groups - 1, len(normal)))
+    away = np.sqrt((groups - 1) / groups) * (without - without.mean(axis=0))
+    return Scores(people.values, people.drawn + tails[:, None] * (normal @ away))
+
+
+class Apart:
+    """Differences of the scores of every two of M models, C pairs.
+
+    Attributes:
+        whole: (C,) of the scores.
+        drawn: (B, C) of the drawn ones.
+    """
+
+    def __init__(self, scores: Scores, spread: Scores | None = None) -> None:
+        """Take differences; ``spread`` says what is drawn where images alone are drawn, if ``scores`` are not."""
+        first, second = np.array(list(combinations(range(len(scores.values)), 2))).T
+        self.whole = scores.values[first] - scores.values[second]
+        self.drawn = scores.drawn[:, first] - scores.drawn[:, second]
+        images = scores if spread is None else spread
+        self.error = np.nanstd(images.drawn[:, first] - images.drawn[:, second], axis=0)
+
+    def sure(self, apart: Floats) -> Floats:
+        """Probability that the first of each pair is the better one, by one-sided tests."""
+        from scipy.stats import norm
+
+        found: Floats = norm.cdf(_rounded(apart) / np.maximum(self.error, _SAME**2))
+        return found
+
+
+def kendall(x: Floats, y: Floats) -> Floats:
+    """Kendall's tau-b of each row of (..., C) differences."""
+    x, y = np.sign(_rounded(x)), np.sign(_rounded(y))
+    return _ratio((x * y).sum(axis=-1), np.sqrt(np.abs(x).sum(axis=-1) * np.abs(y).sum(axis=-1)))
+
+
+def pearson(x: Floats, y: Floats) -> Floats:
+    """Pearson's correlation of the scores, which is that of all their differences, each taken both ways."""
+    x, y = _rounded(x), _rounded(y)
+    if x.shape[-1] < 3:  # any two models lie on a line
+        return np.full(x.shape[:-1], np.nan)
+    return _ratio((x * y).sum(axis=-1), np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1)))
+
+
+def accuracy(x: Floats, y: Floats) -> Floats:
+    """Share of pairs that both put in one order (Kocmi et al. 2021)."""
+    x, y = np.sign(_rounded(x)), np.sign(_rounded(y))
+    return _ratio((x == y).sum(axis=-1), np.where(x.any(axis=-1) & y.any(axis=-1), x.shape[-1], 0))
+
+
+def soft_accuracy(a: Apart, b: Apart, x: Floats, y: Floats) -> Floats:
+    """Soft pairwise accuracy: 1 - mean difference of how sure both are of an order (Thompson et al. 2024)."""
+    found: Floats = np.where(np.isnan(accuracy(x, y)), np.nan, 1 - np.abs(a.sure(x) - b.sure(y)).mean(axis=-1))
+    return found
+
+
+def _rounded(apart: Floats) -> Floats:
+    return np.where(np.abs(apart) > _SAME, apart, 0)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    found: Floats = np.where(below > 0, above / np.where(below > 0, below, 1), np.nan)
+    return found
+
+
+_OF_DIFFERENCES = {"kendall": kendall, "pearson": pearson, "accuracy": accuracy}
+FIGURES = (*_OF_DIFFERENCES, "soft")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """A figure, and what it is under (B,) draws; NaN where it is undefined.
+
+    Attributes:
+        value: None where it is undefined.
+        draws: (B,), or None where there is one rater: nothing says what others would rate.
+    """
+
+    value: float | None
+    draws: Floats | None
+
+    def figure(self, scale: Scale = "as it is", level: float = 0.95) -> Figure:
+        """The figure, with the percentiles of its draws' deviations from their mean around it, on whatever scale."""
+        known = self._known()
+        if self.value is None or known is None:
+            return Figure(self.value, None)
+        low, high = np.quantile(known - known.mean(), [(1 - level) / 2, (1 + level) / 2]).tolist()
+        return Figure(self.value, Interval(self.value + min(low, 0.0), self.value + max(high, 0.0)))
+
+    def minus(self, other: Drawn) -> Drawn:
+        """The difference of two under the same draws."""
+        value = None if self.value is None or other.value is None else self.value - other.value
+        return Drawn(value, None if self.draws is None or other.draws is None else self.draws - other.draws)
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided p of the figure being 0, by the standard deviation of its draws; None where it does not vary."""
+        from scipy.stats import norm
+
+        known = self._known()
+        if self.value is None or known is None or np.ptp(known) < _SAME:
+            return None
+        return float(2 * norm.sf(abs(self.value) / known.std()))
+
+    def _known(self) -> Floats | None:
+        if self.draws is None:
+            return None
+        known = self.draws[~np.isnan(self.draws)]
+        return known if len(known) > len(self.draws) / 2 else None
+
+
+def statistics_of(people: Scores, by_images: Scores, measure: Scores, raters: int) -> dict[str, Drawn]:
+    """All figures of one measure's scores of models against people's.
+
+    Args:
+        people: their scores under drawn images and other raters.
+        by_images: the same under drawn images alone, which say how sure people are of an order.
+        measure: a measure's.
+        raters: how many there are.
+    """
+    a, b = Apart(people, by_images), Apart(measure)
+    found = {name: (of(a.whole, b.whole), of(a.drawn, b.drawn)) for name, of in _OF_DIFFERENCES.items()}
+    found["soft"] = soft_accuracy(a, b, a.whole, b.whole), soft_accuracy(a, b, a.drawn, b.drawn)
+    return {
+        name: Drawn(None if np.isnan(value) else float(value), draws if raters > 1 else None)
+        for name, (value, draws) in found.items()
+    }
+
+
+def opposite(people: Scores, measure: Scores) -> list[tuple[int, int]]:
+    """Pairs of models that a measure ranks in the order opposite to people's, the better one by people first."""
+    found: list[tuple[int, int]] = []
+    indices: Indices = np.argsort(-people.values, kind="stable")
+    for better, worse in combinations(indices.tolist(), 2):
+        if (
+            people.values[better] - people.values[worse] > _SAME
+            and measure.values[worse] - measure.values[better] > _SAME
+        ):
+            found.append((better, worse))
+    return found

@@ -1,0 +1,134 @@
+"""Predictions, and models on an image, as units that people and measures both say something of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from shoe.core.arrays import Floats, Indices, Mask
+from shoe.similarity.ensemble import Ratings
+from shoe.study.agreement import mean_ratings
+from shoe.study.intervals import LeftOut, groups_of
+from shoe.study.metric.correlation import CORRELATIONS, Pairs, pairs_within, tie_width, way
+
+FIGURES = (*CORRELATIONS, "accuracy")
+
+Values = dict[tuple[str, int], float | None]
+"""Figures of measures, by name and number of the measure."""
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What is ordered: n predictions, or models on an image; K measures.
+
+    Attributes:
+        image: (n,) of each.
+        people: (n,) mean rating; NaN where nobody judged it.
+        credit: (n, K) what each measure says.
+    """
+
+    image: Indices
+    people: Floats
+    credit: Floats
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """Pairs of units of one image."""
+        return pairs_within(self.image)
+
+    def widths(self) -> Floats:
+        """(K,) how far apart values of each measure must be to be told apart."""
+        people, known = self._ordered_by_people()
+        return np.array([tie_width(values, self.pairs, people, known) for values in self.credit.T])
+
+    def figures(self, keep: Mask, widths: Floats) -> Values:
+        """Correlations of all units, and the share of pairs of one image that are ordered as people order them.
+
+        Args:
+            keep: (images,) that count.
+            widths: (K,) as :meth:`widths`.
+        """
+        known = keep[self.image] & ~np.isnan(self.people)
+        found: Values = {}
+        for k, values in enumerate(self.credit.T):
+            for name, correlation in CORRELATIONS.items():
+                found[name, k] = correlation(values[known], self.people[known])
+        people, judged = self._ordered_by_people()
+        judged = judged & keep[self.pairs.image]
+        for k, values in enumerate(self.credit.T):
+            theirs = way(values, self.pairs, widths[k])[judged]
+            varies = np.ptp(values[known]) > 0 if known.any() else False
+            usable = varies and people[judged].any()
+            found["accuracy", k] = float((theirs == people[judged]).mean()) if usable else None
+        return found
+
+    def _ordered_by_people(self) -> tuple[Indices, Mask]:
+        known = ~np.isnan(self.people)
+        return way(np.nan_to_num(self.people), self.pairs), known[self.pairs.first] & known[self.pairs.second]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """Predictions of models that people judged; n of them, with ratings of N items by R raters.
+
+    Attributes:
+        item: (n,) what the table says of each.
+        image: (n,) index of its image among those that were judged.
+        model: (n,) index of its model.
+        credit: (n, K) what each measure says.
+        ratings: (N, R) of the items.
+    """
+
+    item: Indices
+    image: Indices
+    model: Indices
+    credit: Floats
+    ratings: Ratings
+
+    def predictions(self, raters: Mask) -> Units:
+        """Predictions as some raters judged them."""
+        return Units(self.image, mean_ratings(self.ratings[:, raters])[self.item], self.credit)
+
+    def cells(self, raters: Mask) -> tuple[Units, Indices]:
+        """Models on an image, by the means of their predictions that some raters judged; and (cells,) the models."""
+        of = self.predictions(raters)
+        images = int(self.image.max(initial=-1)) + 1
+        key, cell = np.unique(self.model * images + self.image, return_inverse=True)
+        known = ~np.isnan(of.people)
+        number = np.bincount(cell[known], minlength=len(key))
+        columns = np.column_stack([of.people, self.credit])[known]
+        sums = np.column_stack([np.bincount(cell[known], weights=each, minlength=len(key)) for each in columns.T])
+        means = np.where(number[:, None] > 0, sums / np.maximum(number, 1)[:, None], np.nan)
+        return Units(key % images, means[:, 0], means[:, 1:]), key // images
+
+
+def figures_of_units(judged: Judged) -> dict[str, tuple[int, dict[tuple[str, int], LeftOut]]]:
+    """How many predictions, and models on an image, there are, and every figure of them.
+
+    Each figure is known without each group of images and each group of raters.
+
+    Images are left out whole, as what people say of predictions on one goes together. Both kinds of groups are at most
+    50.
+    """
+    images, raters = int(judged.image.max()) + 1, judged.ratings.shape[1]
+    everyone, everything = np.ones(raters, bool), np.ones(images, bool)
+    group, rater_group = groups_of(images), groups_of(raters)
+    found = {}
+    for level in ("prediction", "image"):
+
+        def units(chosen: Mask, level: str = level) -> Units:
+            return judged.predictions(chosen) if level == "prediction" else judged.cells(chosen)[0]
+
+        whole = units(everyone)
+        widths = whole.widths()
+        values = whole.figures(everything, widths)
+        of_images = [whole.figures(group != g, widths) for g in range(group.max() + 1)] if images > 1 else []
+        of_raters = [units(rater_group != g).figures(everything, widths) for g in range(rater_group.max() + 1)]
+        figures = {
+            key: LeftOut(value, [each[key] for each in of_images], [each[key] for each in of_raters])
+            for key, value in values.items()
+        }
+        found[level] = len(whole.image), figures
+    return found
