@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.request import Request
 from shoe.llm.states import Keys, State, as_keys
 from shoe.predict.ask import Ask, Question
-from shoe.predict.backend import BackendConfig
+from shoe.predict.backend import Backend, BackendConfig
 from shoe.predict.completions import REFUSED, read_completion
 from shoe.predict.records import Answer, Pair
 
@@ -83,6 +84,10 @@ class Answers:
         self._config = config
         self._identity = config.identity()
         self._ledger = Ledger(path, self._identity, lambda entry: [_state(entry)] * len(entry["keys"]))
+
+    @cached_property
+    def _backend(self) -> Backend:
+        return self._config.open()
 
     def plan(self, questions: Callable[[], Iterable[Question]]) -> Planned:
         """Say what asking would do, asking nobody.
@@ -151,7 +156,7 @@ class Answers:
                         probabilities=probabilities,
                     )
                     if tally.total:
-                        self._config.open().ask(self._unanswered(questions), recorder)
+                        self._backend.ask(self.unanswered(questions), recorder)
                     writer.flush()
                     recorder.end()
                     self._ledger.refresh(writer.synced)
@@ -205,7 +210,8 @@ class Answers:
     def _answered(self, keys: Keys) -> Any:
         return self._ledger.states(keys) != State.UNRATED
 
-    def _unanswered(self, questions: Callable[[], Iterable[Question]]) -> Iterator[Ask]:
+    def unanswered(self, questions: Callable[[], Iterable[Question]]) -> Iterator[Ask]:
+        """Go through the questions that have no answer, as far as the file was read, each once."""
         seen: set[bytes] = set()
         for question in questions():
             ask = Ask(question, self._identity)
