@@ -108,7 +108,7 @@ def served_page() -> tuple[str, str]:
 
 def _page(allowed: str, *data: Markup) -> str:
     script, style = _parts()
-    status = tag("footer", tag("p", id="status", role="status", class_="quiet"))
+    status = tag("footer", tag("p", id="status", aria_live="off", class_="quiet"))
     return document(_TITLE, allowed, style, tag("main", id="main"), status, *data, tag("script", script, type="module"))
 
 

@@ -1,11 +1,11 @@
 // The log of one rater's answers. Each is an entry of its own in the browser's storage, named by all that it says: it is
 // there whole or not at all, tabs never write over one another, and no answer is there twice. A page that came by an
 // invite link sends them, as often as it takes; the value of an entry says whether the service has it.
-const SENT = "sent", MOST = 200, LONGEST_WAIT = 30000;
+const SENT = "sent", MOST = 200, LONGEST_WAIT = 30000, LONGEST_LOAD = 600000;
 const embedded = document.getElementById("data");
 const link = location.hash.slice(1);
 const status = document.getElementById("status");
-let place = "", pictures = {}, sending = false, wait = 500, timer = 0, told = () => {};
+let place = "", pictures = {}, sending = false, failing = false, wait = 500, timer = 0, told = () => {};
 
 // Whether answers go to a service by themselves.
 export const served = embedded === null;
@@ -67,11 +67,18 @@ function agree(theirs) {
 
 async function call(path, sent) {
   const headers = { Authorization: `Bearer ${link}`, ...(sent && { "Content-Type": "application/json" }) };
-  const answer = await fetch(path, { method: sent ? "POST" : "GET", headers, body: sent && JSON.stringify(sent) });
+  const body = sent && JSON.stringify(sent), signal = AbortSignal.timeout(sent ? LONGEST_WAIT : LONGEST_LOAD);
+  const answer = await fetch(path, { method: sent ? "POST" : "GET", headers, body, signal });
   if (answer.ok) return answer.json();
   const failure = new Error((await answer.json()).error);
   failure.final = answer.status >= 400 && answer.status < 500 && ![408, 429].includes(answer.status);
   throw failure;
+}
+
+// What goes as it should is not read out.
+function say(text, aloud = true) {
+  status.ariaLive = aloud ? "polite" : "off";
+  status.textContent = text;
 }
 
 function later(what) {
@@ -86,10 +93,10 @@ async function tried(path) {
       return await call(path);
     } catch (error) {
       if (error.final) {
-        status.textContent = `This link does not open a study: ${error.message}. Ask who invited you for another one.`;
+        say(`This link does not open a study: ${error.message}. Ask who invited you for another one.`);
         return new Promise(() => {});
       }
-      status.textContent = "No connection; trying again.";
+      say("No connection; trying again.");
       await new Promise(later);
     }
   }
@@ -97,7 +104,9 @@ async function tried(path) {
 
 // Send what the service does not have; asking with nothing to send finds out what came from another device.
 async function send() {
-  if (!served || !place || sending) return;
+  if (!served || !place) return;
+  if (!failing) say("Sending.", false);
+  if (sending) return;
   sending = true;
   try {
     let open = unsent();
@@ -110,11 +119,13 @@ async function send() {
       open = unsent();
     } while (open.length);
     wait = 500;
-    status.textContent = "All answers have arrived.";
+    failing = false;
+    say("All answers have arrived.", false);
   } catch (error) {
+    failing = true;
     const waiting = unsent().length;
     const kept = waiting === 1 ? "1 answer is kept in this browser" : `${waiting} answers are kept in this browser`;
-    status.textContent = error.final ? `${kept}, and not taken: ${error.message}.` : `${kept}, and sent once there is a connection.`;
+    say(error.final ? `${kept}, and not taken: ${error.message}.` : `${kept}, and sent once there is a connection.`);
     if (!error.final) later(send);
   }
   sending = false;

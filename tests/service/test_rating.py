@@ -1,0 +1,214 @@
+"""A study through a service, as raters go through it: by keyboard on a phone, off-line, in two tabs, on two devices."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoe.study.kept import load_study
+from shoe.study.plan import Question, Study
+from tests.cli.run import run
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("definitions")]
+pytest.importorskip("fastapi", reason="the libraries of shoe serve are not installed")
+ROOT = Path(__file__).resolve().parents[2]
+AXE = Path(os.environ.get("AXE") or ROOT / ".venv" / "node_modules" / "axe-core" / "axe.min.js")
+PHONE = {"width": 390, "height": 844}
+ARRIVED = "() => document.getElementById('status').textContent === 'All answers have arrived.'"
+
+
+class Lab:
+    """A study in a service that can be killed, and the raters' links."""
+
+    def __init__(self, path: Path) -> None:
+        self.study, self.service = path / "study", path / "service"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        assert run("study", "new", self.study, "--items", "20", "--raters", "3").returncode == 0
+        self.links = self.published()
+        self.process: subprocess.Popen[str] | None = None
+
+    def published(self, *more: str) -> dict[str, str]:
+        done = run("study", "publish", self.study, self.service, "--address", f"http://127.0.0.1:{self.port}/", *more)
+        assert (done.returncode, done.stderr) == (0, "")
+        return dict(line.split("\t") for line in done.stdout.splitlines()[:-1])
+
+    def start(self) -> None:
+        command = [sys.executable, "-P", "-m", "shoe", "serve", str(self.service), "--port", str(self.port)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        assert self.process.stdout is not None
+        while str(self.port) not in self.process.stdout.readline():
+            pass
+
+    def stop(self, by: int = signal.SIGKILL) -> None:
+        assert self.process is not None
+        self.process.send_signal(by)
+        self.process.communicate()
+
+    def answers(self, rater: str) -> list[dict[str, Any]]:
+        """What the service has of a rater, by way of the command."""
+        done = run("study", "fetch", self.study, self.service)
+        assert (done.returncode, done.stderr) == (0, "")
+        found: list[dict[str, Any]] = json.loads((self.study / "answers" / f"{rater}.json").read_bytes())["answers"]
+        return found
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    made = Lab(tmp_path_factory.mktemp("lab"))
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def device(browser: Any) -> Iterator[Any]:
+    """Makes devices, each with a storage of its own; whatever a page complains of is noted."""
+    contexts: list[Any] = []
+    complaints: list[str] = []
+
+    def made(link: str) -> Any:
+        context = browser.new_context(viewport=PHONE, accept_downloads=True)
+        contexts.append(context)
+        context.on("weberror", lambda error: complaints.append(str(error.error)))
+        return tab(context, link)
+
+    yield made
+    assert complaints == []
+    for context in contexts:
+        context.close()
+
+
+def tab(context: Any, link: str) -> Any:
+    page = context.new_page()
+    page.goto(link)
+    page.wait_for_selector("html[data-ready]")
+    return page
+
+
+def asked(lab: Lab, rater: int) -> tuple[Study, list[Question]]:
+    study = load_study(lab.study)
+    assert isinstance(study, Study)
+    return study, study.order(rater)
+
+
+def begin(page: Any, study: Study) -> None:
+    """Agree, read, and try the keys, by keyboard alone."""
+    for _ in range(2):
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+    for _ in study.training:
+        page.keyboard.press("2")
+
+
+def rate(page: Any, number: int, total: int, rating: int) -> None:
+    page.wait_for_function(
+        "text => document.querySelector('main').innerText.includes(text)", arg=f"{number + 1} of {total}"
+    )
+    page.keyboard.press(str(rating))
+
+
+def test_a_study_is_answered_through_kills_breaks_tabs_and_devices(lab: Lab, device: Any, tmp_path: Path) -> None:
+    study, order = asked(lab, 0)
+    total, link = len(order), lab.links["rater-1"]
+    page = device(link)
+    begin(page, study)
+    given: dict[Question, int] = {}
+
+    def go_on(page: Any, until: int) -> None:
+        for number in range(len(given), until):
+            question = order[number]
+            given[question] = study.items[question.item].gold or (question.item + question.occasion) % 5
+            rate(page, number, total, given[question])
+
+    go_on(page, 4)
+    page.wait_for_function(ARRIVED)
+    lab.stop()  # the server is killed, and the rater goes on
+    go_on(page, 8)
+    page.wait_for_function("() => document.getElementById('status').textContent.startsWith('4 answers are kept')")
+    assert len(lab.answers("rater-1")) == 4
+    lab.start()
+    page.wait_for_function(ARRIVED, timeout=60_000)
+    page.context.set_offline(True)  # no connection, and the tab crashes
+    go_on(page, 11)
+    page.close()
+    context = page.context
+    context.set_offline(False)
+    page = tab(context, link)
+    page.wait_for_function(ARRIVED)
+    assert len(lab.answers("rater-1")) == 11
+    other = tab(context, link)  # a second tab answers, and the first goes on behind it
+    go_on(other, 13)
+    go_on(page, 15)
+    other.close()
+    page.wait_for_function(ARRIVED)
+    laptop = device(link)  # another device goes on where the phone was
+    go_on(laptop, 18)
+    laptop.wait_for_function(ARRIVED)
+    rate(page, 15, total, given[order[15]])  # the phone asks what the laptop has answered: it finds out
+    go_on(page, total)
+    page.wait_for_selector("text=Done, thank you")
+    page.wait_for_function(ARRIVED)
+    answers = lab.answers("rater-1")
+    assert len(answers) == total + 1
+    assert Counter((each["item"], each["occasion"]) for each in answers)[order[15][:2]] == 2
+    table = tmp_path / "answers.csv"
+    done = run("study", "collect", lab.study, lab.study / "answers" / "rater-1.json", "--out", table)
+    assert (done.returncode, done.stdout) == (0, f"{table}: {total} answers of 1 rater\n")
+    assert {Question(each["item"], each["occasion"]): each["rating"] for each in answers} == given
+    found = json.loads(run("study", "report", table, "--json", "-").stdout)
+    assert (found["all"]["items"], found["retest"]["answers"]) == (20, 2)
+
+
+def test_a_link_that_has_ended_is_told_and_nothing_is_lost(lab: Lab, device: Any) -> None:
+    study, order = asked(lab, 1)
+    page = device(lab.links["rater-2"])
+    begin(page, study)
+    rate(page, 0, len(order), 3)
+    page.wait_for_function(ARRIVED)
+    renewed = lab.published("--again", "rater-2")["rater-2"]
+    rate(page, 1, len(order), 1)
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('the token is not valid')")
+    assert page.locator("#status").inner_text().startswith("1 answer is kept in this browser, and not taken")
+    page.goto(renewed)
+    page.wait_for_function(ARRIVED)
+    assert [each["rating"] for each in lab.answers("rater-2")] == [3, 1]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_shut_out(lab: Lab, device: Any, scheme: str) -> None:
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed: environment ci of scripts/_environment puts it into .venv by npm")
+    page = device(lab.links["rater-3"])
+    page.emulate_media(color_scheme=scheme)
+    client = page.context.new_cdp_session(page)
+    client.send("Page.setBypassCSP", {"enabled": True})
+    axe = "(source) => { (0, eval)(source); return axe.run().then((found) => found.violations) }"
+
+    def look() -> None:
+        problems = page.evaluate(axe, AXE.read_text("utf-8"))
+        assert [(problem["id"], node["html"][:200]) for problem in problems for node in problem["nodes"]] == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+    look()
+    if page.get_by_role("button", name="I agree").is_visible():
+        study, _ = asked(lab, 2)
+        begin(page, study)
+    page.keyboard.press("3")
+    page.wait_for_function(ARRIVED)
+    look()
+    page.context.set_offline(True)
+    page.keyboard.press("1")
+    page.wait_for_function("() => document.getElementById('status').textContent.includes('kept in this browser')")
+    look()
