@@ -70,6 +70,8 @@ def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
     """Print what was drawn, and how precise the study will be."""
     gold = sum(item.gold is not None for item in study.items)
     counts = [(len(study.items) - gold, "item"), (gold, "gold item"), (len(study.training), "practice item")]
+    if seen := sum(bool(item.picture) for item in study.items):
+        counts.append((seen, "picture"))
     told = ", ".join(many(number, noun) for number, noun in [*counts, (study.raters, "rater")])
     say(to, f"{folder}: {told}; seed {study.seed}, map {study.similarity}", "bold")
     made = table("differs", *(f"level {level}" for level in range(HIGHEST + 1)))

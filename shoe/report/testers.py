@@ -15,7 +15,7 @@ from shoe.report.bongard import group_name
 from shoe.report.text import count, fixed, percent, present, say, table
 from shoe.study.intervals import Figure
 from shoe.study.problems import ProblemStudy
-from shoe.study.testers import Result, Tester, Trials, result_of, tester_of
+from shoe.study.testers import Result, Tester, Trials, one_tester, result_of
 
 _ALL = "all"
 _MEGABYTE = 1_000_000
@@ -34,7 +34,7 @@ def found_in(trials: Trials, path: Path) -> Found:
     if everything is None:
         raise InputError(path, found="no problem of which a tester answered both queries", expected="one at least")
     groups = {name: result_of(trials, trials.group == number) for number, name in enumerate(trials.groups)}
-    testers = {name: tester_of(trials, j) for j, name in enumerate(trials.raters)}
+    testers = {name: one_tester(trials, j) for j, name in enumerate(trials.raters)}
     results = {_ALL: everything} | {name: found for name, found in groups.items() if found and len(groups) > 1}
     return results, {name: found for name, found in testers.items() if found}
 
@@ -42,7 +42,8 @@ def found_in(trials: Trials, path: Path) -> Found:
 def print_problem_plan(folder: Path, study: ProblemStudy, pages: Sequence[Path], to: Console) -> None:
     """Print who is asked how much."""
     counts = [len(study.order(rater)) // 2 for rater in range(study.raters)]
-    asked = f"{many(study.testers, 'tester')} each, {min(counts):,} to {max(counts):,} on each of {study.raters} pages"
+    each = " to ".join(f"{number:,}" for number in sorted({min(counts), max(counts)}))
+    asked = f"{many(study.testers, 'tester')} each, {each} on each of {many(study.raters, 'page')}"
     largest = max(path.stat().st_size for path in pages) / _MEGABYTE
     say(to, f"{folder}: {many(len(study.problems), 'problem')}, {asked}; seed {study.seed}", "bold")
     say(to, f"pages      up to {largest:.1f} MB, pictures included")

@@ -169,7 +169,7 @@ def _trials(
     return Trials(tuple(problems), tuple(raters), groups, group, right, seconds.sum(axis=1))
 
 
-def tester_of(trials: Trials, j: int) -> Tester | None:
+def one_tester(trials: Trials, j: int) -> Tester | None:
     """Figures of one tester; None who has not answered a whole problem."""
     done = trials.done[:, j]
     if not done.any():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +18,9 @@ from shoe.study.kept import load_study
 from shoe.study.plan import Question, Study, new_study
 from shoe.study.sampling import draw, similarities_of
 from tests.cli.run import run
+from tests.study.browser import opened, violations
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("definitions")]
-AXE = Path(os.environ.get("AXE") or Path(__file__).resolve().parents[2] / ".venv/node_modules/axe-core/axe.min.js")
 
 
 @pytest.fixture(scope="module")
@@ -41,18 +40,8 @@ def kept(folder: Path) -> Study:
 
 @pytest.fixture
 def tab(browser: Any, folder: Path) -> Iterator[Any]:
-    context = browser.new_context(viewport={"width": 400, "height": 800}, accept_downloads=True)
-    page = context.new_page()
-    complaints: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda said: complaints.append(said.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto((folder / "rater-1.html").as_uri())
-    yield page
-    assert complaints == []
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-    context.close()
+    with opened(browser, folder / "rater-1.html") as page:
+        yield page
 
 
 def test_strata_are_drawn_evenly_and_from_the_seed_alone() -> None:
@@ -126,16 +115,10 @@ def test_a_study_is_finished_by_keyboard_collected_and_reported(tab: Any, folder
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nobody_is_shut_out(tab: Any, scheme: str) -> None:
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed: environment ci of scripts/_environment puts it into .venv by npm")
     tab.emulate_media(color_scheme=scheme)
     buttons = ["I agree", "Try it", "0 not similar"]
     for name in [*buttons, None]:
-        axe = "(source) => { (0, eval)(source); return axe.run().then((found) => found.violations) }"
-        client = tab.context.new_cdp_session(tab)
-        client.send("Page.setBypassCSP", {"enabled": True})
-        problems = tab.evaluate(axe, AXE.read_text("utf-8"))
-        assert [(problem["id"], node["html"][:200]) for problem in problems for node in problem["nodes"]] == []
+        assert violations(tab) == []
         assert tab.evaluate("document.documentElement.scrollWidth") <= 400
         if name:
             tab.get_by_role("button", name=name).click()

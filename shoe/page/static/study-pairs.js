@@ -1,6 +1,5 @@
 // One pair of interactions: how similar by words, and then, with a picture of the first, whether the rating stays.
 import { drawing, element } from "./dom.js";
-import { picture } from "./study-log.js";
 
 const LEVELS = ["not similar", "hardly", "somewhat", "very", "the same"];
 
@@ -26,14 +25,12 @@ export function pairScreen(data, [question], { chosen, rate, next }) {
   );
   const scale = element("div", { class: "levels", role: "group", "aria-label": "similarity, 0 to 4" }, ...levels);
   const keys = Object.fromEntries(LEVELS.map((_, level) => [String(level), () => answer(level)]));
-  if (first === null) return { heading: "How similar are these two?", content: [cards, scale], keys };
+  const bar = element("div", { class: "answer" }, scale);
+  if (first === null) return { heading: "How similar are these two?", content: [cards, bar], keys };
   keys.Enter = keys.k = () => answer(first);
-  const keep = element(
-    "p", { class: "keep" },
-    `Without the picture you said ${first}, ${LEVELS[first]}. `,
-    element("button", { onclick: () => answer(first) }, `Keep ${first}`),
-  );
-  return { heading: "Keep or change?", content: [seen(item), cards, keep, scale], keys };
+  const keep = element("button", { onclick: () => answer(first) }, `Keep ${first}`);
+  bar.prepend(element("p", { class: "keep" }, `By words you said ${first}, ${LEVELS[first]}. `, keep));
+  return { heading: "Keep or change?", content: [seen(data, item), cards, bar], keys };
 }
 
 function card(data, words, ...senses) {
@@ -42,10 +39,9 @@ function card(data, words, ...senses) {
   return element("div", { class: "card" }, element("h2", {}, words.join(" ")), list);
 }
 
-function seen({ picture: { file, size: [width, height], human, object }, words_a }) {
-  const shown = drawing("image", { width, height });
-  picture(file).then((address) => shown.setAttribute("href", address));
-  const line = Math.max(width, height) / 120;
+function seen({ pictures }, { picture: { file, size: [width, height], human, object }, words_a }) {
+  const shown = drawing("image", { width, height, href: pictures[file] });
+  const line = Math.max(width, height) / 160;
   const box = ([x1, y1, x2, y2], kind) =>
     ["rim", kind].map((name) =>
       drawing("rect", {

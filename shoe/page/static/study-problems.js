@@ -1,6 +1,5 @@
 // Two Bongard problems on a screen: on which side, A or B, does each query belong? Both stay open until both are done.
 import { element } from "./dom.js";
-import { picture } from "./study-log.js";
 
 /** The queries of a screen, those of one problem together. */
 export function problemScreen(data, questions, { chosen, rate, next }) {
@@ -14,7 +13,7 @@ export function problemScreen(data, questions, { chosen, rate, next }) {
     const name = `query ${number % 2 + 1}`;
     const group = element(
       "div", { class: "query", role: "group", "aria-label": name, tabindex: -1 },
-      image(queries[question[0] & 1], name), element("div", { class: "choice" }, ...buttons),
+      image(data.pictures[queries[question[0] & 1]], name), element("div", { class: "choice" }, ...buttons),
     );
     return { group, buttons, question, rating: chosen(question) };
   }
@@ -54,8 +53,8 @@ export function problemScreen(data, questions, { chosen, rate, next }) {
       element(
         "section", { class: "card problem" },
         element("h2", {}, `Problem ${number / 2 + 1} of ${groups.length / 2}`),
-        ...sides.map((names, place) => six(names, "AB"[place])),
-        element("div", { class: "queries" }, ...groups.slice(number, number + 2).map(({ group }) => group)),
+        ...sides.map((names, place) => six(names.map((name) => data.pictures[name]), "AB"[place])),
+        element("div", { class: "queries" }, element("h3", {}, "Queries"), ...groups.slice(number, number + 2).map(({ group }) => group)),
       ),
     );
   }
@@ -68,13 +67,11 @@ export function problemScreen(data, questions, { chosen, rate, next }) {
   return { heading: "On which side is each query?", content: sections, keys, next: go };
 }
 
-function six(names, side) {
-  const pictures = names.map((name, number) => image(name, `side ${side}, picture ${number + 1}`));
+function six(sources, side) {
+  const pictures = sources.map((src, number) => image(src, `side ${side}, picture ${number + 1}`));
   return element("div", {}, element("h3", {}, `Side ${side}`), element("div", { class: "shots" }, ...pictures));
 }
 
-function image(name, alt) {
-  const made = element("img", { alt });
-  picture(name).then((address) => made.setAttribute("src", address));
-  return made;
+function image(src, alt) {
+  return element("img", { alt, src });
 }
