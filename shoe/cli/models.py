@@ -101,7 +101,7 @@ def _check_truth(path: Path, run: Run, truth: GroundTruth) -> None:
             expected = f"{value}, as --ground-truth has"
             raise InputError(path, field=f"ground truth: {name}", found=str(run.facts.get(name)), expected=expected)
     of = truth.interactions
-    other = run.other_truth(of.images, truth.classes, truth.hoi, of.image)
+    other = run.other_truth(of.images, truth.classes, (truth.hoi, of.image))
     if other is not None:
         hint = "the run was edited"
         raise InputError(path, field="ground truth", found=f"other {other}", expected="those of its hashes", hint=hint)

@@ -7,18 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
-from shoe.comparison.ranks import LOWER_IS_BETTER, better, kendall, ranks
+from shoe.comparison.headings import heading, marked
+from shoe.comparison.ranks import better, kendall, ranks
 from shoe.comparison.significance import Statistics, statistics, usual_resamples
 from shoe.core.errors import InputError, OptionError, many, quote
 from shoe.protocols.options import STRICT_PREFIX
-from shoe.runs.run import PART, PARTS, SEMANTIC, Run
+from shoe.protocols.roles import ROLE_PREFIX
+from shoe.runs.run import Run
 
 OF_PREDICTIONS = ("boxes", "scores", "coordinates")
 """What a signature says of how predictions were read, which is each model's own."""
 _OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha", "class-split-sha")
-_HEADINGS = dict(
-    zip((*PARTS, *SEMANTIC), ("mAP", "rare", "non-rare", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched"), strict=True)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Column:
     @property
     def marked(self) -> str:
         """The heading, with an arrow where the lowest figure is the best."""
-        return f"{self.heading} ↓" if self.figure.endswith(LOWER_IS_BETTER) else self.heading
+        return marked(self.figure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +88,9 @@ class Comparison:
         semantic = next((run.semantic for run in self.runs if run.semantic is not None), None)
         found = []
         for figure in dict.fromkeys(figure for of in self.figures for figure in of):
-            kind, *protocol, name = figure.split(":")
+            kind, *protocol, _ = figure.split(":")
             group = semantic.options.protocol if kind == "semantic" and semantic else "".join(protocol)
-            heading = _HEADINGS.get(name) or name.removeprefix(PART.format("")).replace("-", " ")
-            if kind == "semantic" and name not in _HEADINGS:
-                heading = f"SHOE-mAP {heading}"
-            found.append(Column(figure, group, heading))
+            found.append(Column(figure, group, heading(figure)))
         return found
 
     def cells(self, figure: str) -> list[Cell]:
@@ -238,7 +234,7 @@ def alone(run: Run, *, resamples: int | None = None, seed: int = 0) -> Compariso
 
 def unlikeness(a: Run, b: Run) -> list[str]:
     """What differs between the signatures of two runs, beside how predictions were read; one line each."""
-    of_a, of_b = (dict(run.signature.items) for run in (a, b))
+    of_a, of_b = (_options(run) for run in (a, b))
     names = dict.fromkeys([*of_a, *of_b])
     if a.absent or b.absent:  # what a model's scores do not allow leaves no options in its signature
         names = dict.fromkeys(name for name in of_a if name in of_b)
@@ -257,8 +253,18 @@ def unlikeness(a: Run, b: Run) -> list[str]:
     ]
 
 
+def _options(run: Run) -> dict[str, str]:
+    """What a run's signature says, and of each protocol by person its own."""
+    return dict(run.signature.items) | {
+        f"{of.options.protocol} {name}": value
+        for of in run.by_person
+        for name, value in of.signature.items
+        if name.startswith(ROLE_PREFIX)
+    }
+
+
 def _protocols(run: Run) -> list[str]:
-    return [strict.options.protocol for strict in run.strict]
+    return [of.options.protocol for of in run.strict] + [of.options.protocol for of in run.by_person]
 
 
 def _left_out(runs: Sequence[Run], kept: Sequence[Run]) -> list[str]:
@@ -276,10 +282,26 @@ def _check_truth(a: Run, b: Run) -> None:
         if a.facts.get(name) != b.facts.get(name):
             expected = f"{a.facts.get(name)}, as {a.name} has"
             raise InputError(b.name, field=f"ground truth: {name}", found=str(b.facts.get(name)), expected=expected)
-    other = b.other_truth(a.images, a.classes, *a.truth)
+    other = b.other_truth(a.images, a.classes, a.truth) or _other_persons(a, b)
     if other is not None:
         hint = "equal hashes: one of both was edited"
         raise InputError(b.name, field="ground truth", found=f"other {other}", expected=f"those of {a.name}", hint=hint)
+
+
+def _other_persons(a: Run, b: Run) -> str | None:
+    """Say so where protocols by person count other persons."""
+    of_b = {of.options.protocol: of for of in b.by_person}
+    for of in a.by_person:
+        other = of_b.get(of.options.protocol)
+        own = (of.names, of.left_out, of.entries.truth_category.tolist(), of.entries.truth_image.tolist())
+        if other is not None and own != (
+            other.names,
+            other.left_out,
+            other.entries.truth_category.tolist(),
+            other.entries.truth_image.tolist(),
+        ):
+            return "persons"
+    return None
 
 
 def _shared(runs: Sequence[Run]) -> list[Run]:
@@ -287,6 +309,13 @@ def _shared(runs: Sequence[Run]) -> list[Run]:
     protocols = [name for name in _protocols(runs[0]) if all(name in _protocols(run) for run in runs)]
     kept = []
     for run in runs:
-        by_name = {strict.options.protocol: strict for strict in run.strict}
-        kept.append(replace(run, strict=tuple(by_name[name] for name in protocols)))
+        strict = {of.options.protocol: of for of in run.strict}
+        by_person = {of.options.protocol: of for of in run.by_person}
+        kept.append(
+            replace(
+                run,
+                strict=tuple(strict[name] for name in protocols if name in strict),
+                by_person=tuple(by_person[name] for name in protocols if name in by_person),
+            )
+        )
     return kept

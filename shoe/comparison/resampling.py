@@ -129,6 +129,10 @@ class Resampler:
             strict.options.protocol: Ranked.of(images, *(run.strict[number].entries for run in runs))
             for number, strict in enumerate(runs[0].strict)
         }
+        self._by_person = {
+            of.options.protocol: Ranked.of(images, *(run.by_person[number].entries for run in runs))
+            for number, of in enumerate(runs[0].by_person)
+        }
         semantic = [run.semantic for run in runs if run.semantic is not None]
         self._semantic: tuple[Ranked, Counted] | None = None
         if len(semantic) == len(runs):
@@ -148,6 +152,9 @@ class Resampler:
         for protocol, ranked in self._strict.items():
             values = means(ranked.by_class(weights)).T
             found |= _named(f"strict:{protocol}", [*PARTS, *map(PART.format, ranked.parts)], values)
+        for protocol, ranked in self._by_person.items():
+            full, _, _, *parts = means(ranked.by_class(weights)).T
+            found |= _named(f"roles:{protocol}", [PARTS[0], *map(PART.format, ranked.parts)], [full, *parts])
         if self._semantic is not None:
             ranked, counted = self._semantic
             f1, rates = counted.under(weights)

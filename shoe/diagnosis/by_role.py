@@ -14,11 +14,12 @@ import numpy as np
 
 from shoe.benchmarks.classes import HoiClasses, parse_classes
 from shoe.benchmarks.truth import GroundTruth
+from shoe.core.arrays import Floats
 from shoe.core.coordinates import Coordinates
 from shoe.core.errors import OptionError
 from shoe.core.interactions import Interactions
 from shoe.core.iou import Overlap
-from shoe.core.roles import NO_BOX, RoleTruth
+from shoe.core.roles import NO_BOX, RoleTruth, Single
 from shoe.diagnosis.person_flow import does
 from shoe.diagnosis.types import ROLE_FLOW
 from shoe.diagnosis.variants import Variant
@@ -28,6 +29,8 @@ from shoe.protocols.options import Interpolation
 
 VIEWS = ("class", "role")
 _ANYTHING = "anything"
+_NOWHERE = (-99.0, -99.0, -99.0, -99.0)
+"""What stands for a box that ends before it begins, which the official script takes, and which overlaps nothing."""
 
 
 def by_role(predictions: Interactions, truth: GroundTruth, variant: Variant) -> tuple[Task, Variant]:
@@ -101,12 +104,12 @@ def _predictions(found: PersonMatches, classes: HoiClasses) -> Interactions:
     ignored = np.append(found.truth.ignored, False)[found.person]
     record, entry = np.nonzero(~np.isnan(said.score) & ~ignored[:, None])
     box = said.role[record, entry]
-    boxes = said.boxes[box].astype(np.float64)
+    boxes = _enclosing(said.boxes[box])
     boxes[found.empty[box]] = NO_BOX
     return Interactions.from_columns(
         images=said.images,
         image=said.image[record],
-        human_boxes=said.person_boxes[record].astype(np.float64),
+        human_boxes=_enclosing(said.person_boxes[record]),
         object_boxes=boxes,
         verb=classes.verb[entry],
         object=np.zeros(len(record), np.int32),
@@ -115,3 +118,9 @@ def _predictions(found: PersonMatches, classes: HoiClasses) -> Interactions:
         score=said.score[record, entry].astype(np.float64),
         coordinates=Coordinates.PIXELS_0,
     )
+
+
+def _enclosing(boxes: Single) -> Floats:
+    made = boxes.astype(np.float64)
+    made[~(np.isfinite(made).all(axis=1) & (made[:, :2] <= made[:, 2:]).all(axis=1))] = _NOWHERE
+    return made

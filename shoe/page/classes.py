@@ -37,7 +37,7 @@ def classes(runs: Sequence[Run], *, curves: bool = True) -> dict[str, Any] | Non
         measures.append(_measure("ap", "SHOE AP", [_ap(each.entries) for each in semantic]))
         measures.append(_measure("f1", "SHOE F1", [np.where(mask, f1, np.nan) for f1, mask in _f1(semantic)]))
         drawn.append({"label": "soft, by meaning", "models": [_curves(each.entries) for each in semantic]})
-    if not measures:
+    if not measures:  # figures by person alone: their entries are actions, and no classes
         return None
     of_truths = first.strict[0].entries if first.strict else semantic[0].entries
     return {

@@ -69,17 +69,19 @@ def check_run(run: Run) -> None:
     Raises:
         DamagedError: naming what does not.
     """
-    if not run.strict and run.semantic is None:
+    if not run.all_parts:
         raise DamagedError("no protocol")
     protocols = [each.options.protocol for each in run.strict]
+    protocols += [each.options.protocol for each in run.by_person]
     semantic = [run.semantic.options.protocol] if run.semantic else []
     check_plain("protocol", [*protocols, *semantic])
     if len(set(protocols)) < len(protocols) or any(":" in name for name in protocols):
         raise DamagedError("a protocol twice, or with a colon in its name")
     if len(set(run.images)) < len(run.images):
         raise DamagedError("an image twice")
-    category, _ = run.truth
-    counts = {"images": len(run.images), "truths": len(category), "class-list": len(run.classes)}
+    counts = {"images": len(run.images), "class-list": len(run.classes)}
+    if run.truth is not None:
+        counts["truths"] = len(run.truth[0])
     for name, number in counts.items():
         if run.facts[name] != str(number):
             raise DamagedError(f"{quote(run.facts[name])} {name} by its facts, {number} in it")
@@ -93,13 +95,15 @@ def check_run(run: Run) -> None:
     if run.semantic is not None and run.absent:
         raise DamagedError("a part that is both absent and there")
     for part in run.parts.values():
-        if not all(map(np.array_equal, run.truth, (part.truth_category, part.truth_image))):
+        if run.truth and not all(map(np.array_equal, run.truth, (part.truth_category, part.truth_image))):
             raise DamagedError("ground truths that are not the same in all its parts")
     _check_layers(run)
 
 
 def _check_layers(run: Run) -> None:
     check_plain("name", [run.name])
+    for of in run.by_person:
+        check_plain("action", [*of.names, of.left_out])
     if run.class_split is not None:
         check_plain("class split", [*run.class_split.parts, run.class_split.source, run.class_split.about])
     check_plain("reason", [*(run.absent or {}), *(run.absent or {}).values()])

@@ -19,12 +19,14 @@ from shoe.evidence.draws import Interval
 from shoe.evidence.raters import Spread
 from shoe.io.files import RUN_HEAD, is_stream, replacing
 from shoe.protocols.options import SemanticOptions, StrictOptions, changed, settings
+from shoe.protocols.roles import RoleOptions
 from shoe.protocols.signature import Signature
 from shoe.runs import archive, columns
 from shoe.runs.checks import DamagedError, check_facts, check_run, check_signature
-from shoe.runs.run import Run, SemanticRun, StrictRun
+from shoe.runs.run import RoleRun, Run, SemanticRun, StrictRun
 from shoe.scoring.entries import Entries, Rule
 from shoe.scoring.f1_entries import F1Entries, F1Rule
+from shoe.scoring.roles import role_parts, role_rule
 
 SUFFIX = ".shoe"
 _VERSION = 1
@@ -47,6 +49,11 @@ class _Strict(msgspec.Struct):
     signature: str
     options: dict[str, str]
     entries: _Columns
+
+
+class _ByPerson(_Strict):
+    names: list[str]
+    left_out: str
 
 
 class _Semantic(msgspec.Struct):
@@ -78,6 +85,7 @@ class _Head(msgspec.Struct, omit_defaults=True):
     raters: dict[str, float] | None = None
     interval: Interval | None = None
     class_split: _Split | None = None
+    by_person: list[_ByPerson] = []
 
 
 def write_run(run: Run, path: str | Path) -> None:
@@ -115,6 +123,10 @@ def write_run(run: Run, path: str | Path) -> None:
         raters=run.spread.raters if run.spread else None,
         interval=run.interval,
         class_split=_numbered(run.class_split) if run.class_split else None,
+        by_person=[
+            _ByPerson(str(of.signature), settings(of.options), put(of.entries, _ENTRIES), list(of.names), of.left_out)
+            for of in run.by_person
+        ],
     )
     contents = {_HEAD: msgspec.json.encode(head)}
     contents |= {_COLUMN.format(number): content for number, content in enumerate(writer.contents)}
@@ -191,12 +203,12 @@ def _run(head: _Head, found: list[Any]) -> Run:
     def signed(text: str) -> Signature:
         return Signature.parse(text, protocols)
 
-    def column(name: str, number: int) -> Any:
+    def column(name: str, number: int, categories: int = len(classes)) -> Any:
         values, whole = found[number], "category" in name or "image" in name
         if (values.dtype.kind == "i") != whole:
             raise DamagedError(f"numbers of another kind for {name}")
         if "category" in name:
-            return columns.within(values, -1 if name.startswith("unmatched") else 0, len(classes))
+            return columns.within(values, -1 if name.startswith("unmatched") else 0, categories)
         if "image" in name:
             return columns.within(values, 0, len(head.images))
         if not np.isfinite(values).all():
@@ -224,6 +236,19 @@ def _run(head: _Head, found: list[Any]) -> Run:
         check_signature(of.signature, head.facts, of.options, strict=True)
         return StrictRun(options, signed(of.signature), entries(of.entries, options))
 
+    def by_person(of: _ByPerson) -> RoleRun:
+        options, names = _role_options(classes.name, of.options), tuple(of.names)
+        check_signature(of.signature, head.facts, of.options, strict=True)
+        number = len(names)
+        made = Entries(
+            **_of_one_length({name: column(name, of.entries[name], number) for name in _ENTRIES}),
+            counted=np.ones(number, bool),
+            rare=np.zeros(number, bool),
+            rule=role_rule(options),
+            parts=role_parts(names, of.left_out),
+        )
+        return RoleRun(options, signed(of.signature), names, of.left_out, made)
+
     def semantic(of: _Semantic) -> SemanticRun:
         options = _options(SemanticOptions, of.options)
         both = f1(of.f1, options), f1(of.above_delta, options)
@@ -242,8 +267,10 @@ def _run(head: _Head, found: list[Any]) -> Run:
         spread=Spread(head.raters) if head.raters else None,
         interval=head.interval,
         class_split=split,
+        by_person=tuple(map(by_person, head.by_person)),
     )
     whole = [*(of.options for of in head.strict[:1]), *([head.semantic.options] if head.semantic else [])]
+    whole = whole or [of.options for of in head.by_person[:1]]
     check_signature(head.signature, head.facts, *whole)
     return made
 
@@ -271,6 +298,15 @@ def _options(family: Callable[..., Options], said: dict[str, str]) -> Options:
     return changed(start, [f"{name}={value}" for name, value in said.items() if not name.endswith("protocol")])
 
 
+def _role_options(dataset: str, said: dict[str, str]) -> RoleOptions:
+    """The protocol by person that has these settings, which nobody can change."""
+    known = benchmark(dataset).role_protocols.values()
+    found = next((options for options in known if settings(options) == said), None)
+    if found is None:
+        raise DamagedError(f"settings that no protocol of {dataset} by person has")
+    return found
+
+
 def _of_one_length(of: dict[str, Any]) -> dict[str, Any]:
     """Columns, those of one thing being of one length.
 
@@ -286,9 +322,9 @@ def _of_one_length(of: dict[str, Any]) -> dict[str, Any]:
     return of
 
 
-def _protocols(dataset: str) -> Mapping[str, StrictOptions]:
+def _protocols(dataset: str) -> Mapping[str, StrictOptions | RoleOptions]:
     """A benchmark's protocols, for the short form of signatures; none of one that is not installed here."""
     try:
-        return benchmark(dataset).protocols
+        return {**benchmark(dataset).protocols, **benchmark(dataset).role_protocols}
     except ShoeError:
         return {}

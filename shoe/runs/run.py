@@ -7,7 +7,7 @@ and compared without the predictions; and what identifies predictions, ground tr
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,14 +15,18 @@ from numpy.typing import NDArray
 
 from shoe.benchmarks.class_splits import SEEN, UNSEEN, ClassSplit
 from shoe.benchmarks.classes import HoiClasses
-from shoe.core.errors import OptionError, many
+from shoe.core.errors import many
 from shoe.core.interactions import Interactions
+from shoe.core.iou import Overlap
 from shoe.evidence.draws import Interval
 from shoe.evidence.raters import Spread
+from shoe.matching.persons import PersonMatches
 from shoe.protocols.options import SemanticOptions, StrictOptions
+from shoe.protocols.roles import RoleOptions
 from shoe.protocols.signature import Signature
 from shoe.scoring.entries import ClassScores, Entries, Means, harmonic_mean
 from shoe.scoring.f1_entries import F1Entries, F1Figures
+from shoe.scoring.roles import role_entries
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.strict import strict_entries
@@ -56,6 +60,25 @@ class StrictRun:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RoleRun:
+    """What one protocol by person measured.
+
+    Attributes:
+        options: the protocol as it was applied.
+        signature: how its figures came about.
+        names: of its entries, as "hold-obj".
+        left_out: the name that its second mean leaves out; "" for none.
+        entries: what it ranked; a category is one of the names.
+    """
+
+    options: RoleOptions
+    signature: Signature
+    names: tuple[str, ...]
+    left_out: str
+    entries: Entries
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SemanticRun:
     """What SHOE measured.
 
@@ -84,6 +107,7 @@ class Run:
         images: of the ground truth, in its order; entries number them.
         classes: of the dataset; entries number them.
         strict: one a protocol, in the order asked for.
+        by_person: one a protocol by person, in the order asked for.
         semantic: None where not asked for, or not measurable.
         notes: what the report said of how the predictions were read, and is to be known before a figure is believed.
         absent: for each part that could not be measured, why.
@@ -103,6 +127,7 @@ class Run:
     spread: Spread | None = None
     interval: Interval | None = None
     class_split: ClassSplit | None = None
+    by_person: tuple[RoleRun, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Run: {self.name}, {many(len(self.images), 'image')}, {self.signature.short()}>"
@@ -117,10 +142,8 @@ class Run:
             spread: SHOE-mAP by single raters, where it was measured.
             interval: where SHOE figures would lie were all pairs rated, where it was estimated.
         """
-        if report.predictions.roles is not None and not report.strict_results and report.semantic is None:
-            raise OptionError(f"{name}: figures by person alone, expected figures of triplets, which a run keeps")
         facts = {"shoe": __version__, **report.truth.facts(), **report.facts}
-        facts |= {"predictions": str(len(report.predictions)), "predictions-sha": digest_of(report.predictions)}
+        facts |= {"predictions": str(report.predicted), "predictions-sha": digest_of(report.predictions)}
         return cls(
             name=name,
             signature=report.signature,
@@ -137,6 +160,7 @@ class Run:
             spread=spread,
             interval=interval,
             class_split=report.truth.class_split,
+            by_person=tuple(_by_person(report)),
         )
 
     @property
@@ -150,33 +174,48 @@ class Run:
         return parts
 
     @property
-    def truth(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-        """(t,) class and (t,) image of each ground truth, which are those of all parts."""
-        part = next(iter(self.parts.values()))
-        return part.truth_category, part.truth_image
+    def all_parts(self) -> dict[str, Entries | F1Entries]:
+        """The same, with what figures by person are means of."""
+        return {**self.parts, **{f"roles:{each.options.protocol}": each.entries for each in self.by_person}}
+
+    @property
+    def truth(self) -> tuple[NDArray[np.integer], NDArray[np.integer]] | None:
+        """(t,) class and (t,) image of each ground truth, those of all parts; None where all figures are by person."""
+        part = next(iter(self.parts.values()), None)
+        return None if part is None else (part.truth_category, part.truth_image)
 
     def other_truth(
-        self, images: Sequence[str], classes: HoiClasses, category: NDArray[np.integer], image: NDArray[np.integer]
+        self,
+        images: Sequence[str],
+        classes: HoiClasses,
+        truth: tuple[NDArray[np.integer], NDArray[np.integer]] | None,
     ) -> str | None:
-        """Say what of a ground truth is not as the run has it: images, classes, or (t,) truths; None where all is."""
+        """Say what of a ground truth is not as the run has it: images, classes, or truths; None where all is."""
         if tuple(images) != self.images:
             return "images"
         if classes.table != self.classes.table:
             return "classes"
-        return None if all(map(np.array_equal, self.truth, (category, image))) else "truths"
+        own = self.truth
+        return "truths" if own and truth and not all(map(np.array_equal, own, truth)) else None
 
     def figures(self) -> dict[str, float | None]:
         """Every figure by its key, as fractions: the report's; None where there is nothing to measure.
 
         Keys are ``strict:PROTOCOL:full``, ``:rare`` and ``:non_rare`` for each protocol, and ``semantic:map``,
         ``semantic:mf1``, ``semantic:gt_miss_rate`` and ``semantic:prediction_miss_rate``; with a class split also
-        ``:part-NAME`` of each part and ``:harmonic-mean``, for each protocol and for SHOE-mAP.
+        ``:part-NAME`` of each part and ``:harmonic-mean``, for each protocol and for SHOE-mAP; by person
+        ``roles:PROTOCOL:full``, and ``:part-without-NAME`` where a second mean leaves an entry out.
         """
         found: dict[str, float | None] = {}
         for each in self.strict:
             protocol, entries, scores = each.options.protocol, each.entries, each.entries.scores()
             found |= strict_figures(protocol, scores.means(entries.rare, entries.unseen))
             found |= _part_figures(f"strict:{protocol}", scores, entries)
+        for by_person in self.by_person:
+            key, entries = f"roles:{by_person.options.protocol}", by_person.entries
+            scores = entries.scores()
+            found[f"{key}:{PARTS[0]}"] = scores.means(entries.rare, entries.unseen).map
+            found |= _part_figures(key, scores, entries)
         if self.semantic is not None:
             entries, scores = self.semantic.entries, self.semantic.entries.scores()
             found |= semantic_figures(scores.means(entries.rare, entries.unseen), self.semantic.f1.figures())
@@ -207,7 +246,23 @@ def digest_of(table: Interactions) -> str:
     for column in (table.offsets, table.coordinates, table.human_boxes, table.object_boxes, table.verb, table.object):
         digest.update(np.ascontiguousarray(column).data)
     digest.update(np.ascontiguousarray(table.score).data)
+    if (said := table.roles) is not None:
+        digest.update("\n".join(said.images).encode("utf-8", "replace"))
+        for values in (said.image, said.person_boxes, said.agent, said.score, said.role, said.boxes):
+            digest.update(np.ascontiguousarray(values).data)
     return digest.hexdigest()[:16]
+
+
+def _by_person(report: Report) -> Iterator[RoleRun]:
+    task, truth = report.task, report.truth.roles
+    if truth is None:
+        return
+    found: dict[Overlap, PersonMatches] = {}
+    for result in report.role_results:
+        options = result.options
+        matches = found.setdefault(options.overlap, PersonMatches.of(task, truth, options.overlap))
+        entries = role_entries(task, matches, options)
+        yield RoleRun(options, report.signature_of(result), result.names, result.left_out, entries)
 
 
 def _semantic(report: Report) -> SemanticRun | None:

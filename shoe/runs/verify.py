@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from shoe.benchmarks import benchmark
 from shoe.core.errors import many
-from shoe.protocols.named import Options
+from shoe.protocols.named import SEMANTIC, Options
 from shoe.runs.run import Run
 
 _ROUNDING = 1e-9
@@ -31,6 +32,10 @@ _ROWS = {
     "ground truth": ("truth_category", "truth_image"),
 }
 """Columns of a part, by what a row of them is."""
+
+
+_OF_TRIPLETS = {"semantic", "triplets"}
+"""What may be absent of what triplets have figures of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +90,13 @@ class Verdict:
 
 
 def options_of(run: Run) -> Options:
-    """The protocols of a run, to score by them again."""
-    return Options(tuple(each.options for each in run.strict), run.semantic.options if run.semantic else None)
+    """The protocols of a run, to score by them again; what could not be measured is asked for again, too."""
+    absent = run.absent or {}
+    semantic = run.semantic.options if run.semantic else SEMANTIC["shoe"] if _OF_TRIPLETS & absent.keys() else None
+    by_person = [each.options for each in run.by_person]
+    if "roles" in absent:
+        by_person += list(benchmark(run.facts["data"]).role_protocols.values())[:1]
+    return Options(tuple(each.options for each in run.strict), semantic, tuple(by_person))
 
 
 def verify(kept: Run, found: Run) -> Verdict:
@@ -119,7 +129,7 @@ def _unlike_parts(kept: Run, found: Run) -> Iterator[Mismatch]:
     ]
     for name, noun, before, after in lists:
         yield from _unlike(name, noun, [before], [after])
-    parts = kept.parts, found.parts
+    parts = kept.all_parts, found.all_parts
     for name in dict.fromkeys([*parts[0], *parts[1]]):
         a, b = (of.get(name) for of in parts)
         for noun, fields in _ROWS.items():

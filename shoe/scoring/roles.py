@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
+from shoe.benchmarks.actions import Actions
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.ragged import first_of_each
 from shoe.core.roles import Single
@@ -16,8 +17,7 @@ from shoe.matching.persons import PersonMatches
 from shoe.matching.task import Task
 from shoe.protocols.options import Ties
 from shoe.protocols.roles import RoleOptions
-from shoe.scoring.entries import mean_over
-from shoe.scoring.ranking import ranked_lists
+from shoe.scoring.entries import Entries, Rule, mean_over
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,39 +89,77 @@ def role_score(task: Task, found: PersonMatches, options: RoleOptions) -> RoleRe
         found: their persons, matched under the protocol's way of counting areas.
         options: the protocol.
     """
-    actions = task.truth.benchmark.actions
-    order = _official_order(found, task.truth.interactions.images)
-    agent = options.scenario == "agent"
-    of = [(number, -1) for number in range(len(actions))]
-    if not agent:
-        of = [(action, entry) for entry, (action, _) in enumerate(actions.entries)]
-    names = actions.names if agent else actions.entry_names
-    does = (found.truth.labels == 1).sum(axis=0)
-    truths = np.array([does[action] for action, _ in of], np.int64)
-    ap, ranked = np.full(len(of), np.nan), 0
-    for number, (action, entry) in enumerate(of):
-        score = found.said.agent[:, action] if entry < 0 else found.said.score[:, entry]
-        rows = order[~np.isnan(score[order])]
-        ranked += len(rows)
-        if truths[number]:
-            credit = np.zeros(len(score))
-            credit[_true_positives(found, rows, score, action, entry, options)] = 1.0
-            one = np.zeros(len(rows), np.int64)
-            columns = one, cast(Floats, score[rows]), credit[rows], truths[number : number + 1]
-            ap[number] = ranked_lists(*columns, options.ap, Ties.INPUT).ap[0]
-    in_mean = truths > 0
-    left_out = actions.left_out if not agent else ""
-    others = in_mean & np.array([name != left_out for name in names], bool)
+    entries = role_entries(task, found, options)
+    names, left_out = role_names(task.truth.benchmark.actions, options)
+    truths, scores = entries.truths, entries.scores()
+    without = scores.part_means(entries.parts)
     return RoleResult(
         options=options,
         names=names,
-        ap=ap,
+        ap=np.where(scores.in_mean, scores.ap, np.nan),
         truths=truths,
-        map=mean_over(ap, in_mean),
+        map=mean_over(scores.ap, scores.in_mean),
         left_out=left_out,
-        map_without=mean_over(ap, others),
-        ranked=ranked,
+        map_without=next(iter(without.values())).map if without else mean_over(scores.ap, scores.in_mean),
+        ranked=len(entries.score),
     )
+
+
+def role_names(actions: Actions, options: RoleOptions) -> tuple[tuple[str, ...], str]:
+    """Names of the entries of a protocol, and the one that a second mean leaves out, "" for none."""
+    return (actions.names, "") if options.scenario == "agent" else (actions.entry_names, actions.left_out)
+
+
+def role_entries(task: Task, found: PersonMatches, options: RoleOptions) -> Entries:
+    """What a protocol by person ranks: a category is an action, or an action with a role; a truth who does it.
+
+    Args:
+        task: predictions and ground truth.
+        found: their persons, matched under the protocol's way of counting areas.
+        options: the protocol.
+    """
+    actions = task.truth.benchmark.actions
+    order = _official_order(found, task.truth.interactions.images)
+    of = [(action, entry) for entry, (action, _) in enumerate(actions.entries)]
+    if options.scenario == "agent":
+        of = [(number, -1) for number in range(len(actions))]
+    names, left_out = role_names(actions, options)
+    does = found.truth.labels == 1
+    rows, scores, earned = [], [], []
+    for action, entry in of:
+        score = found.said.agent[:, action] if entry < 0 else found.said.score[:, entry]
+        ranked = order[~np.isnan(score[order])]
+        credit = np.zeros(len(score))
+        if does[:, action].any():
+            credit[_true_positives(found, ranked, score, action, entry, options)] = 1.0
+        rows.append(ranked)
+        scores.append(score[ranked])
+        earned.append(credit[ranked])
+    row = np.concatenate(rows)
+    person, category = np.nonzero(does[:, [action for action, _ in of]])
+    everybody = np.repeat(np.arange(len(found.truth.offsets) - 1), np.diff(found.truth.offsets))
+    return Entries(
+        category=np.repeat(np.arange(len(of)), [len(each) for each in rows]),
+        image=found.image[row],
+        score=np.concatenate(scores).astype(np.float64),
+        credit=np.concatenate(earned),
+        truth_category=category,
+        truth_image=everybody[person],
+        counted=np.ones(len(of), bool),
+        rare=np.zeros(len(of), bool),
+        rule=role_rule(options),
+        parts=role_parts(names, left_out),
+    )
+
+
+def role_rule(options: RoleOptions) -> Rule:
+    """How the entries of a protocol by person, which stand in the official order, become figures."""
+    return Rule(options.ap, Ties.INPUT)
+
+
+def role_parts(names: tuple[str, ...], left_out: str) -> dict[str, Mask]:
+    """(E,) the entries of the second mean, by its name; none where no entry is left out."""
+    return {f"without-{left_out}": np.array([name != left_out for name in names], bool)} if left_out else {}
 
 
 def _official_order(found: PersonMatches, images: tuple[str, ...]) -> Indices:

@@ -64,7 +64,7 @@ class Report:
 
     @property
     def _title(self) -> str:
-        return f"{self.truth!r}, {len(self.predictions):,} predictions, {self.signature.short()}"
+        return f"{self.truth!r}, {self.predicted:,} predictions, {self.signature.short()}"
 
     @property
     def _rows(self) -> Rows:
@@ -104,7 +104,7 @@ class Report:
                 "split": self.truth.split,
                 "images": len(self.truth.interactions.images),
                 "ground_truths": len(self.truth.interactions),
-                "predictions": len(self.predictions),
+                "predictions": self.predicted,
                 "strict": self.strict and self.strict.to_dict(),
                 "protocols": [
                     {"signature": str(self.signature_of(each)), **each.to_dict()} for each in self.strict_results
@@ -128,6 +128,12 @@ class Report:
     def predictions(self) -> Interactions:
         """What was scored."""
         return self.task.predictions
+
+    @property
+    def predicted(self) -> int:
+        """How many predictions: triplets, or persons where the file names no object categories."""
+        by_person = self.predictions.roles
+        return len(self.predictions) or (0 if by_person is None else len(by_person))
 
     @property
     def strict(self) -> StrictResult | None:

@@ -285,4 +285,5 @@ def _figures_of(of: Truth, request: Request) -> list[str]:
     names = request.protocols or own.usual_protocols
     asked = choose(names, request.options, own.protocols, own.role_protocols, image_labels=labels)
     semantic = [f"semantic:{name}" for name in SEMANTIC] if asked.semantic else []
-    return [*(f"strict:{each.protocol}:{part}" for each in asked.strict for part in PARTS), *semantic]
+    by_person = [f"roles:{each.protocol}:{PARTS[0]}" for each in asked.roles]
+    return [*(f"strict:{each.protocol}:{part}" for each in asked.strict for part in PARTS), *by_person, *semantic]

@@ -6,18 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from shoe.comparison.ranks import LOWER_IS_BETTER
+from shoe.comparison.headings import FULL, marked
 from shoe.service.pages.drawing import Interval, intervals
 
-HEADINGS = {
-    "full": "mAP",
-    "rare": "rare",
-    "non_rare": "non-rare",
-    "map": "SHOE-mAP",
-    "mf1": "SHOE-mF1",
-    "gt_miss_rate": "GT missed",
-    "prediction_miss_rate": "unmatched",
-}
 COLOURS = ("m0", "m2")
 
 
@@ -30,7 +21,7 @@ def comparison_values(found: Mapping[str, Any], ids: Sequence[str]) -> dict[str,
     """
     models = found["models"]
     keys = list(dict.fromkeys(key for model in models for key in model["figures"]))
-    columns = [{"group": _group(key), "heading": _heading(key), "key": key} for key in keys]
+    columns = [{"group": _group(key), "heading": marked(key), "key": key} for key in keys]
     rows = [
         {
             "name": model["name"],
@@ -53,9 +44,15 @@ def comparison_values(found: Mapping[str, Any], ids: Sequence[str]) -> dict[str,
 
 def plot(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> object:
     """Draw strict and semantic mAP of each model, with their intervals."""
-    strict = next((key for _, of in rows for key in of if key.startswith("strict:")), "")
+    strict = first_exact(*(of for _, of in rows))
     drawn = [(name, [_interval(of.get(key)) for key in (strict, "semantic:map")]) for name, of in rows]
     return intervals(drawn, COLOURS, "strict mAP and SHOE-mAP in percent, with 95 % intervals")
+
+
+def first_exact(*figures: Mapping[str, Any]) -> str:
+    """Key of the first mean by exact labels that any model has, of triplets before those by person; "" for none."""
+    keys = [key for of in figures for key in of if key.endswith(f":{FULL}")]
+    return next((key for kind in ("strict:", "roles:") for key in keys if key.startswith(kind)), "")
 
 
 def _interval(of: Mapping[str, Any] | None) -> Interval | None:
@@ -71,9 +68,4 @@ def _cell(of: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 def _group(key: str) -> str:
     kind, *protocol, _ = key.split(":")
-    return protocol[0] if kind == "strict" else "by meaning"
-
-
-def _heading(key: str) -> str:
-    name = HEADINGS[key.rsplit(":", 1)[1]]
-    return f"{name} ↓" if key.endswith(LOWER_IS_BETTER) else name
+    return "by meaning" if kind == "semantic" else protocol[0]

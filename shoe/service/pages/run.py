@@ -12,6 +12,7 @@ import msgspec
 from shoe.core.errors import many
 from shoe.service.folder import Folder
 from shoe.service.pages import drawing
+from shoe.service.pages.comparison import first_exact
 from shoe.service.runs import Run, given
 from shoe.service.truths import Truth
 from shoe.service.visible import AGGREGATES
@@ -82,12 +83,14 @@ def figures(result: Mapping[str, Any], diagnosis: Mapping[str, Any] | None, stat
         state: of the job that makes one; None where none was asked for.
     """
     strict = result.get("protocols") or [result[key] for key in ("strict",) if key in result]
+    by_person = [{**each, "classes": each["entries"]} for each in result.get("roles", ())]
     semantic = result.get("semantic")
     why_not = {"queued": "follows", "running": "is being measured", "failed": "could not be measured"}
     found: dict[str, Any] = {
         "result": result,
-        "strict": [_full(each, "map", "map_rare", "map_non_rare", "max_recall") for each in strict],
+        "strict": [_full(each, "map", "map_rare", "map_non_rare", "max_recall") for each in (*strict, *by_person)],
         "semantic": _full(semantic, "map_without_no_interaction") if semantic else None,
+        "no_meaning": "could not be measured" if result.get("absent") else "was not asked for",
         "gain": semantic["map"] - strict[0]["map"] if semantic and strict and "map" in semantic else None,
         "words": [_word(each) for each in result.get("wordings", ())],
         "notes": result.get("notes", ()),
@@ -235,9 +238,7 @@ def _comparing(run: Run) -> str | None:
 
 def row(run: Run) -> dict[str, Any]:
     """What a list says of a run."""
-    strict = next(
-        (value for key, value in run.figures.items() if key.startswith("strict:") and key.endswith(":full")), None
-    )
+    strict = run.figures.get(first_exact(run.figures))
     return {
         "id": run.id,
         "kind": run.kind,

@@ -9,7 +9,7 @@ from typing import Any
 from shoe.service import boards, runs
 from shoe.service.folder import Folder
 from shoe.service.pages import playground
-from shoe.service.pages.comparison import comparison_values, plot
+from shoe.service.pages.comparison import comparison_values, first_exact, plot
 from shoe.service.pages.maps import map_row, map_values
 from shoe.service.pages.run import read_output, row, run_values, short_signature
 from shoe.service.runs import Run
@@ -122,7 +122,8 @@ def board_list(folder: Folder, viewer: Viewer) -> View:
 def board_page(folder: Folder, viewer: Viewer, name: str) -> View:
     """A leaderboard."""
     found = boards.standing(folder, name)
-    strict = next((key for each in found.rows for key in each.figures if key.startswith("strict:")), "")
+    ranked = found.board.figure
+    strict = first_exact(*(each.figures for each in found.rows)) if ranked.startswith("semantic:") else ranked
     keys = (strict, "semantic:map", "semantic:mf1")
     table = [
         {
