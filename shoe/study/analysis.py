@@ -163,8 +163,8 @@ def analyse(study: StudyRatings) -> Analysis:
     )
 
 
-def agreement_of(study: StudyRatings) -> Agreement:
-    """How far the raters of a table agree, and with its reference."""
+def agreement_of(study: StudyRatings, *, items_alone: bool = True) -> Agreement:
+    """How far the raters of a table agree, and with its reference; ``items_alone`` for intervals over items, too."""
     ratings, weight = study.first, _weight(study)
     spread = agreement.within_item_spread(ratings, weight)
     number = (ratings != MISSING).sum(axis=1)
@@ -191,7 +191,7 @@ def agreement_of(study: StudyRatings) -> Agreement:
         spread=spread,
         standard_error=None if spread is None else float(spread / np.sqrt(per_item)),
         ceiling=_figure(study, agreement.mean_ceiling, "correlation"),
-        reference=_reference(study),
+        reference=_reference(study, items_alone=items_alone),
     )
 
 
@@ -215,7 +215,7 @@ def _figure(study: StudyRatings, of: _Statistic, scale: Scale) -> Figure:
     return figure_of(statistic, study.first.shape, scale)
 
 
-def _reference(study: StudyRatings) -> Reference | None:
+def _reference(study: StudyRatings, *, items_alone: bool) -> Reference | None:
     """Spearman's correlation and the share of agreement of a reference with mean ratings."""
     table = study.of_items(~np.isnan(study.reference) & ~np.isnan(mean_ratings(study.first)))
     theirs, ours = mean_ratings(table.first), table.reference
@@ -235,7 +235,7 @@ def _reference(study: StudyRatings) -> Reference | None:
         return 1 - _mean(np.abs(values - means / HIGHEST), weight) if len(values) else None
 
     rank_correlation = figure_of(correlation, table.first.shape, "correlation")
-    rho, weight = rank_correlation.value, _weight(table)
+    rho, weight = rank_correlation.value if items_alone else None, _weight(table)
     number = len(ours) if table.weights is None else table.weights.effective
     return Reference(
         items=len(ours),

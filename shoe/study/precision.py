@@ -6,14 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoe.similarity.ensemble import HIGHEST, MISSING, Ratings
 from shoe.study.analysis import agreement_of
 from shoe.study.intervals import Figure
-from shoe.study.ratings import StudyRatings
-
-BIAS, NOISE, NOISE_SPREAD, MEASURE_NOISE = 0.35, 0.9, 0.25, 1.0
-"""Of simulated raters, on the scale 0..4: as far apart as the supplement's, whose mean pairwise kappa is .59."""
-_ITEM_SPREAD, _ITEM_MEAN = 1.5, 1.6
+from shoe.study.simulated import simulated
 
 
 class Precision(NamedTuple):
@@ -30,29 +25,9 @@ class Precision(NamedTuple):
     rho_reach: float
 
 
-def simulated(items: int, raters: int, seed: int) -> StudyRatings:
-    """Simulate a study: true similarities, raters that see them through bias and noise, and a measure of them."""
-    rng = np.random.default_rng(seed)
-    true = rng.normal(_ITEM_MEAN, _ITEM_SPREAD, items)
-    bias, noise = rng.normal(0, BIAS, raters), NOISE * np.exp(rng.normal(0, NOISE_SPREAD, raters))
-    seen = true[:, None] + bias + noise * rng.standard_normal((items, raters))
-    none: Ratings = np.full((items, raters), MISSING, np.int8)
-    return StudyRatings(
-        items=tuple(map(str, range(items))),
-        raters=tuple(map(str, range(raters))),
-        first=np.clip(np.rint(seen), 0, HIGHEST).astype(np.int8),
-        again=none,
-        picture=none,
-        seconds=np.full(none.shape, np.nan),
-        part=("",) * items,
-        reference=1 / (1 + np.exp(_ITEM_MEAN - true + rng.normal(0, MEASURE_NOISE, items))),
-        gold=np.full(items, MISSING, np.int8),
-    )
-
-
 def expected(items: int, raters: int, studies: int = 8) -> Precision | None:
     """Simulate some studies of a size; None for one that has no intervals, as with one rater."""
-    found = [agreement_of(simulated(items, raters, seed)) for seed in range(studies)]
+    found = [agreement_of(simulated(items, raters, seed), items_alone=False) for seed in range(studies)]
     alpha = _mean([each.alpha["ordinal"] for each in found])
     rho = _mean([each.reference.spearman for each in found if each.reference])
     return Precision(*alpha, *rho) if alpha and rho else None

@@ -15,10 +15,10 @@ from shoe.core.errors import InputError
 from shoe.study import agreement
 from shoe.study.analysis import agreement_of
 from shoe.study.intervals import permutation_p
-from shoe.study.precision import simulated
 from shoe.study.ranks import weighted_spearman
 from shoe.study.ratings import read_study
 from shoe.study.sampling import draw_by, probabilities
+from shoe.study.simulated import simulated
 from shoe.study.weights import Weights
 from tests.examples import examples
 
