@@ -25,6 +25,7 @@ COMMANDS = (
     "prompt",
     "audit",
     "explain",
+    "calibration",
     "demo",
     "dataset",
     "bongard",

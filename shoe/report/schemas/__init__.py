@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from shoe.report.schemas.bongard import BongardBuild, BongardScore
+from shoe.report.schemas.calibration import CalibrationReport
 from shoe.report.schemas.cards import ClassSplitInfo, DatasetCard, DatasetCheck, DatasetList
 from shoe.report.schemas.comparison import Average, Compare, Verify
 from shoe.report.schemas.datasets import DatasetInfo, DatasetSplit, DatasetStats
@@ -25,6 +26,7 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "diagnose": (OneModel, SeveralModels),
     "audit": (Audit,),
     "explain": (Explain,),
+    "calibration": (CalibrationReport,),
     "compare": (Compare,),
     "average": (Average,),
     "verify": (Verify,),

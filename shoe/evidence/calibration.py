@@ -1,0 +1,94 @@
+"""Whether scores mean what they say: of predictions with a score of 0.8, eight in ten are to be right.
+
+What is right is what a protocol gives credit: a true positive's 1 under exact labels, up to 1 for a similar class under
+SHOE. mAP looks at the order of scores alone, which says nothing of their size, and at nothing where scores are equal.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from shoe.scoring.entries import Entries
+
+BINS = 15
+"""As Guo et al. (On Calibration of Modern Neural Networks, 2017) have it."""
+
+
+class Bin(NamedTuple):
+    """Predictions whose scores lie between two bounds.
+
+    Attributes:
+        low, high: bounds; the upper one belongs to the bin.
+        predictions: how many there are.
+        score: their mean score; None where there are none.
+        right: their mean credit; None where there are none.
+    """
+
+    low: float
+    high: float
+    predictions: int
+    score: float | None
+    right: float | None
+
+
+class Calibration(NamedTuple):
+    """How scores and credits go together.
+
+    Attributes:
+        predictions: that were ranked.
+        error: expected calibration error: the mean over predictions of how far score and credit of their bin differ.
+        tied_share: share of predictions that have the same score as another of their class.
+        bins: of the reliability diagram, from 0 to 1.
+    """
+
+    predictions: int
+    error: float
+    tied_share: float
+    bins: tuple[Bin, ...]
+
+
+def calibration(entries: Entries, bins: int = BINS) -> Calibration | None:
+    """Measure how far scores are from the share of predictions that are right.
+
+    Args:
+        entries: what a protocol ranked.
+        bins: of equal width.
+
+    Returns:
+        None without predictions, or where a score is no probability (outside 0 to 1).
+
+    Example:
+        >>> from shoe.scoring.entries import Interpolation, Rule, Ties
+        >>> all_ = np.ones(1, bool)
+        >>> entries = Entries(
+        ...     category=np.zeros(4, int), image=np.arange(4), score=np.array([0.9, 0.9, 0.8, 0.1]),
+        ...     credit=np.array([1.0, 0.0, 1.0, 0.0]), truth_category=np.array([0]), truth_image=np.array([0]),
+        ...     counted=all_, rare=~all_, rule=Rule(Interpolation.ALL_POINTS, Ties.INPUT),
+        ... )
+        >>> found = calibration(entries, bins=2)
+        >>> round(found.error, 3), found.tied_share, [one.predictions for one in found.bins]
+        (0.175, 0.5, [1, 3])
+    """
+    score, credit, number = entries.score, entries.credit, len(entries.score)
+    if not number or not ((score >= 0) & (score <= 1)).all():
+        return None
+    edges = np.linspace(0, 1, bins + 1)
+    which = np.maximum(np.searchsorted(edges, score) - 1, 0)
+    count = np.bincount(which, minlength=bins)
+    sums = [np.bincount(which, values, minlength=bins) for values in (score, credit)]
+    error = float(np.abs(sums[0] - sums[1]).sum() / number)
+    found = []
+    for i, entries_in_bin in enumerate(count.tolist()):
+        means = [float(values[i] / entries_in_bin) if entries_in_bin else None for values in sums]
+        found.append(Bin(float(edges[i]), float(edges[i + 1]), entries_in_bin, *means))
+    return Calibration(number, error, _tied_share(entries), tuple(found))
+
+
+def _tied_share(entries: Entries) -> float:
+    order = np.lexsort((entries.score, entries.category))
+    category, score = entries.category[order], entries.score[order]
+    same = (category[1:] == category[:-1]) & (score[1:] == score[:-1])
+    tied = np.concatenate([same, [False]]) | np.concatenate([[False], same])
+    return float(tied.mean())

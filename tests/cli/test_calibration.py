@@ -1,0 +1,54 @@
+"""``shoe calibration`` as a user runs it, and its figures counted once more, one prediction at a time."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shoe
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.runs.run import Run
+from tests.cli.run import as_json, run
+
+
+@pytest.mark.slow
+def test_figures_are_what_counting_one_by_one_gives() -> None:
+    files = PREDICTIONS["detector"], PREDICTIONS["free text"]
+    found = as_json("calibration", *files, "-g", TRUTH, "-p", "hico-det", "--bins", "7")["models"]
+    assert [model["predictions"] for model in found] == ["detector", "vlm"]
+    for path, model in zip(files, found, strict=True):
+        report = shoe.score(shoe.read_predictions(path), shoe.read_ground_truth(TRUTH), protocols=["hico-det"])
+        entries = Run.of(report, "x").strict[0].entries
+        (of_protocol,) = model["protocols"]
+        assert of_protocol["map"] == report.strict.map if report.strict else False
+        rows = list(zip(entries.category.tolist(), entries.score.tolist(), entries.credit.tolist(), strict=True))
+        error, seen = 0.0, 0
+        for each in of_protocol["bins"]:
+            inside = [row for row in rows if each["low"] < row[1] <= each["high"] or row[1] == each["low"] == 0]
+            assert each["predictions"] == len(inside)
+            if inside:
+                score, right = (float(np.mean([row[i] for row in inside])) for i in (1, 2))
+                assert (each["score"], each["right"]) == pytest.approx((score, right))
+                error += len(inside) / len(rows) * abs(score - right)
+            seen += len(inside)
+        assert seen == len(rows)
+        assert of_protocol["expected_calibration_error"] == pytest.approx(error)
+        pairs = Counter(row[:2] for row in rows)
+        assert of_protocol["tied_share"] == pytest.approx(sum(n for n in pairs.values() if n > 1) / len(rows))
+
+
+@pytest.mark.slow
+def test_tables_and_figures_are_there_and_scores_that_are_no_probabilities_are_left_out(tmp_path: Path) -> None:
+    done = run("calibration", PREDICTIONS["detector"], "-g", TRUTH, "--figures", tmp_path / "figures")
+    assert done.returncode == 0, done.stderr
+    assert "0.80 to 0.87" in done.stdout
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {
+        f"reliability-{protocol}.{ending}" for protocol in ("hico-det", "shoe") for ending in ("pdf", "png")
+    }
+    box = [0, 0, 9, 9]
+    line = {"image": "HICO_test2015_00000025.jpg", "human_box": box, "object_box": box, "verb": "ride"}
+    (tmp_path / "logits.jsonl").write_text(json.dumps(line | {"object": "horse", "score": 7.5}))
+    found = as_json("calibration", tmp_path / "logits.jsonl", "-g", TRUTH)["models"][0]["protocols"]
+    assert all("bins" not in one and "tied_share" not in one for one in found)
