@@ -23,6 +23,7 @@ COMMANDS = (
     "resolve",
     "similarity",
     "prompt",
+    "predict",
     "audit",
     "explain",
     "calibration",

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -51,7 +53,7 @@ class DetectorConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class Detector:
-    """A detector, loaded.
+    """A detector; its weights are loaded when it first looks at a picture.
 
     Attributes:
         config: which, and how it is run.
@@ -61,7 +63,7 @@ class Detector:
     """
 
     def __init__(self, config: DetectorConfig) -> None:
-        """Load a detector.
+        """Find out what a detector is.
 
         Raises:
             MissingExtraError: if torch, transformers or Pillow is not installed.
@@ -76,32 +78,44 @@ class Detector:
             raise MissingExtraError("a detector", "predict") from None
         transformers.utils.logging.disable_progress_bar()
         transformers.utils.logging.set_verbosity_error()
-        self.config, self._torch = config, torch
-        who = f"detector {quote(config.model)}"
+        self.config, self._torch, self._transformers = config, torch, transformers
+        self._who = f"detector {quote(config.model)}"
         if config.device == "cuda" and not torch.cuda.is_available():
-            raise OptionError(f"{who}: device is cuda, and torch finds no such device here")
+            raise OptionError(f"{self._who}: device is cuda, and torch finds no such device here")
         self._device = "cuda" if config.device != "cpu" and torch.cuda.is_available() else "cpu"
-        found = {"revision": config.revision or "main", "trust_remote_code": False}
+        with self._loading():
+            about = self._made("AutoConfig")
+        kinds = modeling_auto.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING_NAMES
+        self.is_zero_shot = about.model_type in kinds
+        if not self.is_zero_shot and about.model_type not in modeling_auto.MODEL_FOR_OBJECT_DETECTION_MAPPING_NAMES:
+            found = f"a model of the kind {about.model_type}"
+            raise OptionError(f"{self._who}: found {found}, expected one that finds objects")
+        self.labels = tuple(dict.fromkeys(config.words if self.is_zero_shot else about.id2label.values()))
+        self.by = self._by(about, transformers.__version__)
+
+    @cached_property
+    def _processor(self) -> Any:
+        with self._loading():
+            return self._made("AutoProcessor" if self.is_zero_shot else "AutoImageProcessor")
+
+    @cached_property
+    def _model(self) -> Any:
+        kind = "AutoModelForZeroShotObjectDetection" if self.is_zero_shot else "AutoModelForObjectDetection"
+        with self._loading():
+            return self._made(kind, dtype=getattr(self._torch, self.config.dtype)).to(self._device).eval()
+
+    def _made(self, kind: str, **more: Any) -> Any:
+        found = {"revision": self.config.revision or "main", "trust_remote_code": False}
+        return getattr(self._transformers, kind).from_pretrained(self.config.model, **found, **more)
+
+    @contextmanager
+    def _loading(self) -> Iterator[None]:
+        """Say in one line why something of the model cannot be loaded."""
         try:
-            about = transformers.AutoConfig.from_pretrained(config.model, **found)
-            self.is_zero_shot = about.model_type in modeling_auto.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING_NAMES
-            if not self.is_zero_shot and about.model_type not in modeling_auto.MODEL_FOR_OBJECT_DETECTION_MAPPING_NAMES:
-                raise OptionError(
-                    f"{who}: found a model of the kind {about.model_type}, expected one that finds objects"
-                )
-            kind = "AutoModelForZeroShotObjectDetection" if self.is_zero_shot else "AutoModelForObjectDetection"
-            processor = transformers.AutoProcessor if self.is_zero_shot else transformers.AutoImageProcessor
-            self._processor: Any = processor.from_pretrained(config.model, **found)
-            loaded = getattr(transformers, kind).from_pretrained(
-                config.model, dtype=getattr(torch, config.dtype), **found
-            )
-            self._model: Any = loaded.to(self._device).eval()
+            yield
         except (ImportError, OSError, RuntimeError, ValueError, AttributeError, KeyError) as error:
             reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-            raise OptionError(f"{who} cannot be loaded: {reason}") from None
-        classes = about.id2label.values() if not self.is_zero_shot else config.words
-        self.labels = tuple(dict.fromkeys(classes))
-        self.by = self._by(about, transformers.__version__)
+            raise OptionError(f"{self._who} cannot be loaded: {reason}") from None
 
     def _by(self, about: Any, version: str) -> Mapping[str, Any]:
         config, folder = self.config, Path(self.config.model)

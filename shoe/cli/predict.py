@@ -1,0 +1,277 @@
+"""``shoe predict``: interactions of pictures, from a detector's boxes and a vision-language model."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoe.benchmarks import DEFAULT
+from shoe.cli.map.again import end_by_any_signal_as_by_ctrl_c
+from shoe.cli.output import Json, put_json, spare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from shoe.predict.answers import Planned
+    from shoe.predict.backend import BackendConfig
+    from shoe.predict.choices import Choices
+    from shoe.predict.images import Picture
+    from shoe.predict.steps import Pairs
+
+
+def predict(
+    images: Annotated[list[Path], typer.Argument(metavar="IMAGES", help="Picture files, and folders of them.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Predictions, which shoe score takes as they are.")],
+    vlm: Annotated[str, typer.Option(help="Model that is asked: a name of the hub or the endpoint, or a folder.")],
+    backend: Annotated[str, typer.Option(help="Who runs it: transformers, endpoint, vllm.")] = "transformers",
+    detector: Annotated[
+        str | None, typer.Option(help="Model that finds boxes: a name of the hub, or a folder.")
+    ] = None,
+    detections: Annotated[
+        Path | None,
+        typer.Option(help="Boxes from this file: COCO results, a folder of YOLO's, ours; with --detector, kept there."),
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="What labels and numbers of boxes stand for: COCO JSON, data.yaml, or text.")
+    ] = None,
+    pair_rule: Annotated[
+        str, typer.Option(help="Which boxes make pairs: upt, best, few-large, touching, all.")
+    ] = "upt",
+    pairs: Annotated[Path | None, typer.Option(help="Pairs from this file, in place of boxes and a rule.")] = None,
+    visual: Annotated[
+        str,
+        typer.Option(help="How a pair is shown: boxes, text, crop, crops, black, others-black, blur, none; a+b: both."),
+    ] = "boxes",
+    way: Annotated[str, typer.Option(help="What is asked: phrase, yes-no, letters; image: all at once.")] = "phrase",
+    prompt: Annotated[Path | None, typer.Option(help="Prompt file in place of the shipped one.")] = None,
+    confidence: Annotated[
+        str | None, typer.Option(help="Score from the answer: mean, first, product, minimum; yes; letter; none.")
+    ] = None,
+    detector_power: Annotated[
+        float, typer.Option(min=0.0, help="Power of the detections' scores in the score; 0 leaves them out.")
+    ] = 1.0,
+    answers: Annotated[Path | None, typer.Option(help="File of all raw answers; beside OUT if absent.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="GROUP.NAME=VALUE", help="A setting of detector, pairs, visual, ask or vlm."),
+    ] = None,
+    dataset: Annotated[str, typer.Option(help="Whose objects and verbs count.")] = DEFAULT,
+    ground_truth: Annotated[
+        Path | None, typer.Option("--ground-truth", "-g", help="Say how many true pairs are asked about.")
+    ] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before this run costs more.")] = None,
+    max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many requests to an endpoint.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Find boxes and pairs; say what asking would take.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking first.")] = False,
+    json: Json = None,
+) -> None:
+    """Find boxes, pair persons with objects, and ask a vision-language model what each pair does.
+
+    Example: shoe predict images/ --detector facebook/detr-resnet-50 --vlm Qwen/Qwen3-VL-8B-Instruct --out mine.jsonl
+
+    Boxes, pairs and raw answers are kept in files beside OUT: stop the run however you like, and the same command goes
+    on where it ended, asking nothing twice. Another --confidence or --detector-power needs no model: all answers are
+    there. The first line of OUT names every choice. docs/predict.md has settings by group, and recipes.
+
+    JSON keys: by; pictures, pairs, ceiling {recall, human_recall, object_recall, truths}; questions {total, known,
+    text_tokens, answer_tokens, cost}; seconds_per_question; once all is asked: predictions, tied, refused, unread.
+    """
+    from shoe.benchmarks import benchmark
+    from shoe.llm.budget import Budget
+    from shoe.llm.progress import Progress
+    from shoe.predict.answers import Answers
+    from shoe.predict.choices import chosen
+    from shoe.predict.confidence import NONE
+    from shoe.predict.provenance import how_asked, how_paired
+    from shoe.predict.questions import questions
+    from shoe.predict.running import Run, batch_of
+    from shoe.predict.steps import all_pictures
+
+    end_by_any_signal_as_by_ctrl_c()
+    spare((*images, labels, pairs, prompt, ground_truth, None if detector else detections), out, json)
+    choices = chosen(
+        benchmark=benchmark(dataset),
+        model=vlm,
+        backend=backend,
+        detector=detector,
+        detections=detections,
+        pairs=pairs,
+        labels=labels,
+        rule=pair_rule,
+        visual=visual,
+        way=way,
+        prompt=prompt,
+        confidence=confidence,
+        power=detector_power,
+        settings=settings or (),
+    )
+    pictures = all_pictures(images, _say)
+    found = _pairs(pictures, choices, detections, pairs, out)
+    by = how_asked(choices.way, choices.visual, choices.model, choices.scoring)
+    facts: dict[str, Any] = {"pictures": len(pictures)}
+    if found:
+        by = how_paired(found.boxes, found.rule, found.settings, found.records) | by
+        facts["pairs"] = found.count
+        _tell_pairs(found, ground_truth, dataset, facts)
+    of_picture = {record.image: record for record in found.records} if found else {}
+
+    def every() -> Any:
+        return questions(pictures, of_picture, choices.way, choices.visual, choices.benchmark)
+
+    kept = Answers(answers or _beside(out, "answers"), choices.model)
+    plan = kept.plan(every)
+    _tell_plan(plan, choices.model, facts)
+    if choices.model.asks and not dry_run and not yes:
+        _confirm(plan, choices.model, max_cost)
+    budget = Budget(max_cost, max_requests)
+    with Progress("", "questions") as progress:
+        run = Run(kept, every, budget, progress, probabilities=choices.scoring.policy != NONE)
+        if not (dry_run and choices.model.asks):
+            measured = run.measure(plan.total - plan.known, batch_of(choices.model))
+            if measured:
+                facts["seconds_per_question"] = measured.seconds
+                left = plan.total - plan.known - measured.questions
+                hours = f"{measured.seconds * left / 3600:,.2g} hours"
+                progress.say(f"about {hours} to go: {measured.seconds:.2g} s a question, over {measured.questions:,}")
+        states = None if dry_run else run.ask()
+    if budget.reason == "interrupted":
+        _say("interrupted: all answers are kept, nothing is written; the same command goes on from here")
+        raise KeyboardInterrupt
+    if states is not None:
+        _check_all(states, kept.path)
+        _write(out, kept.of(every()), pictures, choices, by, facts)
+    put_json({"by": by, **facts}, json)
+
+
+def _pairs(
+    pictures: Sequence[Picture], choices: Choices, detections: Path | None, pairs: Path | None, out: Path
+) -> Pairs | None:
+    """The pairs that are asked about; None where whole pictures are."""
+    from shoe.llm.progress import Progress
+    from shoe.llm.recorder import Tally
+    from shoe.predict.detector import Detector, detect_all
+    from shoe.predict.questions import WHOLE
+    from shoe.predict.steps import boxes_of, check_known, check_pairs, pairs_by_rule, pairs_of_file
+
+    if choices.way.name == WHOLE:
+        return None
+    if pairs:
+        found = pairs_of_file(pictures, pairs, choices.names, choices.benchmark)
+    else:
+        path = detections or _beside(out, "detections")
+        if choices.detector:
+            detector = Detector(choices.detector)
+            check_known(detector, choices.names, choices.benchmark)
+            tally = Tally("boxes", len(pictures))
+            with Progress("", "pictures") as progress:
+
+                def told(done: int) -> None:
+                    tally.done = done
+                    progress.show([tally])
+
+                detect_all(pictures, detector, path, told)
+        boxes = boxes_of(pictures, path, choices.names, choices.benchmark, _say)
+        found = pairs_by_rule(pictures, boxes, choices.rule, choices.pairing, _beside(out, "pairs"))
+    check_pairs(found)
+    return found
+
+
+def _tell_pairs(found: Pairs, ground_truth: Path | None, dataset: str, facts: dict[str, Any]) -> None:
+    from shoe.core.errors import many
+    from shoe.predict.pairs import ceiling
+    from shoe.predictions.truth import read_ground_truth
+
+    pictures = len(found.records)
+    _say(f"{many(found.count, 'pair')} in {many(pictures, 'picture')}, {found.count / pictures:.1f} in each")
+    if ground_truth is None:
+        return
+    figures = ceiling(found.records, read_ground_truth(ground_truth, dataset))
+    known = {name: getattr(figures, name) for name in ("recall", "human_recall", "object_recall", "truths")}
+    facts["ceiling"] = {name: value for name, value in known.items() if value is not None}
+    if figures.recall is not None:
+        shares = f"{figures.human_recall or 0:.1%} of its persons, {figures.object_recall or 0:.1%} of its objects"
+        _say(f"{figures.recall:.1%} of {many(figures.truths, 'true pair')} are asked about (boxes: {shares})")
+
+
+def _tell_plan(plan: Planned, config: BackendConfig, facts: dict[str, Any]) -> None:
+    from shoe.core.errors import many
+
+    facts["questions"] = {name: getattr(plan, name) for name in ("total", "known", "text_tokens", "answer_tokens")}
+    price = ""
+    if config.asks:
+        facts["questions"]["cost"] = plan.cost
+        price = f", at most {plan.cost:,.4g} in the currency of the price" if plan.cost else ", of no known price"
+    asked = f"{many(plan.total, 'question')}, {plan.known:,} of them answered"
+    tokens = f"{plan.text_tokens:,} tokens to read and {plan.answer_tokens:,} to write"
+    _say(f"{asked}; at most about {tokens}{price}" if plan.total > plan.known else asked)
+
+
+def _confirm(plan: Planned, config: BackendConfig, max_cost: float | None) -> None:
+    """Ask before money is spent, or what nobody knows at the official endpoint."""
+    from shoe.core.errors import OptionError
+    from shoe.llm.endpoint import OFFICIAL
+
+    unknown = config.price.is_free and getattr(config, "base_url", "").rstrip("/") == OFFICIAL
+    if plan.total == plan.known or not (plan.cost or unknown):
+        return
+    about = (
+        'what nobody has said (--set vlm.price=\'{"input": 2.5, "output": 10}\')' if unknown else f"{plan.cost:,.2f}"
+    )
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise OptionError(f"this run may cost {about}: --yes spends it, --dry-run says more")
+    bound = "" if max_cost is None else f", {max_cost:g} at most"
+    try:
+        agreed = typer.confirm(f"Spend up to {about}{bound}?", err=True)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    if not agreed:
+        raise typer.Exit(0)
+
+
+def _check_all(states: Any, path: Path) -> None:
+    """See that every question has an answer: predictions without some would pass for whole.
+
+    Raises:
+        ShoeError: if not.
+    """
+    from shoe.core.errors import ShoeError
+
+    if states["unasked"]:
+        asked = f"{states.total() - states['unasked']:,} of {states.total():,} questions are answered"
+        raise ShoeError(f"{path}: {asked}, nothing is written; the same command goes on from here")
+
+
+def _write(
+    out: Path, answers: Any, pictures: Sequence[Picture], choices: Choices, by: dict[str, Any], facts: dict[str, Any]
+) -> None:
+    from tempfile import TemporaryDirectory
+
+    from shoe.core.errors import many
+    from shoe.predict.provenance import write_with_first_line
+    from shoe.predict.scored import write_scored
+
+    sizes = {picture.name: (picture.width, picture.height) for picture in pictures}
+    with TemporaryDirectory() as folder:
+        lines = Path(folder) / "lines.jsonl"
+        written = write_scored(answers, lines, choices.scoring, sizes, choices.benchmark)
+        write_with_first_line(out, lines, by)
+    facts |= {name: getattr(written, name) for name in ("predictions", "tied", "refused", "unread")}
+    tied = f", {written.tied / written.predictions:.1%} of them tied" if written.predictions else ""
+    lost = "".join(f", {count:,} answers {what}" for count, what in
+                   ((written.refused, "refused"), (written.unread, "unread")) if count)  # fmt: skip
+    _say(f"{out}: {many(written.predictions, 'prediction')} in {many(len(pictures), 'picture')}{tied}{lost}")
+
+
+def _beside(out: Path, name: str) -> Path:
+    return out.with_name(f"{out.stem}.{name}.jsonl")
+
+
+def _say(line: str) -> None:
+    from shoe.core.errors import printable
+
+    print(f"shoe: {printable(line, longest=1000)}", file=sys.stderr)
