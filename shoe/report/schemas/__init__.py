@@ -16,6 +16,7 @@ from shoe.report.schemas.comparison import Average, Compare, Verify
 from shoe.report.schemas.datasets import DatasetInfo, DatasetSplit, DatasetStats
 from shoe.report.schemas.diagnosis import OneModel, SeveralModels
 from shoe.report.schemas.maps import MapAblate, MapDiff, MapInfo, Similarity
+from shoe.report.schemas.predict import Predict
 from shoe.report.schemas.rating import BuildEstimate, CompleteEstimate, MapBuilt, MapCompleted, MapLearned
 from shoe.report.schemas.scoring import Audit, Explain, Score
 from shoe.report.schemas.study import StudyMetric, StudyReport, TestersReport
@@ -30,6 +31,7 @@ SCHEMAS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "compare": (Compare,),
     "average": (Average,),
     "verify": (Verify,),
+    "predict": (Predict,),
     "similarity": (Similarity,),
     "dataset list": (DatasetList,),
     "dataset info": (DatasetInfo, DatasetCard, ClassSplitInfo),
