@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 
 from tests.examples import examples
-from tests.service.calling import HOST, bearer, done_by_hand, made_folder, submitted
+from tests.service.calling import HOST, done_by_hand, made_folder, submitted
 
 pytestmark = pytest.mark.slow
 EACH = 0.5
@@ -30,17 +30,20 @@ REFUSED = {
 
 
 def seeded(path: Path) -> tuple[Any, dict[str, str], dict[str, Any]]:
-    """An application with runs in several states, an administrator's token, and what there is to find by path."""
+    """An application with runs in several states, a token for all of it, and what there is to find by path."""
     from starlette.testclient import TestClient
 
+    from shoe.service import studies
     from shoe.service.app import make_app
     from shoe.service.settings import Rate, Settings
+    from shoe.service.tokens import new_token
 
     folder = made_folder(path)
     often = Rate(1000, 100_000)
     app = make_app(folder, Settings(queue_per_team=5, submissions=often, reads=often, patience=2))
     with TestClient(app, HOST) as client:
-        admin = bearer(folder, "root", "admin")
+        studies.publish(folder, "s", {}, 5, {"rater": studies.Rater([(0, 1, "words")], [])}, {})
+        admin = {"Authorization": f"Bearer {new_token(folder, 'rater', 'study s', ['admin', 'rate'])}"}
         runs = [submitted(client, admin, options=[f"weight={n / 10}"]) for n in range(3)]
         done_by_hand(folder, {"result.json": b"{}", "run.shoe": b"x"})
         upload = client.post("/v1/uploads", json={"size": 100}, headers=admin).json()

@@ -120,7 +120,7 @@ async function send() {
     } while (open.length);
     wait = 500;
     failing = false;
-    say("All answers have arrived.", false);
+    say(entries().length ? "All answers have arrived." : "", false);
   } catch (error) {
     failing = true;
     const waiting = unsent().length;

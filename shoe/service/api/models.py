@@ -10,7 +10,6 @@ from msgspec import Meta
 from shoe.service.boards import Board
 from shoe.service.boards import Standing as Standing  # what they hold is described with the answers
 from shoe.service.studies import Answer
-from shoe.service.studies import Asked as Asked
 
 Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", extra={"expected": "64 hex digits, a SHA-256"})]
 Text = Annotated[str, Meta(min_length=1, max_length=200, extra={"expected": "1 to 200 characters"})]
@@ -81,6 +80,15 @@ class NewToken(Asks):
     team: Word
     scopes: Annotated[list[Literal["read", "submit", "admin"]], Meta(min_length=1, max_length=3)]
     days: Annotated[float, Meta(gt=0, le=36500, extra={"expected": "a number of days"})] | None = None
+
+
+class Asked(Says):
+    """What a rater is asked: item, occasion and phase of each question, what the page shows, and pictures by file."""
+
+    shown: dict[str, Any]
+    rater: str
+    order: list[Annotated[list[int | str], Meta(min_length=3, max_length=3)]]
+    pictures: dict[str, str]
 
 
 class Answers(Asks):
