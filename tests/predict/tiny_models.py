@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -27,8 +27,26 @@ TEMPLATE = (
 )
 _ROLES = ["<|system|>", "<|user|>", "<|assistant|>"]
 _WORDS = ["yes", "no", "Yes", "No", " riding", " holding", " a", " horse"]
-_TEXT = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
-_PIXELS = {"min_pixels": 56 * 56, "max_pixels": 112 * 112}
+_HEADS = 4
+
+
+class Size(NamedTuple):
+    """How large a model is: layers and width of text and vision, and most pixels of a picture, where it can say so."""
+
+    layers: int = 2
+    hidden: int = 32
+    pixels: int = 112 * 112
+
+    def text(self, **more: Any) -> dict[str, Any]:
+        layers = {"hidden_size": self.hidden, "intermediate_size": 2 * self.hidden, "num_hidden_layers": self.layers}
+        return {**layers, "num_attention_heads": _HEADS, **more}
+
+    def vision(self, **more: Any) -> dict[str, Any]:
+        width = {"hidden_size": self.hidden, "intermediate_size": 2 * self.hidden, "out_hidden_size": self.hidden}
+        return {**width, "depth": self.layers, "num_heads": _HEADS, **more}
+
+
+_SMALL = Size()
 
 
 @cache
@@ -46,11 +64,12 @@ def has_torchvision() -> bool:
     return True
 
 
-def llava(folder: Path, template: str | None = TEMPLATE) -> Path:
+def llava(folder: Path, size: Size = _SMALL, template: str | None = TEMPLATE) -> Path:
     """Save a LLaVA: CLIP of 32 pixels in patches of 8, and Qwen2."""
     tokenizer = _tokenizer(["<image>"])
-    text = transformers.Qwen2Config(vocab_size=len(tokenizer), num_key_value_heads=2, **_TEXT, **_ends(tokenizer))
-    vision = transformers.CLIPVisionConfig(image_size=32, patch_size=8, **_TEXT)
+    more = {"vocab_size": len(tokenizer), "num_key_value_heads": 2, **_ends(tokenizer)}
+    text = transformers.Qwen2Config(**size.text(**more))
+    vision = transformers.CLIPVisionConfig(**size.text(image_size=32, patch_size=8))
     image = tokenizer.convert_tokens_to_ids("<image>")
     config = transformers.LlavaConfig(
         vision_config=vision, text_config=text, image_token_index=image, image_seq_length=16, **_ends(tokenizer)
@@ -67,23 +86,18 @@ def llava(folder: Path, template: str | None = TEMPLATE) -> Path:
     return _saved(folder, transformers.LlavaForConditionalGeneration, config, processor)
 
 
-def qwen2_5_vl(folder: Path) -> Path:
+def qwen2_5_vl(folder: Path, size: Size = _SMALL) -> Path:
     """Save a Qwen2.5-VL, with the settings that the real ones ship: a temperature near 0, a penalty for repetition."""
     tokenizer = _tokenizer(["<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>"])
-    vision = {"depth": 2, "hidden_size": 32, "intermediate_size": 48, "num_heads": 4, "out_hidden_size": 32}
+    rope = {"rope_type": "default", "mrope_section": _sections(size.hidden // _HEADS), "rope_theta": 10000.0}
     config = transformers.Qwen2_5_VLConfig(
-        text_config={
-            **_TEXT,
-            "vocab_size": len(tokenizer),
-            "num_key_value_heads": 2,
-            "rope_parameters": {"rope_type": "default", "mrope_section": [1, 1, 2], "rope_theta": 10000.0},
-        },
-        vision_config={**vision, "fullatt_block_indexes": [1], "window_size": 56, "patch_size": 14},
+        text_config=size.text(vocab_size=len(tokenizer), num_key_value_heads=2, rope_parameters=rope),
+        vision_config=size.vision(fullatt_block_indexes=[size.layers - 1], window_size=56, patch_size=14),
         **_tokens(tokenizer),
         **_ends(tokenizer),
     )
     processor = transformers.Qwen2_5_VLProcessor(
-        image_processor=_qwen_images(patch_size=14),
+        image_processor=_qwen_images(14, size.pixels),
         tokenizer=tokenizer,
         video_processor=transformers.Qwen2VLVideoProcessor(),
         chat_template=TEMPLATE.replace("IMAGE", "<|vision_start|><|image_pad|><|vision_end|>"),
@@ -92,29 +106,20 @@ def qwen2_5_vl(folder: Path) -> Path:
     return _saved(folder, transformers.Qwen2_5_VLForConditionalGeneration, config, processor, **shipped)
 
 
-def qwen3_vl(folder: Path) -> Path:
+def qwen3_vl(folder: Path, size: Size = _SMALL) -> Path:
     """Save a Qwen3-VL, whose pictures enter several layers."""
     tokenizer = _tokenizer(["<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>"])
-    vision = {"depth": 2, "hidden_size": 32, "intermediate_size": 48, "num_heads": 4, "out_hidden_size": 32}
+    head = max(size.hidden // _HEADS, 16)
+    sections = {"mrope_section": _sections(head), "mrope_interleaved": True}
+    rope = {"rope_type": "default", "rope_theta": 10000.0, **sections}
     config = transformers.Qwen3VLConfig(
-        text_config={
-            **_TEXT,
-            "vocab_size": len(tokenizer),
-            "num_key_value_heads": 2,
-            "head_dim": 16,
-            "rope_parameters": {
-                "rope_type": "default",
-                "mrope_section": [2, 3, 3],
-                "mrope_interleaved": True,
-                "rope_theta": 10000.0,
-            },
-        },
-        vision_config={**vision, "deepstack_visual_indexes": [0], "num_position_embeddings": 64, "patch_size": 16},
+        text_config=size.text(vocab_size=len(tokenizer), num_key_value_heads=2, head_dim=head, rope_parameters=rope),
+        vision_config=size.vision(deepstack_visual_indexes=[0], num_position_embeddings=64, patch_size=16),
         **_tokens(tokenizer),
         **_ends(tokenizer),
     )
     processor = transformers.Qwen3VLProcessor(
-        image_processor=_qwen_images(patch_size=16),
+        image_processor=_qwen_images(16, size.pixels),
         tokenizer=tokenizer,
         video_processor=transformers.Qwen3VLVideoProcessor(),
         chat_template=TEMPLATE.replace("IMAGE", "<|vision_start|><|image_pad|><|vision_end|>"),
@@ -122,14 +127,14 @@ def qwen3_vl(folder: Path) -> Path:
     return _saved(folder, transformers.Qwen3VLForConditionalGeneration, config, processor)
 
 
-MODELS: dict[str, Callable[[Path], Path]] = {"llava": llava, "qwen2.5-vl": qwen2_5_vl, "qwen3-vl": qwen3_vl}
+MODELS: dict[str, Callable[[Path, Size], Path]] = {"llava": llava, "qwen2.5-vl": qwen2_5_vl, "qwen3-vl": qwen3_vl}
 
 
-def made(name: str, folder: Path) -> Path:
+def made(name: str, folder: Path, size: Size = _SMALL) -> Path:
     """Save a model by its name, or skip the test where its processor cannot be built."""
     if name != "llava" and not has_torchvision():
         pytest.skip("torchvision is not installed: pip install 'shoe-eval[predict]'")
-    return MODELS[name](folder)
+    return MODELS[name](folder, size)
 
 
 def size_of(folder: Path) -> int:
@@ -176,5 +181,14 @@ def _pillow(name: str) -> Any:
     return getattr(transformers, name if has_torchvision() else f"{name}Pil")
 
 
-def _qwen_images(patch_size: int) -> Any:
-    return transformers.Qwen2VLImageProcessor(patch_size=patch_size, merge_size=2, **_PIXELS)
+def _qwen_images(patch: int, pixels: int) -> Any:
+    return transformers.Qwen2VLImageProcessor(
+        patch_size=patch, merge_size=2, min_pixels=min(56 * 56, pixels), max_pixels=pixels
+    )
+
+
+def _sections(head: int) -> list[int]:
+    """How the halves of a head's positions are shared by time, height and width, as the real ones share them."""
+    time = head // 8
+    height = (head // 2 - time) // 2
+    return [time, height, head // 2 - time - height]
