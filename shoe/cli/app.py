@@ -31,11 +31,12 @@ COMMANDS = (
     "dataset",
     "bongard",
     "map",
+    "lexicon",
     "study",
     "submit",
     "serve",
 )
-_GROUPS = ("dataset", "bongard", "map", "study", "serve")
+_GROUPS = ("dataset", "bongard", "map", "lexicon", "study", "serve")
 
 
 _POSSIBLE = re.compile(r" \(Possible options: (.*)\)")

@@ -16,7 +16,7 @@ _NOT_LOADED = ("failed to map segment", "annot allocate memory")
 """What the system's loader says of a compiled library for which there is no memory."""
 
 _LEXICON = "--lexicon"
-"""Before the command: a compiled lexicon instead of WordNet 3.0, for this process and those that it starts."""
+"""Before the command: the file of a compiled lexicon, instead of WordNet 3.0."""
 _ASKS_FOR_OPTIONS = {("-o", "help"), ("--option", "help"), "--option=help"}
 
 
@@ -52,8 +52,8 @@ def start() -> None:
 
 def _run(words: list[str]) -> None:
     if words[:1] == [_LEXICON] and len(words) > 1:
-        os.environ[ENVIRONMENT] = words[1]
-        words = words[2:]
+        _run_with(words[1], words[2:])
+        return
     if len(words) > (words[:1] != ["demo"]) and not {"-h", "--help"} & set(words):
         _load_numpy()
     match words:
@@ -74,6 +74,16 @@ def _run(words: list[str]) -> None:
             from shoe.cli.app import run
 
             run(words)
+
+
+def _run_with(lexicon: str, words: list[str]) -> None:
+    """Run a command with other words than WordNet's, which the processes that it starts have, too."""
+    _load_numpy()
+    from shoe.lexicon.store import load_lexicon, using
+
+    os.environ[ENVIRONMENT] = os.path.abspath(lexicon)
+    with using(load_lexicon(lexicon)):
+        _run(words)
 
 
 def _load_numpy() -> None:

@@ -14,15 +14,16 @@ Keys = NDArray[np.uint64]
 
 _WORD = 8
 _SHORT = 2 * _WORD
-_LONGEST = 128
+LONGEST_NAME = 128
+"""Bytes of the longest name."""
 # Odd multipliers, one per 8 bytes of a name, and one for the final mix: odd multiples of 2**64 / golden ratio.
 _MULTIPLIERS = np.array(
-    [0x9E3779B97F4A7C15 * odd % 2**64 for odd in range(1, 2 * (_LONGEST // _WORD + 1), 2)], np.uint64
+    [0x9E3779B97F4A7C15 * odd % 2**64 for odd in range(1, 2 * (LONGEST_NAME // _WORD + 1), 2)], np.uint64
 )
 _SHIFT = np.uint64(32)
 _SLOT_BITS = 18
-# Row n keeps the first n of _LONGEST bytes.
-_MASKS = np.where(np.arange(_LONGEST) < np.arange(_LONGEST + 1)[:, None], 255, 0).astype(np.uint8).view("<u8")
+# Row n keeps the first n of LONGEST_NAME bytes.
+_MASKS = np.where(np.arange(LONGEST_NAME) < np.arange(LONGEST_NAME + 1)[:, None], 255, 0).astype(np.uint8).view("<u8")
 
 
 def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Keys:
@@ -36,11 +37,11 @@ def keys_in(text: bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) 
     Returns:
         (n,) keys.
     """
-    lengths = np.minimum(lengths, _LONGEST)
+    lengths = np.minimum(lengths, LONGEST_NAME)
     keys = np.zeros(len(starts), np.uint64)
     # Most names are short, and a name costs as much as the longest of those that are taken together.
     short = lengths <= _SHORT
-    padded = text + bytes(_LONGEST)
+    padded = text + bytes(LONGEST_NAME)
     for rows in (np.flatnonzero(short), np.flatnonzero(~short)):
         if not len(rows):
             continue

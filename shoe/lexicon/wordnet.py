@@ -43,13 +43,18 @@ def glosses(names: list[str], what: str) -> dict[str, str]:
     store = lexicon()
     if not store.is_wordnet:
         return {name: store.gloss(store.synset(name)) or "" for name in names}
-    folder = next(folders(), None)
-    if folder is None:
-        raise MissingWordNetError(what)
-    lines = _lines(folder)
+    lines = synset_lines(what)
     # What stands behind the bar, without its examples.
     texts = {name: lines[store.synset(name)].decode().split("|")[1] for name in names}
     return {name: _QUOTED.sub("", text).strip().strip("; ") for name, text in texts.items()}
+
+
+def synset_lines(what: str) -> list[bytes]:
+    """Return the line of every synset in WordNet's data files, in the lexicon's order; see :func:`glosses`."""
+    folder = next(folders(), None)
+    if folder is None:
+        raise MissingWordNetError(what)
+    return _lines(folder)
 
 
 @cache

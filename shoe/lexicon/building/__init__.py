@@ -1,0 +1,1 @@
+"""From files of other words to a compiled lexicon."""

@@ -1,0 +1,131 @@
+"""OBO through fastobo, OWL and SKOS through rdflib (extra ``lexicon``): ontologies' names, definitions and parents."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from shoe.core.errors import InputError, MissingExtraError
+from shoe.lexicon.building.markup import parse_xml
+from shoe.lexicon.building.source import Concept, Source
+
+_SKOS = "http://www.w3.org/2004/02/skos/core#"
+_RDFS = "http://www.w3.org/2000/01/rdf-schema#"
+_OWL = "http://www.w3.org/2002/07/owl#"
+_OBO = "http://www.geneontology.org/formats/oboInOwl#"
+_NAMES = (f"{_SKOS}prefLabel", f"{_RDFS}label", f"{_SKOS}altLabel", f"{_OBO}hasExactSynonym")
+_GLOSSES = (f"{_SKOS}definition", "http://purl.obolibrary.org/obo/IAO_0000115", f"{_RDFS}comment")
+_PARENTS = (f"{_SKOS}broader", f"{_RDFS}subClassOf")
+_FORMATS = {".ttl": "turtle", ".nt": "nt"}
+
+
+def read_obo(path: str, data: bytes, language: str | None) -> Source:
+    """Read the terms of an OBO file: exact synonyms are names, is_a are parents; obsolete ones are left out.
+
+    Nothing that the file imports is fetched.
+
+    Raises:
+        MissingExtraError: without fastobo.
+        InputError: for what is no OBO.
+    """
+    try:
+        import fastobo
+    except ImportError:
+        raise MissingExtraError("reading OBO", "lexicon") from None
+    try:
+        document = fastobo.load(io.BytesIO(data))
+    except (ValueError, SyntaxError, UnicodeDecodeError) as error:
+        found = " ".join(str(error).split())[:200]
+        record = f"line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else None
+        raise InputError(path, record=record, found=found, expected="an OBO file") from None
+    source = Source(path, Path(path).name.partition(".")[0], [], language or "en")
+    for frame in document:
+        if not isinstance(frame, fastobo.term.TermFrame):
+            continue
+        said: dict[str, list[Any]] = {}
+        for clause in frame:
+            said.setdefault(clause.raw_tag(), []).append(clause)
+        if "name" not in said or any(clause.obsolete for clause in said.get("is_obsolete", ())):
+            source.leave_out("terms that are obsolete or have no name")
+            continue
+        exact = (one.synonym.desc for one in said.get("synonym", ()) if one.synonym.scope == "EXACT")
+        source.concepts.append(
+            Concept(
+                str(frame.id),
+                tuple(dict.fromkeys([said["name"][0].name, *exact])),
+                gloss=str(said["def"][0].definition) if "def" in said else "",
+                parents=tuple(dict.fromkeys(str(one.term) for one in said.get("is_a", ()))),
+                kind=str(said["namespace"][0].namespace) if "namespace" in said else "",
+                where=f"term {frame.id}",
+            )
+        )
+    return source
+
+
+def read_rdf(path: str, data: bytes, language: str | None) -> Source:
+    """Read the concepts of SKOS, or the classes of OWL: labels are names, broader ones and superclasses parents.
+
+    A concept's id is the last part of its address, the whole where two share it. Labels in other languages are left
+    out. Nothing that the file imports is fetched, and no entity is expanded.
+
+    Raises:
+        MissingExtraError: without rdflib.
+        InputError: for what is no RDF.
+    """
+    try:
+        import rdflib
+    except ImportError:
+        raise MissingExtraError("reading OWL and SKOS", "lexicon") from None
+    kind = _FORMATS.get(Path(path).suffix.lower(), "xml")
+    if kind == "xml":
+        parse_xml(path, data)
+    graph = rdflib.Graph()
+    try:
+        graph.parse(data=data, format=kind)
+    except Exception as error:
+        raise InputError(path, found=" ".join(str(error).split())[:200], expected="RDF in XML or Turtle") from None
+    language = language or "en"
+    kinds = [rdflib.URIRef(f"{_SKOS}Concept"), rdflib.URIRef(f"{_OWL}Class")]
+    nodes = [
+        node
+        for kind in kinds
+        for node in sorted(set(graph.subjects(rdflib.RDF.type, kind)))
+        if isinstance(node, rdflib.URIRef) and (node, rdflib.OWL.deprecated, rdflib.Literal(True)) not in graph
+    ]
+    short = {str(node): _last(str(node)) for node in nodes}
+    often = Counter(short.values())
+    ids = {address: last if often[last] == 1 else address for address, last in short.items()}
+    source = Source(path, Path(path).name.partition(".")[0], [], language)
+    for node in nodes:
+        names = tuple(dict.fromkeys(_texts(graph, node, _NAMES, language)))
+        if not names:
+            source.leave_out("concepts without a name in the language")
+            continue
+        gloss = next(_texts(graph, node, _GLOSSES, language), "")
+        above = (str(parent) for parent in _objects(graph, node, _PARENTS) if isinstance(parent, rdflib.URIRef))
+        parents = tuple(sorted(ids.get(parent, _last(parent)) for parent in above))
+        source.concepts.append(Concept(ids[str(node)], names, gloss=gloss, parents=parents, where=str(node)))
+    return source
+
+
+def _last(address: str) -> str:
+    return address.rstrip("/#").replace("#", "/").rpartition("/")[2]
+
+
+def _objects(graph: Any, node: Any, predicates: Iterable[str]) -> Iterator[Any]:
+    from rdflib import URIRef
+
+    for predicate in predicates:
+        yield from graph.objects(node, URIRef(predicate))
+
+
+def _texts(graph: Any, node: Any, predicates: Iterable[str], language: str) -> Iterator[str]:
+    from rdflib import Literal
+
+    for predicate in predicates:
+        said = (text for text in _objects(graph, node, (predicate,)) if isinstance(text, Literal))
+        said = (text for text in said if (text.language or language).split("-")[0] == language)
+        yield from sorted(" ".join(str(text).split()) for text in said)

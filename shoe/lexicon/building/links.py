@@ -1,0 +1,91 @@
+"""Which concepts of different lexicons are the same: by interlingual ids, sense keys, and WordNet 3.0's offsets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from shoe.lexicon.compiled import Lexicon
+from shoe.lexicon.store import wordnet
+from shoe.lexicon.wordnet import MissingWordNetError, folders, synset_lines
+
+_FILE = Path(__file__).parents[1] / "data" / "wordnet_ids.npz"
+_POS = {"1": "n", "2": "v"}
+_WHAT = "linking a lexicon to WordNet by sense keys"
+
+
+def wordnet_numbers(links: Iterable[Sequence[str]]) -> list[int]:
+    """Find the WordNet synset of each of some concepts, by its links; -1 where none leads to one.
+
+    Interlingual ids ("ili:i35545") and offsets ("wn30:01955984-v") need no file, sense keys ("key:ride%2:38:00::")
+    those of WordNet; keys count only for a concept without other links. Of several synsets that keys lead to, the one
+    that most of them do; of ties the first.
+
+    Raises:
+        MissingWordNetError: if WordNet's files are needed and not there.
+    """
+    listed = list(links)
+    found = [_most(_ids()[link] for link in of if link in _ids()) for of in listed]
+    if any(
+        number < 0 and any(link.startswith("key:") for link in of) for number, of in zip(found, listed, strict=True)
+    ):
+        keys = _keys()
+        for place, of in enumerate(listed):
+            if found[place] < 0:
+                found[place] = _most(keys[link] for link in of if link in keys)
+    return found
+
+
+def bridge(one: Lexicon, other: Lexicon) -> list[int]:
+    """Find the concept of another lexicon for each one of a lexicon; -1 where none is the same.
+
+    Between WordNet 3.0 and another one by links to it; between two others by links that both have, or by equal ids.
+    """
+    if one.concepts is other.concepts:
+        return list(range(len(one)))
+    if other.is_wordnet:
+        return wordnet_numbers(map(one.links, range(len(one))))
+    if one.is_wordnet:
+        back = wordnet_numbers(map(other.links, range(len(other))))
+        found = {synset: number for number, synset in reversed(list(enumerate(back))) if synset >= 0}
+        return [found.get(synset, -1) for synset in range(len(one))]
+    known = {link: number for number in range(len(other)) for link in other.links(number)}
+    by_name = (other.synset(one.name(number)) for number in range(len(one)))
+    by_link = (_most(known[link] for link in one.links(number) if link in known) for number in range(len(one)))
+    return [linked if linked >= 0 else named for linked, named in zip(by_link, by_name, strict=True)]
+
+
+def _most(numbers: Iterable[int]) -> int:
+    counted = Counter(numbers).most_common(1)
+    return counted[0][0] if counted else -1
+
+
+@cache
+def _ids() -> dict[str, int]:
+    """WordNet's synsets by interlingual id, and by offset and part of speech: see scripts/build-wordnet-ids."""
+    with np.load(_FILE) as file:
+        offsets, ilis = file["offset"].cumsum().tolist(), file["ili"].cumsum().tolist()
+    pos = wordnet().pos
+    found = {f"ili:i{ili}": number for number, ili in enumerate(ilis)}
+    return found | {f"wn30:{offset:08}-{pos(number)}": number for number, offset in enumerate(offsets)}
+
+
+@cache
+def _keys() -> dict[str, int]:
+    """WordNet's synsets by the sense keys of their lemmas, in the offsets of the files that are there."""
+    base, folder = wordnet(), next(folders(), None)
+    if folder is None:
+        raise MissingWordNetError(_WHAT)
+    lines = synset_lines(_WHAT)
+    offsets = {f"{line[:8].decode()}-{base.pos(number)}": number for number, line in enumerate(lines)}
+    found = {}
+    for line in (folder / "index.sense").read_text("utf-8").splitlines():
+        key, offset, *_ = line.split(" ")
+        pos = _POS.get(key.partition("%")[2][:1])
+        if pos:
+            found[f"key:{key}"] = offsets[f"{offset}-{pos}"]
+    return found
