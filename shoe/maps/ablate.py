@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -13,11 +13,13 @@ from shoe.core.errors import OptionError
 from shoe.lexicon.expressions import Part
 from shoe.maps.agreement import RaterAgreement, rater_agreements
 from shoe.maps.diff import semantic_of, under
-from shoe.maps.human import HumanAgreement, HumanKind, HumanRatings, compare_people
+from shoe.maps.human import HumanAgreement, HumanKind, HumanRatings, compare_people, values_beside
+from shoe.maps.nearest import nearness
 from shoe.scoring.score import Report
 from shoe.similarity import SimilarityMap
 
-MOST_RATERS = 10
+MOST_RATERS, LEAST_SHARE = 10, 0.5
+"""Raters at most, and the share of people's pairs that an ensemble has to have a value for to be the nearest of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,9 @@ def ablate(
         OptionError: for more than 10 raters.
     """
     subsets = []
-    for chosen in track(subsets_of(len(similarity.raters))):
+    chosen_sets = subsets_of(len(similarity.raters))
+    beside = {ratings.kind: _beside(ratings, similarity, chosen_sets) for ratings in human}
+    for number, chosen in enumerate(track(chosen_sets)):
         fewer = similarity.with_raters(chosen)
         semantic = semantic_of(under(report, fewer)) if report else None
         subsets.append(
@@ -125,7 +129,7 @@ def ablate(
                 rated={part: int(table.rated.sum()) for part, table in fewer.tables.items()},
                 map=semantic.map if semantic else None,
                 mf1=semantic.mf1 if semantic else None,
-                human={ratings.kind: compare_people(ratings, similarity, chosen) for ratings in human},
+                human={kind: found[number] for kind, found in beside.items()},
             )
         )
     return Ablation(
@@ -135,3 +139,16 @@ def ablate(
         report=report,
         human={ratings.kind: ratings for ratings in human},
     )
+
+
+def _beside(human: HumanRatings, similarity: SimilarityMap, subsets: Sequence[tuple[int, ...]]) -> list[HumanAgreement]:
+    """Each subset beside people, and which could be the nearest on the pairs that all of wide enough ones have."""
+    values = np.stack([values_beside(human, similarity, chosen) for chosen in subsets], axis=1)
+    found = [compare_people(human, column) for column in values.T]
+    wide = np.flatnonzero((~np.isnan(values)).mean(axis=0) >= LEAST_SHARE)
+    near = 1 - np.abs(values[:, wide] - human.values[:, None])
+    near = near[~np.isnan(near).any(axis=1)]
+    if len(near) > 1 and len(wide) > 1:
+        for place, among in zip(wide.tolist(), nearness(near).among_best.tolist(), strict=True):
+            found[place] = replace(found[place], among_best=among)
+    return found

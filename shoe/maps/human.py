@@ -52,12 +52,15 @@ class HumanAgreement:
         pairs: their number.
         agreement: 1 - mean absolute difference of values 0..1.
         pearson, spearman: correlations.
+        among_best: whether people cannot tell it from the nearest of the maps that were compared; None where it has no
+            value for half of the pairs.
     """
 
     pairs: int
     agreement: float | None
     pearson: float | None
     spearman: float | None
+    among_best: bool | None = None
 
 
 def read_human_ratings(path: Path) -> list[HumanRatings]:
@@ -96,8 +99,8 @@ def read_human_ratings(path: Path) -> list[HumanRatings]:
     return found
 
 
-def compare_people(human: HumanRatings, similarity: SimilarityMap, columns: Sequence[int]) -> HumanAgreement:
-    """Compare people with the ensemble of some raters of a map; a pair that none of them rated is left out.
+def values_beside(human: HumanRatings, similarity: SimilarityMap, columns: Sequence[int]) -> Floats:
+    """(N,) what the ensemble of some raters of a map says of each pair; NaN where none of them rated it.
 
     Args:
         human: N pairs.
@@ -116,6 +119,11 @@ def compare_people(human: HumanRatings, similarity: SimilarityMap, columns: Sequ
     values = of_parts[0]
     if human.kind == "interactions":
         values = combine(values, of_parts[1], SemanticOptions().combine, SemanticOptions().weight)
+    return values
+
+
+def compare_people(human: HumanRatings, values: Floats) -> HumanAgreement:
+    """Compare people with (N,) values of their pairs; a pair without one is left out."""
     known = ~np.isnan(values)
     ours, theirs = values[known], human.values[known]
     # The share of agreement of protocols, A29.

@@ -113,10 +113,10 @@ def check_asked(raters: Raters) -> None:
         OptionError: naming one that reads no prompts.
     """
     for config in raters.file.raters:
-        if not config.prompted:
+        if not (config.prompted or config.interactions):
             raise OptionError(
                 f"rater {quote(config.name)} ({config.kind}) reads no prompts and compares senses alone; "
-                "--whole-interactions needs raters that read prompts"
+                "--whole-interactions needs raters that read prompts, or people"
             )
 
 

@@ -39,6 +39,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     Attributes:
         kind: what raters.toml calls the class.
         prompted: whether it reads prompts.
+        interactions: whether it answers about whole interactions, though it reads none.
         chats: whether it is asked in a chat, with ``sampling`` and ``pairs_per_request``.
         divisible: whether several processes may ask it at the same time.
         name: of its column in the map.
@@ -53,6 +54,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     kind: ClassVar[str]
     prompted: ClassVar[bool] = True
+    interactions: ClassVar[bool] = False
     chats: ClassVar[bool] = False
     divisible: ClassVar[bool] = True
 

@@ -154,12 +154,13 @@ def print_ablation(ablation: Ablation, to: Console) -> None:
 
     def agreement(subset: Subset) -> list[str]:
         found = subset.human[kind]
-        return [percent(found.agreement), fixed(found.pearson), fixed(found.spearman), count(found.pairs)]
+        nearest = {True: "yes", False: "no", None: "–"}[found.among_best]
+        return [percent(found.agreement), fixed(found.pearson), fixed(found.spearman), count(found.pairs), nearest]
 
     columns = (*(f"{part}s rated" for part in similarity.tables), *scores)
     to.print(_table_of_subsets(ablation, "raters", columns, rated_and_scores))
     for kind, people in ablation.human.items():
-        columns = ("agreement %", "Pearson", "Spearman", f"on pairs, of {len(people.values):,}")
+        columns = ("agreement %", "Pearson", "Spearman", f"on pairs, of {len(people.values):,}", "among nearest")
         to.print(_table_of_subsets(ablation, f"people on {kind} beside", columns, agreement))
     if more > 0:
         say(to, f"{more:,} more subsets: --json -")

@@ -10,17 +10,16 @@ import numpy as np
 
 from shoe.core.arrays import Floats
 from shoe.core.errors import OptionError
-from shoe.core.seeded import random_numbers
+from shoe.maps.ablate import LEAST_SHARE, MOST_RATERS
 from shoe.maps.agreement import spearman
+from shoe.maps.nearest import nearness
 from shoe.similarity import SimilarityMap, load_similarity
 from shoe.similarity.ensemble import HIGHEST, MISSING
 from shoe.study.agreement import mean_ratings
+from shoe.study.ranks import weighted_spearman
 from shoe.study.rater_model import rater_model
 from shoe.study.ratings import StudyRatings
 from shoe.study.reference import similarity_of_items
-
-MOST_RATERS, LEAST_SHARE = 10, 0.5
-_STREAM, _RESAMPLES = 9 << 28, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,53 +99,51 @@ def beside_people(study: StudyRatings, name_or_folder: str, source: Path) -> Bes
         return None
     subsets = [chosen for size in range(1, len(part) + 1) for chosen in combinations(part, size)]
     values = [similarity_of_items(study, similarity.with_raters(chosen), source)[keep] for chosen in subsets]
-    raters = _placed(study.of_items(keep), [names[j] for j in part], np.stack(values[: len(part)], axis=1) * HIGHEST)
-    ensembles = ensembles_of(names, subsets, np.stack(values, axis=1), people[keep] / HIGHEST)
+    compared = study.of_items(keep)
+    weight = None if compared.weights is None else compared.weights.of(np.arange(len(compared.items)))
+    raters = _placed(compared, weight, [names[j] for j in part], np.stack(values[: len(part)], axis=1) * HIGHEST)
+    ensembles = ensembles_of(names, subsets, np.stack(values, axis=1), people[keep] / HIGHEST, weight)
     left_out = [name for j, name in enumerate(names) if j not in part]
     return Beside(int(keep.sum()), raters, ensembles, left_out)
 
 
-def _placed(study: StudyRatings, names: list[str], of_map: Floats) -> list[Placed]:
+def _placed(study: StudyRatings, weight: Floats | None, names: list[str], of_map: Floats) -> list[Placed]:
     ratings = np.where(study.first == MISSING, np.nan, study.first)
     rated = np.flatnonzero(~np.isnan(ratings).all(axis=0))
     people = [study.raters[j] for j in rated]
     values = np.concatenate([ratings[:, rated], of_map], axis=1)
-    model = rater_model(values, len(people))
+    model = rater_model(values, len(people), weight)
     placed = []
     for j, name in enumerate([*people, *names]):
         others = mean_ratings(np.delete(study.first[:, rated], j, axis=1) if j < len(people) else study.first)
         both = ~np.isnan(values[:, j]) & ~np.isnan(others)
-        rho = spearman(values[both, j], others[both]) if both.sum() > 1 else None
+        if weight is None:
+            rho = spearman(values[both, j], others[both]) if both.sum() > 1 else None
+        else:
+            rho = weighted_spearman(values[both, j], others[both], weight[both])
         placed.append(Placed(name, j < len(people), float(model.bias[j]), float(model.noise[j]), rho))
     return placed
 
 
-def ensembles_of(names: list[str], subsets: list[tuple[int, ...]], values: Floats, people: Floats) -> list[Ensemble]:
-    """Find the agreement of every subset; which could be the best is decided for all together, by items drawn again.
+def ensembles_of(
+    names: list[str],
+    subsets: list[tuple[int, ...]],
+    values: Floats,
+    people: Floats,
+    weight: Floats | None = None,
+) -> list[Ensemble]:
+    """Find the agreement of every subset, and which could be the best; see :func:`shoe.maps.nearest.nearness`.
 
     Args:
         names: of all raters.
         subsets: K subsets of their indices.
         values: (N, K) what each says of each item, 0..1.
         people: (N,) what people say.
-
-    An ensemble is out where its distance to the best exceeds the 95 % quantile of the largest studentized deviation of
-    all such distances (as Hansen's model confidence set decides, in one step).
+        weight: (N,) of items.
     """
-    near = 1 - np.abs(values - people[:, None])
-    agreement = near.mean(axis=0)
-    best = int(agreement.argmax())
-    n = len(people)
-    drawn = (random_numbers(_STREAM, (_RESAMPLES, n)) % np.uint64(n)).astype(np.int64)
-    weights = np.stack([np.bincount(row, minlength=n) for row in drawn]) / n
-    behind = near[:, [best]] - near
-    found = behind.mean(axis=0)
-    again = weights @ behind
-    error = again.std(axis=0)
-    varies = error > 0
-    away = np.zeros_like(again)
-    away[:, varies] = (again - found)[:, varies] / error[varies]
-    reach = np.quantile(away.max(axis=1), 0.95)
-    among = np.where(varies, found <= reach * error, found == 0)
-    order = np.argsort(-agreement, kind="stable")
-    return [Ensemble(tuple(names[j] for j in subsets[k]), float(agreement[k]), bool(among[k])) for k in order]
+    found = nearness(1 - np.abs(values - people[:, None]), weight)
+    order = np.argsort(-found.agreement, kind="stable")
+    return [
+        Ensemble(tuple(names[j] for j in subsets[k]), float(found.agreement[k]), bool(found.among_best[k]))
+        for k in order
+    ]

@@ -1,17 +1,23 @@
-"""What a similarity map says of the items of a study."""
+"""What a similarity map says of the items of a study, and what people say of them to hold maps against."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from shoe.core.arrays import Floats
 from shoe.core.errors import InputError, quote
+from shoe.io.delimited import delimited_rows
 from shoe.lexicon.expressions import POS, Part
 from shoe.lexicon.store import lexicon
+from shoe.maps.human import HumanRatings, read_human_ratings
 from shoe.protocols.options import SemanticOptions
 from shoe.similarity import Similarity, combine, load_similarity
-from shoe.study.ratings import SENSES, StudyRatings
+from shoe.similarity.ensemble import HIGHEST, MISSING
+from shoe.study.agreement import mean_ratings
+from shoe.study.ratings import SENSES, StudyRatings, read_study
 
 _PARTS: tuple[Part, Part] = ("verb", "object")
 
@@ -32,14 +38,37 @@ def similarity_of_items(study: StudyRatings, similarity: Similarity, source: Pat
     Raises:
         InputError: for items that are not named by four senses of WordNet 3.0.
     """
+    senses = _senses(study, source)
+    verbs, objects = (_values(similarity, part, senses, at) for at, part in enumerate(_PARTS))
+    options = SemanticOptions()
+    return combine(verbs, objects, options.combine, options.weight)
+
+
+def read_people(path: Path) -> list[HumanRatings]:
+    """Read how people rated, to hold maps against: a study's table, or one of :func:`read_human_ratings`.
+
+    Of a study, the mean of the first ratings of each item counts; gold items, repeats and pictures do not.
+
+    Raises:
+        InputError: for a table that is broken, or items of a study that are not named by four senses.
+    """
+    if "rater" not in delimited_rows(path)[0]:
+        return read_human_ratings(path)
+    study = read_study(path)
+    study = study.of_items(study.measured & ~np.isnan(mean_ratings(study.first)))
+    senses = np.array([[lexicon().synset(name) for name in named] for named in _senses(study, path)], np.int32)
+    values, lines = mean_ratings(study.first) / HIGHEST, int((study.first != MISSING).sum())
+    return [HumanRatings("interactions", {"verb": senses[:, ::2], "object": senses[:, 1::2]}, values, lines)]
+
+
+def _senses(study: StudyRatings, source: Path) -> list[list[str]]:
+    """Names of verb, object, verb and object of each item."""
     senses = [item.split(" ") for item in study.items]
     for item, named in zip(study.items, senses, strict=True):
         if len(named) != len(SENSES) or not all(map(_is_sense, named, (*_PARTS, *_PARTS))):
             expected = "two verbs and two nouns of WordNet 3.0, as ride.v.01 horse.n.01 sit.v.01 chair.n.01"
             raise InputError(source, record=f"item {quote(item)}", found="other names", expected=expected)
-    verbs, objects = (_values(similarity, part, senses, at) for at, part in enumerate(_PARTS))
-    options = SemanticOptions()
-    return combine(verbs, objects, options.combine, options.weight)
+    return senses
 
 
 def _values(similarity: Similarity, part: Part, senses: list[list[str]], at: int) -> Floats:

@@ -161,18 +161,19 @@ def ablate(
 
     Example: shoe map ablate my-map --for predictions.json --ground-truth instances_test2015.json --human study.csv
 
-    The header of FILE is class_synset, synset, rating, or verb_a, object_a, verb_b, object_b, rating for whole
-    interactions (a: the class); senses are WordNet names, ratings 0 to 4, several lines for a pair are averaged.
-    Agreement is 1 - mean absolute difference / range, on the pairs that the subset has a value for. Standard deviations
-    are of a sample. At most 10 raters. Boxes of PREDICTIONS are taken in their format's own convention; others: shoe
-    convert.
+    FILE is a table of shoe study collect; or its header is class_synset, synset, rating, or verb_a, object_a, verb_b,
+    object_b, rating for whole interactions (a: the class). Senses are WordNet names, ratings 0 to 4, several lines for
+    a pair are averaged. Of subsets that have a value for half of the pairs it is said which people cannot tell from the
+    nearest one, at 95 % for all together. Agreement is 1 - mean absolute difference / range, on the pairs that the
+    subset has a value for. Standard deviations are of a sample. At most 10 raters. Boxes of PREDICTIONS are taken in
+    their format's own convention; others: shoe convert.
 
     JSON keys: name, digest, ensemble, raters; correlations {verbs, objects [{raters, pairs, pearson}]}; subsets
     [{raters, rated {verbs, objects}, map, mf1, human {verbs, objects, interactions {pairs, agreement, pearson,
-    spearman}}}]; sizes [{size, subsets, map, mf1, human_agreement {verbs, objects, interactions}}] and all_subsets,
-    each figure as {subsets, mean, standard_deviation, lowest, highest}; signature (of the whole map's score); human
-    {verbs, objects, interactions {pairs, ratings}}. Fractions 0..1; what was not asked for or cannot be measured is
-    left out.
+    spearman, among_best}}}]; sizes [{size, subsets, map, mf1, human_agreement {verbs, objects, interactions}}] and
+    all_subsets, each figure as {subsets, mean, standard_deviation, lowest, highest}; signature (of the whole map's
+    score); human {verbs, objects, interactions {pairs, ratings}}. Fractions 0..1; what was not asked for or cannot be
+    measured is left out.
     """
     from functools import partial
 
@@ -181,15 +182,15 @@ def ablate(
 
     from shoe.maps.ablate import ablate as ablate_map
     from shoe.maps.ablate import subsets_of
-    from shoe.maps.human import read_human_ratings
     from shoe.report.map_compare import ablation_dict, print_ablation
     from shoe.report.terminal import console
     from shoe.similarity import SimilarityMap
     from shoe.similarity.ensemble import ENSEMBLE
+    from shoe.study.reference import read_people
 
     similarity = SimilarityMap.load(map, ENSEMBLE)
     subsets_of(len(similarity.raters))  # before minutes of reading, not after
-    ratings = read_human_ratings(human) if human else []
+    ratings = read_people(human) if human else []
     report = evaluated(predictions, ground_truth, map, similarity.dataset)
     talk = Console(stderr=True)
     bar = partial(track, description="subsets of raters", console=talk, transient=True, disable=not talk.is_terminal)

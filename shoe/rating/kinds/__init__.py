@@ -20,6 +20,7 @@ KINDS = {
     "lexical": "shoe.rating.kinds.lexical:Lexical",
     "learned": "shoe.rating.kinds.learned:Learned",
     "table": "shoe.rating.kinds.table:Table",
+    "people": "shoe.study.rater_kind:People",
 }
 """Kinds of raters by their names in raters.toml, and where they are."""
 

@@ -49,7 +49,7 @@ class Table(RaterConfig, frozen=True, kw_only=True):
             InputError: naming the line and the column that break the table's format.
         """
         local.check(self)
-        return _Rows(read_ratings(self.file, self.column))
+        return Rows(read_ratings(self.file, self.column))
 
     def identity(self) -> Mapping[str, Any]:
         """Say which content the file has, wherever it is."""
@@ -102,10 +102,13 @@ def _index(path: Path, names: Sequence[str], wanted: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class Rows:
+    """Answers by what is known of a pair, whichever of the two is named first."""
+
     ratings: Ratings
 
     def rate(self, groups: Iterator[Group], recorder: Recorder) -> None:
+        """Answer groups of questions, as far as pairs are known."""
         for group in groups:
             given = {question: self._rating(question) for question in group.questions}
             if asked := [question for question, rating in given.items() if rating is not None]:
@@ -120,4 +123,5 @@ class _Rows:
         return self.ratings.get((first, second), self.ratings.get((second, first)))
 
     def parse(self, ids: Sequence[str], raw: Mapping[str, Any]) -> list[int]:
+        """Read an answer back."""
         return read_by_id(raw, ids)

@@ -204,6 +204,7 @@ class Human(Closed):
     agreement: MaybeFloat = UNSET
     pearson: MaybeCorrelation = UNSET
     spearman: MaybeCorrelation = UNSET
+    among_best: bool | UnsetType = UNSET
 
 
 class Subset(Closed):

@@ -1,0 +1,105 @@
+"""People's ratings as a rater of a map, and maps held against a study's table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shoe.core.errors import InputError
+from shoe.lexicon.names import names_of
+from shoe.maps.ablate import ablate
+from shoe.maps.human import read_human_ratings
+from shoe.rating.config import identity_of
+from shoe.rating.questions import Interaction, Question, SenseText
+from shoe.similarity import SimilarityMap, load_similarity
+from shoe.study.rater_kind import People
+from shoe.study.reference import read_people
+from tests.rating.asking import PROMPTS, Memory, in_groups
+
+HEADER = "verb_a,object_a,verb_b,object_b,rater,rating,occasion,gold"
+RIDE = "ride.v.02,horse.n.01,straddle.v.01,horse.n.01"
+EAT = "eat.v.01,pizza.n.01,eat.v.01,hamburger.n.01"
+
+
+def written(folder: Path, *lines: str) -> Path:
+    path = folder / "answers.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def study(folder: Path) -> Path:
+    answers = [f"{RIDE},ann,3,1,", f"{RIDE},ann,0,2,", f"{RIDE},bob,4,1,", f"{EAT},bob,1,1,", f"{EAT},ann,,1,"]
+    return written(folder, HEADER, *answers, "ride.v.02,horse.n.01,ride.v.02,horse.n.01,bob,4,1,4")
+
+
+def rated(rater: People, *questions: Question) -> list[int]:
+    backend, memory = rater.backend(PROMPTS), Memory()
+    backend.rate(in_groups(questions, len(questions)), memory)
+    return [rating for group, raw in memory.answers for rating in backend.parse(group.about()["ids"], raw)]
+
+
+def interactions(*rows: str) -> list[Question]:
+    found = []
+    for number, row in enumerate(rows):
+        a, x, b, y = (SenseText(name, (), "") for name in row.split(","))
+        pair = Interaction.of(a, x), Interaction.of(b, y)
+        found.append(Question(f"{number:016d}".encode(), "interaction", *pair))
+    return found
+
+
+def test_people_answer_about_what_they_rated(tmp_path: Path) -> None:
+    path = study(tmp_path)
+    asked = interactions(RIDE, EAT, "ride.v.02,horse.n.01,ride.v.02,horse.n.01")
+    assert rated(People(name="all", file=path), *asked) == [4, 1]  # 3.5 is rounded up; gold items are no ratings
+    assert rated(People(name="ann", file=path, person="ann"), *asked) == [3]
+    with pytest.raises(InputError, match="person: found 'eve', expected one of ann, bob"):
+        People(name="eve", file=path, person="eve").backend(PROMPTS)
+
+
+def test_who_rated_is_in_the_identity_and_where_the_table_lies_is_not(tmp_path: Path) -> None:
+    path, there = study(tmp_path), tmp_path / "there"
+    there.mkdir()
+    moved = there / "moved.csv"
+    moved.write_bytes(path.read_bytes())
+    of_all = identity_of(People(name="all", file=path))
+    assert of_all == identity_of(People(name="all", file=moved))
+    assert of_all["settings"]["people"] == 2
+    assert of_all != identity_of(People(name="all", file=path, person="ann"))
+    moved.write_text(path.read_text().replace("ann,3", "ann,2"))
+    assert of_all != identity_of(People(name="all", file=moved))
+
+
+def test_pairs_of_senses_are_rated_too(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,rater,rating", "ride.v.02 straddle.v.01,ann,2", "ride.v.02 straddle.v.01,bob,1")
+    pair = SenseText("straddle.v.01", (), ""), SenseText("ride.v.02", (), "")
+    assert rated(People(name="p", file=path), Question(b"0" * 16, "verb", *pair)) == [2]
+    broken = written(tmp_path, "item,rater,rating", "riding,ann,2")
+    with pytest.raises(InputError, match="item 'riding': found other names, expected two senses"):
+        People(name="p", file=broken).backend(PROMPTS)
+
+
+def test_a_studys_table_is_read_as_people(tmp_path: Path) -> None:
+    (found,) = read_people(study(tmp_path))
+    assert (found.kind, found.lines, found.values.tolist()) == ("interactions", 3, [0.875, 0.25])
+    plain = written(tmp_path, "verb_a,object_a,verb_b,object_b,rating", f"{RIDE},4", f"{RIDE},3", f"{EAT},1")
+    (same,) = read_people(plain)
+    assert same.values.tolist() == found.values.tolist()
+    assert all((same.pairs[part] == found.pairs[part]).all() for part in same.pairs)
+    assert read_human_ratings(plain)[0].lines == 3
+
+
+@pytest.mark.slow
+def test_the_rater_that_people_are_copies_of_is_among_the_nearest(tmp_path: Path) -> None:
+    similarity = load_similarity("hico-det")
+    assert isinstance(similarity, SimilarityMap)
+    table = similarity.tables["verb"]
+    first, other = table.ratings[:, 0], table.ratings[:, 3]
+    rows = np.flatnonzero((first >= 0) & (other >= 0) & ((first != other) | (np.arange(len(first)) % 3 == 0)))[:300]
+    names = zip(names_of(table.class_sense[rows]), names_of(table.sense[rows]), table.ratings[rows, 0], strict=True)
+    path = written(tmp_path, "class_synset,synset,rating", *(f"{a},{b},{rating}" for a, b, rating in names))
+    found = ablate(similarity.with_raters((0, 3, 6)), human=read_people(path))
+    among = {subset.raters: subset.human["verbs"].among_best for subset in found.subsets}
+    assert (among[0,], among[1,]) == (True, False)
+    assert among[2,] is None  # it rated too few of them
