@@ -11,8 +11,9 @@ import math
 import pickle
 import struct
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,6 +30,9 @@ _DAMAGE = (
     MemoryError, OverflowError, struct.error, RecursionError, AssertionError, NotImplementedError,
 )  # fmt: skip
 _SIMPLE = frozenset({float, str, bool, type(None)})
+_HASHED = _SIMPLE | {int, bytes}
+_PACKED = {"f8": "d", "f4": "f", "i8": "q", "i4": "i"}
+"""Numbers of NumPy that the standard library unpacks, which is faster where there are few."""
 _EXPECTED = "a pickle of plain lists, dicts, numbers, text and NumPy arrays"
 
 
@@ -54,7 +58,42 @@ class _RefusedError(Exception):
 
 
 class _Machine(pickle._Unpickler):
-    """Runs a pickle; every name that it looks up goes through :data:`_NAMES`."""
+    """Runs a pickle; every name that it looks up goes through :data:`_NAMES`, and no key can be nested."""
+
+    stack: list[Any]
+    append: Callable[[Any], None]
+    pop_mark: Callable[[], list[Any]]
+
+    def _item(self) -> None:
+        stack = self.stack
+        value, key = stack.pop(), stack.pop()
+        stack[-1][_flat(key)] = value
+
+    def _items(self) -> None:
+        items = self.pop_mark()
+        mapping = self.stack[-1]
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            mapping[_flat(key)] = value
+
+    def _dict(self) -> None:
+        items = self.pop_mark()
+        self.append({_flat(key): value for key, value in zip(items[::2], items[1::2], strict=True)})
+
+    def _members(self) -> None:
+        items = self.pop_mark()
+        self.stack[-1].update(map(_flat, items))
+
+    def _frozenset(self) -> None:
+        self.append(frozenset(map(_flat, self.pop_mark())))
+
+    dispatch: ClassVar[dict[int, Callable[[Any], None]]] = {
+        **pickle._Unpickler.dispatch,
+        pickle.SETITEM[0]: _item,
+        pickle.SETITEMS[0]: _items,
+        pickle.DICT[0]: _dict,
+        pickle.ADDITEMS[0]: _members,
+        pickle.FROZENSET[0]: _frozenset,
+    }
 
     def find_class(self, module: str, name: str) -> Any:
         home = module.replace("numpy._core", "numpy.core").replace("__builtin__", "builtins")
@@ -67,6 +106,15 @@ class _Machine(pickle._Unpickler):
 
     def persistent_load(self, pid: Any) -> Any:
         raise _RefusedError("a reference to something outside the file")
+
+
+def _flat(key: Any) -> Any:
+    """A key, or a member of a set; hashing one that is nested a million deep would end the process."""
+    if type(key) not in _HASHED and not (type(key) is tuple and _HASHED.issuperset(map(type, key))):
+        raise _RefusedError(
+            f"a key of type {type(key).__name__}" + (" that holds others" if type(key) is tuple else "")
+        )
+    return key
 
 
 class _Name:
@@ -87,14 +135,19 @@ class _Name:
 class _Dtype:
     """The element type of an array: plain numbers, text, or Python objects."""
 
-    __slots__ = ("code", "order")
-
     def __init__(self, code: Any, *_: Any) -> None:
         self.code, self.order = str(code), "="
 
     def __setstate__(self, state: Any) -> None:
         self.order = str(state[1])
 
+    @cached_property
+    def numbers(self) -> struct.Struct | None:
+        """What unpacks one of its numbers; None for what is left to NumPy."""
+        code = _PACKED.get(self.code.lstrip("<>=|"))
+        return None if code is None else struct.Struct((">" if self.order == ">" else "<") + code)
+
+    @cached_property
     def numpy(self) -> "np.dtype[Any]":
         found = np.dtype(self.code.lstrip("<>=|"))
         if found.kind not in "biufU" or found.itemsize == 0:
@@ -127,7 +180,9 @@ def _array(raw: Any, dtype: Any, shape: Any, order: str) -> list[Any]:
         if not isinstance(raw, list) or lengths != (len(raw),):
             raise _RefusedError("an array of objects that is no simple list")
         return raw
-    element = dtype.numpy()
+    if len(lengths) == 1 and dtype.numbers is not None and len(raw) == lengths[0] * dtype.numbers.size:
+        return [number for (number,) in dtype.numbers.iter_unpack(raw)]
+    element = dtype.numpy
     if math.prod(lengths) * element.itemsize != len(raw) or min(lengths, default=1) < 0 or len(lengths) > 4:
         raise _RefusedError("an array whose size is not that of its content")
     flat = np.frombuffer(bytes(raw), element)
@@ -138,7 +193,9 @@ def _array(raw: Any, dtype: Any, shape: Any, order: str) -> list[Any]:
 def _scalar(dtype: Any, raw: bytes = b"") -> Any:
     if not isinstance(dtype, _Dtype):
         raise _RefusedError("a number without type")
-    return np.frombuffer(raw, dtype.numpy())[0].item()
+    if dtype.numbers is not None and len(raw) == dtype.numbers.size:
+        return dtype.numbers.unpack(raw)[0]
+    return np.frombuffer(raw, dtype.numpy)[0].item()
 
 
 def _encoded(text: str, encoding: str = "latin1") -> bytes:

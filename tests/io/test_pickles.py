@@ -177,3 +177,10 @@ def test_hostile_programs_are_refused(tmp_path: Path, data: bytes) -> None:
     path.write_bytes(data)
     with pytest.raises(InputError, match=re.escape(str(path))):
         read_predictions(path)
+
+
+@pytest.mark.parametrize("wrapped", [b"}%sNs.", b"(%sNd.", b"}(%sNu.", b"\x8f(%s\x90.", b"(%s\x91."])
+def test_keys_that_are_nested_are_refused_before_they_are_hashed(wrapped: bytes) -> None:
+    deep = b")" + b"\x85" * 3  # hashing a million of them takes more stack than there is
+    assert "a key of type tuple that holds others" in refusal(b"\x80\x04" + wrapped.replace(b"%s", deep))
+    assert load_plain("x", b"\x80\x04}(K\x01K\x02\x86K\x03u.") == {(1, 2): 3}
