@@ -25,7 +25,7 @@ def senses_of(words: Sequence[str], part: Part, spelled: str) -> list[Sense]:
     whole = _of(spelled, part)
     if whole or not words:
         return whole
-    units = list(words) if store.spaced else list("".join(words))
+    units = [part for word in words for part in _parts(word)] if store.spaced else list("".join(words))
     joint = "_" if store.spaced else ""
     found: list[Sense] = []
     start = 0
@@ -40,6 +40,12 @@ def senses_of(words: Sequence[str], part: Part, spelled: str) -> list[Sense]:
                 break
         start += 1
     return distinct(found)
+
+
+def _parts(word: str) -> list[str]:
+    """A word without one that says nothing and is elided before it: "s'asseoir"."""
+    first, mark, rest = word.partition("'")
+    return [rest] if mark and rest and first in lexicon().passed_over else [word]
 
 
 def _of(written: str, part: Part) -> list[Sense]:
