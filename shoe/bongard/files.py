@@ -88,7 +88,7 @@ def read_problems(*paths: str | Path) -> Problems:
 
 
 def write_problems(problems: Problems, folder: str | Path, name: str, images: str = "") -> list[Path]:
-    """Write problems, a file a group: ``FOLDER/NAME_GROUP.json``; those of that name that are there already go first.
+    """Write problems, a file a group: ``FOLDER/NAME_GROUP.json``; files of that name without problems now go.
 
     Boxes are widened to whole pixels, as the field's have them.
 
@@ -107,18 +107,15 @@ def write_problems(problems: Problems, folder: str | Path, name: str, images: st
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for group in {*GROUPS, *problems.groups}:
-            (target / f"{name}_{group}.json").unlink(missing_ok=True)
     except OSError as error:
         found = error.strerror or str(error)
         raise InputError(target, found=found, expected="a folder that can be written to") from None
     written = _as_written(problems.regions, images)
-    paths = []
+    contents = {}
     for number, group in enumerate(problems.groups):
         chosen = np.flatnonzero(problems.group == number)
         if not len(chosen):
             continue
-        paths.append(target / f"{name}_{group}.json")
         content = [
             [
                 [written[row] for row in problems.positives[p].tolist()],
@@ -128,9 +125,15 @@ def write_problems(problems: Problems, folder: str | Path, name: str, images: st
             ]
             for place, p in enumerate(chosen.tolist())
         ]
-        with replacing(paths[-1]) as stream:
-            stream.write(msgspec.json.encode(content))
-    return paths
+        contents[target / f"{name}_{group}.json"] = msgspec.json.encode(content)
+    # All is there before the first file changes: who interrupts has the old problems, or but for an instant the new.
+    for path, data in contents.items():
+        with replacing(path) as stream:
+            stream.write(data)
+    for group in {*GROUPS, *problems.groups}:
+        if (path := target / f"{name}_{group}.json") not in contents:
+            path.unlink(missing_ok=True)
+    return list(contents)
 
 
 def _as_written(regions: Regions, images: str) -> list[dict[str, Any]]:
