@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -35,7 +37,7 @@ class Lab:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        assert run("study", "new", self.study, "--items", "20", "--raters", "3").returncode == 0
+        assert run("study", "new", self.study, "--items", "20", "--raters", "4").returncode == 0
         self.links = self.published()
         self.process: subprocess.Popen[str] | None = None
 
@@ -169,6 +171,39 @@ def test_a_study_is_answered_through_kills_breaks_tabs_and_devices(lab: Lab, dev
     assert {Question(each["item"], each["occasion"]): each["rating"] for each in answers} == given
     found = json.loads(run("study", "report", table, "--json", "-").stdout)
     assert (found["all"]["items"], found["retest"]["answers"]) == (20, 2)
+
+
+def test_nothing_is_lost_or_there_twice_in_a_storm(lab: Lab, device: Any, tmp_path: Path) -> None:
+    """Two tabs and another device of one rater, who answers anything anywhere, and a server that is killed each time.
+
+    Once it comes back as it was some answers before, as from a backup.
+    """
+    draw = random.Random(0)
+    study, order = asked(lab, 3)
+    phone, laptop = device(lab.links["rater-4"]), device(lab.links["rater-4"])
+    pages = [phone, tab(phone.context, lab.links["rater-4"]), laptop]
+    for page in pages:
+        begin(page, study)
+    for kill in range(5):
+        for number in range(40):
+            page = draw.choice(pages)
+            page.keyboard.press(draw.choice(["0", "1", "2", "3", "4", "ArrowLeft", "ArrowLeft"]))
+            if number == 20:
+                lab.stop()
+        if kill == 1:
+            shutil.copytree(lab.service, tmp_path / "copy")
+        if kill == 3:
+            shutil.rmtree(lab.service)
+            shutil.copytree(tmp_path / "copy", lab.service)
+        lab.start()
+    for page in pages:
+        page.keyboard.press("3")
+        page.wait_for_function(ARRIVED, timeout=60_000)
+    logs = [page.evaluate("() => Object.keys(localStorage).map((name) => name.split(/rater-4:/)[1])") for page in pages]
+    there = [json.dumps(each, separators=(",", ":")) for each in lab.answers("rater-4")]
+    assert len(there) == len(set(there)) > 2 * len(order)
+    assert {text.replace(".0,", ",").replace(".0}", "}") for text in there} == {name for log in logs for name in log}
+    assert {(each["item"], each["occasion"]) for each in lab.answers("rater-4")} == {each[:2] for each in order}
 
 
 def test_a_link_that_has_ended_is_told_and_nothing_is_lost(lab: Lab, device: Any) -> None:
