@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import signal
@@ -14,17 +13,22 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
+from shoe.bongard.files import write_problems
+from shoe.io.json import encode
 from shoe.study.kept import load_study
 from shoe.study.plan import Question, Study
+from tests.bongard.made import BOX, problems_of
 from tests.cli.run import run
+from tests.study.browser import violations
+from tests.study.made import illustrated, scene
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("definitions")]
 pytest.importorskip("fastapi", reason="the libraries of shoe serve are not installed")
 ROOT = Path(__file__).resolve().parents[2]
-AXE = Path(os.environ.get("AXE") or ROOT / ".venv" / "node_modules" / "axe-core" / "axe.min.js")
 PHONE = {"width": 390, "height": 844}
 ARRIVED = "() => document.getElementById('status').textContent === 'All answers have arrived.'"
 
@@ -38,11 +42,11 @@ class Lab:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         assert run("study", "new", self.study, "--items", "20", "--raters", "4").returncode == 0
-        self.links = self.published()
+        self.links = self.published(self.study)
         self.process: subprocess.Popen[str] | None = None
 
-    def published(self, *more: str) -> dict[str, str]:
-        done = run("study", "publish", self.study, self.service, "--address", f"http://127.0.0.1:{self.port}/", *more)
+    def published(self, study: Path, *more: str) -> dict[str, str]:
+        done = run("study", "publish", study, self.service, "--address", f"http://127.0.0.1:{self.port}/", *more)
         assert (done.returncode, done.stderr) == (0, "")
         return dict(line.split("\t") for line in done.stdout.splitlines()[:-1])
 
@@ -58,11 +62,12 @@ class Lab:
         self.process.send_signal(by)
         self.process.communicate()
 
-    def answers(self, rater: str) -> list[dict[str, Any]]:
+    def answers(self, rater: str, study: Path | None = None) -> list[dict[str, Any]]:
         """What the service has of a rater, by way of the command."""
-        done = run("study", "fetch", self.study, self.service)
+        folder = study or self.study
+        done = run("study", "fetch", folder, self.service)
         assert (done.returncode, done.stderr) == (0, "")
-        found: list[dict[str, Any]] = json.loads((self.study / "answers" / f"{rater}.json").read_bytes())["answers"]
+        found: list[dict[str, Any]] = json.loads((folder / "answers" / f"{rater}.json").read_bytes())["answers"]
         return found
 
 
@@ -212,7 +217,7 @@ def test_a_link_that_has_ended_is_told_and_nothing_is_lost(lab: Lab, device: Any
     begin(page, study)
     rate(page, 0, len(order), 3)
     page.wait_for_function(ARRIVED)
-    renewed = lab.published("--again", "rater-2")["rater-2"]
+    renewed = lab.published(lab.study, "--again", "rater-2")["rater-2"]
     rate(page, 1, len(order), 1)
     page.wait_for_function("() => document.getElementById('status').textContent.includes('the token is not valid')")
     assert page.locator("#status").inner_text().startswith("1 answer is kept in this browser, and not taken")
@@ -221,19 +226,50 @@ def test_a_link_that_has_ended_is_told_and_nothing_is_lost(lab: Lab, device: Any
     assert [each["rating"] for each in lab.answers("rater-2")] == [3, 1]
 
 
+def test_pictures_of_a_second_phase_and_of_problems_come_with_the_link(lab: Lab, device: Any, tmp_path: Path) -> None:
+    truth, images = illustrated(tmp_path)
+    pairs, problems = tmp_path / "pairs", tmp_path / "problems"
+    done = run("study", "new", pairs, "--items", "5", "--raters", "1", "--ground-truth", truth, "--images", images)
+    assert (done.returncode, done.stderr) == (0, "")
+    link = lab.published(pairs)["rater-1"]
+    study = load_study(pairs)
+    words = [question for question in study.order(0) if question.phase == "words"]
+    answers = [{**question._asdict(), "rating": 1, "shown": 0, "answered": 1} for question in words]
+    headers = {"Authorization": f"Bearer {link.partition('#')[2]}", "Content-Type": "application/json"}
+    with urlopen(
+        Request(f"{link.partition('/rate')[0]}/v1/study/answers", encode({"answers": answers}), headers)
+    ) as told:
+        assert json.load(told) == {"kept": len(words)}
+    page = device(link)
+    page.get_by_role("button", name="Go on").click()
+    page.wait_for_selector("svg image[href^='data:image/jpeg']", state="attached")
+    page.keyboard.press("Enter")
+    page.wait_for_function(ARRIVED)
+    kept = lab.answers("rater-1", pairs)[-1]
+    assert (kept["phase"], kept["rating"]) == ("picture", 1)
+
+    made = problems_of(2, ("seen_obj_seen_act",))
+    for number in range(len(made.regions.verb)):
+        scene(images / f"{number:03d}.jpg", str(number), (120, 115), (BOX, (50, 50, 100, 90)))
+    files = write_problems(made, tmp_path / "files", "made", "folder")
+    done = run("study", "bongard", problems, *files, "--images", images, "--raters", "1", "--testers", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    page = device(lab.published(problems)["rater-1"])
+    for name in ("I agree", "Start"):
+        page.get_by_role("button", name=name).click()
+    page.wait_for_function("() => document.images.length && [...document.images].every((image) => image.naturalWidth)")
+    page.keyboard.press("a")
+    page.wait_for_function(ARRIVED)
+    assert [(each["phase"], each["rating"]) for each in lab.answers("rater-1", problems)] == [("sides", 1)]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nobody_is_shut_out(lab: Lab, device: Any, scheme: str) -> None:
-    if not AXE.is_file():
-        pytest.skip("axe-core is not installed: environment ci of scripts/_environment puts it into .venv by npm")
     page = device(lab.links["rater-3"])
     page.emulate_media(color_scheme=scheme)
-    client = page.context.new_cdp_session(page)
-    client.send("Page.setBypassCSP", {"enabled": True})
-    axe = "(source) => { (0, eval)(source); return axe.run().then((found) => found.violations) }"
 
     def look() -> None:
-        problems = page.evaluate(axe, AXE.read_text("utf-8"))
-        assert [(problem["id"], node["html"][:200]) for problem in problems for node in problem["nodes"]] == []
+        assert violations(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
     look()
