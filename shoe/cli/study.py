@@ -86,8 +86,9 @@ def new(
     pictures: dict[str, bytes] = {}
     if ground_truth is not None and images is not None:
         made, pictures = with_pictures(made, read_ground_truth(ground_truth, of), _there(images))
-    _write(folder, made, pictures)
+    largest = _write(folder, made, pictures)
     print_plan(folder, made, drawn, console())
+    print(largest)
 
 
 @app.command()
@@ -117,9 +118,10 @@ def bongard(
 
     read = read_problems(*problems)
     made = new_problem_study(read, problems, raters, testers, seed)
-    pages = _write(folder, made, problem_pictures(read, _there(images)))
+    largest = _write(folder, made, problem_pictures(read, _there(images)))
     write_problem_files(folder, problems)
-    print_problem_plan(folder, made, pages, console())
+    print_problem_plan(folder, made, console())
+    print(largest)
 
 
 def _there(images: Path) -> Path:
@@ -130,8 +132,8 @@ def _there(images: Path) -> Path:
     return images
 
 
-def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> list[Path]:
-    """Write a study, what its pages say unless it is there, and a page for each rater."""
+def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> str:
+    """Write a study, what its pages say unless it is there, and a page for each rater; say how large those are."""
     from shoe.io.files import replacing
     from shoe.page.pictures import address
     from shoe.page.study import default_texts, shown_to_all, write_rater_page
@@ -150,7 +152,8 @@ def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> list[Pat
         order = made.order(number)
         embedded = {file: address(pictures[file]) for file in made.pictures(order)}
         write_rater_page(path, shown, made.names[number], order, embedded)
-    return pages
+    largest = max(path.stat().st_size for path in pages)
+    return f"pages      rater-1.html to {pages[-1].name}, up to {largest / 1e6:.1f} MB"
 
 
 @app.command()

@@ -99,18 +99,18 @@ def problem_pictures(problems: Problems, images: Path) -> dict[str, bytes]:
     Raises:
         InputError: for an image that cannot be read, or that ends before the crop begins.
     """
-    regions = problems.regions
+    regions, rows = problems.regions, np.unique(problems.rows)
     pictures = {}
-    for row in np.unique(problems.rows).tolist():
-        name = regions.images[regions.image[row]]
+    for image in np.unique(regions.image[rows]).tolist():
+        name = regions.images[image]
+        path = images / Path(name).name
         found, why = read_picture(name, images)
         if found is None:
-            raise InputError(images / Path(name).name, found=why, expected=f"the picture {quote(name)} of the problems")
-        cut = cut_out(found, tuple(regions.crops[row].tolist()))
-        if cut is None:
-            expected = f"a picture with {quote(regions.crops[row].tolist())} in it"
-            raise InputError(
-                images / Path(name).name, found=f"{found.width} x {found.height} pixels", expected=expected
-            )
-        pictures[f"{row}.jpg"] = small(cut[0], CROP)
+            raise InputError(path, found=why, expected=f"the picture {quote(name)} of the problems")
+        for row in rows[regions.image[rows] == image].tolist():
+            cut = cut_out(found, tuple(regions.crops[row].tolist()))
+            if cut is None:
+                expected = f"a picture with {quote(regions.crops[row].tolist())} in it"
+                raise InputError(path, found=f"{found.width} x {found.height} pixels", expected=expected)
+            pictures[f"{row}.jpg"] = small(cut[0], CROP)
     return pictures

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from shoe.core.errors import MissingExtraError
 from shoe.diagnosis.analysis import ErrorAnalysis
 from shoe.diagnosis.examples import ErrorExample, Shown, examples
 from shoe.diagnosis.oracles import ERRORS
@@ -159,8 +160,15 @@ def _placed(pair: Shown, scale: float, corner: tuple[int, int]) -> tuple[Box, Bo
 
 
 def read_picture(name: str, folder: Path | None) -> tuple[Image | None, str]:
-    """A picture; or none, and why not."""
-    from PIL import Image
+    """A picture; or none, and why not.
+
+    Raises:
+        MissingExtraError: without Pillow.
+    """
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingExtraError("reading pictures", "plots") from None
 
     if folder is None:
         return None, "no folder of pictures given"

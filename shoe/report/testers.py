@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from shoe.study.problems import ProblemStudy
 from shoe.study.testers import Result, Tester, Trials, one_tester, result_of
 
 _ALL = "all"
-_MEGABYTE = 1_000_000
 
 Found = tuple[dict[str, Result], dict[str, Tester]]
 """Figures of all problems and of each group, by name; of each tester."""
@@ -39,14 +37,12 @@ def found_in(trials: Trials, path: Path) -> Found:
     return results, {name: found for name, found in testers.items() if found}
 
 
-def print_problem_plan(folder: Path, study: ProblemStudy, pages: Sequence[Path], to: Console) -> None:
+def print_problem_plan(folder: Path, study: ProblemStudy, to: Console) -> None:
     """Print who is asked how much."""
     counts = [len(study.order(rater)) // 2 for rater in range(study.raters)]
     each = " to ".join(f"{number:,}" for number in sorted({min(counts), max(counts)}))
     asked = f"{many(study.testers, 'tester')} each, {each} on each of {many(study.raters, 'page')}"
-    largest = max(path.stat().st_size for path in pages) / _MEGABYTE
     say(to, f"{folder}: {many(len(study.problems), 'problem')}, {asked}; seed {study.seed}", "bold")
-    say(to, f"pages      up to {largest:.1f} MB, pictures included")
 
 
 def print_testers(found: Found, to: Console) -> None:

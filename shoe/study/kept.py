@@ -40,11 +40,10 @@ def write_study(folder: Path, study: AnyStudy, pictures: Mapping[str, bytes]) ->
         raise OptionError(f"{folder} holds another study; expected an empty folder, or the options that made it")
     try:
         (folder / PICTURES if pictures else folder).mkdir(parents=True, exist_ok=True)
+        for name, content in pictures.items():  # without study.json, which comes last, they are nothing
+            (folder / PICTURES / name).write_bytes(content)
     except OSError as error:
         raise InputError(folder, found=str(error.strerror), expected="a folder that can be written to") from error
-    for name, content in pictures.items():
-        with replacing(folder / PICTURES / name) as stream:
-            stream.write(content)
     with replacing(folder / FILE) as stream:
         stream.write(msgspec.json.format(msgspec.json.encode(study), indent=1))
 
