@@ -194,8 +194,7 @@ class ReadNotes:
     @property
     def facts(self) -> dict[str, str]:
         """What of the reading stands in a signature."""
-        made = {"predictor": self.predictor_digest} if self.predictor_digest else {}
-        return {"boxes": self.boxes, "scores": self.scores, **made}
+        return {"boxes": self.boxes, "scores": self.scores}
 
     def applied(self, triplets: int) -> Conventions:
         """Return the conventions of a table's triplets; of one that was cut since it was read, the commonest."""
@@ -337,7 +336,7 @@ class ReadNotes:
         if self.columns_by_truth:
             lines.append(f"the file's columns are the ground truth's {self.columns_by_truth:,} images, in its order")
         if self.predictor:
-            lines.append(f"made by shoe predict: {self.predictor}")
+            lines.append(f"made by shoe predict: {self.predictor} (sha {self.predictor_digest})")
         return lines
 
 

@@ -1,0 +1,39 @@
+"""Settings of steps by name."""
+
+from typing import Any
+
+import pytest
+
+from shoe.core.errors import OptionError, ShoeError
+from shoe.predict.backends import backend_of
+from shoe.predict.pairs import PairRule
+from shoe.predict.settings import configured, grouped
+from shoe.predict.visual import Visual
+
+
+def test_text_becomes_what_a_setting_is() -> None:
+    given = grouped(
+        ["pairs.gap=0.5", "pairs.persons=3", "pairs.person_objects=false", 'vlm.processor={"max_pixels": 99}'],
+        ["pairs", "vlm"],
+    )
+    rule = configured(PairRule, "pairs", {"min_score": 0.2}, given["pairs"])
+    assert rule == PairRule(gap=0.5, persons=3, person_objects=False, min_score=0.2)
+    model: Any = configured(backend_of("transformers"), "vlm", {"model": "m"}, given["vlm"])
+    assert model.processor == {"max_pixels": 99}
+    assert configured(PairRule, "pairs", {"gap": 0.0}, {"gap": "null"}).gap is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "said"),
+    [
+        (PairRule, {"nms": "x"}, "--set g.nms: found 'x', expected float"),
+        (PairRule, {"persons": "-1"}, "--set g.persons: found '-1', expected int >= 0"),
+        (Visual, {"coordinates": "pixel"}, "--set g.coordinates: found 'pixel'"),
+        (Visual, {"marks": '["boxes"'}, "--set g.marks: line 1, column 9"),
+    ],
+)
+def test_what_it_cannot_be_is_one_line(kind: Any, given: dict[str, str], said: str) -> None:
+    with pytest.raises(ShoeError, match=said.replace("[", r"\[").replace(".", r"\.")):
+        configured(kind, "g", {}, given)
+    with pytest.raises(OptionError, match="did you mean"):
+        configured(PairRule, "pairs", {}, {"personss": "1"})

@@ -1,0 +1,36 @@
+"""``scripts/predict-demo``: predict, score, diagnose and compare, end to end, on made pictures and random models."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import shoe
+
+pytest.importorskip("torch", reason="torch is not installed: pip install 'shoe-eval[predict]'")
+pytest.importorskip("transformers", reason="transformers is not installed: pip install 'shoe-eval[predict]'")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.slow
+def test_all_steps_fit_together(tmp_path: Path) -> None:
+    command: list[str | Path] = [sys.executable, "-P", ROOT / "scripts" / "predict-demo", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"COLUMNS": "120"})
+    assert done.returncode == 0, done.stderr
+    assert "100.0% of 20 true pairs are asked about" in done.stderr
+    assert re.search(r"(\d+) questions, \1 of them answered", done.stderr)  # another score asks nothing
+    assert done.stdout.count("$ shoe ") == 8
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+    yes, alone = (shoe.read_predictions(tmp_path / name) for name in ("yes.jsonl", "alone.jsonl"))
+    assert len(yes) == len(alone) > 200
+    assert yes.notes.predictor_digest != alone.notes.predictor_digest
+    truth = shoe.read_ground_truth(tmp_path / "truth.npz")
+    strict = shoe.score(yes, truth).strict
+    assert strict is not None
+    assert strict.map
+    first = json.loads((tmp_path / "yes.jsonl").read_text().splitlines()[0])
+    assert first["by"]["confidence"] == {"policy": "yes", "power": 1.0}
