@@ -38,35 +38,41 @@ class Units:
         """Pairs of units of one image."""
         return pairs_within(self.image)
 
+    @cached_property
+    def _by_people(self) -> tuple[Indices, Mask]:
+        """(P,) how people order each pair, and whether they judged both."""
+        known = ~np.isnan(self.people)
+        return way(np.nan_to_num(self.people), self.pairs), known[self.pairs.first] & known[self.pairs.second]
+
+    @cached_property
     def widths(self) -> Floats:
         """(K,) how far apart values of each measure must be to be told apart."""
-        people, known = self._ordered_by_people()
-        return np.array([tie_width(values, self.pairs, people, known) for values in self.credit.T])
+        return np.array([tie_width(values, self.pairs, *self._by_people) for values in self.credit.T])
 
-    def figures(self, keep: Mask, widths: Floats) -> Values:
+    def agreeing(self, widths: Floats) -> Mask:
+        """(K, P) pairs that each measure orders as people do."""
+        return np.array(
+            [way(v, self.pairs, w) == self._by_people[0] for v, w in zip(self.credit.T, widths, strict=True)]
+        )
+
+    def figures(self, keep: Mask, agreeing: Mask) -> Values:
         """Correlations of all units, and the share of pairs of one image that are ordered as people order them.
 
         Args:
             keep: (images,) that count.
-            widths: (K,) as :meth:`widths`.
+            agreeing: (K, P) as :meth:`agreeing`.
         """
         known = keep[self.image] & ~np.isnan(self.people)
+        people, judged = self._by_people
+        judged = judged & keep[self.pairs.image]
+        ordered = bool(people[judged].any())
         found: Values = {}
         for k, values in enumerate(self.credit.T):
             for name, correlation in CORRELATIONS.items():
                 found[name, k] = correlation(values[known], self.people[known])
-        people, judged = self._ordered_by_people()
-        judged = judged & keep[self.pairs.image]
-        for k, values in enumerate(self.credit.T):
-            theirs = way(values, self.pairs, widths[k])[judged]
-            varies = np.ptp(values[known]) > 0 if known.any() else False
-            usable = varies and people[judged].any()
-            found["accuracy", k] = float((theirs == people[judged]).mean()) if usable else None
+            varies = ordered and np.ptp(values[known]) > 0
+            found["accuracy", k] = float(agreeing[k, judged].mean()) if varies else None
         return found
-
-    def _ordered_by_people(self) -> tuple[Indices, Mask]:
-        known = ~np.isnan(self.people)
-        return way(np.nan_to_num(self.people), self.pairs), known[self.pairs.first] & known[self.pairs.second]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,10 +128,11 @@ def figures_of_units(judged: Judged) -> dict[str, tuple[int, dict[tuple[str, int
             return judged.predictions(chosen) if level == "prediction" else judged.cells(chosen)[0]
 
         whole = units(everyone)
-        widths = whole.widths()
-        values = whole.figures(everything, widths)
-        of_images = [whole.figures(group != g, widths) for g in range(group.max() + 1)] if images > 1 else []
-        of_raters = [units(rater_group != g).figures(everything, widths) for g in range(rater_group.max() + 1)]
+        agreeing = whole.agreeing(whole.widths)
+        values = whole.figures(everything, agreeing)
+        of_images = [whole.figures(group != g, agreeing) for g in range(group.max() + 1)] if images > 1 else []
+        others = [units(rater_group != g) for g in range(rater_group.max() + 1)]
+        of_raters = [each.figures(everything, each.agreeing(whole.widths)) for each in others] if raters > 1 else []
         figures = {
             key: LeftOut(value, [each[key] for each in of_images], [each[key] for each in of_raters])
             for key, value in values.items()

@@ -79,5 +79,5 @@ def test_raters_are_left_out_one_by_one() -> None:
         for rated in [made.ratings[:, j] >= 0]
     ]
     assert sorted(value or 0 for value in of["pearson", 0].raters) == pytest.approx(sorted(alone))
-    figures = Units(made.image, np.full(6, np.nan), made.credit).figures(np.ones(3, bool), np.zeros(2))
-    assert set(figures.values()) == {None}
+    nobody = Units(made.image, np.full(6, np.nan), made.credit)
+    assert set(nobody.figures(np.ones(3, bool), nobody.agreeing(nobody.widths)).values()) == {None}
