@@ -64,9 +64,10 @@ def metric(
 
     spare((judgements, ground_truth, *models), latex, json)
     if figures is not None:
-        from shoe.plots.style import check_plots
+        from shoe.plots.style import check_plots, make_folder
 
         check_plots()
+        make_folder(figures)
     names = model_names(models)
     check_once(models)
     table = read_judgements(judgements, names)

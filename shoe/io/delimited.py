@@ -1,4 +1,4 @@
-"""Tables as people and other tools have them: fields between commas or tabs, a header, one record a line."""
+"""Tables as people and other tools have them: fields between commas, tabs or semicolons, and a header."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def delimited_rows(path: Path) -> list[list[str]]:
-    """Read a table, gzip-compressed or not; its first line says whether tabs or commas stand between the fields.
+    """Read a table, gzip-compressed or not; its first line says what stands between the fields.
+
+    That are tabs, commas, or, where it has neither, semicolons, which spreadsheets write where a comma is in numbers.
 
     Returns:
         The fields of each line, the header's first; row i is line i + 1 of the file. Fields hold no tabs or line ends.
@@ -26,11 +28,16 @@ def delimited_rows(path: Path) -> list[list[str]]:
     try:
         text = read_bytes(path).decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError:
-        raise InputError(path, found="bytes that are not UTF-8", expected="a table as text") from None
-    lines = text.rstrip("\r\n").splitlines()  # spreadsheets leave empty lines at the end
+        text = "\0"
+    if "\0" in text:  # UTF-16, as some spreadsheets write it, is full of them
+        raise InputError(path, found="bytes that are not UTF-8", expected="a table as text, in UTF-8")
+    # Spreadsheets leave empty lines at the end; what else str.splitlines takes for the end of a line, a name may hold.
+    text = text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
+    lines = text.split("\n") if text else []
     if len(lines) < 2:
         raise InputError(path, found=f"{len(lines)} lines", expected="a header and at least one line below it")
-    rows = [line.split("\t") for line in lines] if "\t" in lines[0] else list(_comma_separated(lines, path))
+    between = next((sign for sign in "\t,;" if sign in lines[0]), ",")
+    rows = [line.split("\t") for line in lines] if between == "\t" else list(_separated(lines, path, between))
     for number, row in enumerate(rows, start=1):
         if len(row) != len(rows[0]):
             found, expected = f"{len(row)} fields", f"{len(rows[0])}, as in line 1"
@@ -38,13 +45,16 @@ def delimited_rows(path: Path) -> list[list[str]]:
     return rows
 
 
-def _comma_separated(lines: Sequence[str], path: Path) -> Iterator[list[str]]:
+def _separated(lines: Sequence[str], path: Path, between: str) -> Iterator[list[str]]:
     for number, line in enumerate(lines, start=1):
         try:
             # Line by line: a quote that is not closed is an error where it stands, not one field up to the end.
-            (row,) = csv.reader([line], strict=True)
+            (row,) = csv.reader([line], delimiter=between, strict=True)
         except (csv.Error, ValueError):
-            expected = "fields separated by commas, quotes in pairs"
+            kind = "semicolons" if between == ";" else "commas"
+            expected = f"fields separated by {kind}, quotes in pairs"
+            if len(line) > (most := csv.field_size_limit()):
+                expected = f"{expected}, of at most {most:,} characters"
             raise InputError(path, record=f"line {number}", found=quote(line), expected=expected) from None
         if any("\t" in field for field in row):
             raise InputError(path, record=f"line {number}", found="a tab in a field", expected="text without tabs")

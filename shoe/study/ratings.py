@@ -110,6 +110,7 @@ def read_study(
             one rater that is no repeat, two references of one item, weights of but some items, no ratings at all.
     """
     header, *rows = delimited_rows(path)
+    header = [name.strip() for name in header]
     named = named_by(header)
     for column in (*named, "rater", "rating"):
         if header.count(column) != 1:
@@ -213,9 +214,10 @@ class _Reader:
         return weights_of(weight, strata)
 
     def _whole(self, number: int, field: str, told: str) -> int:
-        if told not in map(str, range(HIGHEST + 1)):
+        whole = told.removesuffix(".0")  # as tools write whole numbers of a column with holes
+        if whole not in map(str, range(HIGHEST + 1)):
             raise self._error(number, field, told, f"a whole number 0 to {HIGHEST}, or nothing")
-        return int(told)
+        return int(whole)
 
     def _number(self, number: int, field: str, told: str, most: float) -> float:
         try:

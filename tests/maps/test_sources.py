@@ -109,7 +109,7 @@ REFUSED = [
     ("ride.v.01,eat.v.01\xe9,1,1", r"line 2: found byte 0xc3, expected ASCII text"),
 ]
 HEADERS = [
-    ("class_synset;synset;gpt", r"line 1: found 'class_synset;synset;gpt', expected class_synset synset RATER"),
+    ("class_synset|synset|gpt", r"line 1: found 'class_synset|synset|gpt', expected class_synset synset RATER"),
     ("synset,class_synset,gpt", r"line 1: found 'synset class_synset gpt'"),
     ("class_synset,synset", r"line 1: found 'class_synset synset'"),
     ("class_synset,synset,a,", r"line 1: column 4: found '', expected a rater's name"),

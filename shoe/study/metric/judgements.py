@@ -66,6 +66,13 @@ class Judgements:
         theirs = np.array([told == model for told in self.columns.get("model", [model] * len(rows))], bool)
         find = self._numbered if "prediction" in self.columns else self._described
         find(task, images, theirs, rows)
+        items = np.flatnonzero(rows >= 0)
+        found, first = np.unique(rows[items], return_index=True)
+        if len(found) < len(items):
+            again = int(np.setdiff1d(items, items[first])[0])
+            before = int(items[np.argmax(rows[items] == rows[again])])
+            expected = "one name for one prediction"
+            raise InputError(self.source, record=self.name(again), found=f"also {self.name(before)}", expected=expected)
         return rows
 
     def _numbered(self, task: Task, images: Indices, theirs: Mask, rows: Indices) -> None:
@@ -141,6 +148,8 @@ def read_judgements(path: Path, models: Sequence[str]) -> Judgements:
     expected = "image, prediction (and model, where there are several) or image, verb, object (human_box, object_box)"
     ratings = read_study(path, named, expected, _BETWEEN)
     ratings = ratings.of_items(ratings.measured)
+    if not len(ratings.items):
+        raise InputError(path, found="gold items alone", expected="predictions whose rating is not known")
     told = dict(zip(columns, zip(*(item.split(_BETWEEN) for item in ratings.items), strict=True), strict=True))
     unknown = next((model for model in told.get("model", ()) if model not in models), None)
     if unknown is not None:

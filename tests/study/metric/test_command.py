@@ -37,6 +37,7 @@ def written(folder: Path, *lines: str) -> Path:
         ),
         (("model,image,prediction,rater,rating", "a,a,0,x,5"), "line 2: rating: found '5'"),
         (("image,verb,object,rater,rating", "a,ride,,x,1"), "line 2: object: found '', expected a name"),
+        (("image,verb,object,rater,rating,gold", "a,ride,b,x,1,1"), "found gold items alone"),
     ],
 )
 def test_tables_that_are_refused(tmp_path: Path, lines: tuple[str, ...], said: str) -> None:
@@ -60,6 +61,11 @@ def test_predictions_are_found_by_number_words_and_boxes(tmp_path: Path) -> None
         )
         with pytest.raises(InputError, match=r"prediction: found .*, expected 0 to "):
             judged.rows_of("detector", task)
+    judged = read_judgements(
+        written(tmp_path, "image,prediction,rater,rating", f"{IMAGE},0,x,1", f"{IMAGE},00,x,2"), ["detector"]
+    )
+    with pytest.raises(InputError, match=r"prediction '00': found also image '.*', prediction '0', expected one name"):
+        judged.rows_of("detector", task)
     row = first + 3
     verb, object_ = table.verbs[table.verb[row]], table.objects[table.object[row]]
     boxes = [" ".join(f"{x:.0f}" for x in each[row]) for each in (table.human_boxes, table.object_boxes)]
