@@ -100,7 +100,7 @@ def test_files_are_the_command_lines(folder: Folder, tmp_path: Path) -> None:
         for id_, how in zip(ids, asked, strict=True):
             words, per_class = tmp_path / "words.csv", tmp_path / "classes.csv"
             protocols, options = list(how.get("protocols", ())), list(how.get("options", ()))
-            score(path, TRUTH, protocol=protocols, option=options, json=str(target), words=words, per_class=per_class)
+            score([path], TRUTH, protocol=protocols, option=options, json=str(target), words=words, per_class=per_class)
             run = ended(folder, id_)
             assert run.reason is None
             assert content(folder, run, "result.json") == target.read_bytes()
