@@ -1,9 +1,16 @@
-"""The benchmarks that predictions can be scored on: one folder each, whose ``BENCHMARK`` says all that is its own."""
+"""The benchmarks that predictions can be scored on: one folder each, whose ``BENCHMARK`` says all that is its own.
+
+The environment variable ``SHOE_BENCHMARKS`` names a folder of further ones.
+"""
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +21,9 @@ __all__ = ["DEFAULT", "Benchmark", "GroundTruth", "benchmark", "benchmark_names"
 
 DEFAULT = "hico-det"
 """The benchmark where none is named."""
+ENVIRONMENT = "SHOE_BENCHMARKS"
+_OWN = Path(__file__).parent
+_INIT = "__init__.py"
 
 _HOMES = {"Benchmark": "base", "GroundTruth": "truth", "read_ground_truth": "truth"}
 
@@ -37,13 +47,30 @@ def benchmark(name: str | Benchmark) -> Benchmark:
         from shoe.core.errors import unknown_name
 
         raise unknown_name("dataset", name, benchmark_names())
-    found: Benchmark = import_module(f"{__name__}.{name.replace('-', '_')}").BENCHMARK
+    module = name.replace("-", "_")
+    home = next(home for home in _homes() if (home / module / _INIT).exists())
+    found: Benchmark = (import_module(f"{__name__}.{module}") if home == _OWN else _from(home / module)).BENCHMARK
     return found
 
 
+def _homes() -> list[Path]:
+    named = os.environ.get(ENVIRONMENT)
+    return [_OWN, *([Path(named)] if named else [])]
+
+
+def _from(folder: Path) -> ModuleType:
+    """The module of a folder outside the package, imported once."""
+    name = f"shoe_benchmarks_{folder.name}"
+    spec = spec_from_file_location(name, folder / _INIT, submodule_search_locations=[str(folder)])
+    if name not in sys.modules and spec and spec.loader:
+        sys.modules[name] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
 def benchmark_names() -> list[str]:
-    """List the benchmarks there are: the folders beside this file."""
-    return sorted(path.parent.name.replace("_", "-") for path in Path(__file__).parent.glob("*/__init__.py"))
+    """List the benchmarks there are: the folders beside this file, and those of the folder in the environment."""
+    return sorted({path.parent.name.replace("_", "-") for home in _homes() for path in home.glob(f"*/{_INIT}")})
 
 
 def __getattr__(name: str) -> object:

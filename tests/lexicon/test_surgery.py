@@ -1,0 +1,77 @@
+"""The surgical example of the docs: a domain of its own, from a table to scores, by the commands of the page."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.cli.run import run
+from tests.llm.server import Server
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "guides" / "domain.md"
+
+
+def commands() -> Iterator[list[str]]:
+    """The commands of the example, without the one that sets the environment."""
+    block = PAGE.read_text("utf-8").partition("## Surgery, whole")[2].partition("```sh\n")[2].partition("```")[0]
+    for line in block.splitlines():
+        if line.startswith("shoe "):
+            yield shlex.split(line)[1:]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shutil.copytree(DOCS / "examples" / "surgery", tmp_path / "surgery")
+    return tmp_path / "surgery"
+
+
+@pytest.mark.slow
+def test_every_command_of_the_page_runs_and_the_figures_are_those_it_says(folder: Path) -> None:
+    environment = {"SHOE_BENCHMARKS": str(folder / "benchmarks")}
+    said = {}
+    for words in commands():
+        done = run(*words, folder=folder, environment=environment)
+        assert done.returncode == 0, (words, done.stderr)
+        said[" ".join(words[:4])] = done.stdout
+    assert "clip   ligate" in said["--lexicon surgery.lexicon resolve dissecting with the hook"]
+    scored = said["--lexicon surgery.lexicon score predictions.jsonl"]
+    assert "25.00" in scored
+    assert "81.88" in scored
+    (about,) = (msgspec.json.decode(path.read_bytes()) for path in folder.glob("surgery-map/map.json"))
+    assert about["lexicon"]["name"] == "surgery"
+    assert not any(".v.0" in line for line in (folder / "surgery-map" / "verbs.tsv").read_text().splitlines())
+    refused = run(
+        *("score", "predictions.jsonl", "--ground-truth", "truth.txt", "--dataset", "surgery"),
+        *("--similarity", "./surgery-map"),
+        folder=folder,
+        environment=environment,
+    )
+    assert refused.returncode == 2
+    assert "lexicon: found surgery" in refused.stderr
+
+
+@pytest.mark.slow
+def test_a_local_endpoint_reads_the_names_and_definitions_of_the_table(folder: Path) -> None:
+    environment = {"SHOE_BENCHMARKS": str(folder / "benchmarks")}
+    build = next(words for words in commands() if words[:2] == ["lexicon", "build"])
+    run(*build, folder=folder)
+    with Server() as server:
+        (folder / "local.toml").write_text(
+            f'[[rater]]\nname = "local"\nkind = "openai"\nmodel = "m"\nbase_url = "{server.url}"\n'
+        )
+        done = run(
+            *("--lexicon", "surgery.lexicon", "map", "build", "local-map", "--raters", "local.toml"),
+            *("--dataset", "surgery", "--for", "predictions.jsonl", "--yes"),
+            folder=folder,
+            environment=environment,
+        )
+    assert done.returncode == 0, done.stderr
+    header, *rows = (folder / "local-map" / "verbs.tsv").read_text().splitlines()
+    assert header == "class_synset\tsynset\tlocal"
+    assert {line.split("\t")[1] for line in rows} >= {"clip", "cut", "coagulate"}
