@@ -74,6 +74,11 @@ class Ask(Request):
         super().__init__(key_of(question, identity), {}, question.about)
         self.question = question
 
+    @property
+    def shown(self) -> list[str]:
+        """Digests of its pictures."""
+        return [picture.digest for picture in self.question.pictures]
+
     def payload(self) -> dict[str, Any]:
         """Return the messages as OpenAI's chat completions have them; pictures are made now."""
         return {"messages": messages_of(self.question, [url_of(one.open()) for one in self.question.pictures])}

@@ -115,8 +115,9 @@ def word_shares(answer: Answer, words: Sequence[str]) -> list[float] | None:
 
 
 def beginning(answer: Answer) -> Token | None:
-    """The first token of an answer that is no blank, quote or bracket."""
-    return next((token for token in answer.tokens or () if token.text.strip(_OPENING)), None)
+    """The first token of an answer that is no blank, quote or bracket; where there is none, its first token."""
+    tokens = answer.tokens or (None,)
+    return next((token for token in tokens if token and token.text.strip(_OPENING)), tokens[0])
 
 
 def spells(text: str, word: str) -> bool:

@@ -134,10 +134,7 @@ class Encoder:
         """Encode n pictures."""
         encode = self._model.base_model.get_image_features
         wanted = signature(encode).parameters
-        moved = {
-            name: value.to(device, dtype) if value.is_floating_point() else value.to(device)
-            for name, value in made.items()
-        }
+        moved = on_device(made, device, dtype)
         found = encode(**{name: value for name, value in moved.items() if name in wanted}, return_dict=True)
         self._form = type(found)
         rows = {name: value for name, value in moved.items() if not name.startswith("pixel_values")}
@@ -147,31 +144,33 @@ class Encoder:
             for i, features in enumerate(found.pooler_output)
         ]
 
-    def with_pictures(
-        self, inputs: Mapping[str, Any], layout: Layout | None, device: str, dtype: Any
-    ) -> dict[str, Any]:
-        """Complete the inputs of ``generate``, on the device, with what the encoder makes of the pictures.
+    def encode(self, layout: Layout, device: str, dtype: Any) -> None:
+        """Encode the new pictures of a batch, and forget those that it does not show.
 
-        Batches are completed in the order in which they were prepared.
+        Batches are encoded in the order in which they were prepared.
         """
-        moved = {
-            name: value.to(device, dtype) if value.is_floating_point() else value.to(device)
-            for name, value in inputs.items()
-        }
-        if layout is None:
-            return moved
         if layout.new:
             self._seen |= zip(layout.new, self._encoded(layout.made, device, dtype), strict=True)
         self._seen = {digest: self._seen[digest] for digest in dict.fromkeys(layout.order)}
-        shown = [self._seen[digest] for digest in layout.order]
+
+    def inputs_of(self, order: Sequence[str]) -> dict[str, Any]:
+        """Return the inputs of a model that say what prompts show, of the batch that was encoded last."""
+        shown = [self._seen[digest] for digest in order]
         features = {"pooler_output": [one.features for one in shown]}
         if shown[0].layers:
             features["deepstack_features"] = [list(layer) for layer in zip(*(one.layers for one in shown), strict=True)]
-        for name in shown[0].rows:
-            moved[name] = self._torch.stack([one.rows[name] for one in shown])
-        return {**moved, "mm_encoder_outputs": {"image": self._form(**features)}}
+        rows = {name: self._torch.stack([one.rows[name] for one in shown]) for name in shown[0].rows}
+        return {**rows, "mm_encoder_outputs": {"image": self._form(**features)}}
 
     def _beginning(self, texts: Sequence[str]) -> dict[str, bool]:
         """What keeps a tokenizer from beginning once more what a template has begun."""
         begins = self._processor.tokenizer.bos_token
         return {"add_special_tokens": False} if begins and texts[0].startswith(begins) else {}
+
+
+def on_device(inputs: Mapping[str, Any], device: str, dtype: Any) -> dict[str, Any]:
+    """Bring a model's inputs where it is, and numbers with fractions into its precision."""
+    return {
+        name: value.to(device, dtype) if value.is_floating_point() else value.to(device)
+        for name, value in inputs.items()
+    }

@@ -4,14 +4,15 @@ Answers are greedy, whatever settings a model ships: those with a temperature ne
 make every token's processed score 1. Probabilities are a softmax over the raw logits.
 
 Questions come by picture. Those of a batch are padded on the left to one length; each picture is prepared and encoded
-once, if the model's class takes what its encoder made, and is kept for the next batch.
+once, if the model's class takes what its encoder made, and is kept for the next batch. Where half a batch or more asks
+about one picture, what its prompts begin with, picture included, is read once for all (:mod:`prefix`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -63,19 +64,30 @@ class _Local:
         self._batch_size = batch_size
 
     def ask(self, asks: Iterator[Ask], recorder: Recorder) -> None:
+        batches = together(asks, self._batch_size)
         with ThreadPoolExecutor(1) as beside:
-            waiting = self._next(asks, recorder, beside)
+            waiting = self._next(batches, recorder, beside)
             while waiting is not None:
                 batch, prepared = waiting
-                waiting = self._next(asks, recorder, beside)
+                waiting = self._next(batches, recorder, beside)
                 said = self._model.answer(prepared.result())
                 for one, (answer, length) in zip(batch, said, strict=True):
                     recorder.answer(one, completion(answer, length))
 
     def _next(
-        self, asks: Iterator[Ask], recorder: Recorder, beside: ThreadPoolExecutor
+        self, batches: Iterator[list[Ask]], recorder: Recorder, beside: ThreadPoolExecutor
     ) -> tuple[list[Ask], Future[Any]] | None:
         if recorder.stopping:
             return None
-        batch = [one for one in islice(asks, self._batch_size) if recorder.may_ask(one)]
+        batch = [one for one in next(batches, []) if recorder.may_ask(one)]
         return (batch, beside.submit(self._model.prepare, [one.question for one in batch])) if batch else None
+
+
+def together(asks: Iterator[Ask], size: int) -> Iterator[list[Ask]]:
+    """Gather batches of at most ``size``: of one picture alone where half a batch asks about it, else of several."""
+    waiting: list[Ask] = []
+    while waiting := [*waiting, *islice(asks, size - len(waiting))]:
+        alike = len(next(list(of_one) for _, of_one in groupby(waiting, lambda one: one.shown)))
+        count = alike if 2 * alike >= size else len(waiting)
+        yield waiting[:count]
+        waiting = waiting[count:]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from shoe.core.errors import MissingExtraError, OptionError, quote
 from shoe.predict.ask import Question, messages_of
-from shoe.predict.backends.pictures import Encoder, Layout
+from shoe.predict.backends.pictures import Encoder, Layout, on_device
+from shoe.predict.backends.prefix import Prefix, Split
 from shoe.predict.completions import LEAST, Said
 from shoe.predict.confidence import spells
 from shoe.predict.records import Alternative, Token
@@ -28,12 +29,14 @@ class Prepared:
         inputs: of ``generate``: tokens (n, length), mask, ...
         lengths: (n,) tokens of each prompt, without padding.
         layout: the pictures, and whose they are; None where the inputs hold them.
+        split: the inputs in two parts, where all prompts show the same pictures and begin alike.
     """
 
     questions: Sequence[Question]
     inputs: Mapping[str, Any]
     lengths: Sequence[int]
     layout: Layout | None
+    split: Split | None
 
 
 class VisionModel:
@@ -77,6 +80,7 @@ class VisionModel:
             eos_token_id=self._ends, pad_token_id=tokenizer.pad_token_id
         )
         self._encoder = Encoder(self._model, self._processor)
+        self._prefix = Prefix(self._model, config.dtype, allowed=self._encoder.shares)
         self._texts: list[str] = []
         self._spelt: dict[str, list[int]] = {}
 
@@ -123,7 +127,10 @@ class VisionModel:
             inputs, layout = self._encoder.prepare(texts, [question.pictures for question in questions])
         except (RuntimeError, TypeError, ValueError) as error:
             raise OptionError(f"{self.name}: its processor takes no such question: {_first_line(error)}") from None
-        return Prepared(questions, inputs, inputs["attention_mask"].sum(1).tolist(), layout)
+        split = None
+        if layout is not None and len({tuple(one.digest for one in question.pictures) for question in questions}) == 1:
+            split = self._prefix.split(inputs, getattr(self._processor, "image_token_id", None))
+        return Prepared(questions, inputs, inputs["attention_mask"].sum(1).tolist(), layout, split)
 
     def answer(self, batch: Prepared) -> list[tuple[Said, int]]:
         """Answer a batch; what the model says to each question, and the length of its prompt in tokens.
@@ -134,14 +141,7 @@ class VisionModel:
         torch = self._torch
         try:
             with torch.inference_mode():
-                inputs = self._encoder.with_pictures(batch.inputs, batch.layout, self.device, self._model.dtype)
-                made = self._model.generate(
-                    **inputs,
-                    max_new_tokens=self._most,
-                    do_sample=False,
-                    output_logits=True,
-                    return_dict_in_generate=True,
-                )
+                made = self._made(batch)
                 ids = made.sequences[:, -len(made.logits) :]
                 figures = [self._figures(logits, ids[:, i], batch) for i, logits in enumerate(made.logits)]
         except torch.OutOfMemoryError:
@@ -153,6 +153,38 @@ class VisionModel:
         return [
             (self._said(row, question, tokens, figures), length) for row, (question, tokens, length) in enumerate(rows)
         ]
+
+    def _made(self, batch: Prepared) -> Any:
+        """What ``generate`` makes of a batch, whose common beginning is read once if the class bears it."""
+        device, dtype = self.device, self._model.dtype
+        if batch.layout is not None:
+            self._encoder.encode(batch.layout, device, dtype)
+        ours = None
+        if batch.split is not None and batch.layout is not None and self._prefix.works:
+            first = batch.layout.order[: len(batch.questions[0].pictures)]
+            split = Split(*(on_device(part, device, dtype) for part in batch.split))
+            try:
+                ours = self._generated(self._prefix.read(split, self._encoder.inputs_of(first)))
+            except (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError):
+                if self._prefix.is_known:
+                    raise
+        if ours is not None and self._prefix.is_known:
+            return ours
+        inputs = on_device(batch.inputs, device, dtype)
+        shown = {} if batch.layout is None else self._encoder.inputs_of(batch.layout.order)
+        plain = self._generated({**inputs, **shown})
+        if batch.split is not None and not self._prefix.is_known:
+            self._prefix.judge(None if ours is None else ours.logits[0], plain.logits[0])
+        return plain
+
+    def _generated(self, inputs: Mapping[str, Any]) -> Any:
+        return self._model.generate(
+            **inputs,
+            max_new_tokens=self._most,
+            do_sample=False,
+            output_logits=True,
+            return_dict_in_generate=True,
+        )
 
     def _figures(self, logits: Any, chosen: Any, batch: Prepared) -> tuple[Any, Any]:
         """Of one place: tokens and the logarithms of their probabilities; the chosen one, the likeliest, then words."""
