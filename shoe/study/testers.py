@@ -6,6 +6,7 @@ A tester solves a problem by being right about both queries; a problem is kept i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 from shoe.core.arrays import Floats, Indices, Mask
 from shoe.core.errors import InputError, quote
 from shoe.io.delimited import delimited_rows
+from shoe.io.files import read_bytes
 from shoe.similarity.ensemble import MISSING, Ratings
 from shoe.study.agreement import alpha
 from shoe.study.intervals import Figure, figure_of
@@ -97,7 +99,8 @@ class Result:
 
 def is_trials(path: Path) -> bool:
     """Tell by the header whether a table is of problems and testers."""
-    return {"problem", "query", "right"} <= set(delimited_rows(path)[0])
+    header = read_bytes(path).split(b"\n", 1)[0].decode("utf-8", "replace")
+    return {"problem", "query", "right"} <= {name.strip('" \r') for name in re.split("[,\t]", header)}
 
 
 def read_trials(path: Path) -> Trials:
