@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +15,7 @@ from shoe.benchmarks import DEFAULT
 from shoe.cli.output import Json, put_json, telling
 
 if TYPE_CHECKING:
+    from shoe.page.markup import Markup
     from shoe.scoring.score import Report
 
 
@@ -73,6 +75,9 @@ def compare(
         Path | None, typer.Option(help="Write one page to this file: tables, curves, errors, examples, sliders.")
     ] = None,
     images: Annotated[Path | None, typer.Option(help="Folder of the dataset's images, for --html.")] = None,
+    study: Annotated[
+        Path | None, typer.Option(help="People's ratings (shoe study collect) to hold the map against, for --html.")
+    ] = None,
     per_class: Annotated[Path | None, typer.Option(help="Write the figures of each class to this CSV file.")] = None,
     sweep: Annotated[
         bool, typer.Option("--sweep", help="Also vary each choice of the metric: does the ranking survive?")
@@ -102,6 +107,7 @@ def compare(
     from shoe.comparison.compare import compare as compared
     from shoe.comparison.sweeps import FIGURES, settings_of, survival
     from shoe.comparison.sweeps import sweep as swept
+    from shoe.core.errors import OptionError
     from shoe.report.apart import apart_dict, classes_csv, print_apart
     from shoe.report.comparison import comparison_csv, comparison_dict
     from shoe.report.comparison_tables import as_latex, as_markdown, print_comparison, write
@@ -109,7 +115,9 @@ def compare(
     from shoe.report.terminal import console
     from shoe.scoring.asked import Asked
 
-    spare((*models, ground_truth, classes, image_labels), latex, markdown, csv, html, per_class, json)
+    if study is not None and html is None:
+        raise OptionError("--study: found no --html, the page that shows it")
+    spare((*models, ground_truth, classes, image_labels, study), latex, markdown, csv, html, per_class, json)
     if not no_confidence:
         check_number(len(models))
     refuse_for_runs(
@@ -155,13 +163,29 @@ def compare(
         with telling() as tell:
             tell(f"writing {html}")
             typed = shown(["shoe", *sys.argv[1:]], Path.cwd())
-            write_page(html, found, reports or {}, typed, images, (points, survivals))
+            people = None if study is None else _people(study, dataset, similarity)
+            write_page(html, found, reports or {}, typed, images, (points, survivals), people=people)
     told |= {"apart": apart_dict(made)} | ({"sweep": sweep_dict(found.names, points, survivals)} if sweep else {})
     if not put_json(told, json):
         to = console()
         print_comparison(found, to)
         print_apart(found, made, to)
         print_sweep(found.names, points, survivals, to)
+
+
+def _people(study: Path, dataset: str, similarity: str) -> Markup:
+    """What a rating study says of the map."""
+    from shoe.benchmarks import benchmark
+    from shoe.page.people import people_part
+    from shoe.similarity import OF_DATASET
+    from shoe.study.analysis import analyse
+    from shoe.study.map_raters import beside_people
+    from shoe.study.ratings import read_study
+    from shoe.study.reference import with_map
+
+    name = benchmark(dataset).similarity if similarity == OF_DATASET else similarity
+    found = analyse(with_map(replace(read_study(study), weights=None), name, study))
+    return people_part(found, beside_people(found.study, name, study))
 
 
 def _bar(number: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -209,6 +210,8 @@ def report(
         bool, typer.Option("--population", help="Count each item as the pairs that it stands for: column weight.")
     ] = False,
     latex: Annotated[Path | None, typer.Option(help="Write a LaTeX table here.")] = None,
+    figures: Annotated[Path | None, typer.Option(help="Folder for figures, each as PDF and PNG.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write one page to this file.")] = None,
     json: Json = None,
 ) -> None:
     """Print how far raters agree with each other, with themselves, and with a map or another measure.
@@ -241,8 +244,14 @@ def report(
     from shoe.study.reference import with_map
     from shoe.study.testers import is_trials
 
-    spare((file,), latex, json)
+    spare((file,), latex, html, json)
+    if figures is not None:
+        from shoe.plots.style import check_plots
+
+        check_plots()
     if is_trials(file):
+        if figures is not None or html is not None:
+            raise OptionError(f"--figures, --html: {file} is of Bongard problems, which have none")
         _report_testers(file, similarity, latex, json)
         return
     ratings = read_study(file)
@@ -254,6 +263,15 @@ def report(
         with replacing(latex) as stream:
             stream.write(study_latex(found).encode())
     beside = None if similarity is None else beside_people(found.study, similarity, file)
+    if figures is not None:
+        from shoe.plots.people import draw_study
+
+        draw_study(found, beside, figures)
+    if html is not None:
+        from shoe.page.command import shown
+        from shoe.page.people import write_people_page
+
+        write_people_page(html, found, beside, shown(["shoe", *sys.argv[1:]], Path.cwd()))
     if not put_json(study_dict(found, beside), json):
         print_study(found, beside, console(), as_drawn=ratings.weights is not None and not population)
 

@@ -35,6 +35,7 @@ def write_page(
     images: Path | None = None,
     swept: sections.Swept = ((), ()),
     *,
+    people: Markup | None = None,
     shown: bool = True,
 ) -> None:
     """Write the report.
@@ -47,13 +48,14 @@ def write_page(
         command: what was typed, for who wants to do it again.
         images: folder of the dataset's images, of which small copies of the shown ones go into the page.
         swept: the figures under other choices of the metric, and whether rankings survive them.
+        people: what a rating study says of the similarity map (:func:`shoe.page.people.people_part`).
         shown: whether what the page says may tell boxes and labels of single images: examples, curves, and what
             scoring again needs.
 
     Raises:
         InputError: if the file cannot be written.
     """
-    content = page(found, reports, command, images, swept, shown=shown).encode("utf-8", "replace")
+    content = page(found, reports, command, images, swept, people=people, shown=shown).encode("utf-8", "replace")
     with replacing(path) as stream:
         stream.write(content)
 
@@ -65,6 +67,7 @@ def page(
     images: Path | None = None,
     swept: sections.Swept = ((), ()),
     *,
+    people: Markup | None = None,
     shown: bool = True,
 ) -> str:
     """Make the report; arguments as in :func:`write_page`."""
@@ -82,7 +85,9 @@ def page(
         packed["data-examples"] = pictures
 
     why_not = again if isinstance(again, str) else None
-    body = sections.body(found, command, why_not, diagnoses, pictures is not None, data["classes"] is not None, swept)
+    body = sections.body(
+        found, command, why_not, diagnoses, pictures is not None, data["classes"] is not None, swept, people
+    )
     script, style = modules(_PAGE), Markup((_STATIC / "page.css").read_text("utf-8"))
     return document(
         "shoe: " + ", ".join(name[:40] for name in found.names),

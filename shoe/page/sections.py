@@ -25,6 +25,7 @@ def body(
     shown: bool,
     per_class: bool,
     swept: Swept,
+    people: Markup | None = None,
 ) -> Markup:
     """Write everything but the data.
 
@@ -36,6 +37,7 @@ def body(
         shown: whether there are images to show.
         per_class: whether there are figures per class.
         swept: the figures under other choices, and whether rankings survive them; no points, no such part.
+        people: what a rating study says; None, no such part.
     """
     runs, no_classes = found.runs, "There is no figure per class that all models have."
     parts = {
@@ -44,6 +46,7 @@ def body(
         "Sweep": sweep_of(found.names, *swept) if swept[0] else None,
         "Classes": joined(_classes(len(runs)), apart_tables(found)) if per_class else _absent(no_classes),
         "Errors": _errors(runs, diagnoses),
+        "People": people,
         "Examples": _examples() if shown else _absent("Images are shown of predictions."),
         "Reproduce": _reproduce(runs, command),
     }

@@ -40,7 +40,7 @@ def print_study(found: Analysis, beside: Beside | None, to: Console, *, as_drawn
     columns = {"all": whole} | ({"without excluded": found.kept} if found.kept else {}) | found.parts
     names = [name or "no part" for name in columns]
     made = table("figure [95 % interval over items and raters]", *map(printable, names))
-    shown = [_rows(agreement) for agreement in columns.values()]
+    shown = [figure_rows(agreement) for agreement in columns.values()]
     for label in dict.fromkeys(label for rows in shown for label in rows):
         made.add_row(label, *(rows.get(label, "–") for rows in shown))
     to.print(made)
@@ -89,7 +89,8 @@ def print_plan(folder: Path, study: Study, drawn: Drawn, to: Console) -> None:
         )
 
 
-def _rows(of: Agreement) -> dict[str, str]:
+def figure_rows(of: Agreement) -> dict[str, str]:
+    """Figures with their intervals, in words, by what they are."""
     rows = {f"Krippendorff's alpha, {level}": _figure(figure) for level, figure in of.alpha.items()}
     rows["quadratic weighted kappa, mean of pairs"] = _figure(of.kappa)
     rows["each rater against the others' mean (rho)"] = _figure(of.ceiling)

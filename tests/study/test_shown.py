@@ -1,0 +1,75 @@
+"""Figures and the page of a study: what they show, and that they can be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shoe.page.people import people_part
+from shoe.plots.people import ceilings, draw_study, levels, pictures, reference
+from shoe.study.analysis import Analysis, analyse
+from shoe.study.map_raters import Beside, Ensemble, Placed
+from shoe.study.simulated import careless, simulated
+from tests.cli.run import run
+from tests.plots.drawn import assert_readable
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def found() -> Analysis:
+    study = careless(simulated(30, 3, 4), 4)
+    names = ("<b>ann</b>", "bob $x$", "x" * 200)
+    shown = np.where(np.arange(len(study.items))[:, None] < 20, (study.first + (study.first == 1)).astype(np.int8), -1)
+    return analyse(replace(study, raters=names, picture=shown, again=study.first))
+
+
+def beside(found: Analysis) -> Beside:
+    placed = [Placed(name, person=True, bias=0.1, noise=0.9, rho=0.7) for name in found.study.raters]
+    machine = Placed("an LLM", person=False, bias=-0.2, noise=1.1, rho=None)
+    return Beside(30, [*placed, machine], [Ensemble(("an LLM",), 0.8, among_best=True)], [])
+
+
+def test_figures_can_be_read(found: Analysis) -> None:
+    texts = assert_readable(lambda: levels(found))
+    assert {"0", "4", "bob $x$"} <= set(texts)
+    assert "an LLM" in assert_readable(lambda: ceilings(found, beside(found)))
+    assert "mean rating of people" in assert_readable(lambda: reference(found))
+    counts = assert_readable(lambda: pictures(found))
+    both = (found.study.first >= 0) & (found.study.picture >= 0)
+    assert str(int(((found.study.first == 1) & both).sum())) in counts
+
+
+def test_all_figures_are_written_the_same_each_time(found: Analysis, tmp_path: Path) -> None:
+    first, again = (draw_study(found, None, tmp_path / name) for name in "ab")
+    assert [path.name for path in first] == [
+        f"study_{name}.{ending}" for name in ("levels", "reference", "ceiling", "picture") for ending in ("pdf", "png")
+    ]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in again]
+
+
+def test_the_part_of_the_report_says_the_figures(found: Analysis) -> None:
+    part = people_part(found, beside(found))
+    assert "&lt;b&gt;ann&lt;/b&gt;" in part
+    assert "<b>ann" not in part
+    assert f"{found.whole.kappa.value:.3f} [" in part
+    assert "1 ensemble of 1 cannot be told from the one nearest to people" in part
+
+
+def test_a_report_with_figures_and_page(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    rows = [f"i{i},{rater},{(i * 7 + j) % 5},{1 + i % 3},s{i % 2}" for i in range(12) for j, rater in enumerate("xyz")]
+    path.write_text("\n".join(["item,rater,rating,weight,stratum", *rows]) + "\n")
+    page, figures = tmp_path / "page.html", tmp_path / "figures"
+    done = run("study", "report", path, "--population", "--html", page, "--figures", figures)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "all 24 pairs that the items stand for" in done.stdout
+    assert "24 pairs that the items stand for" in page.read_text()
+    assert (figures / "study_levels.png").exists()
+    assert "--population weights them" in run("study", "report", path).stdout
+    path.write_text(path.read_text().replace("weight", "heavy"))
+    refused = run("study", "report", path, "--population")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
