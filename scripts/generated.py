@@ -8,6 +8,7 @@ never stale.
 
 import contextlib
 import gc
+import inspect
 import io
 import os
 import re
@@ -22,6 +23,13 @@ import msgspec
 
 import shoe.cli
 from shoe.benchmarks import DEFAULT, benchmark
+from shoe.predict.backend import BackendConfig
+from shoe.predict.backends import BACKENDS, backend_of
+from shoe.predict.choices import AskSettings
+from shoe.predict.detector import DetectorConfig
+from shoe.predict.pairs import ABOUT as PAIR_RULES
+from shoe.predict.pairs import PairRule
+from shoe.predict.visual import MARKS, Visual
 from shoe.predictions.boxes import LAYOUTS, ORDERS, PICTURES, SCALES
 from shoe.predictions.formats import FORMATS
 from shoe.protocols.named import ABOUT
@@ -31,6 +39,7 @@ from shoe.rating.kinds import KINDS, kind_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PART = re.compile(r"(<!-- (run|table): (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+_ATTRIBUTE = re.compile(r"^ {4}(\w+(?:, \w+)*): (.*(?:\n {8}.*)*)", re.MULTILINE)
 Row = tuple[str, ...]
 
 
@@ -86,6 +95,27 @@ def settings_of_raters() -> list[Row]:
     return [(name, ", ".join(kinds), default, meaning) for (name, default, meaning), kinds in users.items()]
 
 
+def settings_of_predictions() -> list[Row]:
+    """The settings of each step of a prediction, as its type's docstring explains them."""
+    steps: dict[str, type[msgspec.Struct]] = {
+        "detector": DetectorConfig,
+        "pairs": PairRule,
+        "visual": Visual,
+        "ask": AskSettings,
+        "vlm": BackendConfig,
+    }
+    found: list[Row] = []
+    for step, kind in (steps | {f"vlm ({name})": backend_of(name) for name in BACKENDS}).items():
+        defaults = {field.name: field.default for field in msgspec.structs.fields(kind)}
+        for names, meaning in _ATTRIBUTE.findall((inspect.getdoc(kind) or "").partition("Attributes:\n")[2]):
+            for name in names.split(", "):
+                if name in defaults and name not in ("model", "marks"):  # those have options of their own
+                    value = "" if defaults[name] is msgspec.NODEFAULT else msgspec.json.encode(defaults[name]).decode()
+                    said = " ".join(meaning.split()).replace("``", "`").rstrip(".")
+                    found.append((step, f"`{name}`", value and f"`{value}`", said))
+    return found
+
+
 def options(strict: bool) -> str:
     """The options of strict or semantic protocols."""
     return rows(
@@ -125,6 +155,9 @@ TABLES: dict[str, Callable[[], str]] = {
     ),
     "settings": lambda: rows(("setting", "kinds", "default", "what it says"), settings_of_raters()),
     "formats": lambda: rows(("format", "what it is"), [(f"`{f.name}`", f.description) for f in FORMATS.values()]),
+    "pair-rules": lambda: rows(("rule", "pairs"), [(f"`{name}`", what) for name, what in PAIR_RULES.items()]),
+    "marks": lambda: rows(("visual prompt", "what is done"), [(f"`{name}`", what) for name, what in MARKS.items()]),
+    "prediction-settings": lambda: rows(("group", "setting", "default", "what it says"), settings_of_predictions()),
     "layouts": lambda: rows(("layout", "four numbers are"), [(f"`{name}`", what) for name, what in LAYOUTS.items()]),
     "scales": lambda: rows(("scale", "they are"), [(f"`{name}`", what) for name, what in SCALES.items()]),
     "pictures": lambda: rows(("word", "what it says"), [(f"`{n}`", what) for n, what in (PICTURES | ORDERS).items()]),

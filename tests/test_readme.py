@@ -40,7 +40,7 @@ def fences(kind: str) -> Iterator[tuple[str, str]]:
 
 def shown_commands() -> list[tuple[str, str]]:
     """Page and line of every ``shoe`` command that is shown or run."""
-    lines = [(page, line) for page, body in fences("sh") for line in body.splitlines()]
+    lines = [(page, line) for page, body in fences("sh") for line in body.replace("\\\n", " ").splitlines()]
     lines += [(page, line) for page, text in PAGES.items() for line in re.findall(r"<!-- run: (.+?) -->", text)]
     return [(page, line) for page, line in lines if line.startswith("shoe ")]
 

@@ -34,8 +34,8 @@ class PairRule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     Attributes:
         nms: of two boxes with one label that overlap by more than this IoU, the one with the lower score goes first.
-        min_score: detections with a lower score make no pair ...
-        at_least: ... but so many persons, and so many others, with the best scores do.
+        min_score: detections with a lower score make no pair.
+        at_least: so many persons, and so many others, with the best scores make pairs all the same.
         persons: at most so many persons of a picture.
         persons_by: which of them: those with the best scores, or the largest.
         objects: at most so many others, by score.
