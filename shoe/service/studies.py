@@ -10,11 +10,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from shoe.core.errors import quote, unknown_name
+from shoe.core.errors import InputError, quote, unknown_name
 from shoe.service import tokens
 from shoe.service.errors import ConflictError, NotFoundError
 from shoe.service.folder import Folder
-from shoe.service.refusals import Refused
 
 _MOST = 20
 """Answers that are kept for each question to a rater, on average: people put some right."""
@@ -111,7 +110,7 @@ def invite(folder: Folder, id_: str, names: Sequence[str] = ()) -> dict[str, str
         OptionError: for a name that is no rater's.
     """
     with folder.database.read() as db:
-        known = [row["name"] for row in db.execute("SELECT name FROM raters WHERE study = ? ORDER BY rowid", (id_,))]
+        known = _raters(db, id_)
     for name in names:
         if name not in known:
             raise unknown_name("rater", name, known)
@@ -158,7 +157,7 @@ def keep(folder: Folder, identity: tokens.Identity, answers: Sequence[Answer]) -
 
     Raises:
         NotFoundError: where the token is for no rater of a study that is here.
-        Refused: 422 for an answer to what the rater is not asked.
+        InputError: for an answer to what the rater is not asked.
         ConflictError: for more answers than a person gives.
     """
     with folder.database.read() as db:
@@ -168,7 +167,7 @@ def keep(folder: Folder, identity: tokens.Identity, answers: Sequence[Answer]) -
         if (answer.item, answer.occasion, answer.phase) not in questions or answer.rating >= levels:
             found = quote([answer.item, answer.occasion, answer.phase, answer.rating])
             expected = f"a question to {identity.name}, and a rating 0 to {levels - 1}"
-            raise Refused(422, f"answer {number}: found {found}, expected {expected}", field=f"answers[{number}]")
+            raise InputError("request", record=f"answer {number}", found=found, expected=expected)
     who = _who(identity)
     with folder.database.write() if answers else folder.database.read() as db:
         db.executemany(
@@ -184,8 +183,8 @@ def keep(folder: Folder, identity: tokens.Identity, answers: Sequence[Answer]) -
 
 def given(folder: Folder, identity: tokens.Identity) -> list[Answer]:
     """What a rater has answered, the earliest first."""
-    id_, name = _who(identity)
-    return next((each.answers for each in returned(folder, id_) if each.rater == name), [])
+    with folder.database.read() as db:
+        return _given(db, *_who(identity))
 
 
 def returned(folder: Folder, id_: str) -> list[Returned]:
@@ -195,18 +194,23 @@ def returned(folder: Folder, id_: str) -> list[Returned]:
         NotFoundError: for a study that is not here.
     """
     with folder.database.read() as db:
-        names = [row["name"] for row in db.execute("SELECT name FROM raters WHERE study = ? ORDER BY rowid", (id_,))]
-        rows = db.execute(
-            "SELECT rater, item, occasion, phase, rating, shown, answered FROM answers WHERE study = ? "
-            "ORDER BY answered, number",
-            (id_,),
-        ).fetchall()
-    if not names:
-        raise NotFoundError(f"no study {id_}")
-    found: dict[str, list[Answer]] = {name: [] for name in names}
-    for row in rows:
-        found[row["rater"]].append(Answer(*row[1:]))
-    return [Returned(id_, name, answers) for name, answers in found.items()]
+        names = _raters(db, id_)
+        if not names:
+            raise NotFoundError(f"no study {id_}")
+        return [Returned(id_, name, _given(db, id_, name)) for name in names]
+
+
+def _given(db: sqlite3.Connection, id_: str, rater: str) -> list[Answer]:
+    rows = db.execute(
+        "SELECT item, occasion, phase, rating, shown, answered FROM answers WHERE study = ? AND rater = ? "
+        "ORDER BY answered, number",
+        (id_, rater),
+    )
+    return [Answer(*row) for row in rows]
+
+
+def _raters(db: sqlite3.Connection, id_: str) -> list[str]:
+    return [row["name"] for row in db.execute("SELECT name FROM raters WHERE study = ? ORDER BY rowid", (id_,))]
 
 
 def _team(id_: str) -> str:

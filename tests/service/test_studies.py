@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
-from shoe.service import studies
+from shoe.core.errors import InputError
+from shoe.service import studies, tokens
 from shoe.service.database import Database
+from shoe.service.errors import ConflictError
 from shoe.service.folder import Folder
 from tests.service.calling import calling
 from tests.service.study_storm import BAD, ID, storm
@@ -39,36 +44,52 @@ def sent(client: Any, headers: dict[str, str], *answers: dict[str, Any]) -> Any:
 
 def test_answers_are_kept_once_and_never_changed(tmp_path: Path) -> None:
     folder, of = published(tmp_path)
-    with calling(folder) as client:
-        asked = client.get("/v1/study", headers=of["rater-1"]).json()
-        assert asked == {
-            "shown": {"study": ID, "items": ["a", "b"]},
-            "rater": "rater-1",
-            "order": [[1, 1, "words"], [0, 1, "words"]],
-            "pictures": {"1.jpg": "data:,1"},
-        }
-        later = ANSWER | {"rating": 4, "answered": 3000.0}
-        for answers, kept in (([ANSWER], 1), ([later, ANSWER], 2), ([], 2), ([ANSWER], 2)):
-            assert sent(client, of["rater-1"], *answers).json() == {"kept": kept}
-        assert client.get("/v1/study/answers", headers=of["rater-1"]).json() == {"answers": [ANSWER, later]}
-        assert client.get("/v1/study/answers", headers=of["rater-2"]).json() == {"answers": []}
-        for change, said in (
-            ({"item": 2}, "answer 0: found [2, 1, 'words', 3], expected a question to rater-1"),
-            ({"occasion": 2}, "answer 0: found [0, 2, 'words', 3]"),
-            ({"phase": "picture"}, "answer 0: found [0, 1, 'picture', 3]"),
-            ({"rating": 5}, "rating: found 5"),
-        ):
-            refused = sent(client, of["rater-1"], ANSWER | change, ANSWER)
-            assert (refused.status_code, said in refused.json()["error"]) == (422, True)
-        many = [ANSWER | {"shown": float(number)} for number in range(41)]
-        assert sent(client, of["rater-1"], *many).status_code == 409
-        assert client.get("/v1/audit").status_code == 401
+    first, second = (tokens.check(folder, headers["Authorization"].partition(" ")[2]) for headers in of.values())
+    assert first is not None
+    assert second is not None
+    answer = msgspec.convert(ANSWER, studies.Answer)
+    later = replace(answer, rating=4, answered=3000.0)
+    for answers, kept in (([answer], 1), ([later, answer], 2), ([], 2), ([answer], 2)):
+        assert studies.keep(folder, first, answers) == kept
+    assert [studies.given(folder, rater) for rater in (first, second)] == [[answer, later], []]
+    for wrong, found in (
+        (replace(answer, item=2), "[2, 1, 'words', 3]"),
+        (replace(answer, occasion=2), "[0, 2, 'words', 3]"),
+        (replace(answer, phase="picture"), "[0, 1, 'picture', 3]"),
+        (replace(answer, rating=5), "[0, 1, 'words', 5]"),
+    ):
+        with pytest.raises(InputError, match=f"answer 1: found {re.escape(found)}, expected a question to rater-1"):
+            studies.keep(folder, first, [later, wrong])
+    with pytest.raises(ConflictError, match="more than 20 answers for each question"):
+        studies.keep(folder, first, [replace(answer, shown=float(number)) for number in range(41)])
     assert [len(each.answers) for each in studies.returned(folder, ID)] == [2, 0]
     for statement in ("UPDATE answers SET rating = 0", "DELETE FROM answers"):
         with pytest.raises(sqlite3.IntegrityError, match="only added"), folder.database.write() as db:
             db.execute(statement)
 
 
+@pytest.mark.slow
+def test_a_rater_is_asked_and_answers_over_http(tmp_path: Path) -> None:
+    folder, of = published(tmp_path)
+    with calling(folder) as client:
+        assert client.get("/v1/study", headers=of["rater-1"]).json() == {
+            "shown": {"study": ID, "items": ["a", "b"]},
+            "rater": "rater-1",
+            "order": [[1, 1, "words"], [0, 1, "words"]],
+            "pictures": {"1.jpg": "data:,1"},
+        }
+        for _ in range(2):
+            assert sent(client, of["rater-1"], ANSWER).json() == {"kept": 1}
+        assert client.get("/v1/study/answers", headers=of["rater-1"]).json() == {"answers": [ANSWER]}
+        assert client.get("/v1/study/answers", headers=of["rater-2"]).json() == {"answers": []}
+        for change, status in (({"item": 2}, 422), ({"rating": 5}, 422), ({"more": 1}, 422)):
+            assert sent(client, of["rater-1"], ANSWER | change).status_code == status
+        assert (
+            sent(client, of["rater-1"], *[ANSWER | {"shown": float(number)} for number in range(41)]).status_code == 409
+        )
+
+
+@pytest.mark.slow
 def test_a_link_lets_one_rater_answer_and_nothing_else_until_it_ends(tmp_path: Path) -> None:
     folder, of = published(tmp_path)
     assert studies.invite(folder, ID) == {}

@@ -5,7 +5,7 @@ const SENT = "sent", MOST = 200, LONGEST_WAIT = 30000, LONGEST_LOAD = 600000;
 const embedded = document.getElementById("data");
 const link = location.hash.slice(1);
 const status = document.getElementById("status");
-let place = "", pictures = {}, sending = false, failing = false, wait = 500, timer = 0, told = () => {};
+let place = "", sending = false, failing = false, wait = 500, timer = 0, told = () => {};
 
 // Whether answers go to a service by themselves.
 export const served = embedded === null;
