@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from shoe.io.files import replacing
 from shoe.io.json import encode
 from shoe.page.build import modules, policy
@@ -77,7 +79,8 @@ def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
     if isinstance(study, ProblemStudy):
         asked = [{"sides": each.sides, "queries": each.queries} for each in study.problems]
         return {"study": study.id, **told, "problems": asked}
-    return {"study": study.id, **told, "items": study.items, "training": study.training, "glosses": study.glosses}
+    items = [replace(item, part="", gold=None) for item in study.items]  # nobody can look up what is expected
+    return {"study": study.id, **told, "items": items, "training": study.training, "glosses": study.glosses}
 
 
 def write_rater_page(

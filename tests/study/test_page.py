@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -147,6 +148,12 @@ def test_what_is_sent_back_is_looked_at(folder: Path, tmp_path: Path) -> None:
     done = run("study", "collect", folder, path, "--out", folder / "study.json")
     assert "found an input or another output" in done.stderr
     assert kept(folder) == study
+
+
+def test_a_page_tells_nobody_which_items_are_gold(folder: Path) -> None:
+    page = (folder / "rater-1.html").read_text("utf-8")
+    assert '"gold":null' in page
+    assert re.search(r'"gold":\d|"part":"gold', page) is None
 
 
 def test_a_table_tells_gold_items_from_all_others() -> None:
