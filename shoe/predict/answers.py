@@ -31,6 +31,8 @@ from shoe.predict.completions import REFUSED, read_completion
 from shoe.predict.records import Answer, Pair
 
 _LOGPROBS = "logprob"
+_REJECTED = ("400", "403", "413", "422")
+"""Responses by which an endpoint does not take a request, whenever it is made."""
 
 
 class Kept(IntEnum):
@@ -232,6 +234,7 @@ class _Recorder(LedgerRecorder):
 
     probabilities: bool = True
     _lacks: str = field(default="", init=False)
+    _rejected: str = field(default="", init=False)
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
         """Keep one raw answer."""
@@ -243,8 +246,10 @@ class _Recorder(LedgerRecorder):
     def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
         """Keep one attempt that brought no answer."""
         LedgerRecorder.failure(self, request, kind, detail, usage)
-        if kind in ("400", "422") and _LOGPROBS in detail.lower():
-            self._lack(f"HTTP {kind}: {detail}")
+        if kind in _REJECTED:
+            self._rejected = f"HTTP {kind}: {detail.partition(f'HTTP {kind}: ')[2] or detail}"
+            if _LOGPROBS in detail.lower():
+                self._lack(self._rejected)
 
     def _lack(self, found: str) -> None:
         self._lacks = self._lacks or found
@@ -256,12 +261,19 @@ class _Recorder(LedgerRecorder):
         Raises:
             ShoeError: if it did.
         """
+        who = f"model {quote(self.tally.name)}"
         if self._lacks:
             raise ShoeError(
-                f"model {quote(self.tally.name)}: found {self._lacks}, expected the probabilities of tokens that the "
-                "confidence is made of (use confidence 'none', or an endpoint that gives logprobs)"
+                f"{who}: found {self._lacks}, expected the probabilities of tokens that the confidence is made of "
+                "(use confidence 'none', or an endpoint that gives logprobs)"
             )
-        self.check()
+        if self._rejected and not self.answered:
+            raise ShoeError(f"{who}: it takes none of the questions: {self._rejected}")
+        if self.stopping and not self.budget.stopping:
+            raise ShoeError(
+                f"{who}: {self.wordless} answers in a row were refusals, or empty; the last are at the end of "
+                f"{self.ledger.path}"
+            )
 
 
 def _state(entry: Mapping[str, Any]) -> int:

@@ -80,18 +80,24 @@ def test_killed_and_started_again_it_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("answering", "found"),
+    ("answering", "pictures", "found"),
     [
-        (vlm_server.without_logprobs, "found answers without logprobs, expected the probabilities of tokens"),
-        (vlm_server.refusing_logprobs, "found HTTP 400: .*not allowed to request logprobs.*, expected the prob"),
+        (vlm_server.without_logprobs, 30, "found answers without logprobs, expected the probabilities of tokens"),
+        (
+            vlm_server.refusing_logprobs,
+            30,
+            "found HTTP 400: You are not allowed to request logprobs.*, expected the prob",
+        ),
+        (vlm_server.without_pictures, 3, "it takes none of the questions: HTTP 400: m is not a multimodal model"),
+        (vlm_server.declining, 30, r"\d+ answers in a row were refusals, or empty; the last are at the end of /"),
     ],
 )
-def test_an_endpoint_without_probabilities_is_one_line(
-    tmp_path: Path, answering: vlm_server.Answering, found: str
+def test_an_endpoint_that_cannot_answer_is_one_line(
+    tmp_path: Path, answering: vlm_server.Answering, pictures: int, found: str
 ) -> None:
     with vlm_server.VlmServer(answering) as server:
         with pytest.raises(ShoeError, match=f"model 'm': {found}") as error:
-            asking(tmp_path / "answers.jsonl", endpoint(server.url), questions(30))
+            asking(tmp_path / "answers.jsonl", endpoint(server.url), questions(pictures))
         assert "\n" not in str(error.value)
         assert server.requests < 90
 

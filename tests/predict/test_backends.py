@@ -12,6 +12,7 @@ from shoe.predict.ask import Question
 from shoe.predict.backend import BackendConfig
 from shoe.predict.backends import BACKENDS, backend_of
 from shoe.predict.backends.endpoint import Endpoint
+from shoe.predict.backends.prefix import Prefix
 from shoe.predict.backends.transformers import Transformers
 from shoe.predict.backends.vllm import VLLM
 from shoe.predict.confidence import yes_confidence
@@ -64,6 +65,26 @@ def test_batched_is_single_and_a_shared_picture_is_its_own(model: Path, tmp_path
     kept = [{other.id for token in one.tokens or () for other in token.top} for one in batched]
     assert all(len(one.tokens[0].top) >= TOP for one in batched if one.tokens)
     assert kept == [{other.id for token in one.tokens or () for other in token.top} for one in single]
+
+
+def test_what_questions_have_in_common_is_read_once_and_gives_the_same_figures(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: list[bool] = []
+    judge = Prefix.judge
+
+    def heard(self: Prefix, ours: object, plain: object) -> None:
+        judge(self, ours, plain)
+        judged.append(self.works)
+
+    monkeypatch.setattr(Prefix, "judge", heard)
+    settings = {"model": str(model), "most_tokens": 5, "top": TOP}
+    shared = answered(tmp_path / "a", Transformers(batch_size=3, **settings))  # type: ignore[arg-type]
+    assert judged == [True]
+    # Where figures are others, the plain ones are kept, and nothing is shared any more.
+    monkeypatch.setattr(Prefix, "read", lambda self, split, pictures: dict(split.whole))
+    same(shared, answered(tmp_path / "b", Transformers(batch_size=3, **settings)))  # type: ignore[arg-type]
+    assert judged == [True, False]
 
 
 def test_an_endpoint_that_serves_the_model_says_the_same(model: Path, tmp_path: Path) -> None:

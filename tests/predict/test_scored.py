@@ -3,6 +3,7 @@
 import json
 from math import log, sqrt
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -11,11 +12,14 @@ from hypothesis import strategies as st
 import shoe
 from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError, OptionError
-from shoe.predict.completions import Said, completion, read_completion
+from shoe.predict.ask import Question
+from shoe.predict.backends.vllm import chat_of, said_of
+from shoe.predict.completions import LEAST, Said, completion, read_completion
 from shoe.predict.confidence import letter_confidences, phrase_confidence, yes_confidence
 from shoe.predict.records import Alternative, Answer, Pair, Token
 from shoe.predict.scored import Scoring, write_scored
 from shoe.predict.ways import LETTERS, WAYS, Shown, Way, orders, verbs_of
+from tests.predict.asking import Noise
 
 HICO = benchmark("hico-det")
 PAIR = Pair((0.0, 0.0, 10.0, 20.0), (5.0, 5.0, 15.0, 20.0), "horse", 0.9, 0.4)
@@ -159,3 +163,21 @@ def test_what_is_written_of_an_answer_is_read_back() -> None:
     damaged: list[object] = [None, [], {}, {"logprobs": {"content": [{"token": 1}]}}, {"logprobs": {"content": {}}}]
     for choices in damaged:
         assert read_completion({"choices": [choices]}) == Said("", None, "stop")
+
+
+def test_what_vllm_makes_is_read_as_the_others_are() -> None:
+    """Objects of the form that vLLM's documentation gives; the engine itself runs nowhere here."""
+    place = {
+        7: SimpleNamespace(logprob=-0.5, rank=1, decoded_token="yes"),
+        8: SimpleNamespace(logprob=float("-inf"), rank=2, decoded_token=None),
+    }
+    output = SimpleNamespace(text="yes", token_ids=[7], logprobs=[place], finish_reason="stop")
+    said = said_of(SimpleNamespace(outputs=[output], prompt_token_ids=[1, 2]))
+    assert said == Said(
+        "yes", (Token("yes", -0.5, 7, (Alternative("yes", -0.5, 7), Alternative("", LEAST, 8))),), "stop"
+    )
+    chat = chat_of(Question([Noise(3)], "What?", "Be brief."))
+    assert [message["role"] for message in chat] == ["system", "user"]
+    picture, text = chat[1]["content"]
+    assert (picture["type"], picture["uuid"], picture["image_pil"].size) == ("image_pil", Noise(3).digest, (80, 60))
+    assert text == {"type": "text", "text": "What?"}

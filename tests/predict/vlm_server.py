@@ -77,6 +77,18 @@ def refusing_logprobs(body: Mapping[str, Any]) -> dict[str, Any]:
     raise RefusedError("You are not allowed to request logprobs from this model.")
 
 
+def without_pictures(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What vLLM's server says for a model of text."""
+    raise RefusedError("m is not a multimodal model")
+
+
+def declining(body: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer that is a refusal."""
+    answered = made_up(body)
+    answered["choices"][0]["message"] = {"role": "assistant", "content": None, "refusal": "I will not."}
+    return answered
+
+
 def completion(text: str, places: list[tuple[str, list[tuple[str, float]]]], finish: str = "stop") -> dict[str, Any]:
     """A chat completion of tokens, each with the probabilities of those that it might have been."""
     from math import log
