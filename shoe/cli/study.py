@@ -135,6 +135,7 @@ def _there(images: Path) -> Path:
 
 def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> str:
     """Write a study, what its pages say unless it is there, and a page for each rater; say how large those are."""
+    from shoe.core.errors import many
     from shoe.io.files import replacing
     from shoe.page.pictures import address
     from shoe.page.study import default_texts, shown_to_all, write_rater_page
@@ -154,7 +155,7 @@ def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> str:
         embedded = {file: address(pictures[file]) for file in made.pictures(order)}
         write_rater_page(path, shown, made.names[number], order, embedded)
     largest = max(path.stat().st_size for path in pages)
-    return f"pages      rater-1.html to {pages[-1].name}, up to {largest / 1e6:.1f} MB"
+    return f"written    {many(len(pages), 'page')}, up to {largest / 1e6:.1f} MB each"
 
 
 @app.command()
