@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import sys
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from shoe.version import __version__
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 _AHEAD = 4
 """Keys that are handed out for each core of the cluster."""
+_PATIENCE = 10.0
+"""Seconds for a cluster's machine to answer at all."""
 
 
 class Ray:
@@ -88,6 +91,7 @@ def connected(address: str = "") -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
+    _check_there(address)
     of_own = {"include_dashboard": False, "num_cpus": len(os.sched_getaffinity(0))}
     variables = _ONE_THREAD | ({"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} if is_own else {})
     try:
@@ -106,6 +110,16 @@ def connected(address: str = "") -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+def _check_there(address: str) -> None:
+    """See that something listens where a cluster is said to be; Ray tries for a minute."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
+        except (OSError, OverflowError) as error:
+            raise _no_cluster(address, error) from None
 
 
 def _no_cluster(address: str, error: Exception) -> ShoeError:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import ceil
 from threading import Lock
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import msgspec
 
@@ -148,6 +148,40 @@ class Budget:
             self._in_flight -= reserved > 0
             self._reserved = self._reserved - reserved if self._in_flight else 0.0
             self.spent += cost
+
+    def lease(self, requests: int, cost: float) -> Budget | None:
+        """Set a part aside for another process, as far as there is any; :meth:`take_back` ends that.
+
+        Args:
+            requests: that it is to make, retries included.
+            cost: that they can have.
+
+        Returns:
+            A budget of its own; None if the run is to end, or if there may be room when others have been taken back.
+        """
+        with self._lock:
+            left = None if self.max_requests is None else self.max_requests - self.requests
+            money = None if self.max_cost is None or not cost else self.max_cost - self.spent - self._reserved
+            spent = next(
+                (name for name, of in (("requests", left), ("cost", money)) if of is not None and of <= 0), None
+            )
+            if self.reason is not None or spent is not None:
+                if not self._in_flight:
+                    self.reason = self.reason or cast("Reason", spent)
+                return None
+            part = Budget(None if money is None else min(cost, money), None if left is None else min(requests, left))
+            self._in_flight += 1
+            self.requests += part.max_requests or 0
+            self._reserved += part.max_cost or 0.0
+            return part
+
+    def take_back(self, part: Budget) -> None:
+        """Take a lease back with what was made of it."""
+        with self._lock:
+            self._in_flight -= 1
+            self.requests += part.requests - (part.max_requests or 0)
+            self._reserved = self._reserved - (part.max_cost or 0.0) if self._in_flight else 0.0
+            self.spent += part.spent
 
     def stop(self, reason: Reason) -> None:
         """End the run: what is in flight is kept, nothing is started. The user's word counts most."""

@@ -42,6 +42,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         interactions: whether it answers about whole interactions, though it reads none.
         chats: whether it is asked in a chat, with ``sampling`` and ``pairs_per_request``.
         divisible: whether several processes may ask it at the same time.
+        is_local: whether it is a model that runs where it is asked.
         name: of its column in the map.
         model: what the endpoint or library calls it.
         revision: of the model, where it has one.
@@ -57,6 +58,7 @@ class RaterConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     interactions: ClassVar[bool] = False
     chats: ClassVar[bool] = False
     divisible: ClassVar[bool] = True
+    is_local: ClassVar[bool] = False
 
     name: Annotated[str, msgspec.Meta(pattern=_NAME)]
     model: str

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import msgspec
 import numpy as np
 
 from shoe.core.arrays import Indices, Mask
@@ -15,15 +17,17 @@ from shoe.core.errors import OptionError, quote
 from shoe.engines.shard import Shard
 from shoe.lexicon.expressions import POS
 from shoe.llm.budget import Budget, usage_of
-from shoe.llm.ledger import ASK_AGAIN, ASKED_AGAIN, Ledger, answers, canonical, event_line
+from shoe.llm.ledger import ASK_AGAIN, ASKED_AGAIN, Ledger, Parse, answers, canonical, event_line
 from shoe.llm.ledger_merge import merge
 from shoe.llm.ledger_writer import writing
 from shoe.llm.recorder import LedgerRecorder, Tally
+from shoe.llm.spread import Cluster, Spread
 from shoe.llm.states import State, States, pending
+from shoe.llm.worker import Ask, Job
 from shoe.rating.config import RaterConfig, RatersFile, identity_of, reading_of
 from shoe.rating.planning import Plan, Subject
 from shoe.rating.prompts import Prompts
-from shoe.rating.questions import Group, Question, Questions, SenseTexts, describe, key_maker
+from shoe.rating.questions import Backend, Group, Question, Questions, SenseTexts, describe, key_maker
 
 LOCAL_GROUP = 1024
 """Questions of a group for raters that answer no prompts."""
@@ -36,6 +40,7 @@ class RaterSession:
 
     Attributes:
         config: of the rater.
+        cluster: whose workers ask, if it can be divided; None for this process alone.
         ledger: of its answers; two rounds of one rater never run at the same time.
     """
 
@@ -49,7 +54,9 @@ class RaterSession:
             found = f"rater {quote(config.name)}: found {config.kind}, which one process asks for all"
             raise OptionError(f"--shard: {found}; expected raters that are asked one request at a time")
         self.config = config
+        self.cluster: Cluster | None = None
         self._shard = shard
+        self._prompts_given = prompts
         self._prompts = prompts if config.prompted else None
         self._backend = backend = config.backend(prompts)
         self._size = config.pairs_per_request if config.prompted else LOCAL_GROUP
@@ -60,7 +67,7 @@ class RaterSession:
         self.ledger = Ledger(
             folder / shard.folder / name if shard else folder / name,
             identity,
-            lambda entry: backend.parse(entry["ids"], entry["answer"]),
+            partial(_parsed, backend),
             base=folder / name if shard else None,
         )
 
@@ -170,12 +177,36 @@ class RaterSession:
                 count = sum(int(np.count_nonzero(mask)) for mask in masks)
                 if count and not budget.stopping:
                     tally.total += count
-                    self._backend.rate(self._groups(asked, masks, size, attempt), recorder)
+                    groups = self._groups(asked, masks, size, attempt)
+                    if self.cluster and config.divisible and (config.prompted or config.is_local):
+                        self._spread(self.cluster, groups, budget, recorder)
+                    else:
+                        self._backend.rate(groups, recorder)
                     writer.flush()
                     recorder.check()
                     self.ledger.refresh(writer.synced)
                     states = [self.ledger.states(some.keys) for some in asked]
         return states
+
+    def _spread(self, cluster: Cluster, groups: Iterator[Group], budget: Budget, recorder: LedgerRecorder) -> None:
+        """Have the workers of a cluster ask, each within its share of what the endpoint takes."""
+        config, limits = self.config, self.config.limits
+        workers = cluster.workers(limits.concurrency, is_local=config.is_local)
+        a_minute = {name: getattr(limits, name) for name in ("requests_per_minute", "tokens_per_minute")}
+        shares = {name: of / workers for name, of in a_minute.items() if of is not None}
+        each = msgspec.structs.replace(limits, concurrency=limits.concurrency // workers, **shares)
+        job = Job(
+            config.name,
+            partial(_client, msgspec.structs.replace(config, limits=each), self._prompts_given),
+            self.ledger.identity,
+            config.price,
+            config.sampling,
+            in_flight=each.concurrency,
+            events=recorder.remembered(),
+            asks=config.prompted,
+            is_local=config.is_local,
+        )
+        Spread(cluster, job, workers, budget, recorder).run(groups)
 
     def _ours(self, some: Questions) -> Mask:
         """(n,) which questions this process is to ask: those of whole requests, by the key of each one's first."""
@@ -189,6 +220,16 @@ class RaterSession:
         for some, mask in zip(asked, masks, strict=True):
             for group in some.groups(mask, size, attempt):
                 yield Group(group, self._prompts, several=several)
+
+
+def _parsed(backend: Backend, entry: Mapping[str, Any]) -> list[int]:
+    return backend.parse(entry["ids"], entry["answer"])
+
+
+def _client(config: RaterConfig, prompts: Prompts) -> tuple[Ask, Parse]:
+    """What a worker of a cluster makes of a rater."""
+    backend = config.backend(prompts)
+    return cast("Ask", backend.rate), partial(_parsed, backend)
 
 
 class Raters:
@@ -221,6 +262,11 @@ class Raters:
                     f"rater {quote(name)} is {quote(other)} under another name, and would have the same "
                     "answers: use repeats to ask one rater again"
                 )
+
+    def spread_over(self, cluster: Cluster) -> None:
+        """Have the workers of a cluster ask, where raters can be divided."""
+        for session in self.sessions:
+            session.cluster = cluster
 
     def merge(self, say: Callable[[str], None]) -> int:
         """Take over what others kept for these ledgers; how many lines that brought."""

@@ -16,6 +16,7 @@ from shoe.llm.ledger_writer import writing
 from shoe.llm.limits import Limits
 from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.request import Chat, Request
+from tests.examples import examples
 from tests.llm.http import Heard, Http, Says, says_json
 
 BOUNDED = {"max_tokens": 20}
@@ -209,3 +210,33 @@ def test_many_threads_share_a_budget() -> None:
     for thread in threads:
         thread.join()
     assert len(taken) == budget.requests == 1000
+
+
+@given(
+    st.integers(0, 30) | st.none(),
+    st.floats(0, 30) | st.none(),
+    st.lists(st.tuples(st.integers(1, 9), st.floats(0.1, 9), st.floats(0, 1), st.booleans()), max_size=30),
+)
+@examples(30)
+def test_leases_never_pass_a_budget_and_all_of_it_comes_back(
+    requests: int | None, cost: float | None, asked: list[tuple[int, float, float, bool]]
+) -> None:
+    budget, out, made = Budget(cost, requests), [], 0
+    for number, price, share, ends in asked:
+        if (part := budget.lease(number, price)) is not None:
+            out.append((part, share))
+        if out and (ends or part is None):
+            part, share = out.pop(0)
+            part.requests = int(share * (number if part.max_requests is None else part.max_requests))
+            part.spent = share * (price if part.max_cost is None else part.max_cost)
+            made += part.requests
+            budget.take_back(part)
+        assert requests is None or budget.requests <= requests
+        assert cost is None or budget.spent <= cost * (1 + 1e-9)
+    for part, _ in out:
+        budget.take_back(part)
+    assert budget.requests == made
+    if not budget.stopping and requests != 0 and cost != 0:
+        left = budget.lease(10**6, 10**6)
+        assert (left is None) == budget.stopping
+        assert left is None or left.max_requests is None or left.max_requests == (requests or 0) - made

@@ -7,7 +7,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ Thresholds = tuple[float, float, float, float]
 
 class LocalModel(RaterConfig, frozen=True, kw_only=True):
     """What the kinds that run a model here have in common."""
+
+    is_local: ClassVar[bool] = True
 
     device: Annotated[
         Literal["auto", "cpu", "cuda"], setting("where it runs; auto: a GPU if there is one", key=False)
