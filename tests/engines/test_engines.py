@@ -61,6 +61,9 @@ def test_all_engines_give_what_this_process_gives(engine: Engine) -> None:
     assert len(found) == len(keys)
     assert os.getpid() not in {process for _, (process, _) in found}
     assert list(engine.map(work.rows, [], shared)) == []
+    if engine.name == "ray":  # whose store nobody may write to: that scoring works there shows that it does not
+        with pytest.raises(ValueError, match="read-only"):
+            dict(engine.map(work.write, [1], shared))
 
 
 @pytest.mark.slow
