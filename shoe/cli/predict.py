@@ -249,17 +249,12 @@ def _check_all(states: Any, path: Path) -> None:
 def _write(
     out: Path, answers: Any, pictures: Sequence[Picture], choices: Choices, by: dict[str, Any], facts: dict[str, Any]
 ) -> None:
-    from tempfile import TemporaryDirectory
-
     from shoe.core.errors import many
-    from shoe.predict.provenance import write_with_first_line
+    from shoe.predict.provenance import first_line_of
     from shoe.predict.scored import write_scored
 
     sizes = {picture.name: (picture.width, picture.height) for picture in pictures}
-    with TemporaryDirectory() as folder:
-        lines = Path(folder) / "lines.jsonl"
-        written = write_scored(answers, lines, choices.scoring, sizes, choices.benchmark)
-        write_with_first_line(out, lines, by)
+    written = write_scored(answers, out, choices.scoring, sizes, choices.benchmark, first_line_of(by))
     facts |= {name: getattr(written, name) for name in ("predictions", "tied", "refused", "unread")}
     tied = f", {written.tied / written.predictions:.1%} of them tied" if written.predictions else ""
     lost = "".join(f", {count:,} answers {what}" for count, what in

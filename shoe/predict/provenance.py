@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from shoe.io.files import replacing
 from shoe.llm.ledger import canonical
 from shoe.predict.backend import BackendConfig
 from shoe.predict.lines import VERSION
@@ -69,15 +67,11 @@ def sentence(by: Mapping[str, Any]) -> str:
     )
 
 
-def write_with_first_line(path: str | Path, lines: Path, by: Mapping[str, Any]) -> None:
-    """Write a file of predictions whose first line says how they were made.
+def first_line_of(by: Mapping[str, Any]) -> bytes:
+    """Make the first line of a file of predictions.
 
     Args:
-        path: the file, which appears whole.
-        lines: the file of all other lines.
         by: all choices, JSON.
     """
     first = {"format": _FORM, "version": VERSION, "says": sentence(by), "by": {"shoe": __version__, **by}}
-    with replacing(path) as stream, lines.open("rb") as rest:
-        stream.write(msgspec.json.encode(first) + b"\n")
-        shutil.copyfileobj(rest, stream)
+    return msgspec.json.encode(first) + b"\n"

@@ -76,7 +76,12 @@ class Written:
 
 
 def write_scored(
-    answers: Iterable[Answer], path: str | Path, scoring: Scoring, sizes: Sizes, benchmark: Benchmark
+    answers: Iterable[Answer],
+    path: str | Path,
+    scoring: Scoring,
+    sizes: Sizes,
+    benchmark: Benchmark,
+    first: bytes = b"",
 ) -> Written:
     """Write predictions as shoe's own JSON Lines: one a line, and a line for each picture without any.
 
@@ -86,6 +91,7 @@ def write_scored(
         scoring: how.
         sizes: of all pictures.
         benchmark: whose verbs were asked about.
+        first: line that says how they were made; see :mod:`shoe.predict.provenance`.
 
     Raises:
         OptionError: for a policy that does not fit, or needs probabilities where there are none.
@@ -101,10 +107,11 @@ def write_scored(
     needs_probabilities(given_text, scoring.policy, str(path))
     written = Written(refused=len(given) - len(given_text))
     if way == "image":
-        _write_whole(given_text, Path(path), sizes, benchmark, written)
+        _write_whole(given_text, Path(path), sizes, benchmark, written, first)
         return written
     seen: set[str] = set()
     with replacing(path) as stream:
+        stream.write(first)
         for image, of_image in groupby(given_text, lambda answer: answer.image):
             for record in _records_of_image(image, list(of_image), scoring, benchmark, written):
                 seen.add(image)
@@ -187,7 +194,9 @@ def _first_word(answer: Answer) -> str:
     return words[0] if words else token.text if token else ""
 
 
-def _write_whole(answers: Sequence[Answer], path: Path, sizes: Sizes, benchmark: Benchmark, written: Written) -> None:
+def _write_whole(
+    answers: Sequence[Answer], path: Path, sizes: Sizes, benchmark: Benchmark, written: Written, first: bytes
+) -> None:
     """Write what answers about whole pictures say, with boxes in pixels; scores are the model's own words."""
     from shoe.predictions import read_predictions
     from shoe.predictions.vlm import write_vlm
@@ -200,9 +209,11 @@ def _write_whole(answers: Sequence[Answer], path: Path, sizes: Sizes, benchmark:
             table = read_predictions(raw, format="vlm", boxes=_CONVENTION, dataset=benchmark)
         except InputError as error:
             raise InputError(path, found=f"answers that cannot be read ({error})", expected="interactions") from None
-    written.predictions = len(table.score)
-    written.scores.update(table.score.tolist())
-    write_vlm(table, path, benchmark)
+        written.predictions = len(table.score)
+        written.scores.update(table.score.tolist())
+        write_vlm(table, raw, benchmark)
+        with replacing(path) as stream:
+            stream.write(first + raw.read_bytes())
 
 
 def _size(sizes: Sizes, image: str) -> dict[str, int]:

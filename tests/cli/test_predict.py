@@ -155,6 +155,23 @@ def test_mistakes_are_one_line(words: list[str], said: str, models: Path, folder
     assert not (folder / "p.jsonl").exists()
 
 
+def test_pairs_of_a_file_are_asked_about_as_they_are(models: Path, folder: Path) -> None:
+    words = ("--vlm", models / "llava", "--way", "letters", "--visual", "text+crop", "--out")
+    assert run("predict", "images", "--detections", "boxes.json", *words, "a.jsonl", folder=folder).returncode == 0
+    done = run("predict", "images", "--pairs", "a.pairs.jsonl", *words, "b.jsonl", folder=folder)
+    assert done.returncode == 0, done.stderr
+    one, other = (shoe.read_predictions(folder / name) for name in ("a.jsonl", "b.jsonl"))
+    assert one.equals(other)
+    assert "pairs by file, shown by crop+text, llava asked by letters" in " ".join(other.notes.lines())
+
+
+def test_answers_about_whole_pictures_that_nobody_can_read_are_one_line(models: Path, folder: Path) -> None:
+    words = ("--vlm", models / "llava", "--way", "image", "--set", "vlm.most_tokens=2", "--out", "p.jsonl")
+    done = run("predict", "images", *words, folder=folder)
+    assert (done.returncode, (folder / "p.jsonl").exists()) == (2, False)
+    assert "p.jsonl: found answers that cannot be read" in done.stderr.splitlines()[-1]
+
+
 def test_each_picture_that_cannot_be_read_is_a_line(models: Path, folder: Path) -> None:
     (folder / "images" / "broken.jpg").write_bytes(b"\xff\xd8\xff nothing")
     (folder / "images" / "empty.png").write_bytes(b"")
