@@ -97,9 +97,11 @@ def test_python_that_the_readme_shows_runs(monkeypatch: pytest.MonkeyPatch, tmp_
 
 
 def test_the_raters_that_are_shown_can_be_read(tmp_path: Path) -> None:
-    ((_, example),) = fences("toml")
-    (tmp_path / "raters.toml").write_text(example)
-    assert [rater.kind for rater in read_raters(tmp_path / "raters.toml").raters] == ["openai", "openai-batch"]
+    kinds = {}
+    for page, example in fences("toml"):
+        (tmp_path / "raters.toml").write_text(example)
+        kinds[page] = [rater.kind for rater in read_raters(tmp_path / "raters.toml").raters]
+    assert kinds == {"docs/maps.md": ["openai", "openai-batch"], "docs/guides/study.md": ["people"]}
 
 
 def test_answers_of_models_that_are_shown_can_be_read(tmp_path: Path) -> None:
