@@ -10,7 +10,7 @@ import typer
 
 from shoe.benchmarks import DEFAULT
 from shoe.cli.output import Json, put_json, spare
-from shoe.cli.study_metric import metric
+from shoe.cli.study_metric import metric, sheet
 from shoe.cli.study_service import fetch, publish
 
 if TYPE_CHECKING:
@@ -294,4 +294,5 @@ def _report_testers(file: Path, similarity: str | None, latex: Path | None, json
         print_testers(found, console())
 
 
+app.command()(sheet)
 app.command()(metric)

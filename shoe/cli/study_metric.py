@@ -1,4 +1,4 @@
-"""``shoe study metric``: which way to score predictions ranks them as people do."""
+"""``shoe study sheet`` and ``metric``: have people judge predictions, and see which way to score ranks them alike."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,12 +8,65 @@ import typer
 from shoe.benchmarks import DEFAULT
 from shoe.cli.output import Json, put_json, spare, telling
 
+_Truth = Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")]
+_Dataset = Annotated[str, typer.Option(help="Whose classes the ground truth has.")]
+_Boxes = Annotated[
+    str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
+]
+_Format = Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")]
+
+
+def sheet(
+    models: Annotated[list[Path], typer.Argument(help="Prediction files that are to be judged.")],
+    ground_truth: _Truth,
+    out: Annotated[Path, typer.Option(help="Table to write, CSV.")],
+    images: Annotated[int, typer.Option(min=1, help="Images, the same ones for all models.")] = 50,
+    most: Annotated[int, typer.Option(min=1, help="Predictions of a model on an image, best scores first.")] = 3,
+    raters: Annotated[int, typer.Option(min=1, max=1000, help="People who judge them.")] = 3,
+    seed: Annotated[int, typer.Option(min=0, max=65535, help="From which all that is drawn follows.")] = 0,
+    dataset: _Dataset = DEFAULT,
+    boxes: _Boxes = None,
+    format: _Format = None,
+) -> None:
+    """Draw predictions that people are to judge: a table with a line for each and rater, whose rating they fill in.
+
+    It does not say whose a prediction is; what several models predicted alike is judged once. 0 is wrong, 4 right; a
+    line that stays empty is a hole. Show the images beside it.
+
+    Example: shoe study sheet a.json b.json -g instances_test2015.json --images 50 --raters 3 --out sheet.csv
+
+    Then: shoe study metric sheet.csv a.json b.json -g instances_test2015.json
+    """
+    from shoe.cli.models import check_once
+    from shoe.core.errors import many
+    from shoe.io.delimited import delimited_text
+    from shoe.io.files import replacing
+    from shoe.matching.task import Task
+    from shoe.predictions import read_predictions_with_notes
+    from shoe.predictions.truth import read_ground_truth
+    from shoe.study.metric.sheet import sheet as drawn
+
+    spare((ground_truth, *models), out)
+    check_once(models)
+    truth = read_ground_truth(ground_truth, dataset)
+
+    def task(path: Path) -> Task:
+        table, _ = read_predictions_with_notes(
+            path, format=format, boxes=boxes, dataset=dataset, truth=truth.interactions
+        )
+        return Task(table, truth)
+
+    rows, number = drawn(list(map(task, models)), images, most, raters, seed)
+    with replacing(out) as stream:
+        stream.write(delimited_text(rows).encode())
+    print(f"{out}: {many(number, 'prediction')} on {many(images, 'image')}, {many(raters, 'rater')}")
+
 
 def metric(
     judgements: Annotated[Path, typer.Argument(help="Table, CSV or TSV: image, prediction, rater, rating 0 to 4.")],
     models: Annotated[list[Path], typer.Argument(help="Prediction files that were judged.")],
-    ground_truth: Annotated[Path, typer.Option("--ground-truth", "-g", help="Annotation file of the dataset.")],
-    dataset: Annotated[str, typer.Option(help="Whose classes the ground truth has.")] = DEFAULT,
+    ground_truth: _Truth,
+    dataset: _Dataset = DEFAULT,
     protocol: Annotated[
         list[str] | None, typer.Option("--protocol", "-p", help="Protocol; again for more. Default: the dataset's.")
     ] = None,
@@ -24,13 +77,11 @@ def metric(
         list[str] | None,
         typer.Option(help="NAME=VALUE[,NAME=VALUE]: a further measure, with other choices; again for more."),
     ] = None,
-    boxes: Annotated[
-        str | None, typer.Option(help="Box convention of the predictions, where it is not their format's own.")
-    ] = None,
+    boxes: _Boxes = None,
     scores: Annotated[
         str | None, typer.Option(help="How to bring scores to 0..1: sigmoid (of logits), percent, minmax or rank.")
     ] = None,
-    format: Annotated[str | None, typer.Option(help="Prediction format, if content is not to decide.")] = None,
+    format: _Format = None,
     latex: Annotated[Path | None, typer.Option(help="Write a LaTeX table here.")] = None,
     figures: Annotated[Path | None, typer.Option(help="Folder for a figure, as PDF and PNG.")] = None,
     json: Json = None,

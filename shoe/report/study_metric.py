@@ -61,6 +61,12 @@ def _say_nearest(name: str, level: Level, to: Console) -> None:
     further = [
         _difference(each, best) for each in level.differences if each.figure == figure and _of(each, best, others)
     ]
+    ends = level.figures[best][figure].interval
+    if figure == "kendall" and ends is not None and ends.low <= 0:
+        say(
+            to, f"nearest    by {HEADINGS[figure]}: none: the interval of the highest, {best}, holds 0, which is chance"
+        )
+        return
     like = f"; cannot be told from it: {', '.join(others)}" if others else ""
     behind = f"; further from people: {', '.join(further)}" if further else ""
     say(to, f"nearest    by {HEADINGS[figure]}: {best}{like}{behind}")

@@ -136,7 +136,7 @@ def test_the_whole_command(tmp_path: Path) -> None:
     assert (tmp_path / "figures" / "metric_against_people.png").stat().st_size > 10_000
     shown = run("study", "metric", path, *models).stdout
     assert "people     each rater against the mean of the others" in shown
-    assert "nearest    by Kendall: " in shown
+    assert "nearest    by Kendall: none: the interval of the highest, " in shown
     refused(run("study", "metric", path, DETECTOR, DETECTOR, "-g", TRUTH), "the same file twice")
     refused(
         run("study", "metric", path, DETECTOR, "-g", TRUTH), "found 'vlm', expected one of the files given: detector"
@@ -155,3 +155,26 @@ def test_one_rater_and_constants_are_undefined(tmp_path: Path, raters: int, cons
     assert any("value" in each for each in figures) is not constant
     assert "undefined" in done.stdout
     assert "nan" not in done.stdout
+
+
+@pytest.mark.slow
+def test_a_sheet_is_drawn_blind_filled_in_and_read(tmp_path: Path) -> None:
+    out = tmp_path / "sheet.csv"
+    asked = ("study", "sheet", DETECTOR, FREE_TEXT, "-g", TRUTH, "--images", "20", "--raters", "2", "--out", out)
+    done = run(*asked)
+    assert (done.returncode, done.stderr) == (0, "")
+    first = out.read_bytes()
+    assert run(*asked).returncode == 0
+    assert out.read_bytes() == first
+    header, *lines = first.decode().splitlines()
+    assert header == "image,verb,object,human_box,object_box,rater,rating"
+    both = [{line for line in lines if f",rater-{r}," in line} for r in (1, 2)]
+    assert {line.replace("rater-2", "rater-1") for line in both[1]} == both[0]
+    assert 40 < len(both[0]) <= 120
+    assert "detector" not in first.decode()
+    rng = np.random.default_rng(0)
+    out.write_text("\n".join([header, *(f"{line}{rng.integers(0, 5)}" for line in lines[3:]), *lines[:3]]))
+    found = as_json("study", "metric", out, DETECTOR, FREE_TEXT, "-g", TRUTH)
+    assert (found["images"], found["raters"], found["holes"]) == (20, 2, 3)
+    assert found["levels"]["prediction"]["number"] >= len(both[0])  # some are both models'
+    refused(run(*asked[:-4], "--images", "999", *asked[-4:]), "--images: found 999, expected at most ")
