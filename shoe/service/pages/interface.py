@@ -13,6 +13,7 @@ _GROUPS = {
     "boards": "Leaderboards",
     "resolve": "Words",
     "similarity": "Words",
+    "study": "Studies",
     "truths": "What there is",
     "maps": "What there is",
 }
