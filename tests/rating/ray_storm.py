@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-from tests.cli import run as cli
 from tests.llm.server import Server
 from tests.llm.server_plan import Plan
 from tests.rating import test_kills
-from tests.rating.test_kills import ONE, Work, answered_other_than_once, answers
+from tests.rating.test_kills import ONE, Work, answers
 
 NODES, IN_FLIGHT = 3, 4
 _WORDS = [("lasso", "unicycle"), ("juggle", "chainsaw"), ("yodel", "harp"), ("whittle", "canoe"), ("knead", "anvil")]
@@ -52,54 +52,44 @@ class Storm:
 
     def run(self, folder: Path, kills: int, seed: int) -> None:
         """Build maps while so many workers and nodes are killed."""
-        import ray
         from ray.cluster_utils import Cluster
 
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
         try:
             for _ in range(NODES - 1):
                 cluster.add_node(num_cpus=1)
-            path = os.pathsep.join(filter(None, sys.path))
-            variables = {"env_vars": {"PYTHONPATH": path}}
-            cluster.wait_for_nodes()
-            ray.init(cluster.address, runtime_env=variables, log_to_driver=False, logging_level="critical")
             draw, rounds = random.Random(seed), 0
             while self.killed.total() < kills:
                 rounds += 1
-                while ray.cluster_resources().get("CPU") != NODES:  # one worker each, IN_FLIGHT requests of each
-                    time.sleep(0.1)
+                cluster.wait_for_nodes()  # one worker each, and IN_FLIGHT requests of each
                 self._round(folder / str(rounds), cluster, kills, draw)
         finally:
-            ray.shutdown()
             cluster.shutdown()
 
     def _round(self, folder: Path, cluster: Any, kills: int, draw: random.Random) -> None:
         more = f"limits = {{concurrency = {NODES * IN_FLIGHT}, timeout = 30}}"
-        with Server(_PLAN) as server:
-            test_kills.PREDICTED = _WORDS
-            work, over = Work(folder, ONE.format(url=server.url, more=more)), threading.Event()
-            killer = threading.Thread(target=self._kill, args=(cluster, server, kills, draw, over))
-            killer.start()
-            done = cli.run(*work.arguments, "map", "--engine", "ray", folder=work.folder)
-            over.set()
-            killer.join()
-            if done.returncode:
-                raise RuntimeError(done.stderr)
-            counted = server.stats()
-            before = answers(server)
-            found = work.map()
+        with Server(_PLAN) as server, mock.patch.object(test_kills, "PREDICTED", _WORDS):
+            work = Work(folder, ONE.format(url=server.url, more=more))
+            process = work.start("--engine", f"ray:{cluster.address}")
+            self._kill(process, cluster, server, kills, draw)
+            errors = process.communicate()[1]
+            if process.returncode:
+                raise RuntimeError(errors)
+            counted, before, found = server.stats()["answers"]["m1"], answers(server), work.map()
             self.differ += work.built() != found
             self.lost += answers(server) - before
-            self.pairs += len(counted["answers"]["m1"])
-            self.again += sum(counted["answers"]["m1"].values()) - len(counted["answers"]["m1"])
-            assert answered_other_than_once(counted).total() <= self.again
+            self.pairs += len(counted)
+            self.again += sum(counted.values()) - len(counted)
 
-    def _kill(self, cluster: Any, server: Server, kills: int, draw: random.Random, over: threading.Event) -> None:
+    def _kill(
+        self, process: subprocess.Popen[str], cluster: Any, server: Server, kills: int, draw: random.Random
+    ) -> None:
         """Kill, each time after some more answers came."""
         while self.killed.total() < kills:
             wanted = answers(server) + draw.randrange(1, 60)
             while answers(server) < wanted:
-                if over.wait(0.02):
+                time.sleep(0.02)
+                if process.poll() is not None:
                     return
             if draw.random() < 0.2:
                 cluster.remove_node(draw.choice(sorted(cluster.worker_nodes, key=id)), allow_graceful=False)
@@ -109,8 +99,8 @@ class Storm:
                 with suppress(ProcessLookupError):
                     os.kill(draw.choice(workers), signal.SIGKILL)
                     self.killed["workers"] += 1
-            sys.stderr.write(f"{dict(self.killed)} after {answers(server)} answers\n")
-            self.allowed += IN_FLIGHT
+            self.allowed = self.killed.total() * IN_FLIGHT
+            sys.stderr.write(f"{self}; {answers(server)} answers\n")
 
     def __str__(self) -> str:
         return (

@@ -70,3 +70,12 @@ def test_what_cannot_be_is_one_line(options: Sequence[str], said: str, tmp_path:
     assert (process.returncode, out) == (2, "")
     assert said in errors
     assert errors.count("\n") == 1, errors
+
+
+def test_a_small_storm_over_workers_and_nodes_does_no_harm(tmp_path: Path) -> None:
+    from tests.rating.ray_storm import Storm
+
+    storm = Storm()
+    storm.run(tmp_path, 4, 1)
+    assert (storm.lost, storm.differ) == (0, 0)
+    assert storm.again <= storm.allowed
