@@ -63,7 +63,7 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
 
     Args:
         truth: what is scored against.
-        protocols: names; the benchmark's usual ones if none.
+        protocols: names; the benchmark's usual ones that score triplets if none.
         similarity: the map, for protocols by meaning.
         varied: ``NAME=VALUE`` settings, several with spaces or commas between them, that change the first protocol that
             has such a choice, or the one of ``protocol=NAME``; ``similarity=NAME`` takes another map.

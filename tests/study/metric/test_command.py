@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 
 import shoe
+from shoe.benchmarks import benchmark
+from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import InputError, OptionError
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.matching.task import Task
@@ -97,6 +101,10 @@ def test_measures_and_their_names() -> None:
     for text, said in (("", "expected NAME=VALUE"), ("combine=maximum", "combine"), ("combine", "no '='")):
         with pytest.raises(OptionError, match=said):
             measures_of(truth, (), "dataset", [text])
+    v_coco = cast(GroundTruth, SimpleNamespace(benchmark=benchmark("v-coco"), image_labels=None))
+    assert [each.name for each in measures_of(v_coco, (), "dataset", ())] == ["diag", "shoe"]
+    with pytest.raises(OptionError, match="which scores persons"):
+        measures_of(v_coco, ["v-coco-s1"], "dataset", ())
     with pytest.raises(OptionError, match="expected a semantic --protocol that it could change"):
         measures_of(truth, ["qpic"], "dataset", ["combine=minimum"])
 
