@@ -26,8 +26,9 @@ _EVENT, _KEYS = b'{"event"', b'{"keys":["'
 
 
 def parts_of(path: Path) -> list[Path]:
-    """List the ledgers that others kept for this one: of the same name, in folders beside it."""
-    return sorted(path.parent.glob(f"*/{path.name}"))
+    """List the ledgers that others kept for this one: of the same name, in folders beside it, the innermost first."""
+    found = (part for part in path.parent.rglob(path.name) if part != path)
+    return sorted(found, key=lambda part: (-len(part.parts), part))
 
 
 def merge(path: Path, identity: Mapping[str, Any], parse: Parse, say: Callable[[str], None]) -> int:

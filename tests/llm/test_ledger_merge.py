@@ -53,8 +53,10 @@ def test_what_was_void_stays_void_and_an_answer_in_two_ledgers_is_one(tmp_path: 
     own.base = tmp_path / "ledger.jsonl"
     own.refresh()
     assert states(own, 4) == [-1, -4, 3, -1]
+    write(tmp_path / "1-of-2" / "worker", [line([0], [1])])
     assert merged(tmp_path)
-    assert read(tmp_path, 4) == [-1, -4, 3, -1]
+    assert not list(tmp_path.glob("*-of-*"))
+    assert read(tmp_path, 4) == [1, -4, 3, -1]
 
 
 def test_a_ledger_with_events_is_no_part(tmp_path: Path) -> None:

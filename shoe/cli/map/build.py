@@ -133,7 +133,7 @@ def build(
     if not part:
         check_place(out, MARK if whole else BUILT)
     session = Raters(read_raters(raters), Prompts.read(prompts), ledger or out.absolute().parent / LEDGER, part)
-    if not part and (merged := session.merge(_say)):
+    if merged := session.merge(_say):
         _say(f"{merged:,} lines of other ledgers were taken over")
     tables = [read_predictions(path, dataset=dataset) for path in predictions or []]
     planned = None
