@@ -72,9 +72,10 @@ def measures_of(truth: GroundTruth, protocols: Sequence[str], similarity: str, v
         OptionError: for an unknown name or value, or a protocol by person, which has no triplets.
     """
     of, labels = truth.benchmark, truth.image_labels is not None
-    asked = [
-        p for name in protocols or of.usual_protocols for p in ([*of.protocols, "shoe"] if name == "all" else [name])
-    ]
+    every, usual = [*of.protocols, "shoe"], [name for name in of.usual_protocols if name not in of.role_protocols]
+    if not of.protocols.keys() & set(usual):  # V-COCO's own protocols score persons
+        usual = [*list(of.protocols)[:1], *usual]
+    asked = [one for name in protocols or usual for one in (every if name == "all" else [name])]
     made: dict[str, Measure] = {}
 
     def add(protocol: str, settings: Sequence[str], source: str, told: Sequence[str]) -> None:
