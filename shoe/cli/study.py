@@ -99,6 +99,9 @@ def bongard(
     images: Annotated[Path, typer.Option(help="Folder with the images.")],
     raters: _Raters = 3,
     testers: Annotated[int, typer.Option(min=1, help="Raters who are asked each problem.")] = 3,
+    examples: Annotated[
+        Path | None, typer.Option(help="Problem file whose problems are shown first, with their answers.")
+    ] = None,
     seed: _Seed = 0,
 ) -> None:
     """Have people answer Bongard problems: two problems a screen, and of each query, does it belong to side A or B?
@@ -117,9 +120,12 @@ def bongard(
     from shoe.study.kept import write_problem_files
     from shoe.study.problems import new_problem_study
 
-    read = read_problems(*problems)
-    made = new_problem_study(read, problems, raters, testers, seed)
-    largest = _write(folder, made, problem_pictures(read, _there(images)))
+    read, solved = read_problems(*problems), read_problems(examples) if examples else None
+    made = new_problem_study(read, problems, raters, testers, seed, solved)
+    pictures = problem_pictures(read, _there(images))
+    if solved:
+        pictures |= problem_pictures(solved, images, len(read.regions))
+    largest = _write(folder, made, pictures)
     write_problem_files(folder, problems)
     print_problem_plan(folder, made, console())
     print(largest)

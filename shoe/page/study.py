@@ -78,7 +78,7 @@ def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
     told = {name.removesuffix(".txt").replace("-", "_"): text for name, text in texts.items()}
     if isinstance(study, ProblemStudy):
         asked = [{"sides": each.sides, "queries": each.queries} for each in study.problems]
-        return {"study": study.id, **told, "problems": asked}
+        return {"study": study.id, **told, "problems": asked, "examples": study.examples}
     items = [replace(item, part="", gold=None) for item in study.items]  # nobody can look up what is expected
     return {"study": study.id, **told, "items": items, "training": study.training, "glosses": study.glosses}
 

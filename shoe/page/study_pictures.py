@@ -89,12 +89,13 @@ def _scaled(box: np.ndarray, scale: float) -> Box:
     return x1, y1, x2, y2
 
 
-def problem_pictures(problems: Problems, images: Path) -> dict[str, bytes]:
+def problem_pictures(problems: Problems, images: Path, first: int = 0) -> dict[str, bytes]:
     """The crops of problems as JPEG, by the file names that a study of them has.
 
     Args:
         problems: the problems.
         images: folder of their images.
+        first: number of the first picture.
 
     Raises:
         InputError: for an image that cannot be read, or that ends before the crop begins.
@@ -112,5 +113,5 @@ def problem_pictures(problems: Problems, images: Path) -> dict[str, bytes]:
             if cut is None:
                 expected = f"a picture with {quote(regions.crops[row].tolist())} in it"
                 raise InputError(path, found=f"{found.width} x {found.height} pixels", expected=expected)
-            pictures[f"{row}.jpg"] = small(cut[0], CROP)
+            pictures[f"{first + row}.jpg"] = small(cut[0], CROP)
     return pictures

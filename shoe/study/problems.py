@@ -46,6 +46,7 @@ class ProblemStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_
         files: names of the problem files, in the order of the problems.
         digest: of the problems.
         problems: all of them.
+        examples: shown first with their answers.
     """
 
     seed: int
@@ -54,6 +55,7 @@ class ProblemStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_
     files: list[str]
     digest: str
     problems: list[Problem]
+    examples: list[Problem] = []
 
     @property
     def id(self) -> str:
@@ -84,12 +86,14 @@ class ProblemStudy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_
 
     def pictures(self, order: Sequence[Question]) -> list[str]:
         """Files of the pictures that a page with these questions shows."""
-        asked = (self.problems[number] for number in dict.fromkeys(question.item // 2 for question in order))
-        shown = (name for each in asked for name in (*each.sides[0], *each.sides[1], *each.queries))
+        asked = [self.problems[number] for number in dict.fromkeys(question.item // 2 for question in order)]
+        shown = (name for each in (*self.examples, *asked) for name in (*each.sides[0], *each.sides[1], *each.queries))
         return list(dict.fromkeys(shown))
 
 
-def new_problem_study(problems: Problems, files: list[Path], raters: int, testers: int, seed: int) -> ProblemStudy:
+def new_problem_study(
+    problems: Problems, files: list[Path], raters: int, testers: int, seed: int, examples: Problems | None = None
+) -> ProblemStudy:
     """Plan a study of problems.
 
     Args:
@@ -98,6 +102,7 @@ def new_problem_study(problems: Problems, files: list[Path], raters: int, tester
         raters: how many pages there are.
         testers: how many of them are asked each problem; the field had three.
         seed: 0..65535.
+        examples: problems that are shown first, with their answers.
 
     Raises:
         OptionError: for fewer raters than testers of a problem, and for two files of one name.
@@ -109,12 +114,15 @@ def new_problem_study(problems: Problems, files: list[Path], raters: int, tester
         raise OptionError(f"problem files: found two of one name in {', '.join(names)}, expected different names")
     first = random_numbers(_STREAM + (1 << 18) + (seed << 8), (len(problems),)) % np.uint64(2)
     made = [_problem(problems, number, bool(flip)) for number, flip in enumerate(first.tolist())]
-    return ProblemStudy(seed, raters, testers, names, digest(problems), made)
+    solved = (
+        [_problem(examples, k, k % 2 == 1, len(problems.regions)) for k in range(len(examples))] if examples else []
+    )
+    return ProblemStudy(seed, raters, testers, names, digest(problems), made, solved)
 
 
-def _problem(problems: Problems, number: int, flip: bool) -> Problem:
+def _problem(problems: Problems, number: int, flip: bool, first: int = 0) -> Problem:
     def names(rows: Indices) -> list[str]:
-        return [f"{row}.jpg" for row in rows.tolist()]
+        return [f"{first + row}.jpg" for row in rows.tolist()]
 
     positives, negatives = names(problems.positives[number]), names(problems.negatives[number])
     queries = positives[SHOTS], negatives[SHOTS]

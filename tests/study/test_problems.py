@@ -40,11 +40,10 @@ def files_of(lab: Path) -> list[Path]:
     return sorted((lab / "problems").iterdir())
 
 
-def asked(lab: Path, *more: str) -> ProblemStudy:
-    name = "-".join(["study", *more]).replace("--", "")
-    done = run("study", "bongard", lab / name, *files_of(lab), "--images", lab / "images", *more)
+def asked(lab: Path, folder: Path, *more: str | Path) -> ProblemStudy:
+    done = run("study", "bongard", folder, *files_of(lab), "--images", lab / "images", *more)
     assert (done.returncode, done.stderr) == (0, "")
-    study = load_study(lab / name)
+    study = load_study(folder)
     assert isinstance(study, ProblemStudy)
     return study
 
@@ -118,13 +117,19 @@ def test_tables_that_are_refused(tmp_path: Path, lines: tuple[str, ...], said: s
 
 @pytest.mark.slow
 def test_problems_are_answered_by_keyboard_collected_and_kept(lab: Path, browser: Any, tmp_path: Path) -> None:
-    study = asked(lab)
+    folder = tmp_path / "study"
+    study = asked(lab, folder, "--examples", files_of(lab)[0])
     order = study.order(0)
     truth = {item: study.problems[item // 2].shows[item % 2] for item in range(10)}
     given = {item: truth[item] != (item in (0, 7)) for item in truth}  # wrong about problems 0 and 3
-    with opened(browser, lab / "study" / "rater-1.html") as tab:
+    with opened(browser, folder / "rater-1.html") as tab:
         tab.get_by_role("button", name="I agree").click()
-        tab.get_by_role("button", name="Start").click()
+        tab.get_by_role("button", name="See an example").click()
+        assert "Side A: ride horse" in tab.inner_text("main")
+        assert tab.locator(".query").all_inner_texts() == ["side A", "side B"]
+        assert violations(tab) == []
+        for _ in range(3):  # as many as the file has
+            tab.keyboard.press("Enter")
         for page in range(3):
             queries = order[4 * page : 4 * page + 4]
             assert f"{page + 1} of 3" in tab.inner_text("main")
@@ -155,7 +160,7 @@ def test_problems_are_answered_by_keyboard_collected_and_kept(lab: Path, browser
         returned.append(tmp_path / f"rater-{rater}.json")
         returned[-1].write_text(json.dumps(document))
     table, kept = tmp_path / "answers.csv", tmp_path / "kept"
-    done = run("study", "collect", lab / "study", *returned, "--out", table, "--kept", kept)
+    done = run("study", "collect", folder, *returned, "--out", table, "--kept", kept)
     assert (done.returncode, done.stderr) == (0, "")
     assert "4 problems of 5 that a tester solves" in done.stdout
     found = json.loads(run("study", "report", table, "--json", "-").stdout)
@@ -177,8 +182,8 @@ def test_what_problems_cannot_be_asked_from(lab: Path, tmp_path: Path) -> None:
     refused(run(*new, *files_of(lab), "--images", tmp_path), "000.jpg: found no such picture")
     refused(run(*new, *given, "--images", tmp_path / "none"), "none: found no such folder")
     assert not (tmp_path / "study").exists()
-    asked(lab, "--seed", "1")
-    folder = lab / "study-seed-1"
+    folder = tmp_path / "other"
+    asked(lab, folder, "--seed", "1")
     refused(run("study", "bongard", folder, *given), "holds another study")
     one = tmp_path / "rater-1.json"
     one.write_text(json.dumps({"study": load_study(folder).id, "rater": "rater-1", "answers": []}))

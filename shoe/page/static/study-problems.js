@@ -49,14 +49,8 @@ export function problemScreen(data, questions, { chosen, rate, next }) {
   const sections = [];
   for (let number = 0; number < groups.length; number += 2) {
     const { sides } = data.problems[groups[number].question[0] >> 1];
-    sections.push(
-      element(
-        "section", { class: "card problem" },
-        element("h2", {}, `Problem ${number / 2 + 1} of ${groups.length / 2}`),
-        ...sides.map((names, place) => six(names.map((name) => data.pictures[name]), "AB"[place])),
-        element("div", { class: "queries" }, element("h3", {}, "Queries"), ...groups.slice(number, number + 2).map(({ group }) => group)),
-      ),
-    );
+    const queries = groups.slice(number, number + 2).map(({ group }) => group);
+    sections.push(problem(data, `Problem ${number / 2 + 1} of ${groups.length / 2}`, sides, queries));
   }
   mark();
   const keys = {
@@ -65,6 +59,26 @@ export function problemScreen(data, questions, { chosen, rate, next }) {
     Enter: () => go.click(),
   };
   return { heading: "On which side is each query?", content: sections, keys, next: go };
+}
+
+/** A problem with its answers. */
+export function exampleScreen(data, { concept, sides, queries, shows }, next) {
+  const solved = queries.map((name, number) => {
+    const side = shows[number] ? "A" : "B";
+    return element("div", { class: "query" }, image(data.pictures[name], `query ${number + 1}`), element("p", {}, `side ${side}`));
+  });
+  const go = element("button", { onclick: next }, "Next →");
+  const keys = { Enter: next };
+  return { heading: "An example", content: [problem(data, `Side A: ${concept.replaceAll("_", " ")}`, sides, solved)], keys, next: go };
+}
+
+function problem(data, title, sides, queries) {
+  return element(
+    "section", { class: "card problem" },
+    element("h2", {}, title),
+    ...sides.map((names, place) => six(names.map((name) => data.pictures[name]), "AB"[place])),
+    element("div", { class: "queries" }, element("h3", {}, "Queries"), ...queries),
+  );
 }
 
 function six(sources, side) {

@@ -3,10 +3,11 @@
 import { element } from "./dom.js";
 import { answers, append, served, study, whenOthersAnswer } from "./study-log.js";
 import { pairScreen } from "./study-pairs.js";
-import { problemScreen } from "./study-problems.js";
+import { exampleScreen, problemScreen } from "./study-problems.js";
 
 const data = await study();
 const main = document.getElementById("main");
+const practice = data.problems ? data.examples : data.training;
 const screenOf = data.problems ? problemScreen : pairScreen;
 const AT_ONCE = data.problems ? 4 : 1;
 const screens = Array.from({ length: Math.ceil(data.order.length / AT_ONCE) }, (_, number) =>
@@ -66,19 +67,18 @@ function draw() {
   keys = {};
   if (stage === "consent") return text("Before you start", data.consent, "I agree, go on", () => go("instructions"));
   if (stage === "instructions") {
-    const next = data.training?.length ? ["Try it", "training"] : ["Start", "items"];
-    return text("How it goes", data.instructions, next[0], () => go(next[1]));
+    const label = !practice.length ? "Start" : data.problems ? "See an example" : "Try it";
+    return text("How it goes", data.instructions, label, () => go("training"));
   }
-  if (stage === "training" && training < data.training.length) {
-    const about = `practice ${training + 1} of ${data.training.length}, not kept`;
-    const made = pairScreen(data, [data.training[training]], {
-      chosen: () => null,
-      rate: () => {
-        training += 1;
-        draw();
-      },
-    });
-    return screen(made, training, data.training.length, about, training > 0);
+  if (stage === "training" && training < practice.length) {
+    const about = `practice ${training + 1} of ${practice.length}, not kept`;
+    const next = () => {
+      training += 1;
+      draw();
+    };
+    const item = practice[training];
+    const made = data.problems ? exampleScreen(data, item, next) : pairScreen(data, [item], { chosen: () => null, rate: next });
+    return screen(made, training, practice.length, about, training > 0);
   }
   stage = "items";
   if (at >= screens.length) return end();
