@@ -67,6 +67,7 @@ def test_commands_that_are_shown_have_these_options(page: str, line: str) -> Non
     """Looks at names of commands and options, not at what they do: files are the reader's."""
     command: Any = typer.main.get_command(app())
     words = shlex.split(line, comments=True)[1:]
+    words = words[2:] if words[:1] == ["--lexicon"] else words
     while hasattr(command, "commands") and words and not words[0].startswith("-"):
         _, command, words = command.resolve_command(click.Context(command), words)
     known = {name for parameter in command.params for name in parameter.opts} | {"--help", "--version"}

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoe.core.arrays import Indices, Ints
-from shoe.core.errors import InputError, meant, quote
+from shoe.core.errors import InputError, OptionError, meant, quote
 from shoe.io.files import read_bytes
 
 _COLUMNS = ["verb", "object", "gerund", "verb_synset", "object_synset", "rare"]
@@ -190,7 +190,14 @@ def parse_classes(text: str, name: str, source: str | Path = "class table") -> H
 def _ids(synsets: tuple[str, ...]) -> Ints:
     from shoe.lexicon.names import listed_ids
 
-    return listed_ids(synsets)
+    ids = listed_ids(synsets)
+    for name, sense in zip(synsets, ids.tolist(), strict=True):
+        if sense < 0 and name:
+            from shoe.lexicon.store import lexicon
+
+            hint = "shoe lexicon carry writes a class table in its names, for --classes"
+            raise OptionError(f"class table: found the sense {quote(name)}, expected one of {lexicon().title} ({hint})")
+    return ids
 
 
 def _check_labels(rows: Sequence[Sequence[str]], source: str | Path) -> None:

@@ -135,8 +135,8 @@ def plan_pairs(part: Part, pairs: Sequence[tuple[str, str]]) -> Plan:
 
 def _class_senses(classes: HoiClasses, part: Part) -> Synsets:
     """(C,) distinct senses of a dataset's classes, ascending; no_interaction has none."""
-    names = classes.verb_synsets if part == "verb" else classes.object_synsets
-    return np.array(sorted({lexicon().synset(name) for name in names if name}), np.int32)
+    senses = classes.verb_sense if part == "verb" else classes.object_sense
+    return np.unique(senses[senses >= 0]).astype(np.int32)
 
 
 def _synset(part: Part, name: str) -> int:

@@ -43,20 +43,35 @@ def wordnet_numbers(links: Iterable[Sequence[str]]) -> list[int]:
 def bridge(one: Lexicon, other: Lexicon) -> list[int]:
     """Find the concept of another lexicon for each one of a lexicon; -1 where none is the same.
 
-    Between WordNet 3.0 and another one by links to it; between two others by links that both have, or by equal ids.
+    Between WordNet 3.0 and another one by links to it, so that two synsets may be one concept; between two others by
+    links that both have, or by equal ids.
     """
     if one.concepts is other.concepts:
         return list(range(len(one)))
     if other.is_wordnet:
         return wordnet_numbers(map(one.links, range(len(one))))
     if one.is_wordnet:
-        back = wordnet_numbers(map(other.links, range(len(other))))
-        found = {synset: number for number, synset in reversed(list(enumerate(back))) if synset >= 0}
+        found = _from_wordnet(other)
         return [found.get(synset, -1) for synset in range(len(one))]
     known = {link: number for number in range(len(other)) for link in other.links(number)}
     by_name = (other.synset(one.name(number)) for number in range(len(one)))
     by_link = (_most(known[link] for link in one.links(number) if link in known) for number in range(len(one)))
     return [linked if linked >= 0 else named for linked, named in zip(by_link, by_name, strict=True)]
+
+
+def _from_wordnet(other: Lexicon) -> dict[int, int]:
+    """The concept of another lexicon for synsets: by id, else that which has most of the synset's sense keys."""
+    linked = [(number, link) for number in range(len(other)) for link in other.links(number)]
+    ids, found = _ids(), dict[int, int]()
+    for number, link in linked:
+        if link in ids:
+            found.setdefault(ids[link], number)
+    votes: dict[int, list[int]] = {}
+    keys = _keys() if any(link.startswith("key:") for _, link in linked) else {}
+    for number, link in linked:
+        if keys.get(link, -1) >= 0:
+            votes.setdefault(keys[link], []).append(number)
+    return {synset: _most(numbers) for synset, numbers in votes.items()} | found
 
 
 def _most(numbers: Iterable[int]) -> int:
