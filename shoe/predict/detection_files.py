@@ -173,7 +173,8 @@ def _coco(path: Path, results: Iterable[_Result], names: Names, pictures: Sequen
             raise InputError(path, record=place, field="category_id", found=str(category), expected=expected, hint=hint)
         x, y, width, height = result.bbox
         box = (x, y, x + width, y + height)
-        yield Found(name_of(_whole(result.image_id), place), place, box, names.categories[category], result.score)
+        image = result.image_id if isinstance(result.image_id, str) else int(result.image_id)
+        yield Found(name_of(image, place), place, box, names.categories[category], result.score)
 
 
 def _image_namer(path: Path, names: Names, pictures: Sequence[Picture]) -> Callable[[int | str, str], str]:
@@ -199,10 +200,6 @@ def _image_namer(path: Path, names: Names, pictures: Sequence[Picture]) -> Calla
         return name
 
     return name_of
-
-
-def _whole(number: float | str) -> int | str:
-    return number if isinstance(number, str) else int(number)
 
 
 def _yolo(folder: Path, pictures: Sequence[Picture], names: Names) -> Iterable[Found]:
