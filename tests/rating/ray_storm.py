@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,10 +72,11 @@ class Storm:
         with Server(_PLAN) as server, mock.patch.object(test_kills, "PREDICTED", _WORDS):
             work = Work(folder, ONE.format(url=server.url, more=more))
             process = work.start("--engine", f"ray:{cluster.address}")
-            self._kill(process, cluster, server, kills, draw)
-            errors = process.communicate()[1]
+            with ThreadPoolExecutor(1) as pool:  # which reads what Ray has to say of all that dies
+                said = pool.submit(process.communicate)
+                self._kill(process, cluster, server, kills, draw)
             if process.returncode:
-                raise RuntimeError(errors)
+                raise RuntimeError(said.result())
             counted, before, found = server.stats()["answers"]["m1"], answers(server), work.map()
             self.differ += work.built() != found
             self.lost += answers(server) - before
