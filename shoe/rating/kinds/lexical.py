@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, cast
 import numpy as np
 
 from shoe.lexicon.expressions import Part
+from shoe.lexicon.store import lexicon
 from shoe.llm.request import Recorder
 from shoe.rating.answers import read_by_id
 from shoe.rating.config import RaterConfig, setting
@@ -42,6 +43,11 @@ class Lexical(RaterConfig, frozen=True, kw_only=True):
         """
         local.check(self, self.thresholds)
         return Measured(WordNetSimilarity(self.measure), self.thresholds)
+
+    def identity(self) -> Mapping[str, Any]:
+        """Say which graph is measured, where it is not WordNet's."""
+        graph = lexicon().concepts
+        return {} if graph.is_wordnet else {"lexicon": graph.digest}
 
 
 @dataclass(frozen=True, slots=True)
