@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from shoe.io.files import replacing
@@ -79,7 +80,8 @@ def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:
     if isinstance(study, ProblemStudy):
         asked = [{"sides": each.sides, "queries": each.queries} for each in study.problems]
         return {"study": study.id, **told, "problems": asked, "examples": study.examples}
-    items = [replace(item, part="", gold=None) for item in study.items]  # nobody can look up what is expected
+    hidden = {"part": "", "gold": None, "weight": UNSET, "stratum": UNSET}
+    items = [replace(item, **hidden) for item in study.items]  # nobody can look up what is expected, or the map's level
     return {"study": study.id, **told, "items": items, "training": study.training, "glosses": study.glosses}
 
 

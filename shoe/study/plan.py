@@ -94,7 +94,7 @@ class Study(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         similarity: name and hash of the map whose levels the strata are.
         seed: from which everything drawn follows.
         raters: how many pages there are.
-        items: all that are rated, gold ones last.
+        items: all that are rated, gold ones among them: a page says the number of each.
         training: shown first, to try the keys; not kept.
         glosses: WordNet's definition of each sense.
     """
@@ -214,6 +214,7 @@ def _study(
     made = [msgspec.structs.replace(drawn[row], weight=float(stands[row]), stratum=strata[row]) for row in rated]
     others = draw(of.classes, similarity, items + _TRAINING, seed + _OTHER_SEED)
     made += _gold(of, others, drawn, max(2, round(items * _GOLD_SHARE)), seed)
+    made = [made[row] for row in shuffled(np.arange(len(made)), _GOLD_STREAM + 2, seed).tolist()]
     senses = {name for item in [*made, *training] for name in item.senses}
     identity = f"{similarity.name} {similarity.digest}"
     told = {name: gloss.rstrip(": ") for name, gloss in glosses(sorted(senses), "shoe study new").items()}

@@ -17,6 +17,7 @@ from shoe.similarity import load_similarity
 from shoe.study.collected import answers_of, table_of
 from shoe.study.kept import load_study
 from shoe.study.plan import Question, Study, new_study
+from shoe.study.ratings import SENSES
 from shoe.study.sampling import draw, similarities_of
 from tests.cli.run import run
 from tests.study.browser import opened, violations
@@ -152,8 +153,13 @@ def test_what_is_sent_back_is_looked_at(folder: Path, tmp_path: Path) -> None:
 
 def test_a_page_tells_nobody_which_items_are_gold(folder: Path) -> None:
     page = (folder / "rater-1.html").read_text("utf-8")
-    assert '"gold":null' in page
-    assert re.search(r'"gold":\d|"part":"gold', page) is None
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
+    assert found is not None
+    items = json.loads(found[1])["items"]
+    assert {"words_a", "words_b"} < items[0].keys() == set.intersection(*(set(item) for item in items))
+    same = [name for name in items[0] if len({json.dumps(item[name]) for item in items}) == 1]
+    assert set(items[0]) - set(same) == {*SENSES, "words_a", "words_b"}
+    assert [item.gold is None for item in kept(folder).items][-2:] != [False, False]
 
 
 def test_a_table_tells_gold_items_from_all_others() -> None:
