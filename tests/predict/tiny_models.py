@@ -5,6 +5,7 @@ They are made through transformers' own classes: what loads and runs with them d
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -28,6 +29,8 @@ TEMPLATE = (
 _ROLES = ["<|system|>", "<|user|>", "<|assistant|>"]
 _WORDS = ["yes", "no", "Yes", "No", " riding", " holding", " a", " horse"]
 _HEADS = 4
+_VISION = Path(__file__).resolve().parents[2] / ".venv" / "vision"
+"""Where ``scripts/_environment`` puts torchvision."""
 
 
 class Size(NamedTuple):
@@ -52,6 +55,8 @@ _SMALL = Size()
 @cache
 def has_torchvision() -> bool:
     """Whether processors of Qwen's models can be built: they need torchvision, if only its Python part."""
+    if find_spec("torchvision") is None:
+        sys.path.append(str(_VISION))
     if find_spec("torchvision") is None:
         return False
     try:
