@@ -51,13 +51,14 @@ def quadratic_weighted_kappa(a: Ratings, b: Ratings) -> float | None:
         b: (n,) ratings of the same pairs.
 
     Returns:
-        At most 1; None where chance alone leaves no room for disagreement: without ratings, or all of them equal.
+        At most 1; None where chance alone leaves no room for disagreement, as all ratings are equal, or none for
+        agreement: of one pair kappa is 0 whatever was said.
 
     Example:
         >>> quadratic_weighted_kappa(np.array([0, 4], np.int8), np.array([0, 4], np.int8))
         1.0
     """
-    if not len(a):
+    if len(a) < 2:
         return None
     share_a, share_b = (np.bincount(x, minlength=_LEVELS) / len(x) for x in (a, b))
     squared = np.subtract.outer(np.arange(_LEVELS), np.arange(_LEVELS)) ** 2

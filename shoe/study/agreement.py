@@ -29,7 +29,8 @@ def alpha(ratings: Ratings, level: Level, weight: Floats | None = None) -> float
     the constant cancels. The ordinal one counts the ratings between i and j (Krippendorff 2018, 12.3.4).
 
     Returns:
-        At most 1; None where nothing was rated twice, or all ratings are equal.
+        At most 1; None where fewer than two items were rated twice, of which alpha is 0 whatever was said, or all
+        ratings are equal.
 
     Raises:
         MissingExtraError: without the package krippendorff.
@@ -41,7 +42,7 @@ def alpha(ratings: Ratings, level: Level, weight: Floats | None = None) -> float
     counts = counts_of_levels(ratings)
     shared = counts.sum(axis=1) > 1
     counts = counts[shared]
-    if (counts.sum(axis=0) > 0).sum() < 2:
+    if len(counts) < 2 or (counts.sum(axis=0) > 0).sum() < 2:
         return None
     if weight is not None:
         return _weighted_alpha(counts, level, weight[shared] / weight[shared].mean())
@@ -67,11 +68,13 @@ class PairSums(NamedTuple):
     """(R, R) sums over the items that both of two raters rated, the row's beside the column's.
 
     Attributes:
+        items: how many there are.
         number: of items, or of what they stand for.
         total, squares: of the row's ratings, and of their squares.
         products: of both.
     """
 
+    items: Floats
     number: Floats
     total: Floats
     squares: Floats
@@ -82,11 +85,12 @@ class PairSums(NamedTuple):
         """Sum up (N, R) ratings."""
         given = (ratings != MISSING).astype(np.float64)
         value = np.where(given > 0, ratings, 0).astype(np.float64)
+        items = given.T @ given
         factors = [given, value, value**2]
         if weight is not None:  # of two factors each has the root of it
             factors = [np.sqrt(weight)[:, None] * factor for factor in factors]
         given, value, square = factors
-        return cls(given.T @ given, value.T @ given, square.T @ given, value.T @ value)
+        return cls(items, given.T @ given, value.T @ given, square.T @ given, value.T @ value)
 
     def minus(self, other: PairSums) -> PairSums:
         """The sums over the items that are left without others; exact for whole numbers."""
@@ -94,14 +98,13 @@ class PairSums(NamedTuple):
 
     @property
     def kappas(self) -> Floats:
-        """(R, R) quadratic weighted kappas; NaN where undefined."""
+        """(R, R) quadratic weighted kappas; NaN where undefined, as of one item, of which it is 0 whatever was said."""
         observed = self.squares + self.squares.T - 2 * self.products
         expected = self.number * (self.squares + self.squares.T) - 2 * self.total * self.total.T
         with np.errstate(invalid="ignore", divide="ignore"):
             # Of equal ratings weighted sums may leave what rounding leaves.
-            kappas: Floats = np.where(
-                expected > _ROUNDING * self.number**2, 1 - self.number * observed / expected, np.nan
-            )
+            known = (self.items > 1) & (expected > _ROUNDING * self.number**2)
+            kappas: Floats = np.where(known, 1 - self.number * observed / expected, np.nan)
         np.fill_diagonal(kappas, np.nan)
         return kappas
 

@@ -271,7 +271,7 @@ def _picture(study: StudyRatings) -> Picture | None:
         return _mean(what[at][of[at]], each) if of[at].any() else None
 
     changed, size = partial(mean, moved > 0, both), partial(mean, moved, moved > 0)
-    return Picture(int(both.sum()), figure_of(changed, both.shape), figure_of(size, both.shape))
+    return Picture(int(both.sum()), figure_of(changed, both.shape, "share"), figure_of(size, both.shape))
 
 
 def _mean(values: NDArray[Any], weight: Floats | None) -> float:

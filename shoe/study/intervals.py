@@ -63,11 +63,9 @@ class LeftOut(NamedTuple):
     def figure(self, scale: Scale = "as it is", level: float = 0.95) -> Figure:
         """The figure and its interval; see :func:`figure_of`."""
         found = self._spread(scale)
-        if self.whole is None or found is None:
+        if self.whole is None or found is None or found[0] == 0:
             return Figure(self.whole, None)
         error, freedom = found
-        if error == 0:
-            return Figure(self.whole, Interval(self.whole, self.whole))
         reach = _student(freedom).ppf((1 + level) / 2) * error
         low, high = _BACK[scale](_TO[scale](np.array(self.whole)) + np.array([-reach, reach]))
         return Figure(self.whole, Interval(float(low), float(high)))
@@ -113,6 +111,7 @@ def figure_of(statistic: Statistic, shape: tuple[int, ...], scale: Scale = "as i
 
     Returns:
         No interval where the figure, or one of its deletions, is undefined: fewer than two raters or items, for one.
+        Nor where all are equal, as of no change in any answer: that says nothing of how far others would be.
     """
     items, raters = map(np.arange, shape)
     whole = statistic(items, raters)

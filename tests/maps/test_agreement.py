@@ -18,7 +18,9 @@ def columns(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def kappa_of_matrices(a: np.ndarray, b: np.ndarray) -> float | None:
-    """SHOE supplement, 5.3: 1 - sum(w O) / sum(w E), w = (i - j)**2 / (k - 1)**2."""
+    """SHOE supplement, 5.3: 1 - sum(w O) / sum(w E), w = (i - j)**2 / (k - 1)**2; of one pair O is E."""
+    if len(a) < 2:
+        return None
     observed, expected = np.zeros((5, 5)), np.zeros((5, 5))
     for x, y in zip(a.tolist(), b.tolist(), strict=True):
         observed[x, y] += 1

@@ -55,7 +55,7 @@ def slow_alpha(ratings: np.ndarray, level: Level) -> float | None:
     units = [[int(value) for value in row if value != MISSING] for row in ratings]
     units = [unit for unit in units if len(unit) > 1]
     values = [value for unit in units for value in unit]
-    if len(set(values)) < 2:
+    if len(units) < 2 or len(set(values)) < 2:
         return None
 
     def distance(a: int, b: int) -> float:
@@ -86,7 +86,7 @@ def test_kappa_is_that_of_scikit_learn_with_all_levels_named(pairs: list[tuple[i
     if found is not None:
         assert found == pytest.approx(cohen_kappa_score(a, b, labels=range(5), weights="quadratic"), abs=1e-12)
     else:
-        assert len(set(a) | set(b)) == 1
+        assert len(pairs) == 1 or len(set(a) | set(b)) == 1
 
 
 def test_the_ceiling_by_hand() -> None:
@@ -120,6 +120,11 @@ def test_what_says_nothing_is_undefined() -> None:
     assert agreement.alpha(same, "ordinal") is None
     assert agreement.alpha(lonely, "interval") is None
     assert agreement.within_item_spread(lonely) is None
+    one, overlap = np.array([[0, 3, 4]], np.int8), np.array([[0, 3, -1], [4, 3, 1], [1, 2, -1]], np.int8)
+    for weight in (None, np.array([2.5])):  # chance alone pairs what is there: both would be 0
+        assert agreement.mean_kappa(one, weight) is None
+        assert agreement.alpha(one, "ordinal", weight) is None
+    assert agreement.mean_kappa(overlap) == agreement.mean_kappa(overlap[:, :2])
 
 
 @pytest.mark.slow

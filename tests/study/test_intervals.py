@@ -58,6 +58,7 @@ def test_a_figure_that_is_undefined_without_one_part_has_no_interval() -> None:
     found = figure_of(lambda items, _: 1.0 if len(items) == 5 else None, (5, 2))
     assert (found.value, found.interval) == (1, None)
     assert figure_of(lambda *_: None, (5, 2)) == (None, None)
+    assert figure_of(lambda *_: 0.0, (5, 2)) == (0, None)  # of what never varied
     assert figure_of(lambda *_: 1.0, (5, 1)).interval is None
 
 
