@@ -142,7 +142,7 @@ def _there(images: Path) -> Path:
 def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> str:
     """Write a study, what its pages say unless it is there, and a page for each rater; say how large those are."""
     from shoe.core.errors import many
-    from shoe.io.files import replacing
+    from shoe.io.files import read_bytes, replacing
     from shoe.page.pictures import address
     from shoe.page.study import default_texts, shown_to_all, write_rater_page
     from shoe.study.kept import write_study
@@ -153,7 +153,7 @@ def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> str:
         if not (folder / name).exists():
             with replacing(folder / name) as stream:
                 stream.write(text.encode())
-        texts[name] = (folder / name).read_text("utf-8", "replace")
+        texts[name] = read_bytes(folder / name).decode("utf-8", "replace")
     shown = shown_to_all(made, texts)
     pages = [folder / f"{name}.html" for name in made.names]
     for number, path in enumerate(pages):

@@ -20,6 +20,7 @@ PHASES = ("words", "picture")
 _OPTIONAL = ("occasion", "phase", "part", "reference", "gold", "seconds", "weight", "stratum")
 _GROUPS = ("part", "stratum")
 _OF_ITEMS = (*_GROUPS, "reference", "gold", "weight")
+_LEAST_WEIGHT = 1e-15  # with its reciprocal, the greatest, sums of squares stay within numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,7 +97,7 @@ def read_study(
 
     Its header, in any order: ``rater``, ``rating``, and ``item`` or ``verb_a object_a verb_b object_b``; then, as far
     as there are: ``occasion`` (1, or 2 for a repeat), ``phase`` (words or picture), ``part``, ``reference`` (0..1),
-    ``gold`` (0..4), ``seconds``, ``weight`` (above 0), ``stratum``. Other columns are left alone. A line whose
+    ``gold`` (0..4), ``seconds``, ``weight`` (1e-15..1e15), ``stratum``. Other columns are left alone. A line whose
     rating is empty is a hole.
 
     Args:
@@ -206,8 +207,8 @@ class _Reader:
             if measured[item]:
                 told, line = self.facts["weight"].get(item, ("", 0))
                 weight[item] = self._number(line, "weight", told, np.inf)
-                if not 0 < weight[item] < np.inf:
-                    expected = "a number above 0, as other items have"
+                if not _LEAST_WEIGHT <= weight[item] <= 1 / _LEAST_WEIGHT:
+                    expected = f"a number {_LEAST_WEIGHT:g} to {1 / _LEAST_WEIGHT:g}, as other items have"
                     raise InputError(
                         self.path, record=f"item {quote(name)}", field="weight", found=quote(told), expected=expected
                     )

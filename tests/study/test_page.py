@@ -207,3 +207,9 @@ def test_texts_are_taken_over_and_another_study_is_not_written_over(folder: Path
     other = run("study", "new", folder, "--items", "21", "--raters", "2")
     assert (other.returncode, other.stderr.count("\n")) == (2, 1)
     assert "holds another study" in other.stderr
+    (folder / "consent.txt").unlink()
+    (folder / "consent.txt").mkdir()
+    no_text = run("study", "new", folder, "--items", "20", "--raters", "2")
+    assert (no_text.returncode, no_text.stderr.count("\n")) == (2, 1)
+    assert "consent.txt: found a folder" in no_text.stderr
+    (folder / "consent.txt").rmdir()

@@ -113,7 +113,7 @@ def test_a_test_with_weights_never_says_zero() -> None:
     assert permutation_p(a, np.ones(12), np.ones(12), 9) is None
 
 
-@pytest.mark.parametrize("told", ["", "0", "-1", "x", "inf"])
+@pytest.mark.parametrize("told", ["", "0", "-1", "x", "inf", "1e308", "5e-324"])
 def test_each_item_has_a_weight_above_zero(tmp_path: Path, told: str) -> None:
     path = tmp_path / "answers.csv"
     path.write_text(f"item,rater,rating,gold,weight,stratum\ng,x,4,4,,\na,x,1,,2.5,verb 2\nb,x,1,,{told},verb 3\n")
