@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.predict.tiny_models import has_torchvision
-
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install 'shoe-eval[predict]'")
 transformers = pytest.importorskip(
     "transformers", reason="transformers is not installed: pip install 'shoe-eval[predict]'"
 )
 tokenizers = pytest.importorskip("tokenizers")
-has_torchvision()  # where it is there, transformers takes it, and it has to be importable
+
 _BACKBONE = {"embedding_size": 8, "hidden_sizes": [8, 8, 16, 16], "depths": [1, 1, 1, 1], "layer_type": "basic"}
 
 

@@ -5,10 +5,7 @@ They are made through transformers' own classes: what loads and runs with them d
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,8 +26,8 @@ TEMPLATE = (
 _ROLES = ["<|system|>", "<|user|>", "<|assistant|>"]
 _WORDS = ["yes", "no", "Yes", "No", " riding", " holding", " a", " horse"]
 _HEADS = 4
-_VISION = Path(__file__).resolve().parents[2] / ".venv" / "vision"
-"""Where ``scripts/_environment`` puts torchvision."""
+HAS_TORCHVISION = find_spec("torchvision") is not None
+"""Whether processors of Qwen's models can be built."""
 
 
 class Size(NamedTuple):
@@ -50,23 +47,6 @@ class Size(NamedTuple):
 
 
 _SMALL = Size()
-
-
-@cache
-def has_torchvision() -> bool:
-    """Whether processors of Qwen's models can be built: they need torchvision, if only its Python part."""
-    if find_spec("torchvision") is None:
-        sys.path.append(str(_VISION))
-    if find_spec("torchvision") is None:
-        return False
-    try:
-        import_module("torchvision")
-    except RuntimeError:  # one built for CUDA, beside a torch that is not: its operators have no schemas
-        library = torch.library.Library("torchvision", "FRAGMENT")
-        for name in ("nms", "qnms"):
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        import_module("torchvision")
-    return True
 
 
 def llava(folder: Path, size: Size = _SMALL, template: str | None = TEMPLATE) -> Path:
@@ -137,7 +117,7 @@ MODELS: dict[str, Callable[[Path, Size], Path]] = {"llava": llava, "qwen2.5-vl":
 
 def made(name: str, folder: Path, size: Size = _SMALL) -> Path:
     """Save a model by its name, or skip the test where its processor cannot be built."""
-    if name != "llava" and not has_torchvision():
+    if name != "llava" and not HAS_TORCHVISION:
         pytest.skip("torchvision is not installed: pip install 'shoe-eval[predict]'")
     return MODELS[name](folder, size)
 
@@ -183,7 +163,7 @@ def _tokens(tokenizer: Any) -> dict[str, int]:
 
 def _pillow(name: str) -> Any:
     """An image processor; without torchvision there is the one on Pillow alone."""
-    return getattr(transformers, name if has_torchvision() else f"{name}Pil")
+    return getattr(transformers, name if HAS_TORCHVISION else f"{name}Pil")
 
 
 def _qwen_images(patch: int, pixels: int) -> Any:
