@@ -94,8 +94,8 @@ def figure_rows(of: Agreement) -> dict[str, str]:
     rows = {f"Krippendorff's alpha, {level}": _figure(figure) for level, figure in of.alpha.items()}
     rows["quadratic weighted kappa, mean of pairs"] = _figure(of.kappa)
     rows["each rater against the others' mean (rho)"] = _figure(of.ceiling)
-    rows["within-item standard deviation"] = fixed(of.spread)
-    rows["standard error of an item's mean"] = fixed(of.standard_error)
+    rows["within-item standard deviation"] = _or_undefined(of.spread)
+    rows["standard error of an item's mean"] = _or_undefined(of.standard_error)
     if of.reference:
         rows["reference against people (rho)"] = _figure(of.reference.spearman)
         rows["reference: 1 - mean absolute difference"] = _figure(of.reference.agreement)
@@ -107,7 +107,7 @@ def _say_reference(reference: Reference, to: Console) -> None:
     named = {"Fisher": reference.fisher, "Bonett-Wright": reference.bonett_wright, "bootstrap": reference.bootstrap}
     intervals = ", ".join(f"{name}{_ends(interval)}" for name, interval in named.items() if interval)
     p = "" if reference.p is None else f"; permutation test p = {reference.p:.4f}"
-    rho = fixed(reference.spearman.value)
+    rho = _or_undefined(reference.spearman.value)
     say(to, f"reference  rho {rho} on {many(reference.items, 'item')}; over items alone: {intervals or 'undefined'}{p}")
 
 
@@ -140,7 +140,11 @@ def _print_beside(beside: Beside, to: Console) -> None:
 
 
 def _figure(figure: Figure, digits: int = 3) -> str:
-    return "undefined" if figure.value is None else fixed(figure.value, digits) + _ends(figure.interval, digits)
+    return _or_undefined(figure.value, digits) + _ends(figure.interval, digits)
+
+
+def _or_undefined(value: float | None, digits: int = 3) -> str:
+    return "undefined" if value is None else fixed(value, digits)
 
 
 def _ends(interval: Interval | None, digits: int = 3) -> str:

@@ -112,7 +112,7 @@ def test_the_report_of_a_study(tmp_path: Path) -> None:
 
 def test_one_rater_and_constant_data_are_undefined(tmp_path: Path) -> None:
     one = run("study", "report", written(tmp_path, HEADER, "a,x,1", "b,x,4"))
-    assert (one.returncode, one.stdout.count("undefined")) == (0, 5)
+    assert (one.returncode, one.stdout.count("undefined")) == (0, 7)
     constant = run("study", "report", written(tmp_path, HEADER, *(f"{i},{r},2" for i in range(5) for r in "xy")))
     assert (constant.returncode, constant.stdout.count("undefined")) == (0, 5)
     wrong = run("study", "report", written(tmp_path, HEADER, "a,x,9"))
