@@ -87,6 +87,8 @@ def test_a_rater_is_asked_and_answers_over_http(tmp_path: Path) -> None:
         assert (
             sent(client, of["rater-1"], *[ANSWER | {"shown": float(number)} for number in range(41)]).status_code == 409
         )
+        many = sent(client, of["rater-1"], *[ANSWER] * 2001)
+        assert (many.status_code, many.json()["error"][-20:]) == (422, "at most 2000 answers")
 
 
 @pytest.mark.slow

@@ -94,7 +94,9 @@ class Asked(Says):
 class Answers(Asks):
     """Answers of a rater."""
 
-    answers: Annotated[list[Answer], Meta(max_length=2000, extra={"item": "answer"})]
+    answers: Annotated[
+        list[Answer], Meta(max_length=2000, extra={"item": "answer", "expected": "at most 2000 answers"})
+    ]
 
 
 class KeptAnswers(Says):
