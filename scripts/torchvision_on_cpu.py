@@ -1,7 +1,7 @@
 """Lets PyPI's torchvision, which is built for CUDA, be imported beside a torch that is not: for the tests' environment.
 
-Its compiled part cannot be loaded there, and its Python part fails where that part's operators are not declared. They are
-declared in its first lines; nothing that the tests do calls them. Does nothing where it can be imported.
+Its compiled part cannot be loaded there, and its Python part fails where that part's operators are not declared. They
+are declared in its first lines; nothing that the tests do calls them. Does nothing where it can be imported.
 """
 
 import subprocess

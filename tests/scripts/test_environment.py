@@ -11,7 +11,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 ALL = ".[dev,predict,torch,browser,ray]"
 _TOOLS = ("cat", "cksum", "rm", "touch")
-_VENV = '#!/bin/sh\ncase "$*" in *torchvision_on_cpu*) ;; *-m\\ pip*) echo "$@" >>"$PWD/calls" ;; *) exec "{python}" "$@" ;; esac\n'
+_VENV = """#!/bin/sh
+case "$*" in
+*torchvision_on_cpu*) ;;
+*-m\\ pip*) echo "$@" >>"$PWD/calls" ;;
+*) exec "{python}" "$@" ;;
+esac
+"""
 
 
 @pytest.fixture
