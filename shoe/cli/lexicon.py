@@ -89,10 +89,11 @@ def info(lexicon: _Lexicon, dataset: Annotated[str, typer.Option(help="Whose wor
     with using(loaded):
         held, unknown, digest = contents(loaded), unknown_words(benchmark(dataset).classes), lexicon_digest()
     rows = {
-        "name": f"{loaded.label} ({digest})",
+        "name": loaded.label,
+        "lexicon-sha in signatures": digest,
         "title": loaded.title,
         "language": loaded.language,
-        "concepts of": loaded.concepts.title,
+        "concepts of": f"{loaded.concepts.title} ({loaded.concepts.digest})",
         "licence": loaded.about.get("licence", ""),
         "concepts": f"{held.nouns:,} nouns, {held.verbs:,} verbs; {held.named:,} with words",
         "words": f"{held.words:,}",

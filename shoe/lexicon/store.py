@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import mmap
 import os
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from shoe.lexicon.compiled import Pos as Pos
 
 _FILE = Path(__file__).parent / "data" / "wordnet.bin"
 MAGIC = b"SHOELEX1"
+_SEAL = 32
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _in_use: Lexicon | None = None
@@ -43,17 +45,28 @@ def load_lexicon(path: str | Path) -> Lexicon:
     """Load a compiled lexicon.
 
     Raises:
-        InputError: for a file that is none.
+        InputError: for a file that is none, or not as it was built: its digest stands for its content in signatures.
     """
     try:
         with open(path, "rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         found = "another kind of file"
         if content[: len(MAGIC)] == MAGIC:
+            if path != _FILE and content[-_SEAL:] != _seal(memoryview(content)[:-_SEAL]):
+                raise ValueError
             return Lexicon(content, None if path == _FILE else wordnet())
     except (OSError, ValueError, KeyError, msgspec.DecodeError) as error:
-        found = error.strerror or "" if isinstance(error, OSError) else "a file that is cut off"
+        found = error.strerror or "" if isinstance(error, OSError) else "a file that is cut off or was changed"
     raise InputError(path, found=found, expected="a compiled lexicon", hint="shoe lexicon build makes one")
+
+
+def sealed(content: bytes) -> bytes:
+    """A compiled lexicon, and after it what tells whether it was cut off or changed."""
+    return content + _seal(memoryview(content))
+
+
+def _seal(content: memoryview) -> bytes:
+    return hashlib.sha256(content).digest()
 
 
 @contextmanager

@@ -61,7 +61,7 @@ def carry(similarity: SimilarityMap, to: Lexicon, folder: Path, classes: HoiClas
         InputError: if the folder cannot be written.
     """
     source = lexicon()
-    if source.concepts is to.concepts:
+    if source.concepts.digest == to.concepts.digest:
         raise OptionError(f"both lexicons have the concepts of {to.concepts.title}: the map needs no carrying")
     number = np.array(bridge(source, to), np.int32)
     tables = {part: _moved(table, number, to) for part, table in similarity.tables.items()}

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from shoe.core.errors import InputError
 from shoe.lexicon.building.checks import check_ids, check_parents
@@ -18,7 +19,7 @@ from shoe.lexicon.building.source import Source
 from shoe.lexicon.compiled import Pos
 from shoe.lexicon.keys import keys_of
 from shoe.lexicon.other_languages import ENGLISH
-from shoe.lexicon.store import wordnet
+from shoe.lexicon.store import sealed, wordnet
 from shoe.lexicon.text import LONGEST_LABEL, plain, spelled, tokens
 
 _LANGUAGES = Path(__file__).parents[1] / "data" / "languages.json"
@@ -63,9 +64,9 @@ def build(source: Source, name: str, *, break_cycles: bool = False) -> Built:
     arrays: Arrays = {
         "nouns": np.array([sum(concept.pos == "n" for concept in concepts)], np.int32),
         **word_arrays(senses, [[lemma for lemma, _ in listed] for listed in members]),
-        "lexname": np.array([kinds[_kind(concept.kind)] for concept in concepts], np.uint16),
+        "lexname": _wide([kinds[_kind(concept.kind)] for concept in concepts]),
         "lexnames": text_bytes(" ".join(kinds)),
-        "hypernym_length": np.array([len(each) for each in above], np.uint16),
+        "hypernym_length": _wide([len(each) for each in above]),
         "hypernym": np.array([parent for each in above for parent in each], np.int32),
         **dict.fromkeys(("doing", "doing_verb", "definition_sense"), np.zeros(0, np.int32)),
         "definition": np.zeros(0, np.uint64),
@@ -77,7 +78,7 @@ def build(source: Source, name: str, *, break_cycles: bool = False) -> Built:
     }
     if len(set(arrays["key"].tolist())) != len(concepts):
         raise InputError(source.path, found="ids that cannot be told apart", expected="other ids")
-    return Built(pack(arrays, _facts(source, name)), len(concepts), source.left_out)
+    return Built(sealed(pack(arrays, _facts(source, name))), len(concepts), source.left_out)
 
 
 def build_words(source: Source, name: str) -> Built:
@@ -116,7 +117,7 @@ def build_words(source: Source, name: str) -> Built:
         **_exceptions(source),
     }
     facts = _facts(source, name) | {"concepts": base.digest}
-    return Built(pack(arrays, facts), len(linked), source.left_out)
+    return Built(sealed(pack(arrays, facts)), len(linked), source.left_out)
 
 
 def _facts(source: Source, name: str) -> dict[str, Any]:
@@ -174,17 +175,20 @@ def _senses(
     source: Source, number: dict[str, int], pos: list[Pos], members: list[list[tuple[str, str]]]
 ) -> dict[tuple[str, Pos], list[int]]:
     """The concepts of each lemma, in the source's order where it has one."""
-    senses: dict[tuple[str, Pos], list[int]] = {}
+    # Kept in a dictionary, as a name may be one of very many concepts.
+    senses: dict[tuple[str, Pos], dict[int, None]] = {}
     for (name, of), ids in source.order.items():
         for lemma, _ in _lemmas((name,), Source("", "", [])):
-            listed = senses.setdefault((lemma, of), [])
-            listed += (number[id_] for id_ in ids if id_ in number and number[id_] not in listed)
+            senses.setdefault((lemma, of), {}).update((number[id_], None) for id_ in ids if id_ in number)
     for index, lemmas in enumerate(members):
         for lemma, _ in lemmas:
-            found = senses.setdefault((lemma, pos[index]), [])
-            if index not in found:
-                found.append(index)
-    return {key: found for key, found in senses.items() if found}
+            senses.setdefault((lemma, pos[index]), {})[index] = None
+    return {key: list(found) for key, found in senses.items() if found}
+
+
+def _wide(numbers: list[int]) -> NDArray[Any]:
+    """Numbers in two bytes each, or in as many as the largest needs."""
+    return np.array(numbers, np.min_scalar_type(max(256, *numbers)))
 
 
 def _kind(kind: str) -> str:

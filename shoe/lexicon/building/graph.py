@@ -10,7 +10,7 @@ from typing import Any
 
 from shoe.core.errors import InputError, MissingExtraError
 from shoe.lexicon.building.markup import parse_xml
-from shoe.lexicon.building.source import Concept, Source
+from shoe.lexicon.building.source import Concept, Source, text_lines
 
 _SKOS = "http://www.w3.org/2004/02/skos/core#"
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
@@ -35,9 +35,10 @@ def read_obo(path: str, data: bytes, language: str | None) -> Source:
         import fastobo
     except ImportError:
         raise MissingExtraError("reading OBO", "lexicon") from None
+    text_lines(path, data)
     try:
         document = fastobo.load(io.BytesIO(data))
-    except (ValueError, SyntaxError, UnicodeDecodeError) as error:
+    except (ValueError, SyntaxError) as error:
         found = " ".join(str(error).split())[:200]
         record = f"line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else None
         raise InputError(path, record=record, found=found, expected="an OBO file") from None
@@ -79,7 +80,7 @@ def read_rdf(path: str, data: bytes, language: str | None) -> Source:
         import rdflib
     except ImportError:
         raise MissingExtraError("reading OWL and SKOS", "lexicon") from None
-    kind = _FORMATS.get(Path(path).suffix.lower(), "xml")
+    kind = _FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower(), "xml")
     if kind == "xml":
         parse_xml(path, data)
     graph = rdflib.Graph()
@@ -105,7 +106,8 @@ def read_rdf(path: str, data: bytes, language: str | None) -> Source:
             source.leave_out("concepts without a name in the language")
             continue
         gloss = next(_texts(graph, node, _GLOSSES, language), "")
-        above = (str(parent) for parent in _objects(graph, node, _PARENTS) if isinstance(parent, rdflib.URIRef))
+        said = (*_objects(graph, node, _PARENTS), *graph.subjects(rdflib.URIRef(f"{_SKOS}narrower"), node))
+        above = {str(parent) for parent in said if isinstance(parent, rdflib.URIRef)}
         parents = tuple(sorted(ids.get(parent, _last(parent)) for parent in above))
         source.concepts.append(Concept(ids[str(node)], names, gloss=gloss, parents=parents, where=str(node)))
     return source

@@ -14,7 +14,7 @@ _PARENT = ("hypernym", "instance_hypernym")
 _POS: dict[str, Pos] = {"n": "n", "v": "v"}
 # Open English WordNet writes sense keys as XML ids: so its scripts/wordnet.py.
 _ESCAPES = {"lb": "(", "rb": ")", "ap": "'", "sl": "/", "cn": ":", "cm": ",", "ex": "!", "pl": "+", "pc": "%"}
-_ESCAPE = re.compile(f"-(?:({'|'.join(_ESCAPES)})|u([0-9A-F]{{4,6}}))-")
+_ESCAPE = re.compile(f"-(?:({'|'.join(_ESCAPES)})|u((?!D[89A-F])[0-9A-F]{{4}}|[0-9A-F]{{5}}))-")
 _OFFSET = re.compile(r"^omw-[\w-]+-(\d{8})-([nv])$")
 
 
@@ -97,7 +97,9 @@ class _Reader:
         """The value of an attribute that has to be there."""
         if not (found := attributes.get(wanted, "").strip()):
             where = f"line {line}"
-            raise InputError(self.path, record=where, field=name, found=f"no {wanted}", expected=f"a {wanted}")
+            raise InputError(
+                self.path, record=where, field=name, found=f"no {wanted}", expected=f"the attribute {wanted}"
+            )
         return found
 
     def source(self) -> Source:
@@ -134,7 +136,3 @@ def sense_key(id_: str) -> str:
         lambda found: _ESCAPES[found[1]] if found[1] else chr(int(found[2], 16)), lemma.partition("-")[2]
     )
     return f"{lemma}%{rest.replace('.', ':')}"
-
-
-def _meant(escape: re.Match[str]) -> str:
-    return _ESCAPES[escape[1]] if escape[1] else chr(int(escape[2], 16))

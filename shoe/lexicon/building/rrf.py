@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shoe.core.errors import InputError, many
 from shoe.io.files import read_bytes
-from shoe.lexicon.building.source import Concept, Source
+from shoe.lexicon.building.source import Concept, Source, text_lines
 
 _FIELDS = {"MRCONSO": 18, "MRDEF": 8, "MRREL": 16, "MRSTY": 6}
 _SUPPRESSED = frozenset("OEY")
@@ -63,7 +63,7 @@ def _rows(folder: Path, name: str) -> Iterator[tuple[int, list[str]]]:
     path = folder / f"{name}.RRF"
     if name != "MRCONSO" and not path.exists():
         return
-    for number, line in enumerate(read_bytes(path).decode("utf-8", "replace").splitlines(), start=1):
+    for number, line in enumerate(text_lines(str(path), read_bytes(path)), start=1):
         fields = line.split("|")
         if len(fields) != _FIELDS[name] + 1 or fields[-1]:
             found, expected = many(len(fields) - 1, "field"), f"{_FIELDS[name]}, each with a bar after it"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from shoe.core.errors import InputError, OptionError, quote
 from shoe.lexicon.compiled import Pos
 
 NOUN: Pos = "n"
@@ -70,6 +71,26 @@ class Source:
             self.left_out[what] = self.left_out.get(what, 0) + number
 
     def with_verbs(self, kinds: frozenset[str]) -> Source:
-        """The same with all concepts of some kinds as verbs."""
+        """The same with all concepts of some kinds as verbs.
+
+        Raises:
+            OptionError: for a kind that no concept is of.
+        """
+        for unknown in sorted(kinds - {c.kind for c in self.concepts}):
+            raise OptionError(f"--verbs: found {quote(unknown)}, expected kinds that concepts of {self.path} are of")
         concepts = [c._replace(pos=VERB) if c.kind in kinds else c for c in self.concepts]
         return replace(self, concepts=concepts)
+
+
+def text_lines(path: str, data: bytes) -> list[str]:
+    """The lines of a text in UTF-8; what else str.splitlines takes for the end of one, a definition may hold.
+
+    Raises:
+        InputError: for bytes that are no such text.
+    """
+    try:
+        text = data.decode("utf-8").replace("\r\n", "\n").rstrip("\n")
+    except UnicodeDecodeError as error:
+        record = f"line {1 + data.count(10, 0, error.start)}"
+        raise InputError(path, record=record, found="bytes that are not UTF-8", expected="text in UTF-8") from None
+    return text.split("\n") if text else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shoe.core.errors import InputError, quote
-from shoe.lexicon.building.source import Concept, Source
+from shoe.lexicon.building.source import Concept, Source, text_lines
 from shoe.lexicon.compiled import Pos
 
 _KINDS = {"n": "n", "v": "v"}
@@ -15,10 +15,7 @@ def read_tab(path: str, data: bytes) -> Source:
     Raises:
         InputError: naming the line of what is wrong.
     """
-    try:
-        first, *lines = data.decode("utf-8").splitlines()
-    except (UnicodeDecodeError, ValueError):
-        raise InputError(path, found="no text in UTF-8", expected="a table of Open Multilingual Wordnet") from None
+    first, *lines = text_lines(path, data) or [""]
     title, language, _, licence, *_ = [*first.removeprefix("#").strip().split("\t"), "", "", "", ""]
     names: dict[str, list[str]] = {}
     where: dict[str, str] = {}

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import random
+from functools import cache
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from xml.sax.saxutils import quoteattr
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shoe.core.errors import ShoeError
+from shoe.core.errors import InputError, ShoeError
 from shoe.lexicon.building.build import build
 from shoe.lexicon.building.lmf import sense_key
 from shoe.lexicon.building.read import read_source
-from shoe.lexicon.building.source import Source
+from shoe.lexicon.building.source import Concept, Source
 from shoe.lexicon.compiled import Lexicon
 from shoe.lexicon.resolve import lexicon_facts, resolve
-from shoe.lexicon.store import using
+from shoe.lexicon.store import load_lexicon, using
+from tests.examples import examples
 from tests.lexicon.building import samples
 
 NEEDS = {"obo": "fastobo", "skos": "rdflib", "owl": "rdflib"}
@@ -77,12 +83,14 @@ BROKEN = [
     ("made.xml", "<LexicalResource><Lexicon><LexicalEntry><Lemma partOfSpeech='n'/>", r"Lemma: found no writtenForm"),
     ("made.bin", "nothing known", r"found a file of unknown kind"),
     ("MRCONSO.RRF", "C1|ENG|P\n", r"line 1: found 2 fields, expected 18"),
+    ("MRCONSO.RRF", b"C1|ENG|P\n\xe9\n", r"line 2: found bytes that are not UTF-8"),
+    ("made.tab", b"# made\n\xe9\n", r"line 2: found bytes that are not UTF-8"),
 ]
 
 
 @pytest.mark.parametrize(("name", "text", "message"), BROKEN)
-def test_what_is_broken_is_named_in_one_line(name: str, text: str, message: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text)
+def test_what_is_broken_is_named_in_one_line(name: str, text: str | bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(ShoeError, match=message) as error:
         build(read_source(tmp_path / name), "made")
     assert "\n" not in str(error.value)
@@ -104,6 +112,63 @@ def test_what_a_library_cannot_read_is_one_line(kind: str, tmp_path: Path) -> No
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
+def test_obo_that_is_not_utf_8_is_one_line(tmp_path: Path) -> None:
+    pytest.importorskip("fastobo")
+    (tmp_path / "made.obo").write_bytes(samples.OBO.replace("bile", "bil\xe9").encode("latin-1"))
+    with pytest.raises(ShoeError, match=r"line 20: found bytes that are not UTF-8"):
+        read_source(tmp_path / "made.obo")
+
+
+@pytest.mark.slow
+def test_turtle_may_be_compressed_and_say_what_is_narrower(tmp_path: Path) -> None:
+    pytest.importorskip("rdflib")
+    turned = samples.SKOS.replace(" ; skos:broader t:T1 .", " .") + "t:T1 skos:narrower t:T2 .\n"
+    (tmp_path / "made.ttl.gz").write_bytes(gzip.compress(turned.encode()))
+    (tmp_path / "made.ttl").write_text(samples.SKOS)
+    assert seen(read_source(tmp_path / "made.ttl.gz")) == seen(read_source(tmp_path / "made.ttl"))
+
+
+def test_a_definition_may_hold_what_ends_a_line_elsewhere(tmp_path: Path) -> None:
+    folder = samples.written(tmp_path)["rrf"]
+    (folder / "MRDEF.RRF").write_text(samples.RRF["MRDEF"].replace("stores bile", "stores\u2028bile"), "utf-8")
+    assert "an organ that stores\u2028bile" in [concept.gloss for concept in read_source(folder).concepts]
+
+
+@pytest.mark.slow
+def test_there_may_be_more_kinds_and_parents_than_two_bytes_count() -> None:
+    many = [Concept(f"X{n}", ("x",), kind=f"kind{n}") for n in range(70_000)]
+    many.append(Concept("below", ("y",), parents=tuple(concept.id for concept in many)))
+    lexicon = Lexicon(build(Source("made", "made", many), "made").content)
+    assert lexicon.lexname(69_999) == "kind69999"
+    assert len(lexicon.hypernyms(70_000)) == 70_000
+
+
+@given(st.data())
+@examples(0.1)
+def test_a_compiled_file_that_was_cut_off_or_changed_is_none(data: st.DataObject) -> None:
+    content = bytearray(_compiled())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] ^= data.draw(st.integers(1, 255))
+    with NamedTemporaryFile() as file:
+        for broken in (content, _compiled()[:place]):
+            Path(file.name).write_bytes(broken)
+            with pytest.raises(InputError, match="expected a compiled lexicon"):
+                load_lexicon(file.name)
+        Path(file.name).write_bytes(_compiled())
+        assert len(load_lexicon(file.name)) == 1
+
+
+@cache
+def _compiled() -> bytes:
+    return build(Source("made", "made", [Concept("A", ("x",))]), "made").content
+
+
+def test_verbs_are_of_kinds_that_there_are(tmp_path: Path) -> None:
+    with pytest.raises(ShoeError, match=r"--verbs: found 'tols', expected kinds"):
+        read_source(samples.written(tmp_path)["table"]).with_verbs(frozenset(["tool", "tols"]))
+
+
 def test_a_cycle_can_be_broken(tmp_path: Path) -> None:
     (tmp_path / "made.tsv").write_text("id\tnames\tparents\nA\tx\tB\nB\ty\tA|C\nC\tz\t\n")
     made = build(read_source(tmp_path / "made.tsv"), "made", break_cycles=True)
@@ -115,6 +180,7 @@ def test_a_cycle_can_be_broken(tmp_path: Path) -> None:
 def test_sense_keys_are_read_from_ids() -> None:
     assert sense_key("oewn-ride__2.38.00..") == "ride%2:38:00::"
     assert sense_key("oewn-o-ap-clock-u00E9-__1.28.00..") == "o'clocké%1:28:00::"
+    assert sense_key("oewn-x-uD800--uFFFFFF-__1.28.00..") == "x-uD800--uFFFFFF-%1:28:00::"
     assert sense_key("omw-fr-cheval-02374451-n") == ""
 
 
