@@ -93,7 +93,7 @@ def predict(
     from shoe.predict.steps import all_pictures
 
     end_by_any_signal_as_by_ctrl_c()
-    spare((*images, labels, pairs, prompt, ground_truth, None if detector else detections), out, json)
+    spare((*images, labels, pairs, prompt, ground_truth, detections, answers), out, json)
     choices = chosen(
         benchmark=benchmark(dataset),
         model=vlm,

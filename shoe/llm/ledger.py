@@ -230,10 +230,24 @@ def check_header(path: Path, line: bytes, identity: Mapping[str, Any]) -> None:
         InputError: if its first line is that of something else.
     """
     if line != header(identity):
-        found = quote(line[:60].decode("utf-8", "replace"))
+        found = _differing(line, identity) or quote(line[:60].decode("utf-8", "replace"))
         raise InputError(
-            path, record="line 1", found=found, expected=f"the ledger of {identity['model']}, as it is set"
+            path,
+            record="line 1",
+            found=found,
+            expected=f"the ledger of {identity['model']}, as it is set",
+            hint="name another file",
         )
+
+
+def _differing(line: bytes, identity: Mapping[str, Any]) -> str:
+    """What another model's ledger says of it that is not so of this one; "" for what is no ledger."""
+    try:
+        theirs, ours = (dict(msgspec.json.decode(one)["rater"]) for one in (line, header(identity)))
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
+        return ""
+    names = [name for name in {**ours, **theirs} if theirs.get(name) != ours.get(name)]
+    return ", ".join(f"{name} {theirs.get(name)}, not {ours.get(name)}" for name in names)
 
 
 def answer_line(request: Request, raw: Mapping[str, Any]) -> bytes:

@@ -229,11 +229,13 @@ def _repair(path: Path, handle: int, identity: Mapping[str, Any]) -> None:
     """Cut off what a kill left of a line, and begin a ledger that has not begun."""
     try:
         whole = _end_of_lines(handle)
+        with open(handle, "rb", closefd=False) as stream:
+            stream.seek(0)
+            line = stream.readline()
+        if whole or not header(identity).startswith(line):  # before anything is cut off: it may be another file
+            check_header(path, line, identity)
         os.ftruncate(handle, whole)
         if whole:
-            with open(handle, "rb", closefd=False) as stream:
-                stream.seek(0)
-                check_header(path, stream.readline(), identity)
             return
         _write(handle, header(identity))
         os.fsync(handle)

@@ -142,6 +142,7 @@ class Answers:
         self._ledger.refresh()
         keys = self._keys(questions)
         if not self._answered(keys).all() and not budget.stopping:
+            backend = None if self.path.exists() else self._backend  # one that cannot be opened leaves no file
             with writing(self.path, self._identity, lambda: budget.stopping, say) as writer:
                 if writer is not None:
                     self._ledger.refresh()
@@ -158,7 +159,7 @@ class Answers:
                         probabilities=probabilities,
                     )
                     if tally.total:
-                        self._backend.ask(self.unanswered(questions), recorder)
+                        (backend or self._backend).ask(self.unanswered(questions), recorder)
                     writer.flush()
                     recorder.end()
                     self._ledger.refresh(writer.synced)

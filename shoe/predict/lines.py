@@ -100,12 +100,8 @@ def _begin(path: str | Path, handle: int, first: bytes) -> None:
     """Cut off a torn line; see that the first one is the one that would be written, or write it."""
     content = os.pread(handle, os.fstat(handle).st_size, 0)
     whole = content.rfind(b"\n") + 1
-    os.ftruncate(handle, whole)
-    if not whole:
-        _write(path, handle, first)
-        return
-    line = content[: content.index(b"\n") + 1]
-    if line != first:
+    line = content[: content.index(b"\n") + 1] if whole else content
+    if not (line == first if whole else first.startswith(line)):  # before anything is cut off: it may be another file
         raise InputError(
             path,
             record="line 1",
@@ -113,6 +109,9 @@ def _begin(path: str | Path, handle: int, first: bytes) -> None:
             expected="a file made in the same way",
             hint="name another file, or remove this one",
         )
+    os.ftruncate(handle, whole)
+    if not whole:
+        _write(path, handle, first)
 
 
 def _differing(line: bytes, first: bytes) -> str:

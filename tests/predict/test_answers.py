@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from shoe.core.errors import InputError, ShoeError
+from shoe.core.errors import InputError, MissingExtraError, ShoeError
 from shoe.llm.budget import Budget, Price
 from shoe.predict.answers import Answers
 from shoe.predict.ask import Question
+from shoe.predict.backend import BackendConfig
 from shoe.predict.backends.endpoint import Endpoint
+from shoe.predict.backends.transformers import Transformers
 from tests.predict import vlm_server
 from tests.predict.asking import questions
 
@@ -26,7 +28,7 @@ def endpoint(url: str, **settings: object) -> Endpoint:
     return Endpoint(model="m", base_url=url, most_tokens=1, **settings)  # type: ignore[arg-type]
 
 
-def asking(path: Path, config: Endpoint, asked: Sequence[Question], **options: object) -> dict[str, int]:
+def asking(path: Path, config: BackendConfig, asked: Sequence[Question], **options: object) -> dict[str, int]:
     return dict(Answers(path, config).ask(lambda: asked, **options))  # type: ignore[arg-type]
 
 
@@ -48,8 +50,25 @@ def test_nothing_is_asked_twice_and_answers_stand_beside_what_was_asked(tmp_path
     assert [(one.image, one.verb) for one in kept] == [(q.about["image"], q.about["verb"]) for q in asked]
     assert all(one.tokens and one.tokens[0].text == one.text for one in kept)
     # Another model, another way to decode: other answers, which do not go into this file.
-    with pytest.raises(InputError, match="expected the ledger of m, as it is set"):
+    with pytest.raises(InputError, match=r"'top': 20.*, not .*'top': 5.*, expected the ledger of m, as it is set"):
         asking(path, endpoint("http://127.0.0.1:9/v1", top=5), asked)
+
+
+def test_what_is_no_ledger_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "boxes.json"
+    for content in ("[1, 2]", "[1,\n2]"):
+        path.write_text(content)
+        with pytest.raises(InputError, match="expected the ledger of m"):
+            asking(path, endpoint("http://127.0.0.1:9/v1"), questions(1))
+        assert path.read_text() == content
+
+
+def test_a_model_that_cannot_be_opened_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "answers.jsonl"
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(MissingExtraError):
+        asking(path, Transformers(model="m"), questions(1))
+    assert not path.exists()
 
 
 @pytest.mark.slow

@@ -165,3 +165,8 @@ def test_a_file_that_was_cut_off_goes_on(tmp_path: Path) -> None:
     assert path.read_bytes() == whole
     with pytest.raises(InputError, match="detector made, not other"), growing(path, DETECTIONS, {"detector": "other"}):
         pass
+    for content in (b'[{"image_id": 1}]', b'[{"image_id":\n1}]'):  # of another form, and without a last line break
+        path.write_bytes(content)
+        with pytest.raises(InputError, match="made in the same way"), growing(path, DETECTIONS, {"detector": "made"}):
+            pass
+        assert path.read_bytes() == content
