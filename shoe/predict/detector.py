@@ -111,9 +111,11 @@ class Detector:
     @contextmanager
     def _loading(self) -> Iterator[None]:
         """Say in one line why something of the model cannot be loaded."""
+        from safetensors import SafetensorError
+
         try:
             yield
-        except (ImportError, OSError, RuntimeError, ValueError, AttributeError, KeyError) as error:
+        except (ImportError, OSError, RuntimeError, ValueError, AttributeError, KeyError, SafetensorError) as error:
             reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
             raise OptionError(f"{self._who} cannot be loaded: {reason}") from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 
@@ -59,9 +59,11 @@ def configured(kind: type[Settings], group: str, usual: Mapping[str, Any], given
         message = str(error)
         place = _PLACE.search(message)
         name = (place[1] if place else None) or ""
-        expected = message[: place.start() if place else None].removeprefix("Expected ").partition(", got")[0]
-        found = quote(given.get(name, usual.get(name)))
-        raise OptionError(f"--set {group}.{name}: found {found}, expected {expected.replace('`', '')}") from None
+        said = message[: place.start() if place else None].partition(", got")[0].replace("`", "")
+        wrong = f"expected {said.removeprefix('Expected ')}" if said.startswith("Expected ") else said
+        names = get_args(get_type_hints(kind)[name]) if said.startswith("Invalid enum") else ()
+        wrong = f"expected {' or '.join(map(str, names))}" if names else f"{wrong[:1].lower()}{wrong[1:]}"
+        raise OptionError(f"--set {group}.{name}: found {quote(given.get(name, usual.get(name)))}, {wrong}") from None
 
 
 def _value(group: str, name: str, text: str) -> Any:

@@ -74,6 +74,8 @@ def boxes_of(
         more = ", ..." if len(found.unknown) > _MOST_NAMED else ""
         left_out = f"{found.unknown.total():,} boxes left out"
         say(f"{path}: {left_out}, whose labels are no objects of {benchmark.name}: {named}{more}")
+    if without := sum(not one.detections for one in found.pictures.values()):
+        say(f"{path}: no box in {without:,} of {many(len(pictures), 'picture')}")
     if found.other_images:
         say(f"{path}: {found.other_images:,} boxes are of other pictures")
     if not any(one.label == PERSON for of in found.pictures.values() for one in of.detections):

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from shoe.core.errors import unknown_name
+from shoe.core.errors import OptionError, quote, unknown_name
 from shoe.llm.ledger import canonical
 from shoe.predict.images import Picture, opened
 from shoe.predict.names import PERSON
@@ -75,9 +75,11 @@ def marks_named(text: str) -> tuple[str, ...]:
     """Read the name of a visual prompt, as "boxes+crop"; "none" for no mark.
 
     Raises:
-        OptionError: for a name that is none.
+        OptionError: for a name that is none, and for no mark joined to others.
     """
     names = [] if text == "none" else text.split("+")
+    if "none" in names:
+        raise OptionError(f"visual prompt {quote(text)}: found 'none' beside others, expected it alone")
     for name in names:
         if name not in MARKS:
             raise unknown_name("visual prompt", name, [*MARKS, "none"])

@@ -10,6 +10,8 @@ from shoe.predict.pairs import PairRule
 from shoe.predict.settings import configured, grouped
 from shoe.predict.visual import Visual
 
+MODEL = backend_of("transformers")
+
 
 def test_text_becomes_what_a_setting_is() -> None:
     given = grouped(
@@ -28,12 +30,17 @@ def test_text_becomes_what_a_setting_is() -> None:
     [
         (PairRule, {"nms": "x"}, "--set g.nms: found 'x', expected float"),
         (PairRule, {"persons": "-1"}, "--set g.persons: found '-1', expected int >= 0"),
-        (Visual, {"coordinates": "pixel"}, "--set g.coordinates: found 'pixel'"),
+        (
+            Visual,
+            {"coordinates": "pixel"},
+            "--set g.coordinates: found 'pixel', expected pixels or thousandths or fractions",
+        ),
+        (MODEL, {"price": '{"inpt": 2}'}, "--set g.price: found '{\"inpt\": 2}', object contains unknown field inpt"),
         (Visual, {"marks": '["boxes"'}, "--set g.marks: line 1, column 9"),
     ],
 )
 def test_what_it_cannot_be_is_one_line(kind: Any, given: dict[str, str], said: str) -> None:
     with pytest.raises(ShoeError, match=said.replace("[", r"\[").replace(".", r"\.")):
-        configured(kind, "g", {}, given)
+        configured(kind, "g", {"model": "m"} if kind is MODEL else {}, given)
     with pytest.raises(OptionError, match="did you mean"):
         configured(PairRule, "pairs", {}, {"personss": "1"})

@@ -52,6 +52,7 @@ class VisionModel:
         try:
             import torch
             import transformers
+            from safetensors import SafetensorError
         except ImportError:
             raise MissingExtraError(f"model {quote(config.model)}", "predict") from None
         transformers.utils.logging.disable_progress_bar()
@@ -69,7 +70,7 @@ class VisionModel:
             self._check_processor()
             loaded = transformers.AutoModelForImageTextToText.from_pretrained(config.model, dtype=dtype, **found)
             self._model: Any = loaded.to(self.device).eval()
-        except (AttributeError, ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
+        except (AttributeError, ImportError, OSError, RuntimeError, TypeError, ValueError, SafetensorError) as error:
             raise OptionError(f"{self.name} cannot be loaded: {_first_line(error)}") from None
         tokenizer = self._tokenizer = self._processor.tokenizer
         tokenizer.padding_side = "left"

@@ -71,6 +71,7 @@ class Model:
         try:
             import torch
             import transformers
+            from safetensors import SafetensorError
         except ImportError:
             raise MissingExtraError(f"rater {quote(config.name)}", "local") from None
         transformers.utils.logging.disable_progress_bar()
@@ -86,7 +87,7 @@ class Model:
                 config.model, dtype=getattr(torch, config.dtype), **found
             )
             self.model: Any = loaded.to(self.device).eval()
-        except (ImportError, OSError, RuntimeError, ValueError) as error:
+        except (ImportError, OSError, RuntimeError, ValueError, SafetensorError) as error:
             reason = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
             raise OptionError(f"{self.name} cannot be loaded: {reason}") from None
 
