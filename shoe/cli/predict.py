@@ -256,7 +256,7 @@ def _write(
     sizes = {picture.name: (picture.width, picture.height) for picture in pictures}
     written = write_scored(answers, out, choices.scoring, sizes, choices.benchmark, first_line_of(by))
     facts |= {name: getattr(written, name) for name in ("predictions", "tied", "refused", "unread")}
-    tied = f", {written.tied / written.predictions:.1%} of them tied" if written.predictions else ""
+    tied = f", {written.tied / written.predictions:.1%} of them tied" if written.scores else ""
     lost = "".join(f", {count:,} answers {what}" for count, what in
                    ((written.refused, "refused"), (written.unread, "unread")) if count)  # fmt: skip
     _say(f"{out}: {many(written.predictions, 'prediction')} in {many(len(pictures), 'picture')}{tied}{lost}")

@@ -30,6 +30,7 @@ from shoe.predict.confidence import (
     needs_probabilities,
     phrase_confidence,
     spells,
+    word_shares,
     yes_confidence,
 )
 from shoe.predict.records import Answer, Pair
@@ -176,9 +177,8 @@ def _yes(pair: Pair, answers: Sequence[Answer], benchmark: Benchmark, written: W
 
 def _letters(answers: Sequence[Answer], policy: str, written: Written) -> dict[str, float | None]:
     if policy != NONE:
-        shares = letter_confidences(answers)
-        written.unread += len(answers) if shares is None else 0
-        return dict(shares or {})
+        written.unread += sum(word_shares(one, LETTERS[: len(one.options)]) is None for one in answers)
+        return dict(letter_confidences(answers) or {})
     chosen: Counter[str] = Counter()
     for answer in answers:
         places = [i for i, letter in enumerate(LETTERS[: len(answer.options)]) if spells(_first_word(answer), letter)]

@@ -146,6 +146,9 @@ def test_phrases_letters_and_whole_pictures_are_read_as_they_were_said(tmp_path:
     write_scored([first], path, Scoring("letter", 0), SIZES, HICO)
     table = shoe.read_predictions(path)
     assert dict(zip(map(table.verbs.__getitem__, table.verb), table.score, strict=True)) == {"feed": 0.25, "ride": 0.75}
+    unreadable = answer("letters", "?", token("?", ("?", 0.5)), options=("ride", "feed"))
+    written = write_scored([first, unreadable], path, Scoring("letter", 0), SIZES, HICO)
+    assert (written.predictions, written.unread) == (2, 1)  # one order of two still counts
 
     reply = {"human_box": [0, 0, 500, 1000], "object_box": [100, 500, 1000, 1000], "verb": "ride", "object": "horse"}
     text = f"```json\n{json.dumps({'interactions': [reply | {'score': 0.5}]})}\n```"
