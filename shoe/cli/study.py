@@ -142,19 +142,17 @@ def _there(images: Path) -> Path:
 def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> str:
     """Write a study, what its pages say unless it is there, and a page for each rater; say how large those are."""
     from shoe.core.errors import many
-    from shoe.io.files import read_bytes, replacing
+    from shoe.io.files import replacing
     from shoe.page.pictures import address
-    from shoe.page.study import default_texts, shown_to_all, write_rater_page
+    from shoe.page.study import default_texts, read_texts, shown_to_all, write_rater_page
     from shoe.study.kept import write_study
 
     write_study(folder, made, pictures)
-    texts = {}
     for name, text in default_texts(made).items():
         if not (folder / name).exists():
             with replacing(folder / name) as stream:
                 stream.write(text.encode())
-        texts[name] = read_bytes(folder / name).decode("utf-8", "replace")
-    shown = shown_to_all(made, texts)
+    shown = shown_to_all(made, read_texts(folder, made))
     pages = [folder / f"{name}.html" for name in made.names]
     for number, path in enumerate(pages):
         order = made.order(number)

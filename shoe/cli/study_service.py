@@ -33,11 +33,11 @@ def publish(
     from shoe.core.errors import many
     from shoe.io.files import read_bytes
     from shoe.page.pictures import address as picture_address
-    from shoe.page.study import default_texts, shown_to_all
+    from shoe.page.study import read_texts, shown_to_all
     from shoe.study.kept import PICTURES, load_study
 
     study = load_study(folder)
-    texts = {name: read_bytes(folder / name).decode("utf-8", "replace") for name in default_texts(study)}
+    texts = read_texts(folder, study)
     orders = {name: study.order(number) for number, name in enumerate(study.names)}
     pictures = {name: list(study.pictures(order)) for name, order in orders.items()}
     addresses = {

@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from shoe.io.files import replacing
+from shoe.core.errors import InputError
+from shoe.io.files import read_bytes, replacing
 from shoe.io.json import encode
 from shoe.page.build import modules, policy
 from shoe.page.markup import Markup, document, tag
@@ -67,6 +68,22 @@ def default_texts(study: AnyStudy) -> dict[str, str]:
         seconds = len(study.items) * 1.1 * _SECONDS + pictures * _PICTURE_SECONDS
         about, texts = "how similar activities are", {INSTRUCTIONS: _RATE} | ({WITH_PICTURE: _LOOK} if pictures else {})
     return {CONSENT: _CONSENT.format(about=about, minutes=max(1, round(seconds / 60)))} | texts
+
+
+def read_texts(folder: Path, study: AnyStudy) -> dict[str, str]:
+    """Read what a study's pages say from its folder, by file name, as somebody may have edited it.
+
+    Raises:
+        InputError: for a file that is not there, or is not UTF-8.
+    """
+    return {name: _text(folder / name) for name in default_texts(study)}
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(path, found="bytes that are not UTF-8", expected="text, in UTF-8") from None
 
 
 def shown_to_all(study: AnyStudy, texts: Mapping[str, str]) -> dict[str, Any]:

@@ -56,6 +56,10 @@ def read_people(path: Path) -> list[HumanRatings]:
         return read_human_ratings(path)
     study = read_study(path)
     study = study.of_items(study.measured & ~np.isnan(mean_ratings(study.first)))
+    if not study.items:
+        raise InputError(
+            path, found="ratings of gold items alone", expected="ratings of others, which maps are held against"
+        )
     senses = np.array([[lexicon().synset(name) for name in named] for named in _senses(study, path)], np.int32)
     values, lines = mean_ratings(study.first) / HIGHEST, int((study.first != MISSING).sum())
     return [HumanRatings("interactions", {"verb": senses[:, ::2], "object": senses[:, 1::2]}, values, lines)]

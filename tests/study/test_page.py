@@ -13,6 +13,7 @@ import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.core.errors import InputError
+from shoe.page.study import read_texts
 from shoe.similarity import load_similarity
 from shoe.study.collected import answers_of, table_of
 from shoe.study.kept import load_study
@@ -213,3 +214,9 @@ def test_texts_are_taken_over_and_another_study_is_not_written_over(folder: Path
     assert (no_text.returncode, no_text.stderr.count("\n")) == (2, 1)
     assert "consent.txt: found a folder" in no_text.stderr
     (folder / "consent.txt").rmdir()
+
+
+def test_texts_in_another_encoding_are_told(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "consent.txt").write_bytes("Grüße".encode("latin-1"))
+    with pytest.raises(InputError, match=r"consent\.txt: found bytes that are not UTF-8"):
+        read_texts(tmp_path, kept(folder))

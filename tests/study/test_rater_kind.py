@@ -103,3 +103,9 @@ def test_the_rater_that_people_are_copies_of_is_among_the_nearest(tmp_path: Path
     among = {subset.raters: subset.human["verbs"].among_best for subset in found.subsets}
     assert (among[0,], among[1,]) == (True, False)
     assert among[2,] is None  # it rated too few of them
+
+
+def test_gold_items_alone_are_nothing_to_hold_maps_against(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,rater,rating,gold", "a,x,1,1", "b,x,3,3")
+    with pytest.raises(InputError, match="found ratings of gold items alone"):
+        read_people(path)

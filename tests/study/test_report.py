@@ -101,6 +101,7 @@ def test_the_report_of_a_study(tmp_path: Path) -> None:
     assert len(found["raters"]["lazy"]["excluded"]) == 2
     assert found["retest"] == {"answers": 12, "exact": 1, "kappa": 1}
     assert found["picture"]["changed"]["value"] == pytest.approx(0.1)
+    assert 0 <= found["picture"]["changed"]["interval"][0] < found["picture"]["changed"]["interval"][1] <= 1
     kept, everyone = found["without_excluded"], found["all"]
     assert kept["alpha"]["ordinal"]["value"] > everyone["alpha"]["ordinal"]["value"]
     low, high = kept["reference"]["spearman"]["interval"]
