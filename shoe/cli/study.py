@@ -159,7 +159,7 @@ def _write(folder: Path, made: AnyStudy, pictures: dict[str, bytes]) -> str:
         embedded = {file: address(pictures[file]) for file in made.pictures(order)}
         write_rater_page(path, shown, made.names[number], order, embedded)
     largest = max(path.stat().st_size for path in pages)
-    return f"written    {many(len(pages), 'page')}, up to {largest / 1e6:.1f} MB each"
+    return f"written    {many(len(pages), 'page')}, up to {max(1, round(largest / 1e3)):,} kB each"
 
 
 @app.command()
