@@ -143,7 +143,7 @@ def predict(
         _say("interrupted: all answers are kept, nothing is written; the same command goes on from here")
         raise KeyboardInterrupt
     if states is not None:
-        _check_all(states, kept.path)
+        _check_all(states, kept.path, budget.reason)
         _write(out, kept.of(every()), pictures, choices, by, facts)
     put_json({"by": by, **facts}, json)
 
@@ -233,7 +233,7 @@ def _confirm(plan: Planned, config: BackendConfig, max_cost: float | None) -> No
         raise typer.Exit(0)
 
 
-def _check_all(states: Any, path: Path) -> None:
+def _check_all(states: Any, path: Path, reason: str | None) -> None:
     """See that every question has an answer: predictions without some would pass for whole.
 
     Raises:
@@ -243,7 +243,8 @@ def _check_all(states: Any, path: Path) -> None:
 
     if states["unasked"]:
         asked = f"{states.total() - states['unasked']:,} of {states.total():,} questions are answered"
-        raise ShoeError(f"{path}: {asked}, nothing is written; the same command goes on from here")
+        ended = f" (ended by --max-{reason})" if reason in ("cost", "requests") else ""
+        raise ShoeError(f"{path}: {asked}{ended}, nothing is written; the same command goes on from here")
 
 
 def _write(

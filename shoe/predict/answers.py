@@ -262,7 +262,7 @@ class _Recorder(LedgerRecorder):
         Raises:
             ShoeError: if it did.
         """
-        who = f"model {quote(self.tally.name)}"
+        who = f"model {quote(self.ledger.identity['model'])}"
         if self._lacks:
             raise ShoeError(
                 f"{who}: found {self._lacks}, expected the probabilities of tokens that the confidence is made of "

@@ -56,7 +56,7 @@ class Run:
         self._probabilities = probabilities
 
     def measure(self, left: int, batch: int) -> Measured | None:
-        """Ask a few questions, and time them; None where so few are left that it is not worth while.
+        """Ask a few questions, and time them; None where few are left, or the budget ends it.
 
         The first batch is not timed: it loads and warms up the model.
 
@@ -71,6 +71,8 @@ class Run:
             some = [ask.question for ask in islice(self._answers.unanswered(self._questions), asked)]
             start = time.monotonic()
             self._ask(lambda some=some: some)  # type: ignore[misc]
+            if self._budget.stopping:
+                return None
         return Measured((time.monotonic() - start) / count, count)
 
     def ask(self) -> Counter[str]:

@@ -108,6 +108,27 @@ def _run(folder: Path, words: list[object]) -> None:
     run(*words)
 
 
+def test_a_budget_that_is_spent_is_said_and_no_hours_are(folder: Path) -> None:
+    words = (
+        "predict",
+        "images",
+        "--detections",
+        "boxes.json",
+        "--backend",
+        "endpoint",
+        "--vlm",
+        "m",
+        "--way",
+        "yes-no",
+    )
+    server = ("--set", "vlm.base_url=http://127.0.0.1:9/v1", "--set", 'vlm.limits={"concurrency": 1}')
+    price = ("--set", 'vlm.price={"input": 2.0, "output": 8.0}', "--max-cost", "1e-6", "--yes")
+    done = run(*words, *server, *price, "--out", "p.jsonl", folder=folder)
+    assert done.returncode == 2
+    assert "questions are answered (ended by --max-cost), nothing is written" in done.stderr
+    assert "hours" not in done.stderr
+
+
 def test_a_dry_run_says_what_it_would_take(models: Path, folder: Path) -> None:
     words = ("predict", "images", "--detections", "boxes.json", "--backend", "endpoint", "--vlm", "gpt-4.1")
     price = ("--set", 'vlm.price={"input": 2.0, "output": 8.0}', "--out", "p.jsonl")
