@@ -75,3 +75,12 @@ def test_a_local_endpoint_reads_the_names_and_definitions_of_the_table(folder: P
     header, *rows = (folder / "local-map" / "verbs.tsv").read_text().splitlines()
     assert header == "class_synset\tsynset\tlocal"
     assert {line.split("\t")[1] for line in rows} >= {"clip", "cut", "coagulate"}
+
+
+def test_a_source_is_not_written_over(tmp_path: Path) -> None:
+    source = tmp_path / "tools.tsv"
+    source.write_text("id\tnames\tgloss\tparents\tpart of speech\na\tgrasper\ta tool\t\tnoun\n")
+    before = source.read_bytes()
+    done = run("lexicon", "build", source, "--from", source)
+    assert (done.returncode, source.read_bytes()) == (2, before)
+    assert "found an input or another output of this command" in done.stderr
