@@ -19,11 +19,12 @@ from typing import Any
 
 from shoe.benchmarks.base import Benchmark
 from shoe.benchmarks.classes import NO_INTERACTION
-from shoe.core.errors import InputError, OptionError, many, near, quote, unknown_name
+from shoe.core.errors import InputError, OptionError, many, quote, unknown_name
 from shoe.core.shipped import shipped
 from shoe.io.files import read_bytes
 from shoe.predict.ask import Picture, Question
 from shoe.predict.records import Pair
+from shoe.rating.prompts import check_fields
 
 YES_NO = ("yes", "no")
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -100,7 +101,7 @@ class Way:
             found = f"the sections {', '.join(parts[::2]) or 'none'}" if not before.strip() else quote(before[:40])
             raise InputError(path, found=found, expected="the sections [instructions], [question]")
         question = Template(parts[3].strip())
-        _check_fields(path, question, _FIELDS[name])
+        check_fields(path, "question", question.template, _FIELDS[name])
         return cls(name, digest, parts[1].strip(), question, rounds, seed)
 
     def about_image(self, image: str, picture: Picture) -> Question:
@@ -167,19 +168,3 @@ def orders(options: Sequence[str], rounds: int, seed: int) -> list[list[str]]:
     rounds = min(rounds, len(drawn))
     steps = [number * len(drawn) // rounds for number in range(rounds)]
     return [drawn[step:] + drawn[:step] for step in steps]
-
-
-def _check_fields(path: Path, template: Template, fields: Sequence[str]) -> None:
-    """See that a question has its fields and no others."""
-    if not template.is_valid():
-        raise InputError(path, record="[question]", found="a $ without a field", expected="$$ for a dollar sign")
-    found = template.get_identifiers()
-    for name in found:
-        if name not in fields:
-            similar = near(name, fields)
-            hint = f"did you mean ${similar[0]}?" if similar else None
-            expected = ", ".join(f"${field}" for field in fields)
-            raise InputError(path, record="[question]", found=quote(f"${name}"), expected=expected, hint=hint)
-    for name in fields:
-        if name not in found:
-            raise InputError(path, record="[question]", found=f"no ${name}", expected="each field")

@@ -69,9 +69,9 @@ class Prompt:
             found = f"the sections {', '.join(names) or 'none'}" if not before.strip() else quote(before.strip()[:40])
             raise InputError(path, found=found, expected="the sections " + ", ".join(f"[{n}]" for n in _SECTIONS))
         body = {name: text if name == "pair" else text.rstrip("\n") for name, text in zip(names, bodies, strict=True)}
-        _check_fields(path, "one", body["one"], fields)
-        _check_fields(path, "several", body["several"], ["pairs"])
-        _check_fields(path, "pair", body["pair"], ["id", *fields])
+        check_fields(path, "one", body["one"], fields)
+        check_fields(path, "several", body["several"], ["pairs"])
+        check_fields(path, "pair", body["pair"], ["id", *fields])
         blank = dict.fromkeys([*fields, "pairs"], "") | {"id": "100"}
         one, several, pair = (Template(body[name]) for name in _SECTIONS[1:])
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -146,7 +146,12 @@ def _in_words(which: str, sense: SenseText) -> dict[str, str]:
     return {f"{which}_words": ", ".join(sense.lemmas), f"{which}_gloss": sense.gloss}
 
 
-def _check_fields(path: Path, section: str, text: str, fields: Sequence[str]) -> None:
+def check_fields(path: Path, section: str, text: str, fields: Sequence[str]) -> None:
+    """See that a section of a prompt has its fields and no others.
+
+    Raises:
+        InputError: naming the section, and the field.
+    """
     template = Template(text)
     if not template.is_valid():
         raise InputError(path, record=f"[{section}]", found="a $ without a field", expected="$$ for a dollar sign")
