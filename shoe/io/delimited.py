@@ -12,6 +12,7 @@ from shoe.io.files import read_bytes
 
 _BYTE_ORDER_MARK = "\ufeff"
 _STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_LONGEST_FIELD = 1 << 17
 
 
 def delimited_rows(path: Path) -> list[list[str]]:
@@ -46,6 +47,7 @@ def delimited_rows(path: Path) -> list[list[str]]:
 
 
 def _separated(lines: Sequence[str], path: Path, between: str) -> Iterator[list[str]]:
+    csv.field_size_limit(_LONGEST_FIELD)
     for number, line in enumerate(lines, start=1):
         try:
             # Line by line: a quote that is not closed is an error where it stands, not one field up to the end.
@@ -53,8 +55,8 @@ def _separated(lines: Sequence[str], path: Path, between: str) -> Iterator[list[
         except (csv.Error, ValueError):
             kind = "semicolons" if between == ";" else "commas"
             expected = f"fields separated by {kind}, quotes in pairs"
-            if len(line) > (most := csv.field_size_limit()):
-                expected = f"{expected}, of at most {most:,} characters"
+            if len(line) > _LONGEST_FIELD:
+                expected = f"{expected}, of at most {_LONGEST_FIELD:,} characters"
             raise InputError(path, record=f"line {number}", found=quote(line), expected=expected) from None
         if any("\t" in field for field in row):
             raise InputError(path, record=f"line {number}", found="a tab in a field", expected="text without tabs")

@@ -95,14 +95,19 @@ def test_what_can_change_no_answer_does_not(config: RaterConfig) -> None:
     assert key(config) == key()
 
 
-PLACES = {("table", "file"), ("learned", "map")}
+PLACES = {("table", "file"), ("learned", "map"), ("people", "file")}
 """Settings that say where something is: its content is in the key."""
 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_says_of_each_setting_whether_it_takes_part(name: str, tmp_path: Path) -> None:
     (tmp_path / "file.csv").write_text("class_synset,synset,rating\n")
-    needed: dict[str, dict[str, Any]] = {"table": {"file": tmp_path / "file.csv"}, "lexical": {"measure": "wup"}}
+    (tmp_path / "people.csv").write_text("item,rater,rating\nride.v.01 sit.v.01,something else,3\n")
+    needed: dict[str, dict[str, Any]] = {
+        "table": {"file": tmp_path / "file.csv"},
+        "lexical": {"measure": "wup"},
+        "people": {"file": tmp_path / "people.csv"},
+    }
     config = kind_of(name)(name="r", model="m", **needed.get(name, {}))
     before, reading = key(config), reading_of(config)
     for field, told in own_settings(type(config)).items():
