@@ -1,4 +1,4 @@
-"""OBO through fastobo, OWL and SKOS through rdflib (extra ``lexicon``): ontologies' names, definitions and parents."""
+"""OBO through fastobo, OWL and SKOS through pyoxigraph (extra ``lexicon``): ontologies' names, definitions, parents."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ _NAMES = (f"{_SKOS}prefLabel", f"{_RDFS}label", f"{_SKOS}altLabel", f"{_OBO}hasE
 _GLOSSES = (f"{_SKOS}definition", "http://purl.obolibrary.org/obo/IAO_0000115", f"{_RDFS}comment")
 _PARENTS = (f"{_SKOS}broader", f"{_RDFS}subClassOf")
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-_Said = dict[Any, dict[str, list[Any]]]
-_FORMATS = {".ttl": "turtle", ".nt": "nt"}
+_Said = dict[str, dict[str, list[Any]]]
+_FORMATS = {".ttl": "TURTLE", ".nt": "N_TRIPLES"}
+_BASE = "file:///"
+"""What relative addresses are of; of an address its last part counts."""
 
 
 def read_obo(path: str, data: bytes, language: str | None) -> Source:
@@ -75,33 +77,31 @@ def read_rdf(path: str, data: bytes, language: str | None) -> Source:
     out. Nothing that the file imports is fetched, and no entity is expanded.
 
     Raises:
-        MissingExtraError: without rdflib.
+        MissingExtraError: without pyoxigraph.
         InputError: for what is no RDF.
     """
     try:
-        import rdflib
+        from pyoxigraph import NamedNode
     except ImportError:
         raise MissingExtraError("reading OWL and SKOS", "lexicon") from None
-    kind = _FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower(), "xml")
-    if kind == "xml":
+    kind = _FORMATS.get(Path(path.removesuffix(".gz")).suffix.lower(), "RDF_XML")
+    if kind == "RDF_XML":
         parse_xml(path, data)
     try:
         said = _said(data, kind)
-    except Exception as error:
+    except (ValueError, SyntaxError) as error:
         raise InputError(path, found=" ".join(str(error).split())[:200], expected="RDF in XML or Turtle") from None
     language = language or "en"
-    kinds = [rdflib.URIRef(f"{_SKOS}Concept"), rdflib.URIRef(f"{_OWL}Class")]
-    true = rdflib.Literal(True)
     nodes = [
         node
-        for kind in kinds
-        for node in sorted(node for node, of in said.items() if kind in of.get(_TYPE, ()))
-        if true not in said[node].get(f"{_OWL}deprecated", ())
+        for kind in (f"{_SKOS}Concept", f"{_OWL}Class")
+        for node in sorted(node for node, of in said.items() if any(type_.value == kind for type_ in of.get(_TYPE, ())))
+        if not any(value.value in ("true", "1") for value in said[node].get(f"{_OWL}deprecated", ()))
     ]
     for node, of in list(said.items()):
         for narrower in of.get(f"{_SKOS}narrower", ()):
-            said.setdefault(narrower, {}).setdefault(_PARENTS[0], []).append(node)
-    short = {str(node): _last(str(node)) for node in nodes}
+            said.setdefault(narrower.value, {}).setdefault(_PARENTS[0], []).append(NamedNode(node))
+    short = {node: _last(node) for node in nodes}
     often = Counter(short.values())
     ids = {address: last if often[last] == 1 else address for address, last in short.items()}
     source = Source(path, Path(path).name.partition(".")[0], [], language)
@@ -112,9 +112,9 @@ def read_rdf(path: str, data: bytes, language: str | None) -> Source:
             continue
         gloss = next(_texts(said[node], _GLOSSES, language), "")
         listed = (parent for predicate in _PARENTS for parent in said[node].get(predicate, ()))
-        above = {str(parent) for parent in listed if isinstance(parent, rdflib.URIRef)}
+        above = {parent.value for parent in listed if isinstance(parent, NamedNode)}
         parents = tuple(sorted(ids.get(parent, _last(parent)) for parent in above))
-        source.concepts.append(Concept(ids[str(node)], names, gloss=gloss, parents=parents, where=str(node)))
+        source.concepts.append(Concept(ids[node], names, gloss=gloss, parents=parents, where=node))
     return source
 
 
@@ -123,27 +123,20 @@ def _last(address: str) -> str:
 
 
 def _said(data: bytes, kind: str) -> _Said:
-    """What is said of each address, by predicate; rdflib's graph takes twice the time, for indices."""
-    from rdflib import Graph, URIRef
-    from rdflib.store import Store
+    """What is said of each address, by predicate."""
+    from pyoxigraph import NamedNode, RdfFormat, parse
 
     said: _Said = {}
-
-    def add(triple: tuple[Any, Any, Any], *_: object, **__: object) -> None:
-        node, predicate, value = triple
-        if isinstance(node, URIRef):
-            said.setdefault(node, {}).setdefault(str(predicate), []).append(value)
-
-    store: Any = Store()
-    store.add = add
-    Graph(store, bind_namespaces="none").parse(data=data, format=kind)
+    for triple in parse(data, format=getattr(RdfFormat, kind), base_iri=_BASE, lenient=True):
+        if isinstance(triple.subject, NamedNode):
+            said.setdefault(triple.subject.value, {}).setdefault(triple.predicate.value, []).append(triple.object)
     return said
 
 
 def _texts(of: dict[str, list[Any]], predicates: Iterable[str], language: str) -> Iterator[str]:
-    from rdflib import Literal
+    from pyoxigraph import Literal
 
     for predicate in predicates:
         said = (text for text in of.get(predicate, ()) if isinstance(text, Literal))
         said = (text for text in said if (text.language or language).split("-")[0] == language)
-        yield from sorted(" ".join(str(text).split()) for text in said)
+        yield from sorted(" ".join(text.value.split()) for text in said)

@@ -8,6 +8,7 @@ import random
 from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import pytest
@@ -25,7 +26,7 @@ from shoe.lexicon.store import load_lexicon, using
 from tests.examples import examples
 from tests.lexicon.building import samples
 
-NEEDS = {"obo": "fastobo", "skos": "rdflib", "owl": "rdflib"}
+NEEDS = {"obo": "fastobo", "skos": "pyoxigraph", "owl": "pyoxigraph"}
 FORMS = ["table", "wn-lmf", "obo", "skos", "owl", "rrf"]
 
 
@@ -122,7 +123,7 @@ def test_obo_that_is_not_utf_8_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_turtle_may_be_compressed_and_say_what_is_narrower(tmp_path: Path) -> None:
-    pytest.importorskip("rdflib")
+    pytest.importorskip("pyoxigraph")
     turned = samples.SKOS.replace(" ; skos:broader t:T1 .", " .") + "t:T1 skos:narrower t:T2 .\n"
     (tmp_path / "made.ttl.gz").write_bytes(gzip.compress(turned.encode()))
     (tmp_path / "made.ttl").write_text(samples.SKOS)
@@ -260,7 +261,7 @@ def test_obo_is_read_as_pronto_reads_it(seed: int, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_owl_is_read_as_pronto_reads_it(tmp_path: Path) -> None:
-    pytest.importorskip("rdflib")
+    pytest.importorskip("pyoxigraph")
     pronto = pytest.importorskip("pronto")
     path = samples.written(tmp_path)["owl"]
     terms = pronto.Ontology(str(path), import_depth=0).terms()
@@ -272,6 +273,30 @@ def test_owl_is_read_as_pronto_reads_it(tmp_path: Path) -> None:
             sorted(parent.id.replace(":", "_") for parent in term.superclasses(distance=1, with_self=False)),
         )
         for term in terms
+    ]
+    assert sorted(seen(read_source(path))) == sorted(theirs)
+
+
+@pytest.mark.slow
+def test_skos_is_read_as_rdflib_reads_it(tmp_path: Path) -> None:
+    pytest.importorskip("pyoxigraph")
+    rdflib = pytest.importorskip("rdflib")
+    path = samples.written(tmp_path)["skos"]
+    graph, skos = rdflib.Graph().parse(path, format="turtle"), rdflib.Namespace("http://www.w3.org/2004/02/skos/core#")
+
+    def said(concept: Any, name: str) -> list[str]:
+        found = graph.objects(concept, skos[name])
+        return sorted(str(value) for value in found if getattr(value, "language", None) in (None, "en"))
+
+    theirs = [
+        (
+            str(concept).rpartition("/")[2].rpartition("#")[2],
+            sorted({*said(concept, "prefLabel"), *said(concept, "altLabel")}),
+            next(iter(said(concept, "definition")), ""),
+            sorted(parent.rpartition("/")[2].rpartition("#")[2] for parent in said(concept, "broader")),
+        )
+        for concept in graph.subjects(rdflib.RDF.type, skos.Concept)
+        if said(concept, "prefLabel")
     ]
     assert sorted(seen(read_source(path))) == sorted(theirs)
 
