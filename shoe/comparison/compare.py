@@ -13,7 +13,7 @@ from shoe.comparison.significance import Statistics, statistics, usual_resamples
 from shoe.core.errors import InputError, OptionError, many, quote
 from shoe.protocols.options import STRICT_PREFIX
 from shoe.protocols.roles import ROLE_PREFIX
-from shoe.runs.run import Run
+from shoe.runs.run import RoleRun, Run
 
 OF_PREDICTIONS = ("boxes", "scores", "coordinates")
 """What a signature says of how predictions were read, which is each model's own."""
@@ -291,17 +291,12 @@ def _check_truth(a: Run, b: Run) -> None:
 def _other_persons(a: Run, b: Run) -> str | None:
     """Say so where protocols by person count other persons."""
     of_b = {of.options.protocol: of for of in b.by_person}
-    for of in a.by_person:
-        other = of_b.get(of.options.protocol)
-        own = (of.names, of.left_out, of.entries.truth_category.tolist(), of.entries.truth_image.tolist())
-        if other is not None and own != (
-            other.names,
-            other.left_out,
-            other.entries.truth_category.tolist(),
-            other.entries.truth_image.tolist(),
-        ):
-            return "persons"
-    return None
+    shared = [(of, of_b[of.options.protocol]) for of in a.by_person if of.options.protocol in of_b]
+    return None if all(_persons(of) == _persons(other) for of, other in shared) else "persons"
+
+
+def _persons(of: RoleRun) -> tuple[object, ...]:
+    return of.names, of.left_out, of.entries.truth_category.tolist(), of.entries.truth_image.tolist()
 
 
 def _shared(runs: Sequence[Run]) -> list[Run]:

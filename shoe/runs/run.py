@@ -17,16 +17,14 @@ from shoe.benchmarks.class_splits import SEEN, UNSEEN, ClassSplit
 from shoe.benchmarks.classes import HoiClasses
 from shoe.core.errors import many
 from shoe.core.interactions import Interactions
-from shoe.core.iou import Overlap
 from shoe.evidence.draws import Interval
 from shoe.evidence.raters import Spread
-from shoe.matching.persons import PersonMatches
 from shoe.protocols.options import SemanticOptions, StrictOptions
 from shoe.protocols.roles import RoleOptions
 from shoe.protocols.signature import Signature
 from shoe.scoring.entries import ClassScores, Entries, Means, harmonic_mean
 from shoe.scoring.f1_entries import F1Entries, F1Figures
-from shoe.scoring.roles import role_entries
+from shoe.scoring.roles import person_matches, role_entries
 from shoe.scoring.score import Report
 from shoe.scoring.scorer import Scorer
 from shoe.scoring.strict import strict_entries
@@ -257,11 +255,10 @@ def _by_person(report: Report) -> Iterator[RoleRun]:
     task, truth = report.task, report.truth.roles
     if truth is None:
         return
-    found: dict[Overlap, PersonMatches] = {}
+    found = person_matches(task, truth, (result.options for result in report.role_results))
     for result in report.role_results:
         options = result.options
-        matches = found.setdefault(options.overlap, PersonMatches.of(task, truth, options.overlap))
-        entries = role_entries(task, matches, options)
+        entries = role_entries(task, found[options.overlap], options)
         yield RoleRun(options, report.signature_of(result), result.names, result.left_out, entries)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from shoe.benchmarks.actions import Actions
 from shoe.core.arrays import Floats, Indices, Mask
+from shoe.core.iou import Overlap
 from shoe.core.ragged import first_of_each
-from shoe.core.roles import Single
+from shoe.core.roles import RoleTruth, Single
 from shoe.core.shown import present
 from shoe.matching.persons import PersonMatches
 from shoe.matching.task import Task
@@ -76,9 +77,13 @@ def role_scores(task: Task, protocols: Sequence[RoleOptions]) -> tuple[RoleResul
     """Score predictions under some protocols; none where the ground truth has no persons."""
     if not protocols or task.truth.roles is None:
         return ()
-    kinds = {options.overlap for options in protocols}
-    found = {overlap: PersonMatches.of(task, task.truth.roles, overlap) for overlap in kinds}
+    found = person_matches(task, task.truth.roles, protocols)
     return tuple(role_score(task, found[options.overlap], options) for options in protocols)
+
+
+def person_matches(task: Task, truth: RoleTruth, protocols: Iterable[RoleOptions]) -> dict[Overlap, PersonMatches]:
+    """Match the persons of a task once for each way of counting areas that some protocols have."""
+    return {overlap: PersonMatches.of(task, truth, overlap) for overlap in {of.overlap for of in protocols}}
 
 
 def role_score(task: Task, found: PersonMatches, options: RoleOptions) -> RoleResult:
