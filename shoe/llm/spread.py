@@ -2,7 +2,8 @@
 
 The run's own process hands out requests, about half a minute's work at a time, with a part of the budget, and keeps
 what comes back in the run's ledger. A worker or machine that dies costs what it had in flight: what it had kept is read
-from its ledger, the rest is handed out again, by this process alone (Ray itself repeats nothing).
+from its ledger, the rest is handed out again, by this process alone (Ray itself repeats nothing), and not before it is
+certain that the worker asks no more.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 from shoe.core.errors import OptionError, ShoeError
 from shoe.engines.base import DEATHS
 from shoe.llm.budget import Budget, most_usage
+from shoe.llm.fence import is_written
 from shoe.llm.recorder import LedgerRecorder
 from shoe.llm.request import Request
 from shoe.llm.worker import Job, Told, Worker, left_behind
@@ -29,6 +31,8 @@ _SECONDS = 30.0
 _FIRST, _MOST = 4, 10_000
 """Requests that are handed out at first, for each that may be in flight; and most of them."""
 _LOOK = 0.25
+_WORD = 2.0
+"""Seconds between two words to a worker, by which it knows that the run counts on it."""
 _TRIES = 2
 """Attempts at each request for which a part of the budget has room."""
 
@@ -71,7 +75,19 @@ class Cluster:
 
 @dataclass(eq=False, slots=True)
 class _Hand:
-    """A worker, as this process knows it."""
+    """A worker, as this process knows it.
+
+    Attributes:
+        actor: of Ray.
+        path: of its ledger.
+        offset: where that ended when it last told.
+        requests: that it makes.
+        lease: that they have.
+        since: when it was given them.
+        heard: when the latest word of it came that was given back to it, see :class:`~shoe.llm.fence.Fence`.
+        word: its next one, awaited.
+        is_seen: whether the lock of its ledger can be seen from here.
+    """
 
     actor: Any
     path: Path
@@ -79,6 +95,9 @@ class _Hand:
     requests: Sequence[Request] = ()
     lease: Budget = field(default_factory=Budget)
     since: float = 0.0
+    heard: float = 0.0
+    word: Any = None
+    is_seen: bool = False
 
 
 class Spread:
@@ -91,6 +110,7 @@ class Spread:
         self._folder, self._name = recorder.ledger.path.parent.absolute(), recorder.ledger.path.name
         self._doing: dict[Any, _Hand] = {}
         self._idle: list[_Hand] = []
+        self._lost: list[_Hand] = []
         self._again: deque[Request] = deque()
         self._paths: list[Path] = []
         self._size = _FIRST * job.in_flight
@@ -108,15 +128,17 @@ class Spread:
         try:
             while True:
                 self._hand_out(requests)
-                if not any(hand.requests for hand in self._doing.values()):
-                    waits = self._doing and not self._is_over and (self._again or self._peek(requests))
+                others = [*self._doing.values(), *self._lost]
+                if not any(hand.requests for hand in others):
+                    waits = others and not self._is_over and (self._again or self._peek(requests))
                     if not waits:
                         break
                 elif self._is_over and not self._stopped:
                     self._stop()
-                ready, _ = self._ray.wait(list(self._doing), num_returns=len(self._doing), timeout=_LOOK)
-                for one in ready:
+                for one in self._ready(list(self._doing), _LOOK):
                     self._hear(self._doing.pop(one), one)
+                self._count_on()
+                self._replace()
         finally:
             for hand in [*self._doing.values(), *self._idle]:
                 self._ray.kill(hand.actor)
@@ -137,6 +159,40 @@ class Spread:
         self._paths.append(path)
         hand = _Hand(self._cluster.start(self._job, path), path)
         self._doing[hand.actor.ready.remote()] = hand
+
+    def _ready(self, results: list[Any], seconds: float) -> list[Any]:
+        if not results:
+            sleep(seconds)
+            return []
+        found: list[Any] = self._ray.wait(results, num_returns=len(results), timeout=seconds)[0]
+        return found
+
+    def _count_on(self) -> None:
+        """Tell workers that they may go on."""
+        for hand in [*self._doing.values(), *self._idle]:
+            if hand.word is not None and monotonic() > hand.heard + _WORD and self._ready([hand.word], 0):
+                with suppress(self._ray.exceptions.RayError):  # what it was asked says so, too
+                    self._say(hand, self._ray.get(hand.word))
+
+    def _say(self, hand: _Hand, word: float) -> None:
+        hand.heard, hand.word = monotonic(), hand.actor.heard.remote(word)
+
+    def _replace(self) -> None:
+        """Have others go on for each lost worker that has certainly ended."""
+        for hand in list(self._lost):
+            over = not is_written(hand.path) if hand.is_seen else monotonic() > hand.heard + self._job.silence
+            if not over and hand.requests and not self._job.is_local:
+                continue
+            self._lost.remove(hand)
+            told = left_behind(self._job, hand.path, hand.offset, hand.requests, hand.lease)
+            self._deaths = 0 if told.answers else self._deaths + 1
+            if self._deaths >= DEATHS * max(self._count, DEATHS):
+                self._error = ShoeError(
+                    f"{self._job.name}: {self._deaths} workers died one after the other: is there memory?"
+                )
+            self._settle(hand, told)
+            if not self._is_over:
+                self._start()
 
     def _stop(self) -> None:
         self._stopped = True
@@ -183,18 +239,13 @@ class Spread:
         except exceptions.RayError:
             with suppress(Exception):
                 self._ray.kill(hand.actor)  # what only cannot be reached must not go on
-            told = left_behind(self._job, hand.path, hand.offset, hand.requests, hand.lease)
-            self._deaths = 0 if told.answers else self._deaths + 1
-            if self._deaths >= DEATHS * max(self._count, DEATHS):
-                self._error = ShoeError(
-                    f"{self._job.name}: {self._deaths} workers died one after the other: is there memory?"
-                )
-            self._settle(hand, told)
-            if not self._is_over:
-                self._start()
+            self._lost.append(hand)
             return
         self._deaths = 0
-        if told is not None:
+        if isinstance(told, float):  # it is ready
+            hand.is_seen = is_written(hand.path)
+            self._say(hand, told)
+        else:
             hand.offset = told.end
             self._settle(hand, told)
             took = monotonic() - hand.since
@@ -216,7 +267,7 @@ class Spread:
         tried = {key for key, *_ in told.failures} if told.is_whole else set()
         self._recorder.tally.requests += told.requests
         self._again.extend(request for key, request in asked.items() if key not in tried)
-        others = any(other.requests for other in self._doing.values())
+        others = any(other.requests for other in [*self._doing.values(), *self._lost])
         self._stalled = told.reason in ("cost", "requests") and not told.requests and others
         if told.reason in ("cost", "requests") and not told.requests and not others:
             self._budget.stop(told.reason)

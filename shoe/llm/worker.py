@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from shoe.core.errors import ShoeError
+from shoe.llm import fence
 from shoe.llm.budget import Budget, Price, Reason, Usage, likely_usage, most_usage, usage_of
 from shoe.llm.ledger import Ledger, Parse
 from shoe.llm.ledger_writer import writing
@@ -47,6 +49,11 @@ class Job:
     asks: bool = True
     is_local: bool = False
 
+    @property
+    def silence(self) -> float:
+        """Seconds without a word of the run after which a worker ends; a model that runs there costs no money."""
+        return inf if self.is_local else fence.SILENCE
+
 
 @dataclass(slots=True)
 class Told:
@@ -80,8 +87,11 @@ class Worker:
         """Take what to do, and where to keep a ledger that no other process writes."""
         self._job, self._path, self._budget, self._open = job, path, Budget(), ExitStack()
 
-    def ready(self) -> None:
+    def ready(self) -> float:
         """Begin the ledger, and be ready to be asked.
+
+        Returns:
+            What :meth:`~shoe.llm.fence.Fence.heard` does.
 
         Raises:
             ShoeError: if there can be no ledger, or no client.
@@ -93,7 +103,14 @@ class Worker:
         writer = self._open.enter_context(writing(path, job.identity, lambda: False, lambda _: None))
         assert writer is not None, "it waits for as long as it takes"  # noqa: S101 - for the type checker
         self._writer = writer
+        self._fence = fence.Fence(job.silence)
         self._recorder = _Telling(ledger, writer, self._budget, Tally(job.name), job.price, job.sampling, asks=job.asks)
+        self._recorder.fence = self._fence
+        return self.heard(0.0)
+
+    def heard(self, when: float) -> float:
+        """Go on for a while; see :meth:`shoe.llm.fence.Fence.heard`."""
+        return self._fence.heard(when)
 
     def stop(self) -> None:
         """Finish what is in flight, and start nothing."""
@@ -126,6 +143,12 @@ class _Telling(LedgerRecorder):
     """Keeps what happens, and collects it for the run."""
 
     told: Told = field(default_factory=Told, init=False)
+    fence: fence.Fence = field(init=False)
+
+    def may_ask(self, request: Request) -> bool | None:
+        """Reserve one request, if the run still counts on this worker."""
+        self.fence.check()
+        return LedgerRecorder.may_ask(self, request)
 
     def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
         """Keep one raw answer."""

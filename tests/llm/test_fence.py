@@ -1,0 +1,101 @@
+"""A worker ends by itself when nobody counts on it any more, before it begins another request."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from shoe.llm.fence import is_written
+
+# It writes down each request before it begins it: "python PROGRAM LEDGER SILENCE".
+WORKER = """
+import fcntl, sys, time
+from pathlib import Path
+from shoe.llm.fence import Fence
+
+path, silence = Path(sys.argv[1]), float(sys.argv[2])
+with path.open("ab", buffering=0) as ledger:
+    fcntl.flock(ledger, fcntl.LOCK_EX)
+    fence = Fence(silence)
+    word = fence.heard(0.0)
+    while True:
+        if path.with_name("counts").exists():
+            word = fence.heard(word)
+        fence.check()
+        ledger.write(b"request\\n")
+        time.sleep(0.01)
+"""
+PARENT = "import subprocess, sys; sys.exit(subprocess.run([sys.executable, *sys.argv[1:]]).returncode)"
+
+
+def requests(ledger: Path, more_than: int = 0) -> int:
+    """How many were begun, once there are so many."""
+    for _ in range(3000):
+        if ledger.exists() and (found := len(ledger.read_bytes().splitlines())) > more_than:
+            return found
+        time.sleep(0.01)
+    raise AssertionError(f"no more than {more_than} requests")
+
+
+def has_ended(ledger: Path) -> bool:
+    for _ in range(3000):
+        if not is_written(ledger):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    (tmp_path / "worker.py").write_text(WORKER)
+    return tmp_path / "worker.py"
+
+
+def test_a_worker_ends_with_its_parent(tmp_path: Path, program: Path) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(program), str(ledger), "inf"])
+    requests(ledger)
+    assert is_written(ledger)
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    assert has_ended(ledger)
+
+
+def test_a_worker_that_stood_still_begins_nothing_when_it_wakes(tmp_path: Path, program: Path) -> None:
+    ledger = tmp_path / "ledger.jsonl"
+    (tmp_path / "counts").touch()
+    worker = subprocess.Popen([sys.executable, str(program), str(ledger), "0.5"])
+    requests(ledger)
+    worker.send_signal(signal.SIGSTOP)
+    (tmp_path / "counts").unlink()
+    time.sleep(1)
+    assert is_written(ledger)
+    before = requests(ledger)
+    worker.send_signal(signal.SIGCONT)
+    assert worker.wait() == 1
+    assert requests(ledger) <= before + 1  # that one was past its check
+
+
+def test_a_worker_lives_for_as_long_as_its_run_counts_on_it(tmp_path: Path, program: Path) -> None:
+    ledger, counts = tmp_path / "ledger.jsonl", tmp_path / "counts"
+    counts.touch()
+    worker = subprocess.Popen([sys.executable, str(program), str(ledger), "1"])
+    try:
+        requests(ledger)
+        time.sleep(2)
+        assert worker.poll() is None
+        counts.unlink()
+        assert worker.wait(30) == 1
+        assert not is_written(ledger)
+    finally:
+        worker.kill()
+
+
+def test_who_writes_is_seen_only_where_there_is_a_file(tmp_path: Path) -> None:
+    assert not is_written(tmp_path / "none")
+    os.mkfifo(tmp_path / "pipe")
+    assert not is_written(tmp_path / "pipe")
