@@ -13,8 +13,8 @@ ROOMS = (
     "version",
     "core",
     "io",
-    "engines",  # who does many pieces of work, and how they are divided
     "lexicon",  # words are words in every file: benchmarks and predictions may look them up
+    "engines",  # who does many pieces of work, by which words, and how they are divided
     "protocols",
     "benchmarks",
     "predictions",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -82,6 +81,12 @@ def compare(
     sweep: Annotated[
         bool, typer.Option("--sweep", help="Also vary each choice of the metric: does the ranking survive?")
     ] = False,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="Who resamples and sweeps: serial, processes:N, ray (one here, or RAY_ADDRESS's), ray:ADDRESS."
+        ),
+    ] = "serial",
     json: Json = None,
 ) -> None:
     """Compare models: strict beside semantic figures, with intervals, paired tests, and whether rankings agree.
@@ -105,9 +110,10 @@ def compare(
     from shoe.comparison.classes import apart
     from shoe.comparison.compare import check_number
     from shoe.comparison.compare import compare as compared
-    from shoe.comparison.sweeps import FIGURES, settings_of, survival
+    from shoe.comparison.sweeps import FIGURES, survival
     from shoe.comparison.sweeps import sweep as swept
     from shoe.core.errors import OptionError
+    from shoe.engines.choose import engine_of
     from shoe.report.apart import apart_dict, classes_csv, print_apart
     from shoe.report.comparison import comparison_csv, comparison_dict
     from shoe.report.comparison_tables import as_latex, as_markdown, print_comparison, write
@@ -117,6 +123,7 @@ def compare(
 
     if study is not None and html is None:
         raise OptionError("--study: found no --html, the page that shows it")
+    by = engine_of(engine)
     spare((*models, ground_truth, classes, image_labels, study), latex, markdown, csv, html, per_class, json)
     if not no_confidence:
         check_number(len(models))
@@ -144,7 +151,10 @@ def compare(
     with telling() as tell:
         runs = runs_of(models, asked, no_confidence=no_confidence, bounds=bounds, reports=reports, tell=tell)
         tell(f"resampling images of {len(runs)} models")
-        found = compared(runs, resamples=resamples, seed=seed, allow_different=allow_different)
+        how: Any = {"resamples": resamples, "seed": seed, "allow_different": allow_different}
+        found = compared(runs, **how, engine=by, tell=tell)
+        scored = [(reports or {})[name] for name in found.names] if sweep else []
+        points = swept(scored, by, tell) if sweep else []
     for path, text in ((latex, as_latex), (markdown, as_markdown)):
         if path is not None:
             write(text(found), str(path))
@@ -153,8 +163,6 @@ def compare(
     if per_class is not None:
         write(classes_csv(found), str(per_class))
     made, told = apart(found), comparison_dict(found)
-    scored = [(reports or {})[name] for name in found.names] if sweep else []
-    points = swept(scored, _bar(len(settings_of(scored[0])) * len(scored))) if sweep else []
     survivals = [one for figure in FIGURES if (one := survival(scored, points, figure)) is not None]
     if html is not None:
         from shoe.page.build import write_page
@@ -186,15 +194,6 @@ def _people(study: Path, dataset: str, similarity: str) -> Markup:
     name = benchmark(dataset).similarity if similarity == OF_DATASET else similarity
     found = analyse(with_map(replace(read_study(study), weights=None), name, study))
     return people_part(found, beside_people(found.study, name, study))
-
-
-def _bar(number: int) -> Any:
-    """Shows how far a sweep is, where somebody looks."""
-    from rich.console import Console
-    from rich.progress import track
-
-    talk = Console(stderr=True)
-    return partial(track, description=f"{number} scorings", console=talk, transient=True, disable=not talk.is_terminal)
 
 
 def _was_given(context: typer.Context, name: str) -> bool:

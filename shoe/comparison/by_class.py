@@ -23,6 +23,7 @@ difference of two has the spread that differences have: none, where they are equ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -53,6 +54,13 @@ class ByClass:
     drawn: Indices
     images: Indices
     own: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[ByClass]) -> ByClass:
+        """Put together the same classes under some weights after the other."""
+        values, drawn, own = (np.concatenate([getattr(p, name) for p in parts]) for name in ("values", "drawn", "own"))
+        masks = tuple(map(np.concatenate, zip(*(part.means_over for part in parts), strict=True)))
+        return cls(values, masks, drawn, parts[0].images, own)
 
     def means(self) -> Floats:
         """(R, means) mean over classes; NaN where there are none."""

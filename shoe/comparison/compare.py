@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -11,6 +11,7 @@ from shoe.comparison.headings import heading, marked
 from shoe.comparison.ranks import better, kendall, ranks
 from shoe.comparison.significance import Statistics, statistics, usual_resamples
 from shoe.core.errors import InputError, OptionError, many, quote
+from shoe.engines.base import SERIAL, Engine
 from shoe.protocols.options import STRICT_PREFIX
 from shoe.protocols.roles import ROLE_PREFIX
 from shoe.runs.run import RoleRun, Run
@@ -183,7 +184,13 @@ def check_number(models: int) -> None:
 
 
 def compare(
-    runs: Sequence[Run], *, resamples: int | None = None, seed: int = 0, allow_different: bool = False
+    runs: Sequence[Run],
+    *,
+    resamples: int | None = None,
+    seed: int = 0,
+    allow_different: bool = False,
+    engine: Engine = SERIAL,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Comparison:
     """Put runs beside each other.
 
@@ -194,6 +201,8 @@ def compare(
         seed: of the draws.
         allow_different: whether signatures may differ; protocols that not all have are left out then, and lists that
             hold entries of two models are ranked by the rules of the first.
+        engine: who draws, which changes nothing.
+        tell: hears how far it is.
 
     Raises:
         InputError: for runs of different images, ground truths or classes, or under unlike signatures.
@@ -216,7 +225,7 @@ def compare(
         )
     kept = _shared(runs)
     resamples = usual_resamples(len(runs)) if resamples is None else resamples
-    found = statistics(kept, resamples, seed) if resamples else None
+    found = statistics(kept, resamples, seed, engine, tell) if resamples else None
     return Comparison(tuple(kept), found, (*unlike, *_left_out(runs, kept)))
 
 

@@ -35,7 +35,7 @@ from shoe.scoring.ranking import RankedLists
 
 Counts = NDArray[np.int32]
 """Weights and what is counted by them."""
-_BATCH = 250
+BATCH = 250
 """Resamples at once: their weights stay in a processor's cache."""
 _RANDOM_BITS = 40
 _MOST_STRETCHED = 50
@@ -142,10 +142,15 @@ class Ranked:
             parts=first.parts,
         )
 
-    def by_class(self, weights: Counts) -> ByClass:
-        """Average precision under (columns, R) weights; means are over all, rare, non-rare classes and parts."""
-        starts = range(0, weights.shape[1], _BATCH)
-        parts = [self._scores(np.ascontiguousarray(weights[:, i : i + _BATCH]), n) for n, i in enumerate(starts)]
+    def by_class(self, weights: Counts, batch: int = 0) -> ByClass:
+        """Average precision under (columns, R) weights; means are over all, rare, non-rare classes and parts.
+
+        Args:
+            weights: of images.
+            batch: how many times BATCH weights come before these, which random orders of ties follow from.
+        """
+        starts = range(0, weights.shape[1], BATCH)
+        parts = [self._scores(np.ascontiguousarray(weights[:, i : i + BATCH]), n) for n, i in enumerate(starts, batch)]
         ap, in_mean, in_parts, drawn, own = (np.concatenate(each) for each in zip(*parts, strict=True))
         non_rare = ~(self.rare | self.unseen)
         means_over = in_mean, *(in_parts & part for part in (self.rare, non_rare, *self.parts.values()))

@@ -6,7 +6,7 @@ models, and no other model beside them, changes what is found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from shoe.benchmarks.class_splits import SEEN, UNSEEN
 from shoe.comparison.by_class import ByClass
 from shoe.comparison.ranked import Counts, Ranked
 from shoe.core.arrays import Floats, Mask
-from shoe.core.seeded import random_numbers
+from shoe.core.seeded import numbers_at, random_numbers
 from shoe.runs.run import HARMONIC_MEAN, PART, PARTS, SEMANTIC, Run
 from shoe.scoring.f1_entries import F1Entries, F1Rule
 
@@ -26,19 +26,19 @@ _DRAWS, _COINS = 1 << 30, 1 << 31
 MOST_RESAMPLES, MOST_SEEDS = 1 << 16, 1 << 14
 
 
-def drawn_images(images: int, resamples: int, seed: int) -> Counts:
+def drawn_images(images: int, draws: range, seed: int) -> Counts:
     """(M, R) how often each image is drawn, as many with replacement as there are; seeds are below MOST_SEEDS."""
-    weights = np.empty((resamples, images), np.int32)
-    for number in range(resamples):
+    weights = np.empty((len(draws), images), np.int32)
+    for row, number in enumerate(draws):
         drawn = random_numbers(_DRAWS + seed * MOST_RESAMPLES + number, (images,)) % np.uint64(max(images, 1))
-        weights[number] = np.bincount(drawn.astype(np.int64), minlength=images)
+        weights[row] = np.bincount(drawn.astype(np.int64), minlength=images)
     return np.ascontiguousarray(weights.T)
 
 
-def coins(images: int, resamples: int, seed: int) -> Counts:
-    """(M, R) 1 where an image keeps its model, and 0 where two models swap it."""
-    numbers = random_numbers(_COINS + seed, (images, resamples))
-    return (numbers >> np.uint64(63)).astype(np.int32)
+def coins(images: int, draws: range, seed: int, resamples: int) -> Counts:
+    """(M, R) 1 where an image keeps its model, and 0 where two models swap it, in some of so many resamples."""
+    index = np.arange(images)[:, None] * resamples + np.arange(draws.start, draws.stop)
+    return (numbers_at(np.array(_COINS + seed), index) >> np.uint64(63)).astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,62 +119,97 @@ Resampled = dict[str, Floats]
 """(R,) values of each figure by its key; NaN where there is nothing to measure."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What figures under R weights are made of: values of classes, of which they are means.
+
+    Attributes:
+        lists: average precision by the first part of figures' keys ("strict:qpic"), and names of its means; a mean
+            without a name is no figure.
+        f1: of SHOE; None without SHOE figures.
+        rates: (R, 2) miss rates.
+    """
+
+    lists: dict[str, tuple[tuple[str, ...], ByClass]]
+    f1: ByClass | None
+    rates: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[Measured]) -> Measured:
+        """Put together what was measured of the same models under some weights after the other."""
+        lists = {
+            of: (names, ByClass.joined([part.lists[of][1] for part in parts]))
+            for of, (names, _) in parts[0].lists.items()
+        }
+        f1 = [part.f1 for part in parts if part.f1 is not None]
+        return cls(lists, ByClass.joined(f1) if f1 else None, np.concatenate([part.rates for part in parts]))
+
+    def figures(self, means: Callable[[ByClass], Floats]) -> Resampled:
+        """Every figure, by its key; ``means`` has (R, means) of a figure of classes."""
+        found: Resampled = {}
+        for of, (names, by_class) in self.lists.items():
+            named = zip(names, means(by_class).T, strict=True)
+            found |= _named(of, {name: value for name, value in named if name})
+        if self.f1 is not None:
+            rest = means(self.f1)[:, 0], *self.rates.T
+            found |= {f"semantic:{name}": value for name, value in zip(SEMANTIC[1:], rest, strict=True)}
+        return found
+
+
 class Resampler:
     """A run, or several runs' images put together, prepared for weights."""
 
     def __init__(self, *runs: Run) -> None:
         """Prepare one run, or several of the same ground truth and protocols."""
         images = len(runs[0].images)
-        self._strict = {
-            strict.options.protocol: Ranked.of(images, *(run.strict[number].entries for run in runs))
-            for number, strict in enumerate(runs[0].strict)
-        }
-        self._by_person = {
-            of.options.protocol: Ranked.of(images, *(run.by_person[number].entries for run in runs))
-            for number, of in enumerate(runs[0].by_person)
-        }
+        self._lists: dict[str, tuple[tuple[str, ...], Ranked]] = {}
+        for number, strict in enumerate(runs[0].strict):
+            entries = [run.strict[number].entries for run in runs]
+            self._add(f"strict:{strict.options.protocol}", PARTS, Ranked.of(images, *entries))
+        for number, of in enumerate(runs[0].by_person):
+            entries = [run.by_person[number].entries for run in runs]
+            self._add(f"roles:{of.options.protocol}", (PARTS[0], "", ""), Ranked.of(images, *entries))
         semantic = [run.semantic for run in runs if run.semantic is not None]
-        self._semantic: tuple[Ranked, Counted] | None = None
+        self._counted: Counted | None = None
         if len(semantic) == len(runs):
-            entries, f1 = (each.entries for each in semantic), (each.f1 for each in semantic)
-            self._semantic = Ranked.of(images, *entries), Counted.of(images, *f1)
+            self._add("semantic", (SEMANTIC[0], "", ""), Ranked.of(images, *(each.entries for each in semantic)))
+            self._counted = Counted.of(images, *(each.f1 for each in semantic))
+
+    def _add(self, of: str, names: tuple[str, ...], ranked: Ranked) -> None:
+        self._lists[of] = (*names, *map(PART.format, ranked.parts)), ranked
+
+    def under(self, weights: Counts, batch: int = 0) -> Measured:
+        """What figures are made of under (M, R) weights of one run's images, or of each run's one after the other.
+
+        Args:
+            weights: of images.
+            batch: how many times BATCH weights come before these.
+        """
+        lists = {of: (names, ranked.by_class(weights, batch)) for of, (names, ranked) in self._lists.items()}
+        f1, rates = self._counted.under(weights) if self._counted else (None, np.empty((weights.shape[1], 0)))
+        return Measured(lists, f1, rates)
 
     def figures(self, weights: Counts) -> Resampled:
         """Every figure, by its key, under (M, R) weights of one run's images, or of each run's one after the other."""
-        return self._figures(weights, ByClass.means)
+        return self.under(weights).figures(ByClass.means)
 
     def resampled(self, weights: Counts) -> Resampled:
         """Every figure of one run under (M, R) draws, with the spread that new images would give."""
-        return self._figures(weights, ByClass.resampled)
-
-    def _figures(self, weights: Counts, means: Callable[[ByClass], Floats]) -> Resampled:
-        found: Resampled = {}
-        for protocol, ranked in self._strict.items():
-            values = means(ranked.by_class(weights)).T
-            found |= _named(f"strict:{protocol}", [*PARTS, *map(PART.format, ranked.parts)], values)
-        for protocol, ranked in self._by_person.items():
-            full, _, _, *parts = means(ranked.by_class(weights)).T
-            found |= _named(f"roles:{protocol}", [PARTS[0], *map(PART.format, ranked.parts)], [full, *parts])
-        if self._semantic is not None:
-            ranked, counted = self._semantic
-            f1, rates = counted.under(weights)
-            full, _, _, *parts = means(ranked.by_class(weights)).T
-            names = [*SEMANTIC, *map(PART.format, ranked.parts)]
-            found |= _named("semantic", names, [full, means(f1)[:, 0], *rates.T, *parts])
-        return found
+        return self.under(weights).figures(ByClass.resampled)
 
 
-def _named(of: str, names: Sequence[str], values: Iterable[Floats]) -> Resampled:
+def _named(of: str, found: Resampled) -> Resampled:
     """Figures by their keys; with those of seen and unseen classes, the harmonic mean of both."""
-    found = dict(zip(names, values, strict=True))
     seen, unseen = (found.get(PART.format(part)) for part in (SEEN, UNSEEN))
     if seen is not None and unseen is not None:
-        found[HARMONIC_MEAN] = 2 * seen * unseen / np.where(seen + unseen > 0, seen + unseen, 1)
+        found |= {HARMONIC_MEAN: 2 * seen * unseen / np.where(seen + unseen > 0, seen + unseen, 1)}
     return {f"{of}:{name}": value for name, value in found.items()}
 
 
-def differences_when_swapped(a: Run, b: Run, kept: Counts) -> Resampled:
+def differences_when_swapped(both: Resampler, kept: Counts, batch: int = 0) -> Resampled:
     """Differences of two models' figures once they have swapped the images where (M, R) ``kept`` is 0."""
-    both, swapped = Resampler(a, b), 1 - kept
-    first, second = (both.figures(np.concatenate(each)) for each in ((kept, swapped), (swapped, kept)))
+    swapped = 1 - kept
+    first, second = (
+        both.under(np.concatenate(each), batch).figures(ByClass.means) for each in ((kept, swapped), (swapped, kept))
+    )
     return {figure: first[figure] - second[figure] for figure in first}

@@ -21,14 +21,16 @@ the number of pairs of models in each figure: the family is what is compared in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
-from shoe.comparison.resampling import MOST_RESAMPLES, Resampler, coins, differences_when_swapped, drawn_images
+from shoe.comparison.pieces import resampled
+from shoe.comparison.resampling import MOST_RESAMPLES
 from shoe.core.arrays import Floats
+from shoe.engines.base import SERIAL, Engine
 from shoe.runs.run import Run
 
 COVERAGE = 0.95
@@ -154,12 +156,25 @@ def usual_resamples(models: int) -> int:
     return min(MOST_RESAMPLES - 1, USUAL * max(1, -(-fewest_resamples(models) // USUAL)))
 
 
-def statistics(runs: Sequence[Run], resamples: int, seed: int) -> Statistics:
-    """Resample runs of the same images, ground truth and protocols, whose names differ."""
+def statistics(
+    runs: Sequence[Run],
+    resamples: int,
+    seed: int,
+    engine: Engine = SERIAL,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Statistics:
+    """Resample runs of the same images, ground truth and protocols, whose names differ.
+
+    Args:
+        runs: of the models.
+        resamples: how many draws there are, and as many swaps of each two models.
+        seed: of both.
+        engine: who does it, which changes nothing.
+        tell: hears how far it is.
+    """
     images = len(runs[0].images)
-    weights, kept = drawn_images(images, resamples, seed), coins(images, resamples, seed)
     figures = [run.figures() for run in runs]
-    drawn = [Resampler(run).resampled(weights) for run in runs]
+    drawn, swapped = resampled(runs, resamples, seed, engine, tell)
     enough = resamples >= FEWEST_FOR_INTERVALS
     estimates = {
         run.name: {
@@ -169,19 +184,17 @@ def statistics(runs: Sequence[Run], resamples: int, seed: int) -> Statistics:
         }
         for run, of, found in zip(runs, figures, drawn, strict=True)
     }
-    del weights
     compared: dict[str, list[tuple[int, int, float, Floats, Floats]]] = {key: [] for of in figures for key in of}
     for i, j in combinations(range(len(runs)), 2):
-        swapped = differences_when_swapped(runs[i], runs[j], kept)
         for key, of in compared.items():
             a, b = figures[i].get(key), figures[j].get(key)
             if a is not None and b is not None:
-                of.append((i, j, a - b, drawn[i][key] - drawn[j][key], swapped[key]))
+                of.append((i, j, a - b, drawn[i][key] - drawn[j][key], swapped[i, j][key]))
     differences = []
     for key, of in compared.items():
         bootstrap = [share_as_large(value, _centred(apart)) for _, _, value, apart, _ in of]
         lowest = lowest_randomisation(images)
-        randomisation = [max(lowest, share_as_large(value, swapped)) for _, _, value, _, swapped in of]
+        randomisation = [max(lowest, share_as_large(value, apart)) for _, _, value, _, apart in of]
         tests = zip(bootstrap, randomisation, holm(bootstrap), holm(randomisation), strict=True)
         for (i, j, value, apart, _), p in zip(of, tests, strict=True):
             differences.append(Difference(runs[i].name, runs[j].name, key, Estimate.of(value, apart).within(-1.0), *p))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args, get_type_hints
 
 from shoe.comparison.ranks import changes_places, kendall
+from shoe.engines.base import SERIAL, Engine
 from shoe.evidence.draws import figures_of
 from shoe.evidence.raters import rated_by
 from shoe.matching.overlaps import Overlaps
@@ -25,8 +26,6 @@ VALUES: dict[str, tuple[float, ...]] = {
 }
 """The options that are numbers, and what they are set to beside the value that was asked for."""
 FIGURES = ("strict", "map", "mf1")
-
-Watch = Callable[[Sequence["Setting"]], Iterable["Setting"]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +92,32 @@ def settings_of(report: Report) -> list[Setting]:
     return tried
 
 
-def sweep(reports: Sequence[Report], watch: Watch = iter) -> list[Point]:
+def sweep(
+    reports: Sequence[Report], engine: Engine = SERIAL, tell: Callable[[str], None] = lambda _: None
+) -> list[Point]:
     """Score M models under every setting.
 
     Boxes are compared anew only for another overlap. Takes about one scoring a setting and model.
 
     Args:
         reports: of the models, under the same options.
-        watch: wraps the settings, to show how far the work is.
+        engine: who scores, which changes nothing.
+        tell: hears how far it is.
 
     Returns:
         Points in the order of :func:`settings_of`.
     """
-    return [_point(reports, setting) for setting in watch(settings_of(reports[0]))]
+    settings = settings_of(reports[0])
+    keys = [(setting, model) for setting in settings for model in range(len(reports))]
+    found = {}
+    for number, (key, figures) in enumerate(engine.map(_figures, keys, reports), 1):
+        tell(f"varying choices: {number:,} of {len(keys):,} scorings")
+        found[key] = figures
+    points = []
+    for setting in settings:
+        of = [found[setting, model] for model in range(len(reports))]
+        points.append(Point(setting, {name: tuple(figures[name] for figures in of) for name in of[0]}))
+    return points
 
 
 def survival(reports: Sequence[Report], points: Sequence[Point], figure: str) -> Survival | None:
@@ -125,12 +137,9 @@ def _asked(reports: Sequence[Report], figure: str) -> list[float | None]:
     return [None if result is None else getattr(result, "map" if figure == "strict" else figure) for result in results]
 
 
-def _point(reports: Sequence[Report], setting: Setting) -> Point:
-    found = [_figures(report, setting) for report in reports]
-    return Point(setting, {name: tuple(of[name] for of in found) for name in found[0]})
-
-
-def _figures(report: Report, setting: Setting) -> dict[str, float | None]:
+def _figures(reports: Sequence[Report], key: tuple[Setting, int]) -> dict[str, float | None]:
+    """Figures of a model, by its number, under one setting."""
+    setting, report = key[0], reports[key[1]]
     result, similarities = report.semantic, report.similarities
     if result is None or similarities is None or similarities.source is None:
         return {}

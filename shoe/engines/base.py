@@ -43,6 +43,20 @@ class Engine(Protocol):
         """
 
 
+class Serial:
+    """One key after the other, in this process."""
+
+    name = "serial"
+
+    def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
+        """See :meth:`shoe.engines.base.Engine.map`."""
+        for key in keys:
+            yield key, work(shared, key)
+
+
+SERIAL = Serial()
+
+
 def deadly(keys: int, why: str) -> ShoeError:
     """What is said where every worker dies."""
     return ShoeError(

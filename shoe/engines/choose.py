@@ -6,8 +6,8 @@ import os
 import re
 
 from shoe.core.errors import OptionError, quote
-from shoe.engines.base import Engine
-from shoe.engines.here import Processes, Serial
+from shoe.engines.base import SERIAL, Engine
+from shoe.engines.here import Processes
 
 HELP = "serial, processes[:N], ray (a cluster of RAY_ADDRESS, or one on this machine), ray:HOST:PORT, ray://HOST:PORT."
 _MOST = 1024
@@ -22,7 +22,7 @@ def engine_of(text: str) -> Engine:
     """
     name, colon, more = text.partition(":")
     if name == "serial" and not colon:
-        return Serial()
+        return SERIAL
     if name == "processes" and (not colon or re.fullmatch("[0-9]{1,4}", more, re.ASCII)):
         workers = int(more) if colon else len(os.sched_getaffinity(0))
         if 1 <= workers <= _MOST:

@@ -12,6 +12,7 @@ from typing import Any
 
 from shoe.core.errors import MissingExtraError, OptionError, ShoeError, printable, quote
 from shoe.engines.base import DEATHS, K, R, S, Work, deadly
+from shoe.engines.job import Job
 from shoe.version import __version__
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -33,7 +34,7 @@ class Ray:
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
         """See :meth:`shoe.engines.base.Engine.map`."""
         with connected(self.address) as ray:
-            common = [ray.put((work, shared))]
+            common = [ray.put(Job(work, shared))]
             task = ray.remote(num_cpus=1, max_retries=DEATHS - 1)(_do)
             room = _AHEAD * max(int(ray.cluster_resources().get("CPU", 1)), 1)
             waiting, doing = iter(keys), dict[Any, K]()
@@ -62,8 +63,8 @@ def _do(common: list[Any], key: Hashable) -> Any:
         import ray
 
         _kept = common[0], ray.get(common[0])
-    work, shared = _kept[1]
-    return work(shared, key)
+    job: Job[Any, Any, Any] = _kept[1]
+    return job.do(key)
 
 
 @contextmanager

@@ -9,21 +9,11 @@ from multiprocessing import get_context
 from typing import Any
 
 from shoe.engines.base import DEATHS, K, R, S, Work, deadly
+from shoe.engines.job import Job
 
 _TASKS = 64
 """Keys that a process does before another takes its place: what libraries keep of each is given back."""
-_begun: tuple[Work[Any, Any, Any], Any]
-
-
-class Serial:
-    """One key after the other, in this process."""
-
-    name = "serial"
-
-    def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
-        """See :meth:`shoe.engines.base.Engine.map`."""
-        for key in keys:
-            yield key, work(shared, key)
+_begun: Job[Any, Any, Any]
 
 
 class Processes:
@@ -37,11 +27,11 @@ class Processes:
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
         """See :meth:`shoe.engines.base.Engine.map`."""
-        left, deaths = dict.fromkeys(keys), 0
+        left, deaths, job = dict.fromkeys(keys), 0, Job(work, shared)
         while left:
             some = list(left)[: self._workers * _TASKS]
             workers = min(self._workers, len(some))
-            pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=(work, shared))
+            pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_begin, initargs=(job,))
             try:
                 doing = {pool.submit(_do, key): key for key in some}
                 for done in _as_they_end(doing):
@@ -63,11 +53,10 @@ def _as_they_end(doing: dict[Future[R], Any]) -> Iterator[Future[R]]:
         yield from wait(list(doing), return_when=FIRST_COMPLETED).done
 
 
-def _begin(work: Work[Any, Any, Any], shared: Any) -> None:
+def _begin(job: Job[Any, Any, Any]) -> None:
     global _begun
-    _begun = work, shared
+    _begun = job
 
 
 def _do(key: Hashable) -> Any:
-    work, shared = _begun
-    return work(shared, key)
+    return _begun.do(key)

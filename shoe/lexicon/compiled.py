@@ -44,15 +44,17 @@ class Lexicon:
         nouns: number of noun synsets, and of the first verb synset.
         keys: (synsets,) uint64 key of each synset's name; see :mod:`shoe.lexicon.keys`.
         caches: what functions of the words keep; see :func:`per_lexicon`.
+        content: of its file.
     """
 
-    def __init__(self, content: bytes | mmap.mmap, wordnet: Lexicon | None = None) -> None:
+    def __init__(self, content: bytes | memoryview | mmap.mmap, wordnet: Lexicon | None = None) -> None:
         """Take a compiled file's content: magic, header length, JSON header, arrays.
 
         Args:
             content: of the file.
             wordnet: whose concepts the words have, where the file has words alone.
         """
+        self.content = content
         start = 16 + int.from_bytes(content[8:16], "little")
         header = msgspec.json.decode(content[16:start])
         arrays = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import hashlib
 import mmap
 import os
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar, cast
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from shoe.core.errors import InputError
 from shoe.lexicon import ENVIRONMENT
@@ -65,6 +68,18 @@ def sealed(content: bytes) -> bytes:
     return content + _seal(memoryview(content))
 
 
+def _pickled(of: Lexicon) -> tuple[Callable[..., Lexicon], tuple[NDArray[np.uint8], ...]]:
+    """What another process, maybe without the file, makes the same lexicon of; what is shipped, it has."""
+    return (wordnet, ()) if of is wordnet() else (_unpickled, (np.frombuffer(of.content, np.uint8),))
+
+
+def _unpickled(content: NDArray[np.uint8]) -> Lexicon:
+    return Lexicon(content.data, wordnet())
+
+
+copyreg.pickle(Lexicon, _pickled)
+
+
 def _seal(content: memoryview) -> bytes:
     return hashlib.sha256(content).digest()
 
@@ -73,7 +88,7 @@ def _seal(content: memoryview) -> bytes:
 def using(used: Lexicon) -> Iterator[Lexicon]:
     """Have words looked up in a lexicon, by all that this process does meanwhile."""
     global _in_use
-    before = lexicon()
+    before = _in_use
     _in_use = used
     try:
         yield used

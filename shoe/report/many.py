@@ -22,6 +22,7 @@ from shoe.engines.base import Engine
 from shoe.engines.shard import Shard, content_digest
 from shoe.io.files import is_stream, read_bytes, replacing
 from shoe.io.json import read_typed
+from shoe.lexicon.store import lexicon
 from shoe.report.json import as_json
 from shoe.report.notes import Evidence
 from shoe.report.schemas.scoring import Score
@@ -137,6 +138,7 @@ def _settings(asked: Asked, *, bounds: bool) -> bytes:
     for name, path in {**files, "split": split}.items():
         if path is not None and (name != "split" or path.is_file()):
             said[name] = content_digest(read_bytes(path)).hex()
+    said["lexicon"] = lexicon().digest
     said["similarity"] = similarity_for(benchmark(asked.dataset), asked.similarity, "mean").digest
     return hashlib.blake2b(repr(sorted(said.items())).encode(), digest_size=16).digest()
 

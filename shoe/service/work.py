@@ -204,7 +204,7 @@ def _board(place: _Place) -> Done:
     asked = place.request(Ranking)
     run = read_run(place.file(asked.run, "run.shoe"))
     stage("resampling", 0.1)
-    weights = drawn_images(len(run.images), asked.resamples, asked.seed)
+    weights = drawn_images(len(run.images), range(asked.resamples), asked.seed)
     drawn: dict[str, Any] = dict(Resampler(run).resampled(weights))
     np.savez_compressed(place.out / "draws.npz", **drawn)
     return Done({}, _known(run))

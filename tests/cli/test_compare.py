@@ -83,6 +83,21 @@ def test_a_sweep_says_whether_rankings_survive(runs: tuple[Path, Path]) -> None:
 
 
 @pytest.mark.slow
+def test_who_resamples_and_sweeps_changes_no_byte(tmp_path: Path) -> None:
+    made = {}
+    for engine in ("serial", "processes:2"):
+        (tmp_path / engine).mkdir()
+        written = [tmp_path / engine / name for name in ("a.json", "a.csv", "a.tex")]
+        options = [word for pair in zip(("--json", "--csv", "--latex"), written, strict=True) for word in pair]
+        done = run(
+            "compare", *PREDICTIONS.values(), *WORDS[:2], "--resamples", "251", "--sweep", "--engine", engine, *options
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        made[engine] = [done.stdout, *(path.read_bytes() for path in written)]
+    assert made["serial"] == made["processes:2"]
+
+
+@pytest.mark.slow
 def test_predictions_say_what_their_runs_say(runs: tuple[Path, Path]) -> None:
     of_runs = as_json("compare", *runs, *WORDS)
     of_files = as_json("compare", PREDICTIONS["detector"], PREDICTIONS["free text"], *WORDS)
@@ -129,6 +144,7 @@ def test_what_cannot_be_compared_is_said_in_a_line(runs: tuple[Path, Path], tmp_
         refused(run("compare", *runs, option, nowhere), f"found no folder {nowhere.parent}")
     refused(run("score", detector, "-g", TRUTH, "--save", nowhere), "found no folder")
     refused(run("compare", *runs, "--resamples", "1e9"), "--resamples: found '1e9', expected a whole number from 0 to")
+    refused(run("compare", *runs, "--engine", "dask"), "--engine: found 'dask', expected serial, processes")
     other = ("compare", runs[0], text, *WORDS, "-o", "delta=0.25")
     refused(run(*other), "delta 0.5 of detector and 0.25 of vlm", "--allow-different")
 

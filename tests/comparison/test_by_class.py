@@ -70,7 +70,7 @@ def test_a_resample_of_fewer_classes_deviates_by_less() -> None:
 @pytest.mark.slow
 def test_resamples_spread_as_test_sets_do() -> None:
     rng, images, sets = np.random.default_rng(1), 100, 200
-    everyone, weights = population(rng, 20_000, 50), drawn_images(images, 60, 0)
+    everyone, weights = population(rng, 20_000, 50), drawn_images(images, range(60), 0)
     values, plain, found = np.empty((3, sets))
     for number in range(sets):
         drawn = everyone.take_images(rng.choice(20_000, images, replace=False))

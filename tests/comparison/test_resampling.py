@@ -62,7 +62,7 @@ def untied(run: Run) -> Run:
 @examples(0.5)
 def test_weights_of_images_give_what_the_images_give(seed: int, options: tuple[str, ...]) -> None:
     run = untied(run_of(scenes_of(seed, 6), options))
-    weights = drawn_images(6, 5, seed % 100)
+    weights = drawn_images(6, range(5), seed % 100)
     found = Resampler(run).figures(weights)
     for number in range(5):
         for key, value in of_images(run, np.repeat(np.arange(6), weights[:, number])).items():
@@ -79,7 +79,7 @@ def test_so_do_untied_lists_under_every_rule(
 ) -> None:
     rng = np.random.default_rng(seed)
     found = entries(rng, 5, 0, Rule(ap, ties, 1e-8, truthless, skipping, skipping))
-    weights = drawn_images(5, 4, seed % 100)
+    weights = drawn_images(5, range(4), seed % 100)
     means = Ranked.of(5, found).by_class(weights).means()
     for number in range(4):
         slow = found.take_images(np.repeat(np.arange(5), weights[:, number])).means()
@@ -90,7 +90,7 @@ def test_so_do_untied_lists_under_every_rule(
 
 @pytest.mark.parametrize("seed", range(5))
 def test_own_values_are_those_where_all_other_images_stand_once(seed: int) -> None:
-    run, weights = untied(run_of(scenes_of(seed, 6))), drawn_images(6, 9, seed)
+    run, weights = untied(run_of(scenes_of(seed, 6))), drawn_images(6, range(9), seed)
     assert run.semantic is not None
     strict, f1 = run.strict[0].entries, run.semantic.f1
     ranked, counted = Ranked.of(6, strict), Counted.of(6, f1)
@@ -114,28 +114,28 @@ def test_tied_scores_have_the_mean_over_their_orders_nearly() -> None:
 
 
 def test_draws_are_of_all_images_and_the_same_for_all() -> None:
-    weights = drawn_images(50, 400, 3)
+    weights = drawn_images(50, range(400), 3)
     assert (weights.sum(axis=0) == 50).all()
     assert np.abs(weights.mean(axis=1) - 1).max() < 0.25
     assert weights.var() == pytest.approx(0.98, abs=0.05)
-    assert (drawn_images(50, 9, 3) == weights[:, :9]).all()
-    assert (drawn_images(50, 9, 4) != weights[:, :9]).any()
-    assert coins(50, 400, 3).mean() == pytest.approx(0.5, abs=0.02)
+    assert (drawn_images(50, range(9), 3) == weights[:, :9]).all()
+    assert (drawn_images(50, range(9), 4) != weights[:, :9]).any()
+    assert coins(50, range(400), 3, 400).mean() == pytest.approx(0.5, abs=0.02)
 
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_equal_models_swap_nothing(options: tuple[str, ...]) -> None:
     run = run_of(scenes_of(7, 6), options)
-    found = differences_when_swapped(run, replace(run, name="other"), coins(6, 20, 0))
+    found = differences_when_swapped(Resampler(run, replace(run, name="other")), coins(6, range(20), 0, 20))
     assert all((values[~np.isnan(values)] == 0).all() for values in found.values())
 
 
 def test_swapping_everything_or_nothing_changes_only_the_sign() -> None:
     a, b = (run_of(scenes_of(seed, 6)) for seed in (7, 8))
     b = _of_truth_of(a, b)
-    kept = coins(6, 30, 1)
+    kept = coins(6, range(30), 1, 30)
     kept[:, 0], kept[:, 1] = 1, 0
-    there, back = differences_when_swapped(a, b, kept), differences_when_swapped(b, a, kept)
+    there, back = differences_when_swapped(Resampler(a, b), kept), differences_when_swapped(Resampler(b, a), kept)
     mine, others = a.figures(), b.figures()
     for key, values in there.items():
         assert np.array_equal(values, -back[key], equal_nan=True)
@@ -147,11 +147,11 @@ def test_swapping_everything_or_nothing_changes_only_the_sign() -> None:
 
 def test_the_scale_of_confidences_moves_nothing() -> None:
     a, b = (run_of(scenes_of(seed, 6)) for seed in (7, 8))
-    b, kept = _of_truth_of(a, b), coins(6, 30, 1)
+    b, kept = _of_truth_of(a, b), coins(6, range(30), 1, 30)
     strict = b.strict[0]
     squeezed = replace(strict, entries=replace(strict.entries, score=strict.entries.score / 100 + 0.001))
-    there = differences_when_swapped(a, b, kept)["strict:qpic:full"]
-    again = differences_when_swapped(a, replace(b, strict=(squeezed,)), kept)["strict:qpic:full"]
+    there = differences_when_swapped(Resampler(a, b), kept)["strict:qpic:full"]
+    again = differences_when_swapped(Resampler(a, replace(b, strict=(squeezed,))), kept)["strict:qpic:full"]
     assert np.array_equal(there, again, equal_nan=True)
 
 

@@ -8,12 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import shoe
+from shoe.comparison.compare import compare
+from shoe.comparison.ranked import BATCH
+from shoe.comparison.sweeps import sweep
 from shoe.core.errors import InputError, OptionError, ShoeError
 from shoe.demo import PREDICTIONS, TRUTH
-from shoe.engines.base import Engine
+from shoe.engines.base import SERIAL, Engine
 from shoe.engines.choose import engine_of
-from shoe.engines.here import Processes, Serial
+from shoe.engines.here import Processes
 from shoe.engines.shard import Shard
+from shoe.io.json import encode
+from shoe.report.comparison import comparison_csv, comparison_dict
+from shoe.report.comparison_tables import as_latex
+from shoe.report.sweeps import sweep_dict
+from shoe.runs.run import Run
 from tests.cli import run as cli
 from tests.engines import work
 
@@ -55,7 +64,7 @@ def test_what_is_no_engine_is_refused(text: str) -> None:
 @pytest.mark.ray
 def test_all_engines_give_what_this_process_gives(engine: Engine) -> None:
     shared, keys = np.arange(3000.0).reshape(30, 100), list(range(100))
-    wanted = {key: value for key, (_, value) in Serial().map(work.rows, keys, shared)}
+    wanted = {key: value for key, (_, value) in SERIAL.map(work.rows, keys, shared)}
     found = list(engine.map(work.rows, keys, shared))
     assert {key: value for key, (_, value) in found} == wanted
     assert len(found) == len(keys)
@@ -105,3 +114,23 @@ def test_scores_of_many_files_are_those_of_one_command_for_each(engine: Engine, 
     assert one == other
     alone = cli.run("score", files[2], "-g", TRUTH, "--json", "-").stdout
     assert alone.encode() in one.values()
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+def test_comparisons_are_those_of_this_process(engine: Engine) -> None:
+    truth = shoe.read_ground_truth(TRUTH)
+    reports = [shoe.score(shoe.read_predictions(PREDICTIONS[name]), truth) for name in ("free text", "detector")]
+    runs = [Run.of(report, name) for report, name in zip(reports, ("a", "b"), strict=True)]
+
+    def told(by: Engine) -> tuple[bytes, bytes, str, dict[str, object]]:
+        found = compare(runs, resamples=2 * BATCH + 1, engine=by)
+        points = sweep(reports, by)
+        return (
+            encode(comparison_dict(found)),
+            comparison_csv(found),
+            as_latex(found),
+            sweep_dict(["a", "b"], points, []),
+        )
+
+    assert told(engine) == told(SERIAL)
