@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from mmap import ACCESS_READ, mmap
+from tempfile import TemporaryFile
+from typing import IO, Any, Generic, TypeVar
 
 from shoe.lexicon.store import Lexicon, lexicon, using
 
 S = TypeVar("S")
 K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
+_ALIGNED = 64
+"""Bytes: where arrays begin in a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +36,30 @@ class Job(Generic[S, K, R]):
         """Do the work for a key."""
         with using(self.lexicon):
             return self.work(self.shared, key)
+
+
+def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
+    """Write a job into a file without a name, once for all workers; arrays as they are, for memory that all share."""
+    arrays: list[pickle.PickleBuffer] = []
+    pickled = pickle.dumps(job, 5, buffer_callback=arrays.append)
+    file = TemporaryFile()  # noqa: SIM115 - whoever asked for it closes it
+    places: list[tuple[int, int]] = []
+    for array in arrays:
+        file.write(bytes(-file.tell() % _ALIGNED))
+        start = file.tell()
+        file.write(array.raw())
+        places.append((start, file.tell()))
+    start = file.tell()
+    pickle.dump((pickled, places), file)
+    file.write(start.to_bytes(8, "little"))
+    file.flush()
+    return file
+
+
+def read_job(handle: int) -> Job[Any, Any, Any]:
+    """Read the job in a file of :func:`write_job`; its arrays are read-only, and stay in the file."""
+    content = memoryview(mmap(handle, 0, access=ACCESS_READ))
+    start = int.from_bytes(content[-8:], "little")
+    pickled, places = pickle.loads(content[start:])  # noqa: S301 - this very command wrote it
+    job: Job[Any, Any, Any] = pickle.loads(pickled, buffers=[content[a:b] for a, b in places])  # noqa: S301 - likewise
+    return job

@@ -1,0 +1,136 @@
+"""Processes of this machine: they end with their command, however it ends, and where they end first, nothing hangs."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic, sleep
+
+import numpy as np
+import pytest
+
+from shoe.core.errors import ShoeError
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.engines.here import Processes
+from shoe.engines.job import Job, read_job, write_job
+from tests.engines import work
+
+# Background jobs of some shells ignore SIGINT, and children inherit that; a terminal's do not.
+COMMAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from shoe.cli import main
+main()
+"""
+pytestmark = pytest.mark.slow
+
+
+def children(parent: int) -> set[int]:
+    """Processes that a process has started and that have not ended."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, ppid, *_ = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(ppid) == parent and state != "Z":
+            found.add(int(stat.parent.name))
+    return found
+
+
+def of_session(leader: int) -> set[int]:
+    """Processes of a session but for its leader that have not ended."""
+    found = set()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, session, *_ = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(session) == leader and state != "Z":
+            found.add(int(stat.parent.name))
+    return found - {leader}
+
+
+def waited(until: Callable[[], bool], seconds: float = 60.0) -> bool:
+    end = monotonic() + seconds
+    while not until() and monotonic() < end:
+        sleep(0.02)
+    return until()
+
+
+@pytest.fixture
+def command() -> "subprocess.Popen[str]":
+    """A comparison of minutes by two processes, which both are at work, in a session of its own, as a terminal's is."""
+    words = ["compare", *map(str, PREDICTIONS.values()), "-g", str(TRUTH), "--resamples", "65535"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *words, "--engine", "processes:2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert waited(lambda: len(of_session(process.pid)) == 3 or process.poll() is not None)  # the third tracks resources
+    return process
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.3, 3.0])
+def test_ctrl_c_ends_a_command_and_its_workers_without_a_word(command: "subprocess.Popen[str]", seconds: float) -> None:
+    sleep(seconds)  # workers start, load, work
+    os.killpg(command.pid, signal.SIGINT)
+    out, err = command.communicate(timeout=60)
+    assert (command.returncode, out, err) == (130, "", "")
+    assert waited(lambda: not of_session(command.pid))
+
+
+@pytest.mark.parametrize("seconds", [0.0, 3.0])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_workers_of_a_command_that_is_killed_end(
+    command: "subprocess.Popen[str]", number: signal.Signals, seconds: float
+) -> None:
+    sleep(seconds)
+    command.send_signal(number)
+    command.communicate(timeout=60)
+    assert command.returncode == -number
+    assert waited(lambda: not of_session(command.pid))
+
+
+def test_workers_that_are_killed_while_they_start_hang_nothing() -> None:
+    ended, killed = Event(), set()
+
+    def kill() -> None:
+        while not ended.is_set():
+            for child in children(os.getpid()) - before - killed:
+                if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                    killed.add(child)
+                    os.kill(child, signal.SIGKILL)
+
+    before = children(os.getpid())
+    killer = Thread(target=kill)
+    killer.start()
+    try:
+        with pytest.raises(ShoeError, match="3 workers died one after the other"):
+            dict(Processes(2).map(work.rows, range(9), np.ones((9, 1_000_000))))
+    finally:
+        ended.set()
+        killer.join()
+    assert len(killed) >= 3
+
+
+def test_a_job_is_read_as_it_was_written_and_its_arrays_cannot_be_written_to() -> None:
+    shared = {"a": np.arange(12.0).reshape(3, 4), "b": np.zeros((0, 2)), "c": np.arange(6).reshape(2, 3).T, "d": "word"}
+    with write_job(Job(work.rows, shared)) as file:
+        found = read_job(file.fileno())
+    assert found.work is work.rows
+    assert [key for key in "abc" if not np.array_equal(found.shared[key], shared[key])] == []
+    assert found.shared["d"] == "word"
+    assert [key for key in "abc" if found.shared[key].flags.writeable] == []
+    assert found.do.__self__ is found
+
+
+def test_what_a_worker_raises_says_where() -> None:
+    with pytest.raises(ZeroDivisionError) as caught:
+        dict(Processes(1).map(work.divide, [1], 0))
+    assert "in divide" in caught.value.__notes__[0]
