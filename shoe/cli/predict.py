@@ -11,15 +11,16 @@ import typer
 from shoe.benchmarks import DEFAULT
 from shoe.cli.map.again import end_by_any_signal_as_by_ctrl_c
 from shoe.cli.output import Json, put_json, spare
+from shoe.cli.workers import ShardText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from shoe.engines.shard import Shard
     from shoe.predict.answers import Planned
     from shoe.predict.backend import BackendConfig
     from shoe.predict.choices import Choices
     from shoe.predict.images import Picture
-    from shoe.predict.steps import Pairs
 
 
 def predict(
@@ -64,6 +65,7 @@ def predict(
     ] = None,
     max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before this run costs more.")] = None,
     max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many requests to an endpoint.")] = None,
+    shard: ShardText = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Find boxes and pairs; say what asking would take.")
     ] = False,
@@ -76,17 +78,22 @@ def predict(
 
     Boxes, pairs and raw answers are kept in files beside OUT: stop the run however you like, and the same command goes
     on where it ended, asking nothing twice. Another --confidence or --detector-power needs no model: all answers are
-    there. The first line of OUT names every choice. docs/predict.md has settings by group, and recipes.
+    there. The first line of OUT names every choice. With --shard it does one part of the pictures; without, it first
+    takes over what the parts did. docs/predict.md has settings by group, and recipes.
 
-    JSON keys: by; pictures, pairs, ceiling {recall, human_recall, object_recall, truths}; questions {total, known,
-    text_tokens, answer_tokens, cost}; seconds_per_question; once all is asked: predictions, tied, refused, unread.
+    JSON keys: by; part; pictures, pairs, ceiling {recall, human_recall, object_recall, truths}; questions {total,
+    known, text_tokens, answer_tokens, cost}; seconds_per_question; once all is asked: predictions, tied, refused,
+    unread.
     """
     from shoe.benchmarks import benchmark
+    from shoe.cli.pairing import find_pairs, tell_pairs
+    from shoe.engines.shard import Shard
     from shoe.llm.budget import Budget
     from shoe.llm.progress import Progress
     from shoe.predict.answers import Answers
     from shoe.predict.choices import chosen
     from shoe.predict.confidence import NONE
+    from shoe.predict.parts import Files, of_part
     from shoe.predict.provenance import how_asked, how_paired
     from shoe.predict.questions import questions
     from shoe.predict.running import Run, batch_of
@@ -94,6 +101,7 @@ def predict(
 
     end_by_any_signal_as_by_ctrl_c()
     spare((*images, labels, pairs, prompt, ground_truth, detections, answers), out, json)
+    part = Shard.parse(shard) if shard else None
     choices = chosen(
         benchmark=benchmark(dataset),
         model=vlm,
@@ -110,20 +118,27 @@ def predict(
         power=detector_power,
         settings=settings or (),
     )
-    pictures = all_pictures(images, _say)
-    found = _pairs(pictures, choices, detections, pairs, out)
+    files, every_picture = Files.beside(out, detections, answers), all_pictures(images, _say)
+    pictures = every_picture
+    if part:
+        files, pictures = files.of_part(part), of_part(every_picture, part)
+    found = find_pairs(pictures, every_picture, choices, pairs, files, _say)
     by = how_asked(choices.way, choices.visual, choices.model, choices.scoring)
-    facts: dict[str, Any] = {"pictures": len(pictures)}
+    facts: dict[str, Any] = {"part": str(part)} if part else {}
+    facts["pictures"] = len(pictures)
     if found:
         by = how_paired(found.boxes, found.rule, found.settings, found.records) | by
         facts["pairs"] = found.count
-        _tell_pairs(found, ground_truth, dataset, facts)
+        tell_pairs(found, None if part else ground_truth, dataset, facts, _say)
     of_picture = {record.image: record for record in found.records} if found else {}
 
     def every() -> Any:
         return questions(pictures, of_picture, choices.way, choices.visual, choices.benchmark)
 
-    kept = Answers(answers or _beside(out, "answers"), choices.model)
+    kept = Answers(files.answers, choices.model, files.whole.answers if files.whole else None, files.workers)
+    if merged := kept.merge(_say):
+        _say(f"{merged:,} lines of other files of answers were taken over")
+    files.clear(boxes=choices.detector is not None)
     plan = kept.plan(every)
     _tell_plan(plan, choices.model, facts)
     if choices.model.asks and not dry_run and not yes:
@@ -144,58 +159,11 @@ def predict(
         raise KeyboardInterrupt
     if states is not None:
         _check_all(states, kept.path, budget.reason)
-        _write(out, kept.of(every()), pictures, choices, by, facts)
+        if part:
+            _say(_done_of(part, plan.total, len(pictures), len(every_picture), out))
+        else:
+            _write(out, kept.of(every()), pictures, choices, by, facts)
     put_json({"by": by, **facts}, json)
-
-
-def _pairs(
-    pictures: Sequence[Picture], choices: Choices, detections: Path | None, pairs: Path | None, out: Path
-) -> Pairs | None:
-    """The pairs that are asked about; None where whole pictures are."""
-    from shoe.llm.progress import Progress
-    from shoe.llm.recorder import Tally
-    from shoe.predict.detector import Detector, detect_all
-    from shoe.predict.questions import WHOLE
-    from shoe.predict.steps import boxes_of, check_known, check_pairs, pairs_by_rule, pairs_of_file
-
-    if choices.way.name == WHOLE:
-        return None
-    if pairs:
-        found = pairs_of_file(pictures, pairs, choices.names, choices.benchmark)
-    else:
-        path = detections or _beside(out, "detections")
-        if choices.detector:
-            detector = Detector(choices.detector)
-            check_known(detector, choices.names, choices.benchmark)
-            tally = Tally("boxes", len(pictures))
-            with Progress("", "pictures") as progress:
-
-                def told(done: int) -> None:
-                    tally.done = done
-                    progress.show([tally])
-
-                detect_all(pictures, detector, path, told)
-        boxes = boxes_of(pictures, path, choices.names, choices.benchmark, _say)
-        found = pairs_by_rule(pictures, boxes, choices.rule, choices.pairing, _beside(out, "pairs"))
-    check_pairs(found)
-    return found
-
-
-def _tell_pairs(found: Pairs, ground_truth: Path | None, dataset: str, facts: dict[str, Any]) -> None:
-    from shoe.core.errors import many
-    from shoe.predict.pairs import ceiling
-    from shoe.predictions.truth import read_ground_truth
-
-    pictures = len(found.records)
-    _say(f"{many(found.count, 'pair')} in {many(pictures, 'picture')}, {found.count / pictures:.1f} in each")
-    if ground_truth is None:
-        return
-    figures = ceiling(found.records, read_ground_truth(ground_truth, dataset))
-    known = {name: getattr(figures, name) for name in ("recall", "human_recall", "object_recall", "truths")}
-    facts["ceiling"] = {name: value for name, value in known.items() if value is not None}
-    if figures.recall is not None:
-        shares = f"{figures.human_recall or 0:.1%} of its persons, {figures.object_recall or 0:.1%} of its objects"
-        _say(f"{figures.recall:.1%} of {many(figures.truths, 'true pair')} are asked about (boxes: {shares})")
 
 
 def _tell_plan(plan: Planned, config: BackendConfig, facts: dict[str, Any]) -> None:
@@ -247,6 +215,14 @@ def _check_all(states: Any, path: Path, reason: str | None) -> None:
         raise ShoeError(f"{path}: {asked}{ended}, nothing is written; the same command goes on from here")
 
 
+def _done_of(part: Shard, questions: int, pictures: int, of_all: int, out: Path) -> str:
+    """Say what a run for one part came to."""
+    from shoe.core.errors import many
+
+    done = f"{pictures:,} of {many(of_all, 'picture')}, {many(questions, 'question')}, all answered"
+    return f"part {part}: {done}; without --shard, the command takes over all parts and writes {out}"
+
+
 def _write(
     out: Path, answers: Any, pictures: Sequence[Picture], choices: Choices, by: dict[str, Any], facts: dict[str, Any]
 ) -> None:
@@ -261,10 +237,6 @@ def _write(
     lost = "".join(f", {count:,} answers {what}" for count, what in
                    ((written.refused, "refused"), (written.unread, "unread")) if count)  # fmt: skip
     _say(f"{out}: {many(written.predictions, 'prediction')} in {many(len(pictures), 'picture')}{tied}{lost}")
-
-
-def _beside(out: Path, name: str) -> Path:
-    return out.with_name(f"{out.stem}.{name}.jsonl")
 
 
 def _say(line: str) -> None:

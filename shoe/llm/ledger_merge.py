@@ -31,7 +31,9 @@ def parts_of(path: Path) -> list[Path]:
     return sorted(found, key=lambda part: (-len(part.parts), part))
 
 
-def merge(path: Path, identity: Mapping[str, Any], parse: Parse, say: Callable[[str], None]) -> int:
+def merge(
+    path: Path, identity: Mapping[str, Any], parse: Parse, say: Callable[[str], None], beside: Path | None = None
+) -> int:
     """Take over what other ledgers hold; those that nobody writes any more are removed once that is on the disk.
 
     Args:
@@ -39,6 +41,7 @@ def merge(path: Path, identity: Mapping[str, Any], parse: Parse, say: Callable[[
         identity: of the model, see :class:`~shoe.llm.ledger.Ledger`.
         parse: reads answers.
         say: told once if there is another process to wait for.
+        beside: the path beside which the others lie, if it is another one.
 
     Returns:
         How many lines it did not have.
@@ -46,7 +49,7 @@ def merge(path: Path, identity: Mapping[str, Any], parse: Parse, say: Callable[[
     Raises:
         InputError: if one of them is damaged, another model's, or no part of a shared job; or the disk is full.
     """
-    parts = parts_of(path)
+    parts = parts_of(beside or path)
     if not parts:
         return 0
     for part in parts:
@@ -68,7 +71,7 @@ def merge(path: Path, identity: Mapping[str, Any], parse: Parse, say: Callable[[
                 after += 1
         sync_folder(path.parent)
         for part in parts:
-            _remove(part)
+            remove(part)
     return after - before
 
 
@@ -109,8 +112,8 @@ def _in_order(lines: Iterable[bytes], size: int, folder: Path) -> Iterator[bytes
             yield from sorted(set(file))
 
 
-def _remove(part: Path) -> None:
-    """Remove a ledger that was taken over, unless a process writes it, and its folder if that is empty."""
+def remove(part: Path) -> None:
+    """Remove a file that was taken over, unless a process writes it, and its folder if that is empty."""
     with suppress(OSError), part.open("rb") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         part.unlink()

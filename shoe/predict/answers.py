@@ -21,6 +21,7 @@ import numpy as np
 from shoe.core.errors import InputError, ShoeError, quote
 from shoe.llm.budget import Budget, Usage
 from shoe.llm.ledger import Ledger, answers
+from shoe.llm.ledger_merge import merge
 from shoe.llm.ledger_writer import writing
 from shoe.llm.recorder import LedgerRecorder, Tally
 from shoe.llm.request import Request
@@ -80,16 +81,28 @@ class Answers:
         path: the file; it need not be there.
     """
 
-    def __init__(self, path: Path, config: BackendConfig) -> None:
-        """Take a file, which is read when something is looked up."""
+    def __init__(self, path: Path, config: BackendConfig, base: Path | None = None, beside: Path | None = None) -> None:
+        """Take a file, which is read when something is looked up.
+
+        Args:
+            path: the file.
+            config: of the model.
+            base: a file whose answers count as this one's, and are not written.
+            beside: the path beside which other processes keep what :meth:`merge` takes over; the file's if absent.
+        """
         self.path = path
         self._config = config
+        self._beside = beside or path
         self._identity = config.identity()
-        self._ledger = Ledger(path, self._identity, lambda entry: [_state(entry)] * len(entry["keys"]))
+        self._ledger = Ledger(path, self._identity, _parsed, base)
 
     @cached_property
     def _backend(self) -> Backend:
         return self._config.open()
+
+    def merge(self, say: Callable[[str], None]) -> int:
+        """Take over the answers that others kept for this file; see :func:`shoe.llm.ledger_merge.merge`."""
+        return merge(self.path, self._identity, _parsed, say, self._beside)
 
     def plan(self, questions: Callable[[], Iterable[Question]]) -> Planned:
         """Say what asking would do, asking nobody.
@@ -275,6 +288,10 @@ class _Recorder(LedgerRecorder):
                 f"{who}: {self.wordless} answers in a row were refusals, or empty; the last are at the end of "
                 f"{self.ledger.path}"
             )
+
+
+def _parsed(entry: Mapping[str, Any]) -> list[int]:
+    return [_state(entry)] * len(entry["keys"])
 
 
 def _state(entry: Mapping[str, Any]) -> int:

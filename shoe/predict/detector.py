@@ -20,7 +20,7 @@ import msgspec
 from shoe.core.errors import MissingExtraError, OptionError, quote
 from shoe.predict.detection_files import DETECTIONS, check_same, detected
 from shoe.predict.images import Picture, opened
-from shoe.predict.lines import growing, read_lines
+from shoe.predict.lines import growing, read_lines, write_lines
 from shoe.predict.records import Detected, Detection
 from shoe.rating.kinds.local import fingerprint
 
@@ -187,41 +187,61 @@ def _kept(
 
 
 def detect_all(
-    pictures: Sequence[Picture], detector: Detector, path: str | Path, told: Callable[[int], object] = lambda _: None
+    pictures: Sequence[Picture],
+    detector: Detector,
+    path: str | Path,
+    told: Callable[[int], object] = lambda _: None,
+    found: Iterable[Detected] = (),
 ) -> None:
-    """Write the detections of pictures to a file, and go on where a file was left; the order of lines has no meaning.
+    """Write the detections of pictures to a file, and go on where a file was left.
+
+    The order of its lines has no meaning, and is the same in the end, whoever found what first: that in which pictures
+    are looked at, then other pictures by name.
 
     Args:
         pictures: all that the file is to have.
         detector: of a file that is there already, the same.
         path: the file.
         told: called with the number of pictures that are done, as they are.
+        found: by the same detector elsewhere; it is taken over.
 
     Raises:
         InputError: where the file is another detector's, of other pictures, or a picture cannot be read.
     """
     with growing(path, DETECTIONS, detector.by) as add:
         known = {picture.name: picture for picture in pictures}
-        done = set()
+        done: dict[str, Detected] = {}
+
+        def keep(record: Detected) -> None:
+            add(record)
+            done[record.image] = record
+
         for record in read_lines(path, Detected, DETECTIONS)[1]:
             check_same(Path(path), record.image, record.digest, (record.width, record.height), known.get(record.image))
-            done.add(record.image)
+            done[record.image] = record
+        for record in found:
+            if record.image not in done:
+                keep(record)
         left = [picture for picture in pictures if picture.name not in done]
-        told(len(pictures) - len(left))
         count = len(pictures) - len(left)
+        told(count)
         for batch in batches_of_one_size(left, detector.config.batch_size):
-            for picture, found in zip(batch, detector.detect([opened(one) for one in batch]), strict=True):
-                add(detected(picture, found))
+            for picture, boxes in zip(batch, detector.detect([opened(one) for one in batch]), strict=True):
+                keep(detected(picture, boxes))
             count += len(batch)
             told(count)
+        order = [picture.name for picture in sorted(pictures, key=_size)]
+        order += sorted(done.keys() - known.keys())
+        if list(done) != order:
+            write_lines(path, DETECTIONS, detector.by, (done[image] for image in order))
 
 
 def batches_of_one_size(pictures: Iterable[Picture], most: int) -> Iterator[list[Picture]]:
     """Put pictures of the same width and height together, at most so many; the largest first, as they need most."""
-
-    def size(picture: Picture) -> tuple[int, int, int]:
-        return -picture.width * picture.height, picture.width, picture.height
-
-    for _, group in groupby(sorted(pictures, key=size), size):
+    for _, group in groupby(sorted(pictures, key=_size), _size):
         same = list(group)
         yield from (same[start : start + most] for start in range(0, len(same), most))
+
+
+def _size(picture: Picture) -> tuple[int, int, int]:
+    return -picture.width * picture.height, picture.width, picture.height

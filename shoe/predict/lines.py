@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
 from shoe.core.errors import InputError, quote
-from shoe.io.files import read_bytes
+from shoe.io.files import read_bytes, replacing
 from shoe.io.json import parse_json
 from shoe.io.typed import explained
 
@@ -59,6 +59,30 @@ def read_lines(path: str | Path, kind: type[T], form: str) -> tuple[dict[str, An
     return by, records
 
 
+def read_made(path: str | Path, kind: type[T], form: str, by: Mapping[str, Any]) -> list[T]:
+    """Read the records of such a file that was made in one way; none of one that a kill left before it had begun.
+
+    Raises:
+        InputError: as :func:`read_lines`, and for a file that was made in another way.
+    """
+    made, records = read_lines(path, kind, form)
+    if records and (line := first_line(form, made)) != (first := first_line(form, by)):
+        raise _made_otherwise(path, line, first)
+    return records
+
+
+def write_lines(path: str | Path, form: str, by: Mapping[str, Any], records: Iterable[msgspec.Struct]) -> None:
+    """Write such a file anew, as a whole.
+
+    Raises:
+        InputError: if it cannot be written.
+    """
+    with replacing(path) as stream:
+        stream.write(first_line(form, by))
+        for record in records:
+            stream.write(msgspec.json.encode(record) + b"\n")
+
+
 def _checked(path: str | Path, document: dict[str, Any], form: str) -> dict[str, Any]:
     if document["format"] != form or document.get("version") != VERSION:
         found = f"{quote(document['format'])}, version {document.get('version')}"
@@ -74,12 +98,8 @@ def growing(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Call
     Raises:
         InputError: if it cannot be written, another process writes it, or it was made in another way.
     """
+    handle = _opened(path)
     try:
-        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise _unwritable(path, error) from None
-    try:
-        _locked(path, handle)
         _begin(path, handle, first_line(form, by))
         yield lambda record: _write(path, handle, msgspec.json.encode(record) + b"\n")
         os.fsync(handle)
@@ -87,13 +107,25 @@ def growing(path: str | Path, form: str, by: Mapping[str, Any]) -> Iterator[Call
         os.close(handle)
 
 
-def _locked(path: str | Path, handle: int) -> None:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise InputError(path, found="a file that another process writes", expected="one of our own") from None
-    except OSError as error:
-        raise _unwritable(path, error) from None
+def _opened(path: str | Path) -> int:
+    """Open a file that no other process writes meanwhile."""
+    while True:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise _unwritable(path, error) from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(handle), os.stat(path)):
+                    return handle
+        except BlockingIOError:
+            os.close(handle)
+            raise InputError(path, found="a file that another process writes", expected="one of our own") from None
+        except OSError as error:
+            os.close(handle)
+            raise _unwritable(path, error) from None
+        os.close(handle)  # what had the lock has put another file in its place
 
 
 def _begin(path: str | Path, handle: int, first: bytes) -> None:
@@ -102,20 +134,19 @@ def _begin(path: str | Path, handle: int, first: bytes) -> None:
     whole = content.rfind(b"\n") + 1
     line = content[: content.index(b"\n") + 1] if whole else content
     if not (line == first if whole else first.startswith(line)):  # before anything is cut off: it may be another file
-        raise InputError(
-            path,
-            record="line 1",
-            found=_differing(line, first),
-            expected="a file made in the same way",
-            hint="name another file, or remove this one",
-        )
+        raise _made_otherwise(path, line, first)
     os.ftruncate(handle, whole)
     if not whole:
         _write(path, handle, first)
 
 
+def _made_otherwise(path: str | Path, line: bytes, first: bytes) -> InputError:
+    """What is said of a file whose first line is not the one that would be written now."""
+    expected, hint = "a file made in the same way", "name another file, or remove this one"
+    return InputError(path, record="line 1", found=_differing(line, first), expected=expected, hint=hint)
+
+
 def _differing(line: bytes, first: bytes) -> str:
-    """What of how a file was made is not what would be made now."""
     try:
         before, now = msgspec.json.decode(line), msgspec.json.decode(first)
         names = [name for name in now["by"] if before["by"].get(name) != now["by"][name]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,11 @@ class Pairs:
     boxes: dict[str, Any]
     rule: str
     settings: PairRule
+
+    def of(self, pictures: Iterable[Picture]) -> Pairs:
+        """Those of some of the pictures."""
+        names = {picture.name for picture in pictures}
+        return replace(self, records=[record for record in self.records if record.image in names])
 
     @property
     def count(self) -> int:

@@ -84,7 +84,7 @@ def test_a_file_is_gone_on_with_and_read_by_name(folder: Path, tmp_path: Path) -
     before = path.read_bytes()
     told: list[int] = []
     detect_all(pictures, detector, path, told.append)
-    assert path.read_bytes().startswith(before)
+    assert set(before.splitlines()) <= set(path.read_bytes().splitlines())
     assert told == [3, 5, 6, 8]
     by, records = read_lines(path, Detected, DETECTIONS)
     assert sorted(record.image for record in records) == [picture.name for picture in pictures]

@@ -40,6 +40,12 @@ class VlmServer(Http):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
+    def forget(self) -> None:
+        """Be as if nothing had been asked."""
+        self._kept.clear()
+        self.generated.clear()
+        self.requests = 0
+
     async def _chat(self, heard: Heard) -> Says:
         self.requests += 1
         once = heard.headers["idempotency-key"]

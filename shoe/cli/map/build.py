@@ -12,6 +12,7 @@ import typer
 from shoe.benchmarks import DEFAULT
 from shoe.cli.map.again import AskAgain, end_by_any_signal_as_by_ctrl_c, states_of
 from shoe.cli.output import Json, put_json
+from shoe.cli.workers import ShardText
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -66,9 +67,7 @@ def build(
     max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before this run costs more.")] = None,
     max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many attempts, retries too.")] = None,
     ask_again: AskAgain = None,
-    shard: Annotated[
-        str | None, typer.Option(metavar="I/N", help="Ask one part of N, and write no map: without it, all are merged.")
-    ] = None,
+    shard: ShardText = None,
     engine: Annotated[
         str,
         typer.Option(help="Who asks: serial (this process), ray (workers of one here, or RAY_ADDRESS's), ray:ADDRESS."),

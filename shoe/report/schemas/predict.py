@@ -32,6 +32,7 @@ class Predict(Closed):
     by: Annotated[dict[str, Any], Meta(description="every choice, as in the file's first line")]
     pictures: Count
     questions: Questions
+    part: Annotated[str, Meta(description="which one of how many, as 3/16")] | UnsetType = UNSET
     pairs: MaybeCount = UNSET
     ceiling: Ceiling | UnsetType = UNSET
     seconds_per_question: Annotated[float, Meta(ge=0)] | UnsetType = UNSET

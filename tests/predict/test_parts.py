@@ -1,0 +1,237 @@
+"""``shoe predict --shard``: parts of one run, killed or not, leave what an undivided run leaves, byte for byte."""
+
+import json
+import multiprocessing
+import os
+import random
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli import run as cli
+from tests.cli.run import run
+from tests.predict.made import made_pictures
+from tests.predict.tiny_detectors import detr
+from tests.predict.vlm_server import VlmServer, made_up
+
+pytestmark = pytest.mark.slow
+PARTS, PICTURES = 4, 14
+NAMES = [f"HICO_test2015_{number:08d}.png" for number in range(1, PICTURES + 1)]
+LABELS = ["person", "bicycle", "person", "N/A", "dog", "person", "horse"]
+BOXES = [
+    {"image_id": number, "category_id": category, "bbox": [2 * number, 2, 20, 30], "score": 0.3 + 0.04 * number}
+    for number in range(1, PICTURES + 1)
+    for category in (1, 19)
+]
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "scale.md"
+SHIPPED = "--detector facebook/detr-resnet-50 --vlm Qwen/Qwen3-VL-8B-Instruct"
+
+
+@pytest.fixture(scope="module")
+def detector(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return detr(tmp_path_factory.mktemp("detr"), LABELS)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made_pictures(tmp_path / "images", NAMES)
+    (tmp_path / "boxes.json").write_text(json.dumps(BOXES))
+    return tmp_path
+
+
+def asking(url: str, *more: object) -> list[object]:
+    """Options of a run that asks an endpoint whether each verb is done."""
+    endpoint = ("--backend", "endpoint", "--vlm", "m", "--set", f"vlm.base_url={url}", "--way", "yes-no")
+    return ["predict", "images", *endpoint, "--set", "detector.batch_size=1", *more]
+
+
+def made(folder: Path, out: str) -> dict[str, bytes]:
+    """The files of a run, but for the answers' order."""
+    name = Path(out).stem
+    files = {path.name.removeprefix(name): path.read_bytes() for path in folder.glob(f"{name}.*") if path.is_file()}
+    answers = files.pop(".answers.jsonl").splitlines()
+    return {**files, ".answers.jsonl": b"\n".join(sorted(answers))}
+
+
+def parts(count: int, seed: int) -> list[str]:
+    order = [f"{number}/{count}" for number in range(1, count + 1)]
+    random.Random(seed).shuffle(order)
+    return order
+
+
+def test_parts_leave_what_an_undivided_run_leaves(folder: Path, detector: Path) -> None:
+    with VlmServer(made_up) as server:
+        words = asking(server.url, "--detector", detector, "--pair-rule", "all", "--set", "pairs.pairs=2")
+        assert run(*words, "--out", "whole.jsonl", folder=folder).returncode == 0
+        asked = server.requests
+        shards = parts(PARTS, 5)
+        for shard in shards:
+            done = run(*words, "--out", "parts.jsonl", "--shard", shard, "--json", "-", folder=folder)
+            assert done.returncode == 0, done.stderr
+            assert json.loads(done.stdout)["part"] == shard
+            assert f"part {shard}: " in done.stderr.splitlines()[-1]
+            assert not (folder / "parts.jsonl").exists()
+            if shard == shards[1]:  # a merge of some, of which the rest is none the worse
+                assert run(*words, "--out", "parts.jsonl", "--dry-run", folder=folder).returncode == 0
+        assert server.requests == 2 * asked
+        for _ in range(2):
+            assert run(*words, "--out", "parts.jsonl", folder=folder).returncode == 0
+            assert made(folder, "parts.jsonl") == made(folder, "whole.jsonl")
+        assert server.requests == 2 * asked
+    assert not (folder / "parts.parts").exists()
+
+
+def test_more_parts_than_pictures_and_missing_parts(folder: Path) -> None:
+    with VlmServer(made_up) as server:
+        words = asking(server.url, "--detections", "boxes.json")
+        assert run(*words, "--out", "whole.jsonl", folder=folder).returncode == 0
+        for shard in parts(3 * PICTURES, 1)[::2]:
+            done = run(*words, "--out", "parts.jsonl", "--shard", shard, folder=folder)
+            assert done.returncode == 0, done.stderr
+        assert run(*words, "--out", "parts.jsonl", folder=folder).returncode == 0
+        assert made(folder, "parts.jsonl") == made(folder, "whole.jsonl")
+        assert server.requests == 2 * len(server.generated)
+
+
+def test_killed_parts_ask_nothing_twice(folder: Path) -> None:
+    with VlmServer(made_up, seconds=0.02) as server:
+        words = [*asking(server.url, "--detections", "boxes.json"), "--set", 'vlm.limits={"concurrency": 2}']
+        assert run(*words, "--out", "whole.jsonl", folder=folder).returncode == 0
+        server.forget()
+        for killed in (True, False):
+            started = [start(folder, words, "--out", "parts.jsonl", "--shard", shard) for shard in parts(2, 2)]
+            while killed and server.requests < 10:
+                assert None in [one.poll() for one in started]
+                time.sleep(0.005)
+            for one in started:
+                if killed:
+                    one.send_signal(signal.SIGKILL)
+                assert (one.wait() == 0) != killed
+        assert not (folder / "parts.jsonl").exists()
+        assert run(*words, "--out", "parts.jsonl", folder=folder).returncode == 0
+        assert (folder / "parts.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+        assert set(server.generated.values()) == {1}
+
+
+def start(folder: Path, words: Sequence[object], *more: str) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen([*cli.COMMAND, *map(str, words), *more], cwd=folder, stderr=subprocess.DEVNULL)
+
+
+def test_a_merge_that_dies_anywhere_loses_nothing(folder: Path, detector: Path) -> None:
+    with VlmServer(made_up) as server:
+        words = [*asking(server.url, "--detector", detector, "--pair-rule", "all"), "--set", "pairs.pairs=2"]
+        for shard in parts(2, 0):
+            assert run(*words, "--out", "p.jsonl", "--shard", shard, folder=folder).returncode == 0
+        assert run(*words, "--out", "whole.jsonl", folder=folder).returncode == 0
+        asked, steps = server.requests, 0
+        while True:
+            once = folder / str(steps)
+            shutil.copytree(folder / "p.parts", once / "p.parts")
+            (once / "images").symlink_to(folder / "images")
+            dying = multiprocessing.get_context("fork").Process(target=_die_at, args=(once, words, steps))
+            dying.start()
+            dying.join()
+            if dying.exitcode == 0:
+                break
+            assert dying.exitcode == 9
+            assert run(*words, "--out", "p.jsonl", folder=once).returncode == 0
+            assert made(once, "p.jsonl") == made(folder, "whole.jsonl")
+            assert not (once / "p.parts").exists()
+            steps += 1
+        assert steps > 10
+        assert server.requests == asked
+
+
+def _die_at(folder: Path, words: Sequence[object], step: int) -> None:
+    """Run, and die before a file is brought to the disk, put in another's place, or removed for the n-th time."""
+    done = 0
+
+    def dying(real: Callable[..., Any]) -> Callable[..., Any]:
+        def one_step(*given: Any, **named: Any) -> Any:
+            nonlocal done
+            if done == step:
+                os._exit(9)
+            done += 1
+            return real(*given, **named)
+
+        return one_step
+
+    for name in ("fsync", "replace", "unlink", "rmdir"):
+        setattr(os, name, dying(getattr(os, name)))
+    os._exit(run(*words, "--out", "p.jsonl", folder=folder).returncode)
+
+
+def test_the_guides_line_for_xargs(folder: Path) -> None:
+    (folder / "bin").mkdir()
+    (folder / "bin" / "shoe").write_text(f'#!/bin/sh\nexec {sys.executable} -P -m shoe "$@"\n')
+    (folder / "bin" / "shoe").chmod(0o755)
+    lines = GUIDE.read_text().splitlines()
+    [parallel] = [line for line in lines if line.startswith("seq ") and "shoe predict" in line]
+    merging = lines[lines.index(parallel) + 1]
+    assert merging == parallel.partition("-I{} ")[2].removesuffix(" --shard {}/16")
+    with VlmServer(made_up) as server:
+        ours = shlex.join(map(str, asking(server.url, "--detections", "boxes.json")[2:]))
+        assert (
+            run(*asking(server.url, "--detections", "boxes.json"), "-o", "whole.jsonl", folder=folder).returncode == 0
+        )
+        asked = server.requests
+        server.forget()
+        path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        for line in (parallel.replace("16", str(PARTS)), merging):
+            assert SHIPPED in line
+            done = subprocess.run(
+                ["sh", "-c", line.replace(SHIPPED, ours)],
+                cwd=folder,
+                env={**os.environ, "PATH": path},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr
+        assert server.requests == asked
+        assert set(server.generated.values()) == {1}
+    assert made(folder, "predictions.jsonl") == made(folder, "whole.jsonl")
+
+
+@pytest.mark.parametrize("name", ["detections.jsonl", "answers.jsonl"])
+def test_a_damaged_part_is_one_line(folder: Path, detector: Path, name: str) -> None:
+    with VlmServer(made_up) as server:
+        words = asking(server.url, "--detector", detector, "--pair-rule", "all", "--set", "pairs.pairs=1")
+        assert run(*words, "--out", "p.jsonl", "--shard", "1/1", folder=folder).returncode == 0
+        part = folder / "p.parts" / "1-of-1" / name
+        whole = part.read_bytes()
+        lines = whole.splitlines(keepends=True)
+        part.write_bytes(b"".join([*lines[:2], lines[2][:20] + b"\n", *lines[3:]]))
+        done = run(*words, "--out", "p.jsonl", folder=folder)
+        assert done.returncode == 2
+        assert f"p.parts/1-of-1/{name}: line 3" in done.stderr.splitlines()[-1]
+        assert part.exists()
+        part.write_bytes(whole)
+        asked = server.requests
+        assert run(*words, "--out", "p.jsonl", folder=folder).returncode == 0
+        assert server.requests == asked
+
+
+def test_what_parts_made_in_another_way_is_not_taken_over(folder: Path, detector: Path) -> None:
+    with VlmServer(made_up) as server:
+        words = [*asking(server.url, "--detector", detector, "--pair-rule", "all"), "--out", "p.jsonl", "--dry-run"]
+        assert run(*words, "--shard", "1/1", folder=folder).returncode == 0
+        other = run(*words, "--set", "detector.threshold=0.9", folder=folder)
+        assert other.returncode == 2
+        assert "detections.jsonl: line 1: found threshold" in other.stderr.splitlines()[-1]
+        assert (folder / "p.parts" / "1-of-1" / "detections.jsonl").exists()
+
+
+@pytest.mark.parametrize("shard", ["0/4", "5/4", "1", "a/b"])
+def test_what_is_no_part_is_one_line(folder: Path, shard: str) -> None:
+    words = asking("http://127.0.0.1:9/v1", "--detections", "boxes.json", "--out", "p.jsonl", "--shard", shard)
+    cli.refused(run(*words, folder=folder), "expected one part of several, as 3/16")
+    assert not (folder / "p.parts").exists()
