@@ -18,7 +18,7 @@ import msgspec
 
 from shoe.core.errors import ShoeError
 from shoe.io.files import replacing
-from shoe.service.attempt import Done, Failed, Task
+from shoe.service.process import DONE, Done, Failed, Task
 
 _PR_SET_PDEATHSIG = 1
 _NICE = 5
@@ -33,9 +33,10 @@ def main() -> None:
     _die_with(parent)
     os.nice(_NICE)
     task = msgspec.json.decode((folder / "job.json").read_bytes(), type=Task)
-    for name, value in task.limits.items():
-        limit = getattr(resource, f"RLIMIT_{name}")
-        resource.setrlimit(limit, (value, value + _GRACE if name == "CPU" else value))
+    may = task.limits
+    resource.setrlimit(resource.RLIMIT_AS, (may.memory, may.memory))
+    resource.setrlimit(resource.RLIMIT_CPU, (may.cpu, may.cpu + _GRACE))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (may.file_size, may.file_size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     found: Done | Failed
     try:
@@ -43,11 +44,11 @@ def main() -> None:
 
         found = work.do(task, folder)
     except MemoryError:
-        found = Failed(f"it needs more memory than the {task.limits['AS'] / 1e9:g} GB that a job may have")
+        found = Failed(f"it needs more memory than the {may.memory / 1e9:g} GB that a job may have")
     except (ShoeError, OSError) as error:
         cause = error.__context__ if isinstance(error, ShoeError) else error
         if isinstance(cause, OSError) and cause.errno == errno.EFBIG:
-            found = Failed(f"it writes a file of more than the {task.limits['FSIZE'] / 1e9:g} GB that a job may write")
+            found = Failed(f"it writes a file of more than the {may.file_size / 1e9:g} GB that a job may write")
         elif isinstance(error, ShoeError):
             found = Failed(work.told(error, folder))
         else:
@@ -55,7 +56,7 @@ def main() -> None:
     for path in (folder / "out").iterdir():
         with path.open("rb") as stream:
             os.fsync(stream.fileno())
-    with replacing(folder / "done.json") as stream:
+    with replacing(folder / DONE) as stream:
         stream.write(msgspec.json.encode(found))
 
 

@@ -178,9 +178,9 @@ def give_up(folder: Folder, job: Job, why: str, lines: Sequence[str] = ()) -> bo
     return _end(folder, job, "queued", None, [*lines, f"{why}; it is tried again"], deaths)
 
 
-def release(folder: Folder, job: Job) -> bool:
-    """Queue a job again, as the server stops."""
-    return _end(folder, job, "queued", None, ["the server stops; it is tried again"])
+def release(folder: Folder, job: Job, why: str = "the server stops", lines: Sequence[str] = ()) -> bool:
+    """Queue a job again that has no part in why it ended."""
+    return _end(folder, job, "queued", None, [*lines, f"{why}; it is tried again"])
 
 
 def running(folder: Folder) -> list[Job]:

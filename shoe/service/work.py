@@ -12,7 +12,7 @@ import msgspec
 
 from shoe.core.errors import ShoeError
 from shoe.io.json import encode
-from shoe.service.attempt import Done, Task
+from shoe.service.process import Done, Task
 from shoe.service.requests import Comparing, Ranking, Scoring
 from shoe.service.runs import THE_FILE
 from shoe.service.truths import Kept

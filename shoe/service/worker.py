@@ -11,9 +11,10 @@ from collections.abc import Sequence
 import msgspec
 
 from shoe.service import jobs, submissions
-from shoe.service.attempt import Attempt, Done, Failed, Limits, scratch_of
+from shoe.service.attempt import Attempt, scratch_of
 from shoe.service.folder import Folder
 from shoe.service.jobs import Job, Outcome, Output
+from shoe.service.process import DONE, Done, Failed, Here, Limits, Place
 from shoe.service.tidy import tidy
 
 __all__ = ["Limits", "Worker"]
@@ -28,9 +29,18 @@ _say = logging.getLogger(__name__)
 class Worker:
     """Threads that claim jobs, each watching one child at a time."""
 
-    def __init__(self, folder: Folder, children: int = 1, limits: Limits | None = None) -> None:
-        """Make a worker for the folder that this process has locked; ``children`` run at once, within ``limits``."""
-        self._folder, self._limits = folder, limits or Limits()
+    def __init__(
+        self, folder: Folder, children: int = 1, limits: Limits | None = None, place: Place | None = None
+    ) -> None:
+        """Make a worker for the folder that this process has locked.
+
+        Args:
+            folder: of the service.
+            children: that run at once.
+            limits: of each.
+            place: where they run; this machine unless given.
+        """
+        self._folder, self._limits, self._place = folder, limits or Limits(), place or Here()
         self._stopped, self._tidying, self._tidy_at = threading.Event(), threading.Lock(), 0.0
         self._threads = [threading.Thread(target=self._work, name=f"worker-{n}") for n in range(children)]
 
@@ -66,7 +76,7 @@ class Worker:
     def _turn(self) -> None:
         """Do the next job, or look after the folder and wait for one."""
         self._folder.work.clear()
-        job = jobs.claim(self._folder)
+        job = jobs.claim(self._folder) if self._place.is_ready else None
         if job is None:
             jobs.requeue_lost(self._folder)
             with self._tidying:
@@ -76,7 +86,7 @@ class Worker:
             self._folder.work.wait(_IDLE)
             return
         try:
-            self._end(job, Attempt(self._folder, self._limits, job, self._stopped))
+            self._end(job, Attempt(self._folder, self._place, self._limits, job, self._stopped))
         except Exception as error:
             _say.exception("job %s", job.key)
             jobs.give_up(self._folder, job, f"the server could not do it ({type(error).__name__})")
@@ -88,8 +98,10 @@ class Worker:
         why = attempt.watch()
         if self._stopped.is_set():
             jobs.release(self._folder, job)
-        elif why is not None and why.final:
+        elif why is not None and why.then == "fail":
             jobs.fail(self._folder, job, why.reason, attempt.lines)
+        elif why is not None and why.then == "requeue":
+            jobs.release(self._folder, job, why.reason, attempt.lines)
         elif not self._take_in(job, attempt.lines):
             jobs.give_up(self._folder, job, why.reason if why else "its process ended without a word", attempt.lines)
 
@@ -97,7 +109,7 @@ class Worker:
         """Take in what a child left; False where it did not come to its end."""
         scratch = scratch_of(self._folder, job)
         try:
-            found = msgspec.json.decode((scratch / "done.json").read_bytes(), type=Done | Failed)
+            found = msgspec.json.decode((scratch / DONE).read_bytes(), type=Done | Failed)
         except (OSError, msgspec.DecodeError):
             return False
         if isinstance(found, Failed):
