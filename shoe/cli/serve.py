@@ -44,6 +44,7 @@ _Dataset = Annotated[str, typer.Option(help="Whose classes the ground truth has.
 _Host = Annotated[str, typer.Option(help="Address to listen on; any but this machine's own demands tokens.")]
 _Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
 _PORT = 8017
+_ENGINES = "processes (of this machine), ray (a cluster of RAY_ADDRESS, or one on this machine), ray:HOST:PORT, ray://HOST:PORT"
 
 
 @app.command(_START)
@@ -54,10 +55,16 @@ def start(
     name: Annotated[
         list[str] | None, typer.Option(help="Host name by which a proxy passes requests on; again for more.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, max=64, help="Jobs at once, each a process of its own.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=256, help="Jobs at once, each a process of its own. Default: 1; on a cluster one for each core."
+        ),
+    ] = None,
     memory: Annotated[float, typer.Option(min=0.5, help="Gigabytes that a job may have.")] = 16.0,
     minutes: Annotated[float, typer.Option(min=0.1, help="Minutes that a job may take.")] = 60.0,
     tokens: Annotated[bool, typer.Option("--tokens", help="Demand tokens on this machine's own address, too.")] = False,
+    engine: Annotated[str, typer.Option(help=f"Who does the jobs: {_ENGINES}.")] = "processes",
 ) -> None:
     """Start the service: shoe serve FOLDER. The first start prints a token for who runs it.
 
@@ -67,14 +74,15 @@ def start(
     """
     with serving():
         from shoe.service.folder import Folder
+        from shoe.service.process import Limits
         from shoe.service.server import serve
         from shoe.service.settings import Settings
-        from shoe.service.worker import Limits
 
         names = tuple(map(_host_name, name or ()))
         settings = Settings(host=host, port=port, names=names, always_tokens=tokens)
         limits = Limits(memory=int(memory * 1e9), cpu=int(minutes * 60), wall=minutes * 60)
-        serve(Folder.open(folder), settings, children=jobs, limits=limits, tell=_say)
+        cluster = _cluster(engine)
+        serve(Folder.open(folder), settings, children=jobs, limits=limits, cluster=cluster, tell=_say)
 
 
 @app.command()
@@ -278,6 +286,18 @@ def _see_that_a_folder_is_meant(word: str, commands: Iterable[str]) -> None:
     hint = None if Path(word).exists() or "/" in word or word.startswith("-") else meant(word, commands)
     if hint is not None:
         raise OptionError(f"serve: found {quote(word)}, expected a command or a folder ({hint} a folder: ./{word})")
+
+
+def _cluster(engine: str) -> str | None:
+    """The address of a cluster, as ``ray.init`` has it; None for this machine's own processes."""
+    from shoe.core.errors import OptionError, quote
+
+    name, colon, more = engine.partition(":")
+    if engine == "processes":
+        return None
+    if name != "ray" or (colon and not more):
+        raise OptionError(f"--engine: found {quote(engine)}, expected {_ENGINES}")
+    return engine if more.startswith("//") else more
 
 
 def _host_name(said: str) -> str:

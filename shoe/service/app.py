@@ -28,6 +28,7 @@ from shoe.service.folder import Folder
 from shoe.service.kept import Kept
 from shoe.service.pages import forms, routes
 from shoe.service.pages.answers import NO_PAGE, problem
+from shoe.service.process import Here, Place
 from shoe.service.reading import known_parameters
 from shoe.service.refusals import Refused, json_response, too_many
 from shoe.service.security import Guard
@@ -52,15 +53,16 @@ _SHOULD = re.compile("^(Input|String) should (be |match pattern )?")
 _say = logging.getLogger(__name__)
 
 
-def make_app(folder: Folder, settings: Settings | None = None) -> FastAPI:
+def make_app(folder: Folder, settings: Settings | None = None, place: Place | None = None) -> FastAPI:
     """Make the application of a service.
 
     Args:
         folder: of the service; a worker that runs the jobs is not part of it.
         settings: where it listens and what it takes.
+        place: where jobs run.
     """
     settings = settings or Settings()
-    desk = Desk(folder, settings)
+    desk = Desk(folder, settings, place or Here())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

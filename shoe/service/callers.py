@@ -15,6 +15,7 @@ from starlette.requests import Request
 from shoe.service.changes import Changes
 from shoe.service.folder import Folder
 from shoe.service.limits import Buckets
+from shoe.service.process import Here, Place
 from shoe.service.refusals import Refused, too_many
 from shoe.service.security import COOKIE, READS
 from shoe.service.settings import Settings
@@ -31,6 +32,7 @@ class Desk:
     Attributes:
         folder: of the service.
         settings: of the server.
+        place: where jobs run.
         uploads: that are unfinished.
         changes: of the database, to be waited for.
         streams: of events that are open, by who has them.
@@ -40,6 +42,7 @@ class Desk:
 
     folder: Folder
     settings: Settings
+    place: Place = field(default_factory=Here)
     used: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -103,9 +103,11 @@ class Place(Protocol):
 
     Attributes:
         name: as ``--engine`` has it.
+        jobs: at once, where nobody says otherwise.
     """
 
-    name: str
+    name: Literal["processes", "ray"]
+    jobs: int
 
     @property
     def is_ready(self) -> bool:
@@ -209,8 +211,8 @@ class Child:
 class Here:
     """This machine: children of the server itself."""
 
-    name = "processes"
-    is_ready = True
+    name: Literal["processes", "ray"] = "processes"
+    jobs, is_ready = 1, True
 
     def start(self, scratch: Path, task: Task) -> Child:
         """See :class:`Place`."""

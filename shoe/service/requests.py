@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -71,3 +73,19 @@ class Ranking(msgspec.Struct):
     run: str
     resamples: int
     seed: int
+
+
+def files_of(kind: str, request: Mapping[str, Any]) -> list[str]:
+    """Hashes of the stored files that a job reads."""
+    if kind == "board":
+        return [msgspec.convert(request, Ranking).run]
+    if kind == "compare":
+        return [of.sha256 for of in msgspec.convert(request, Comparing).runs]
+    asked = msgspec.convert(request, Scoring)
+    return [asked.predictions, *(of.sha256 for of in asked.truth.files)]
+
+
+def map_of(request: Mapping[str, Any]) -> str | None:
+    """The folder of the registered map that a job reads, if any."""
+    folder: str | None = request.get("similarity", {}).get("folder")
+    return folder

@@ -25,6 +25,7 @@ from shoe.core.errors import OptionError
 from shoe.service.app import make_app
 from shoe.service.callers import Desk
 from shoe.service.folder import Folder
+from shoe.service.process import Here, Place
 from shoe.service.settings import Settings
 from shoe.service.tokens import new_token, tokens
 from shoe.service.worker import Limits, Worker
@@ -44,8 +45,9 @@ def serve(
     folder: Folder,
     settings: Settings,
     *,
-    children: int = 1,
+    children: int | None = None,
     limits: Limits | None = None,
+    cluster: str | None = None,
     tell: Callable[[str], None] = print,
 ) -> None:
     """Serve a folder until a signal ends it; jobs under way are done again by the next server.
@@ -53,23 +55,30 @@ def serve(
     Args:
         folder: of the service.
         settings: where it listens and what it takes.
-        children: jobs at once.
+        children: jobs at once; one unless given, on a cluster one for each core.
         limits: of each job.
+        cluster: address of the one of Ray that does the jobs, as ``ray.init`` has it; None for this machine.
         tell: hears where the server is, and the first token.
 
     Raises:
-        OptionError: where another server has the folder, or the address is taken or not of this machine.
+        OptionError: where another server has the folder, the address is taken or not of this machine, or there is no
+            such cluster.
         InputError: where the folder's database is damaged.
     """
     folder.lock()
     folder.database.check()
     _allow_files(settings.connections + _FILES)
     listening = _listen(settings)
-    worker = Worker(folder, children, limits)
+    place: Place = Here()
     try:
+        if cluster is not None:
+            from shoe.service.crew import Crew
+
+            place = Crew(cluster)
+        worker = Worker(folder, children or place.jobs, limits, place)
         has_admin = any(ADMIN in token.scopes for token in tokens(folder))
         first = None if has_admin else new_token(folder, "first", ADMIN, [ADMIN])
-        app = make_app(folder, settings)
+        app = make_app(folder, settings, place)
         server = _Server(_config(app, settings), app.state.desk)
         gc.freeze()  # what is there stays: looking through it again and again would stop all for 60 ms
         worker.start()
@@ -80,6 +89,7 @@ def serve(
         finally:
             worker.stop()
     finally:
+        place.stop()
         listening.close()
         folder.close()
 

@@ -7,6 +7,7 @@ import shutil
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -91,7 +92,10 @@ class Worker:
             _say.exception("job %s", job.key)
             jobs.give_up(self._folder, job, f"the server could not do it ({type(error).__name__})")
         finally:
-            shutil.rmtree(scratch_of(self._folder, job).parent, ignore_errors=True)
+            scratch = scratch_of(self._folder, job)
+            shutil.rmtree(scratch, ignore_errors=True)
+            with suppress(OSError):  # another attempt's may be there
+                scratch.parent.rmdir()
 
     def _end(self, job: Job, attempt: Attempt) -> None:
         """Watch an attempt to its end, and say what came of it."""

@@ -38,7 +38,11 @@ def health(desk: TheDesk) -> Response:
         counts = {row["state"]: row["n"] for row in rows}
     full = shutil.disk_usage(desk.folder.path).free < desk.settings.free_below
     said = models.Health(
-        state="full" if full else "working", queued=counts.get("queued", 0), running=counts.get("running", 0)
+        state="full" if full else "working",
+        queued=counts.get("queued", 0),
+        running=counts.get("running", 0),
+        engine=desk.place.name,
+        engine_state="working" if desk.place.is_ready else "lost",
     )
     return json_response(said)
 

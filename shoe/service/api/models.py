@@ -127,11 +127,13 @@ class Version(Says):
 
 
 class Health(Says):
-    """Whether the service works, and what is before it."""
+    """Whether the service works, what is before it, and who does it: while Ray is lost, jobs wait."""
 
     state: Literal["working", "full"]
     queued: int
     running: int
+    engine: Literal["processes", "ray"]
+    engine_state: Literal["working", "lost"]
 
 
 class StoredFile(Says):

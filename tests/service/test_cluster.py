@@ -1,0 +1,272 @@
+"""Jobs on a cluster: the same bytes as here, the same limits, and nothing lost by what is killed."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from shoe.core.errors import ShoeError
+from shoe.core.shipped import shipped
+from shoe.demo import PREDICTIONS, TRUTH
+from shoe.service import boards, runs, submissions
+from shoe.service.folder import Folder
+from shoe.service.host import Host
+from shoe.service.process import Here, Limits, Place
+from shoe.service.runs import Request
+from shoe.service.truths import add_map, add_truth
+from shoe.service.worker import Worker
+from tests.cli import run as cli
+from tests.service.machines import Machines, child_of, command_of, machines
+from tests.service.storm import children_of, is_alive
+from tests.service.test_worker import ended, submitted, until
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.ray,
+    pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning"),
+]
+T = TypeVar("T")
+_LONGEST = 120.0
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Machines]:
+    if find_spec("ray") is None:
+        pytest.skip("Ray is not installed: pip install 'shoe-eval[ray]'")
+    with machines(1) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def crew(cluster: Machines) -> Iterator[Any]:
+    from shoe.service.crew import Crew
+
+    made = Crew(cluster.address)
+    yield made
+    made.stop()
+
+
+@contextmanager
+def working(folder: Folder, place: Place, **limits: Any) -> Iterator[None]:
+    worker = Worker(folder, 1, Limits(**limits), place)
+    worker.start()
+    try:
+        yield
+    finally:
+        worker.stop()
+
+
+def waited(for_: Callable[[], T]) -> T:
+    """What comes to be true."""
+    end = time.monotonic() + _LONGEST
+    while time.monotonic() < end:
+        if found := for_():
+            return found
+        time.sleep(0.02)
+    raise AssertionError(for_)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, cluster: Machines) -> Iterator[Folder]:
+    waited(lambda: not child_of(cluster.hosts()))  # of another test
+    opened = made_folder(tmp_path)
+    yield opened
+    opened.close()
+
+
+def made_folder(path: Path) -> Folder:
+    folder = Folder.open(path / "service")
+    add_truth(folder, "demo", TRUTH, shown=True)
+    add_truth(folder, "hidden", TRUTH)
+    add_map(folder, "own", shipped("similarity_maps") / "hico-det")
+    boards.add_board(folder, "board", Request(truth="demo"))
+    return folder
+
+
+def outputs(folder: Folder, place: Place) -> dict[str, str]:
+    """Hashes of all that jobs of each kind make."""
+    with working(folder, place):
+        ids = [
+            submitted(folder, PREDICTIONS["free text"], "demo"),
+            submitted(folder, PREDICTIONS["detector"], "hidden"),
+        ]
+        ids.append(submitted(folder, PREDICTIONS["detector"], "demo", similarity="own", protocols=("qpic", "shoe")))
+        stored = runs.run(folder, ids[0]).prediction
+        ids.append(submissions.submit(folder, "local", None, str(stored), Request(truth="demo"), board="board").id)
+        for id_ in ids:
+            until(folder, id_, lambda run: set(run.further.values()) == {"done"})
+        ids.append(submissions.compare(folder, "local", [ids[0], ids[2]], allow_different=True, resamples=100).id)
+        ended(folder, ids[-1])
+    with folder.database.read() as db:
+        kinds = {row["kind"] for row in db.execute("SELECT kind FROM jobs WHERE state = 'done'")}
+    assert kinds == {"score", "diagnose", "page", "board", "compare"}
+    return {f"{n} {name}": of.sha256 for n, id_ in enumerate(ids) for name, of in runs.run(folder, id_).outputs.items()}
+
+
+def test_files_of_all_kinds_of_jobs_are_those_of_this_machine(crew: Any, tmp_path: Path) -> None:
+    made = []
+    for place in (Here(), crew):
+        folder = made_folder(tmp_path / place.name)
+        made.append(outputs(folder, place))
+        folder.close()
+    assert made[0] == made[1]
+    assert len(made[0]) > 20
+
+
+@pytest.mark.parametrize("victim", ["host", "child", "connection", "machine"])
+def test_whatever_is_killed_costs_nothing_but_time(victim: str, folder: Folder, crew: Any, cluster: Machines) -> None:
+    with working(folder, crew):
+        id_ = submitted(folder, PREDICTIONS["detector"])
+        child, host = next(iter(waited(lambda: child_of(cluster.hosts())).items()))
+        if victim == "machine":
+            cluster.kill(cluster.hosts()[host])
+            cluster.add()
+        elif victim == "connection":
+            (process,) = (of for of in children_of(os.getpid()) if "shoe.service.cluster" in command_of(of))
+            os.kill(process, signal.SIGKILL)
+        else:
+            os.kill({"host": host, "child": child}[victim], signal.SIGKILL)
+        waited(lambda: not is_alive(child))
+        run = ended(folder, id_)
+        assert (run.state, run.reason, run.attempt) == ("done", None, 2)
+    lines = [line.line for line in runs.log(folder, id_)]
+    assert lines.count("finished") == 1
+    said = {"child": "signal 9", "connection": "the cluster was lost", "host": "Died", "machine": "lost"}[victim]
+    assert any(said in line for line in lines)
+
+
+def test_limits_hold_on_the_cluster(folder: Folder, crew: Any, tmp_path: Path, cluster: Machines) -> None:
+    large = tmp_path / "large.json"
+    large.write_bytes(b"[" + b"[]," * 20_000_000 + b"[]]")
+    for limits, path, reason in (
+        ({"memory": 900_000_000}, large, "it needs more memory than the 0.9 GB"),
+        ({"wall": 0.3}, PREDICTIONS["detector"], "it took longer than the 0.3 s"),
+    ):
+        with working(folder, crew, **limits):
+            id_ = submitted(folder, path, bounds=True)
+            run = ended(folder, id_)
+            assert run.state == "failed"
+            assert reason in str(run.reason)
+            runs.delete(folder, id_)
+    assert not child_of(cluster.hosts())
+
+
+def test_a_cancelled_job_ends_there(folder: Folder, crew: Any, cluster: Machines) -> None:
+    with working(folder, crew):
+        id_ = submitted(folder, PREDICTIONS["detector"])
+        child = waited(lambda: next(iter(child_of(cluster.hosts())), 0))
+        runs.cancel(folder, id_)
+        waited(lambda: not is_alive(child))
+        other = submitted(folder, PREDICTIONS["free text"])
+        assert ended(folder, other).state == "done"
+    assert runs.run(folder, id_).state == "cancelled"
+
+
+def test_what_comes_by_token_runs_nothing_there_and_hears_no_secret(
+    folder: Folder, crew: Any, tmp_path: Path, cluster: Machines
+) -> None:
+    class Hostile:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return os.system, (f"touch {tmp_path / 'was here'}",)
+
+    (tmp_path / "evil.pkl").write_bytes(pickle.dumps([Hostile()]))
+    with working(folder, crew):
+        run = ended(folder, submitted(folder, tmp_path / "evil.pkl"))
+        assert run.state == "failed"
+        assert str(run.reason).startswith("evil.pkl: ")
+        assert "/" not in str(run.reason)
+        submitted(folder, PREDICTIONS["detector"])
+        child = waited(lambda: next(iter(child_of(cluster.hosts())), 0))
+        names = {line.partition("=")[0] for line in Path(f"/proc/{child}/environ").read_text().split("\0") if line}
+    assert not (tmp_path / "was here").exists()
+    assert names <= {"HOME", "TMPDIR", "PATH", "PYTHONPATH", "OPENBLAS_NUM_THREADS", "LANG", "LC_ALL"} | {
+        name for name in os.environ if name.startswith("PYTHON")
+    }
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_server_takes_all_that_it_started_along(how: int, tmp_path: Path, cluster: Machines) -> None:
+    import httpx2
+
+    folder = made_folder(tmp_path)
+    words = ["serve", str(folder.path), "--port", "0", "--engine", f"ray:{cluster.address}", "--tokens"]
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "shoe", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        assert server.stderr is not None
+        try:
+            said = [server.stdout.readline() for _ in range(3)]
+            address, token = said[0].split()[-1], said[2].split()[-1]
+            with httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}) as client:
+                health = client.get("/v1/health").json()
+                assert (health["engine"], health["engine_state"]) == ("ray", "working")
+                path = PREDICTIONS["detector"]
+                assert client.put("/v1/predictions", content=path.read_bytes(), headers={"Authorization": ""}).is_error
+                sent = client.put(f"/v1/predictions?name={path.name}", content=path.read_bytes()).json()
+                made = client.post("/v1/runs", json={"prediction": sent["sha256"], "truth": "demo"}).json()
+            child, host = next(iter(waited(lambda: child_of(cluster.hosts())).items()))
+        finally:
+            server.send_signal(how)
+        waited(lambda: not is_alive(child) and not is_alive(host))
+        assert server.wait(_LONGEST) == (0 if how == signal.SIGTERM else -how)
+        assert server.stderr.read() == ""
+    waited(lambda: not cluster.hosts())
+    assert runs.run(folder, made["id"]).state == ("queued" if how == signal.SIGTERM else "running")
+    folder.close()
+
+
+def test_no_cluster_is_one_line_before_anything_is_served(tmp_path: Path) -> None:
+    for engine, found in (
+        ("ray:127.0.0.1:9", "--engine ray: found '127.0.0.1:9', where there is no cluster to work with: "),
+        ("ray:", "--engine: found 'ray:', expected processes"),
+        ("serial", "--engine: found 'serial', expected processes"),
+    ):
+        done = cli.run("serve", tmp_path / "lab", "--port", "0", "--engine", engine)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert len(done.stderr.splitlines()) == 1
+        assert found in done.stderr
+
+
+def test_a_machine_with_another_version_does_nothing() -> None:
+    with pytest.raises(ShoeError, match=r"found a machine with shoe .*, expected 0.0.0, as the service"):
+        Host("0.0.0")
+
+
+def test_a_host_removes_what_killed_ones_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = "from shoe.service.host import Host; from shoe.version import __version__; import os\n"
+    program += "h = Host(__version__); print('there', flush=True); input()"
+    above = tmp_path / f"shoe-hosts-{os.getuid()}"
+    hosts = []
+    for number in range(3):
+        host = subprocess.Popen(
+            [sys.executable, "-P", "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "TMPDIR": str(tmp_path)},
+        )
+        assert host.stdout is not None
+        assert host.stdout.readline() == b"there\n"
+        assert len(list(above.glob("host-*"))) == 1 + bool(number)  # the first one's stays, the killed one's goes
+        hosts.append(host)
+        if number:
+            host.kill()
+            host.wait()
+    hosts[0].kill()
+    for host in hosts:
+        host.communicate()
+    above.chmod(0o755)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    from shoe.version import __version__
+
+    with pytest.raises(ShoeError, match="open to others"):
+        Host(__version__)
