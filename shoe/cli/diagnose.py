@@ -87,7 +87,6 @@ def diagnose(
     """
     from shoe.benchmarks import benchmark
     from shoe.benchmarks.classes import read_classes
-    from shoe.cli.models import model_names
     from shoe.cli.output import spare, write_json
     from shoe.core.errors import InputError, OptionError
     from shoe.diagnosis.diagnose import Diagnosis
@@ -99,6 +98,7 @@ def diagnose(
     from shoe.predictions.truth import read_ground_truth
     from shoe.report.diagnosis_json import as_json
     from shoe.report.diagnosis_terminal import print_diagnoses
+    from shoe.report.names import model_names
     from shoe.report.terminal import console
 
     spare((*predictions, *(pairs or ()), ground_truth), json)

@@ -11,6 +11,7 @@ import numpy as np
 
 from shoe.benchmarks.truth import GroundTruth
 from shoe.core.errors import InputError, OptionError
+from shoe.report.names import model_names
 from shoe.runs.file import is_run, read_run
 from shoe.runs.run import NO_CONFIDENCE, Run
 from shoe.scoring.asked import Asked
@@ -128,16 +129,3 @@ def refuse_for_runs(paths: Sequence[Path], given: Container[str], *, ground_trut
     if name is not None:
         option = f"--{name.replace('_', '-')}"
         raise OptionError(f"{option}: found the run {kept}, expected predictions, which can be scored in other ways")
-
-
-def model_names(paths: Sequence[Path]) -> list[str]:
-    """What models are called: file names, with endings and folders only where these tell them apart."""
-    paths = [Path(os.fsencode(path).decode("utf-8", "replace")) for path in paths]  # JSON holds no other text
-    names = [path.stem for path in paths]
-    for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):
-        if len(set(names)) == len(names):
-            return names
-        names = [str(Path(*path.parts[-parts:])) for path in paths]
-    if len(set(names)) == len(names):
-        return names
-    return [f"{path.name} ({number})" for number, path in enumerate(paths, 1)]

@@ -159,7 +159,7 @@ def _score_many(
         raise OptionError("--results: found none, expected a folder for results (of several files, or with --shard)")
     if of_one:
         raise OptionError(f"{of_one[0]}: found --results, whose files hold one report each; expected one of the two")
-    part = Shard.parse(shard) if shard else None
+    part = None if shard is None else Shard.parse(shard)
     with telling() as tell:
         found = score_many(files, asked, folder, engine_of(engine), shard=part, bounds=bounds, tell=tell)
     for line in found.failed.values():

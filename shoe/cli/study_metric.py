@@ -102,11 +102,12 @@ def metric(
     second, value, interval, p, adjusted, significant}], nearest {figure {measure, not_told_apart}}}}, opposite {row
     [[better, worse]]}. What is undefined has no key.
     """
-    from shoe.cli.models import check_once, model_names
+    from shoe.cli.models import check_once
     from shoe.io.files import replacing
     from shoe.matching.task import Task
     from shoe.predictions import read_predictions_with_notes
     from shoe.predictions.truth import read_ground_truth
+    from shoe.report.names import model_names
     from shoe.report.study_metric import against_dict, against_latex, print_against
     from shoe.report.terminal import console
     from shoe.study.metric.gathered import Gathered

@@ -6,6 +6,7 @@ Who scores which file, when, and how often makes no difference: equal keys are e
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,14 +25,16 @@ from shoe.io.files import is_stream, read_bytes, replacing
 from shoe.io.json import read_typed
 from shoe.lexicon.store import lexicon
 from shoe.report.json import as_json
+from shoe.report.names import model_names
 from shoe.report.notes import Evidence
 from shoe.report.schemas.scoring import Score
 from shoe.report.text import percent, table
 from shoe.scoring.asked import Asked
-from shoe.similarity import similarity_for
+from shoe.similarity import Similarity, similarity_for
 from shoe.version import __version__
 
 _LONGEST_NAME = 80
+"""Bytes of a prediction file's name in that of its results."""
 _KEY = 16
 """Hex digits of a key in a file's name."""
 
@@ -55,10 +58,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Common:
-    """What scoring each of the files takes."""
+    """What scoring each of the files takes; nothing else is read for it, wherever it is done."""
 
     asked: Asked
     truth: GroundTruth
+    similarity: Similarity
     bounds: bool
 
 
@@ -86,51 +90,55 @@ def score_many(
     Raises:
         ShoeError: if the ground truth or the map cannot be read, or results cannot be written.
     """
+    _check_apart(folder, files)
+    similarity = similarity_for(benchmark(asked.dataset), asked.similarity, "mean")
+    settings = _settings(asked, similarity, bounds=bounds)
     _make(folder)
-    settings = _settings(asked, bounds=bounds)
-    digests = {path: content_digest(_content(path)) for path in files}
+    digests, failed = _digests(files)
     places = {path: folder / _name(path, settings, digest) for path, digest in digests.items()}
     wanted = {path: place for path, place in places.items() if not place.exists()}
-    mine = [str(path) for path in wanted if shard is None or shard.holds_one(digests[path])]
-    failed: dict[Path, str] = {}
+    mine = {os.path.abspath(path): path for path in wanted if shard is None or shard.holds_one(digests[path])}
+    scored = 0
     if mine:
         tell(f"reading {asked.ground_truth}")
-        common = _Common(asked, asked.truth(), bounds)
-        for number, (name, result) in enumerate(engine.map(_scored, mine, common), 1):
+        common = _Common(asked, asked.truth(), similarity, bounds)
+        for number, (name, result) in enumerate(engine.map(_scored, list(mine), common), 1):
             tell(f"{number:,} of {len(mine):,} files scored")
-            path = Path(name)
+            path = mine[name]
             if isinstance(result, str):
-                failed[path] = result
+                failed[path] = result.replace(name, str(path))
                 continue
             with replacing(places[path]) as stream:
                 stream.write(result)
+            scored += 1
     there = {path: place for path, place in places.items() if place.exists()}
-    return Outcome(there, len(mine) - len(failed), failed, len(wanted) - len(mine))
+    return Outcome(there, scored, failed, len(wanted) - len(mine))
 
 
 def print_many(results: Mapping[Path, Path], to: Console) -> None:
     """Print a row of figures for each file."""
     made = table("predictions", "mAP", "rare", "non-rare", "SHOE-mAP", "SHOE-mF1", "GT missed", "unmatched")
-    for path, place in results.items():
+    for name, place in zip(model_names(list(results)), results.values(), strict=True):
         report: Any = read_typed(place, read_bytes(place), Score, lambda *_: "the report")
         figures = [getattr(report.strict, name, None) for name in ("map", "map_rare", "map_non_rare")]
         of_meaning = ("map", "mf1", "gt_miss_rate", "prediction_miss_rate")
         figures += [getattr(report.semantic, name, None) for name in of_meaning]
-        made.add_row(Text(printable(path.name)), *(percent(None if each is UNSET else each) for each in figures))
+        made.add_row(Text(printable(name)), *(percent(None if each is UNSET else each) for each in figures))
     to.print(made)
 
 
 def _scored(common: _Common, name: str) -> bytes | str:
     """The results of one file, or why there are none."""
+    asked = common.asked
     try:
-        table, notes = common.asked.read(Path(name), common.truth)
-        report = common.asked.score(table, common.asked.part(common.truth, [table]), notes)
+        table, notes = asked.read(Path(name), common.truth)
+        report = asked.score(table, asked.part(common.truth, [table]), notes, common.similarity)
         return as_json(report, Evidence.of(report, bounds=common.bounds))
     except ShoeError as error:
         return str(error)
 
 
-def _settings(asked: Asked, *, bounds: bool) -> bytes:
+def _settings(asked: Asked, similarity: Similarity, *, bounds: bool) -> bytes:
     """A digest of all that results follow from but for the predictions: contents, not names, of files."""
     said: dict[str, Any] = {**asdict(asked), "bounds": bounds, "version": __version__}
     split = Path(asked.split) if asked.split else None
@@ -138,20 +146,35 @@ def _settings(asked: Asked, *, bounds: bool) -> bytes:
     for name, path in {**files, "split": split}.items():
         if path is not None and (name != "split" or path.is_file()):
             said[name] = content_digest(read_bytes(path)).hex()
-    said["lexicon"] = lexicon().digest
-    said["similarity"] = similarity_for(benchmark(asked.dataset), asked.similarity, "mean").digest
+    said |= {"lexicon": lexicon().digest, "similarity": similarity.digest}
     return hashlib.blake2b(repr(sorted(said.items())).encode(), digest_size=16).digest()
 
 
-def _content(path: Path) -> bytes:
-    if is_stream(path):
-        raise InputError(path, found="what can be read only once", expected="a file, as there are several")
-    return read_bytes(path)
+def _digests(files: Sequence[Path]) -> tuple[dict[Path, bytes], dict[Path, str]]:
+    """A digest of each file's content, and why others cannot be read."""
+    digests, failed = {}, {}
+    for path in files:
+        try:
+            if is_stream(path):
+                raise InputError(path, found="what can be read only once", expected="a file, as --results reads twice")
+            digests[path] = content_digest(read_bytes(path))
+        except InputError as error:
+            failed[path] = str(error)
+    return digests, failed
 
 
 def _name(path: Path, settings: bytes, digest: bytes) -> str:
     key = hashlib.blake2b(settings + digest).hexdigest()[:_KEY]
-    return f"{path.stem[:_LONGEST_NAME]}-{key}.json"
+    stem = os.fsencode(path.stem)[:_LONGEST_NAME].decode("utf-8", "ignore")
+    return f"{stem}-{key}.json"
+
+
+def _check_apart(folder: Path, files: Sequence[Path]) -> None:
+    """See that what lies in the folder afterwards is not taken for predictions the next time."""
+    inside = next((path for path in files if os.path.realpath(path.parent) == os.path.realpath(folder)), None)
+    if inside is not None:
+        found = f"the folder of {inside}"
+        raise InputError(folder, found=found, expected="a folder for results alone", hint="--results takes one")
 
 
 def _make(folder: Path) -> None:

@@ -1,11 +1,26 @@
-"""Names of models that have to fit into a table and stay apart."""
+"""Names of models, which have to stay apart, and fit into a table."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import takewhile
+from pathlib import Path
 
 from shoe.core.errors import printable
+
+
+def model_names(paths: Sequence[Path]) -> list[str]:
+    """What models are called: file names, with endings and folders only where these tell them apart."""
+    paths = [Path(os.fsencode(path).decode("utf-8", "replace")) for path in paths]  # JSON holds no other text
+    names = [path.stem for path in paths]
+    for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):
+        if len(set(names)) == len(names):
+            return names
+        names = [str(Path(*path.parts[-parts:])) for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{path.name} ({number})" for number, path in enumerate(paths, 1)]
 
 
 def short_names(names: Sequence[str], longest: int = 40) -> list[str]:

@@ -14,6 +14,7 @@ from shoe.core.interactions import Interactions
 from shoe.predictions import ReadNotes, read_predictions_with_notes
 from shoe.predictions.truth import read_ground_truth
 from shoe.scoring.score import Report, score
+from shoe.similarity import Similarity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +61,12 @@ class Asked:
             truth = truth.subset(self.subset)
         return truth.within(*(table.images for table in tables)) if self.images_in_predictions else truth
 
-    def score(self, table: Interactions, truth: GroundTruth, notes: ReadNotes) -> Report:
-        """Score predictions."""
-        return score(
-            table, truth, similarity=self.similarity, protocols=self.protocols, options=self.options, notes=notes
-        )
+    def score(
+        self, table: Interactions, truth: GroundTruth, notes: ReadNotes, similarity: Similarity | None = None
+    ) -> Report:
+        """Score predictions; ``similarity`` is the one that was asked for, if it is loaded already."""
+        how = similarity or self.similarity
+        return score(table, truth, similarity=how, protocols=self.protocols, options=self.options, notes=notes)
 
     def report(self, predictions: Path, tell: Callable[[str], None] = lambda _: None) -> tuple[Report, ReadNotes]:
         """Read and score one file, as ``shoe score`` does.

@@ -26,7 +26,7 @@ from shoe.scoring.roles import RoleResult, role_scores
 from shoe.scoring.semantic import SemanticResult, semantic_score
 from shoe.scoring.strict import StrictResult, strict_score
 from shoe.scoring.warnings import warnings
-from shoe.similarity import similarity_for
+from shoe.similarity import Similarity, similarity_for
 
 SEMANTIC_FACTS = ("map", "map-sha", "lexicon", "lexicon-sha")
 """What the signature of a strict protocol leaves out of a report's facts."""
@@ -164,7 +164,7 @@ def score(
     predictions: Interactions,
     truth: GroundTruth,
     *,
-    similarity: str | Path = "dataset",
+    similarity: str | Path | Similarity = "dataset",
     protocols: Sequence[str] = (),
     options: Sequence[str] = (),
     notes: ReadNotes | None = None,
@@ -174,7 +174,8 @@ def score(
     Args:
         predictions: what a model said; words may be any.
         truth: what is so.
-        similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map.
+        similarity: name of a shipped map or baseline, a map's folder, or "dataset": the benchmark's own map; or one
+            that is loaded, whose raters are combined as the options say.
         protocols: names of strict protocols and at most one semantic; ``all`` means every strict protocol and ``shoe``,
             none the benchmark's defaults.
         options: ``NAME=VALUE`` settings that change the protocols' choices.
@@ -193,7 +194,9 @@ def score(
     return score_by(chosen, task, similarity, notes)
 
 
-def score_by(chosen: Options, task: Task, similarity: str | Path, notes: ReadNotes | None = None) -> Report:
+def score_by(
+    chosen: Options, task: Task, similarity: str | Path | Similarity, notes: ReadNotes | None = None
+) -> Report:
     """Score a task by options as they stand; see :func:`score`."""
     task.check_images()
     predictions = task.predictions

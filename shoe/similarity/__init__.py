@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -90,8 +90,15 @@ def load_similarity(name_or_folder: str | Path, ensemble: str = "mean") -> Simil
     return (_load_once if name_or_folder in shipped_maps() else SimilarityMap.load)(name_or_folder, ensemble)
 
 
-def similarity_for(benchmark: Benchmark, name_or_folder: str | Path, ensemble: str) -> Similarity:
-    """Load what a benchmark is scored by: its own map where the name is "dataset", else as :func:`load_similarity`."""
+def similarity_for(benchmark: Benchmark, name_or_folder: str | Path | Similarity, ensemble: str) -> Similarity:
+    """Load what a benchmark is scored by: its own map where the name is "dataset", else as :func:`load_similarity`.
+
+    One that is loaded has its raters combined by the ensemble, if it has raters.
+    """
+    if isinstance(name_or_folder, SimilarityMap):
+        return replace(name_or_folder, ensemble=check_ensemble(ensemble))
+    if isinstance(name_or_folder, Similarity):
+        return name_or_folder
     return load_similarity(benchmark.similarity if name_or_folder == OF_DATASET else name_or_folder, ensemble)
 
 

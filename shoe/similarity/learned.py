@@ -19,6 +19,7 @@ import hashlib
 import mmap
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,28 @@ def packed(levels: Indices) -> NDArray[np.uint8]:
 
 
 Learned = Mapping[Part, LearnedPart]
+
+
+@dataclass(frozen=True)
+class LearnedFile:
+    """A map's table of predictions, read when first asked for.
+
+    Attributes:
+        path: of the file.
+        sha256: of its content.
+    """
+
+    path: Path
+    sha256: str
+
+    @cached_property
+    def learned(self) -> Learned:
+        """Predicted ratings; see :func:`read_learned`."""
+        return read_learned(self.path, self.sha256)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the content: where another process goes on, there may be no such file."""
+        return vars(self) | {"learned": self.learned}
 
 
 def read_learned(path: Path, digest: str) -> Learned:

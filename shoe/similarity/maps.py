@@ -27,7 +27,7 @@ from shoe.lexicon.store import Lexicon, lexicon
 from shoe.similarity.ensemble import MISSING, Voices, check_ensemble, ensemble_values
 from shoe.similarity.header import ABOUT, Extended, Header, RaterEntry, check_lexicon, read_about
 from shoe.similarity.learned import FILE as LEARNED
-from shoe.similarity.learned import Learned, read_learned
+from shoe.similarity.learned import Learned, LearnedFile
 from shoe.similarity.pairs import RatedPairs, read_table
 from shoe.similarity.table import Similarity
 from shoe.similarity.whole import FILE as WHOLE
@@ -70,7 +70,7 @@ class SimilarityMap(Similarity):
         digests: SHA-256 of each table.
         ensemble: how raters are combined: "mean", "median", "majority" or "majority-mean".
         about: all of map.json, with provenance and licence.
-        learned_file: predictions for pairs that nobody rated, and the SHA-256 of that file; None where there are none.
+        learned_file: predictions for pairs that nobody rated; None where there are none.
         whole_file: ratings of whole interactions; None where there are none.
         concepts: the lexicon whose senses were rated.
     """
@@ -82,7 +82,7 @@ class SimilarityMap(Similarity):
     digests: dict[Part, str]
     ensemble: str
     about: dict[str, Any] = field(repr=False)
-    learned_file: tuple[Path, str] | None = None
+    learned_file: LearnedFile | None = None
     whole_file: WholeFile | None = None
     concepts: Lexicon = field(default_factory=lambda: lexicon().concepts, repr=False)
 
@@ -120,7 +120,7 @@ class SimilarityMap(Similarity):
             digests={part: digest for part, (_, digest) in read.items()},
             ensemble=check_ensemble(ensemble or header.ensemble),
             about=about,
-            learned_file=(folder / LEARNED, header.learned.sha256) if header.learned else None,
+            learned_file=LearnedFile(folder / LEARNED, header.learned.sha256) if header.learned else None,
             whole_file=WholeFile(folder / WHOLE, wholes.sha256, names, tuple(range(len(names)))) if wholes else None,
         )
         return made._extending(cls._extended(folder / ABOUT, header.extends)) if header.extends else made
@@ -152,19 +152,19 @@ class SimilarityMap(Similarity):
         """8 hex digits of ratings, raters' names, how they count and what was learned; nothing else changes it."""
         voices = self.voices
         counts = "" if voices == Voices.equal(len(self.raters)) else str(voices)
-        learned = self.learned_file[1] if self.learned_file else ""
+        learned = self.learned_file.sha256 if self.learned_file else ""
         whole = self.whole_file.sha256 if self.whole_file else ""
         content = "".join(self.digests[part] for part in FILES) + counts + learned + whole
         return hashlib.sha256(content.encode()).hexdigest()[:8]
 
-    @cached_property
+    @property
     def learned(self) -> Learned | None:
         """Predicted ratings of pairs that nobody rated, read when first asked for; None where there are none.
 
         Raises:
             InputError: if the file is not what map.json describes.
         """
-        return read_learned(*self.learned_file) if self.learned_file else None
+        return self.learned_file.learned if self.learned_file else None
 
     @cached_property
     def whole(self) -> tuple[WholeRatings, Floats] | None:
@@ -180,7 +180,7 @@ class SimilarityMap(Similarity):
     @property
     def lesson(self) -> tuple[bytes, dict[str, Any]] | None:
         """The file of predictions and what map.json says of it, for a map that is made of this one."""
-        return (self.learned_file[0].read_bytes(), self.about["learned"]) if self.learned_file else None
+        return (self.learned_file.path.read_bytes(), self.about["learned"]) if self.learned_file else None
 
     def predicted(self, part: Part, class_senses: Ints, senses: Ints) -> Floats | None:
         """Predict pairs of senses; see :class:`~shoe.similarity.Similarity`."""

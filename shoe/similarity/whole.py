@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -94,6 +95,10 @@ class WholeFile:
             raise InputError(self.path, found=found, expected="those that map.json describes")
         every = parse_whole(content, self.path, self.raters)
         return WholeRatings(every.rows, np.ascontiguousarray(every.ratings[:, list(self.kept)]))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the content: where another process goes on, there may be no such file."""
+        return vars(self) | {"ratings": self.ratings}
 
 
 def format_whole(pairs: WholeRatings, raters: Sequence[str]) -> bytes:

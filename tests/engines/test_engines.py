@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import copyfile, copytree
 
 import numpy as np
 import pytest
@@ -13,18 +14,23 @@ from shoe.comparison.compare import compare
 from shoe.comparison.ranked import BATCH
 from shoe.comparison.sweeps import sweep
 from shoe.core.errors import InputError, OptionError, ShoeError
+from shoe.core.shipped import shipped
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.engines.base import SERIAL, Engine
 from shoe.engines.choose import engine_of
 from shoe.engines.here import Processes
 from shoe.engines.shard import Shard
 from shoe.io.json import encode
+from shoe.lexicon.store import using, wordnet
 from shoe.report.comparison import comparison_csv, comparison_dict
 from shoe.report.comparison_tables import as_latex
+from shoe.report.many import score_many
 from shoe.report.sweeps import sweep_dict
 from shoe.runs.run import Run
 from tests.cli import run as cli
 from tests.engines import work
+from tests.engines.work import ASKED
+from tests.lexicon.test_other_languages import words
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 NAMES = ("serial", "processes:2", "ray")
@@ -70,9 +76,9 @@ def test_all_engines_give_what_this_process_gives(engine: Engine) -> None:
     assert len(found) == len(keys)
     assert os.getpid() not in {process for _, (process, _) in found}
     assert list(engine.map(work.rows, [], shared)) == []
-    if engine.name == "ray":  # whose store nobody may write to: that scoring works there shows that it does not
-        with pytest.raises(ValueError, match="read-only"):
-            dict(engine.map(work.write, [1], shared))
+    # Nobody may write to what is shared: that scoring, resampling and sweeps work there shows that they do not.
+    with pytest.raises(ValueError, match="read-only"):
+        dict(engine.map(work.write, [1], shared))
 
 
 @pytest.mark.slow
@@ -134,3 +140,46 @@ def test_comparisons_are_those_of_this_process(engine: Engine) -> None:
         )
 
     assert told(engine) == told(SERIAL)
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+def test_workers_look_words_up_where_this_process_does(engine: Engine, tmp_path: Path) -> None:
+    """In a lexicon that is in no file and no environment variable of theirs."""
+    lines = PREDICTIONS["free text"].read_text().replace("rid", "mont").splitlines(keepends=True)
+    files = [tmp_path / f"{number}.jsonl" for number in range(2)]
+    for number, path in enumerate(files):
+        path.write_text("".join(lines[number::2]))
+    made = {}
+    for name, used in (("english", wordnet()), ("french", words(tmp_path))):
+        for by in (SERIAL, engine):
+            with using(used):
+                found = score_many(files, ASKED, tmp_path / f"{name} {by.name}", by)
+                assert dict(engine.map(work.lexicon_in_use, [0], None)) == {0: used.digest}
+            assert (found.scored, found.failed) == (2, {})
+            made[name, by.name] = {place.name: place.read_bytes() for place in found.results.values()}
+    for name in ("english", "french"):
+        assert made[name, "serial"] == made[name, engine.name]
+    english, french = made["english", engine.name], made["french", engine.name]
+    assert not english.keys() & french.keys()  # as their keys are others: one folder holds both
+    assert not {*english.values()} & {*french.values()}
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+def test_files_and_maps_are_found_from_the_folder_that_they_are_named_in(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    copyfile(PREDICTIONS["detector"], tmp_path / "in" / "a.json")
+    (tmp_path / "in" / "b.json").write_text("[{")
+    copytree(shipped("similarity_maps") / "hico-det", tmp_path / "map")
+    made = []
+    for name in ("serial", engine.name):
+        options = ("--similarity", "map", "--results", name, "--engine", name)
+        done = cli.run("score", "in/a.json", "in/b.json", "in/c.json", "-g", TRUTH, *options, folder=tmp_path)
+        assert done.returncode == 2
+        broken, missing = sorted(done.stderr.splitlines())
+        assert broken.startswith("shoe: in/b.json: line 1, column 3: found the end of the file")
+        assert missing.startswith("shoe: in/c.json: found no such file")
+        (place,) = (tmp_path / name).iterdir()
+        made.append((place.name, place.read_bytes()))
+    assert made[0] == made[1]

@@ -16,6 +16,7 @@ from shoe.core.errors import ShoeError
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.engines.here import Processes
 from shoe.engines.job import Job, read_job, write_job
+from shoe.lexicon.store import wordnet
 from tests.engines import work
 
 # Background jobs of some shells ignore SIGINT, and children inherit that; a terminal's do not.
@@ -98,7 +99,7 @@ def test_workers_of_a_command_that_is_killed_end(
 
 
 def test_workers_that_are_killed_while_they_start_hang_nothing() -> None:
-    ended, killed = Event(), set()
+    ended, killed = Event(), set[int]()
 
     def kill() -> None:
         while not ended.is_set():
@@ -120,14 +121,12 @@ def test_workers_that_are_killed_while_they_start_hang_nothing() -> None:
 
 
 def test_a_job_is_read_as_it_was_written_and_its_arrays_cannot_be_written_to() -> None:
-    shared = {"a": np.arange(12.0).reshape(3, 4), "b": np.zeros((0, 2)), "c": np.arange(6).reshape(2, 3).T, "d": "word"}
-    with write_job(Job(work.rows, shared)) as file:
+    arrays = [np.arange(12.0).reshape(3, 4), np.zeros((0, 2)), np.arange(6).reshape(2, 3).T]
+    with write_job(Job(work.rows, (arrays, "word"))) as file:
         found = read_job(file.fileno())
-    assert found.work is work.rows
-    assert [key for key in "abc" if not np.array_equal(found.shared[key], shared[key])] == []
-    assert found.shared["d"] == "word"
-    assert [key for key in "abc" if found.shared[key].flags.writeable] == []
-    assert found.do.__self__ is found
+    assert (found.work, found.shared[1], found.lexicon) == (work.rows, "word", wordnet())
+    assert [one.tolist() for one in found.shared[0]] == [one.tolist() for one in arrays]
+    assert not any(one.flags.writeable for one in found.shared[0])
 
 
 def test_what_a_worker_raises_says_where() -> None:

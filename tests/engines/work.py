@@ -7,6 +7,25 @@ from pathlib import Path
 import numpy as np
 
 from shoe.core.errors import InputError
+from shoe.demo import TRUTH
+from shoe.lexicon.store import lexicon
+from shoe.scoring.asked import Asked
+
+ASKED = Asked(
+    ground_truth=TRUTH,
+    dataset="hico-det",
+    protocols=(),
+    similarity="dataset",
+    options=(),
+    boxes=None,
+    scores=None,
+    format=None,
+    classes=None,
+    subset=None,
+    images_in_predictions=False,
+    split=None,
+    image_labels=None,
+)
 
 
 def rows(shared: np.ndarray, key: int) -> tuple[int, float]:
@@ -40,3 +59,7 @@ def die(shared: None, key: int) -> int:
 
 def divide(shared: int, key: int) -> float:
     return key / shared
+
+
+def lexicon_in_use(shared: None, key: int) -> str:
+    return lexicon().digest

@@ -122,7 +122,7 @@ def build(
     gc.enable()  # this command runs for days
     classes = benchmark(dataset).classes
     again = states_of(ask_again)
-    part, asking = Shard.parse(shard) if shard else None, engine_of(engine)
+    part, asking = None if shard is None else Shard.parse(shard), engine_of(engine)
     if asking.name == "processes":
         raise OptionError(
             "--engine: found processes, expected serial or ray: one process asks as fast as endpoints bear"

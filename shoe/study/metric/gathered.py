@@ -41,7 +41,7 @@ class Gathered:
         """
         self.judgements, self.measures = judgements, measures
         self._image = judgements.images(images)
-        self._weights = drawn_images(len(images), RESAMPLES, 0)
+        self._weights = drawn_images(len(images), range(RESAMPLES), 0)
         self._items: dict[str, Indices] = {}
         self._credits: list[Floats] = []
         self._measured: list[list[Measured]] = []
