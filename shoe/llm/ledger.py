@@ -25,6 +25,7 @@ import msgspec
 import numpy as np
 
 from shoe.core.errors import InputError, quote
+from shoe.io.files import is_stream
 from shoe.llm.batches import Event
 from shoe.llm.request import KEY_BYTES, Request
 from shoe.llm.states import Index, Keys, State, States, as_keys
@@ -92,6 +93,8 @@ class Ledger:
         Raises:
             InputError: naming the line that is damaged.
         """
+        if is_stream(self.path):  # which would have nothing to say for as long as nobody writes
+            raise InputError(self.path, found="a pipe or device", expected="a ledger")
         if self._file is None:
             self._begin(0)
         try:

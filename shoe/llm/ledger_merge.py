@@ -6,29 +6,47 @@ A merge is a union of lines: in any order, and however often, it gives the same 
 from __future__ import annotations
 
 import fcntl
+import os
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from time import monotonic, sleep
+from typing import IO, Any
 
 import msgspec
 
 from shoe.core.errors import InputError
-from shoe.io.files import replacing
+from shoe.llm.fence import SILENCE, is_written
 from shoe.llm.ledger import ASK_AGAIN, Ledger, Parse
 from shoe.llm.ledger_writer import locked, sync_folder
 
 _IN_MEMORY = 1 << 26
 """Bytes of lines that are sorted at once."""
+_LOOK = 0.1
+WORKER = "worker-"
+"""What the folder of a worker's ledger begins with: one that ends soon after its run did."""
 _EVENT, _KEYS = b'{"event"', b'{"keys":["'
 
 
 def parts_of(path: Path) -> list[Path]:
-    """List the ledgers that others kept for this one: of the same name, in folders beside it, the innermost first."""
-    found = (part for part in path.parent.rglob(path.name) if part != path)
+    """List the ledgers that others kept for this one: of the same name, in folders beside it, the innermost first.
+
+    Raises:
+        InputError: if a folder cannot be read.
+    """
+    found = []
+    for folder, _, names in os.walk(path.parent, onerror=_unreadable):
+        if path.name in names and Path(folder) != path.parent:
+            found.append(Path(folder, path.name))
     return sorted(found, key=lambda part: (-len(part.parts), part))
+
+
+def _unreadable(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise InputError(Path(error.filename), found=str(error.strerror), expected="a folder that can be read")
 
 
 def merge(
@@ -49,20 +67,21 @@ def merge(
     Raises:
         InputError: if one of them is damaged, another model's, or no part of a shared job; or the disk is full.
     """
-    parts = parts_of(beside or path)
-    if not parts:
+    if not parts_of(beside or path):
         return 0
-    for part in parts:
-        read = Ledger(part, identity, parse)
-        read.refresh()
-        if read.events:
-            raise InputError(part, found="events", expected="a ledger of one part of a job, which has none")
     with locked(path, identity, lambda: False, say):
+        parts = parts_of(beside or path)
+        _await_workers(parts, say)
+        for part in parts:
+            read = Ledger(part, identity, parse)
+            read.refresh()
+            if read.events:
+                raise InputError(part, found="events", expected="a ledger of one part of a job, which has none")
         start = _latest_round(path)
         before = sum(1 for _ in _lines(path, start))
         size = path.stat().st_size - start + sum(part.stat().st_size for part in parts)
         after = 0
-        with replacing(path) as stream:
+        with _in_place_of(path) as stream:
             with path.open("rb") as old:
                 while start > old.tell() and (data := old.read(min(_IN_MEMORY, start - old.tell()))):
                     stream.write(data)
@@ -73,6 +92,37 @@ def merge(
         for part in parts:
             remove(part)
     return after - before
+
+
+def _await_workers(parts: Iterable[Path], say: Callable[[str], None]) -> None:
+    """Wait until workers of a run that is over have ended: what they are about to keep is not to be asked again."""
+    end, told = monotonic() + SILENCE, False
+    while monotonic() < end and (busy := [p for p in parts if p.parent.name.startswith(WORKER) and is_written(p)]):
+        if not told:
+            say(f"{busy[0].name}: workers of an earlier run are about to end; waiting for them")
+            told = True
+        sleep(_LOOK)
+
+
+@contextmanager
+def _in_place_of(path: Path) -> Iterator[IO[bytes]]:
+    """Write what takes a locked ledger's place when the block ends well; the next one writes over what a kill left.
+
+    Raises:
+        InputError: if the disk is full, or the folder cannot be written to.
+    """
+    target = Path(os.path.realpath(path))
+    new = target.with_name(f"{target.name}.merge")
+    try:
+        with new.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fchmod(stream.fileno(), stat.S_IMODE(target.stat().st_mode))
+            os.fsync(stream.fileno())
+        new.replace(target)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise InputError(path, found=str(error.strerror), expected="a ledger that can be written to") from None
 
 
 def _latest_round(path: Path) -> int:
@@ -114,7 +164,7 @@ def _in_order(lines: Iterable[bytes], size: int, folder: Path) -> Iterator[bytes
 
 def remove(part: Path) -> None:
     """Remove a file that was taken over, unless a process writes it, and its folder if that is empty."""
-    with suppress(OSError), part.open("rb") as stream:
+    with suppress(OSError), part.open("r+b") as stream:  # some systems give the lock only to who may write
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         part.unlink()
         part.parent.rmdir()

@@ -20,8 +20,10 @@ from typing import Any
 
 from shoe.core.errors import OptionError, ShoeError
 from shoe.engines.base import DEATHS
+from shoe.engines.watch import check_cluster
 from shoe.llm.budget import Budget, most_usage
 from shoe.llm.fence import is_written
+from shoe.llm.ledger_merge import WORKER
 from shoe.llm.recorder import LedgerRecorder
 from shoe.llm.request import Request
 from shoe.llm.worker import Job, Told, Worker, left_behind
@@ -57,6 +59,7 @@ class Cluster:
         Raises:
             OptionError: if there is no machine for one.
         """
+        check_cluster()  # else this waits for a minute
         known = self.ray.cluster_resources()
         gpus = known.get("GPU", 0.0)
         if self.gpus > gpus:
@@ -127,6 +130,7 @@ class Spread:
             self._start()
         try:
             while True:
+                check_cluster()
                 self._hand_out(requests)
                 others = [*self._doing.values(), *self._lost]
                 if not any(hand.requests for hand in others):
@@ -155,7 +159,7 @@ class Spread:
         return self._recorder.stopping or self._error is not None
 
     def _start(self) -> None:
-        path = self._folder / f"worker-{uuid.uuid4().hex[:12]}" / self._name
+        path = self._folder / f"{WORKER}{uuid.uuid4().hex[:12]}" / self._name
         self._paths.append(path)
         hand = _Hand(self._cluster.start(self._job, path), path)
         self._doing[hand.actor.ready.remote()] = hand

@@ -1,5 +1,9 @@
 """Ledgers of several processes as one: the same bytes whatever the order, whatever was merged before, nothing lost."""
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -63,3 +67,73 @@ def test_a_ledger_with_events_is_no_part(tmp_path: Path) -> None:
     write(tmp_path / "other", [event_line({"event": ASK_AGAIN, "states": []})])
     with pytest.raises(InputError, match=r"other/ledger\.jsonl: found events, expected a ledger of one part"):
         merged(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["ledger.jsonl", "1-of-2/ledger.jsonl"])
+def test_a_pipe_for_a_ledger_is_one_line(name: str, tmp_path: Path) -> None:
+    write(tmp_path, [line([1], [1])])
+    write(tmp_path / "2-of-2", [line([2], [1])])
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(InputError, match=rf"{name}: found .+, expected a ledger"):
+        merge(tmp_path / "ledger.jsonl", IDENTITY, parse, lambda _: None)
+    assert (tmp_path / "2-of-2" / "ledger.jsonl").exists()
+
+
+def test_a_folder_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None:
+    write(tmp_path / "1-of-2", [line([1], [1])])
+    inner = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(20):  # until the path is too long to open, for the superuser too
+        os.mkdir("x" * 250, dir_fd=inner)
+        outer, inner = inner, os.open("x" * 250, os.O_RDONLY, dir_fd=inner)
+        os.close(outer)
+    os.close(inner)
+    with pytest.raises(InputError) as caught:
+        merge(tmp_path / "ledger.jsonl", IDENTITY, parse, lambda _: None)
+    assert len(caught.value.source) > 4000
+    assert (tmp_path / "1-of-2" / "ledger.jsonl").exists()
+
+
+def test_a_merge_that_is_killed_while_it_writes_leaves_nothing_after_the_next(tmp_path: Path) -> None:
+    lines = [line([key], [1]) for key in range(9)]
+    write(tmp_path, lines[:3])
+    write(tmp_path / "1-of-2", lines[3:])
+    program = (
+        "import os, signal; from pathlib import Path; from shoe.llm import ledger_merge;"
+        "from tests.llm.ledgers import IDENTITY, parse;"
+        "ledger_merge.sync_folder = lambda _: os.kill(os.getpid(), signal.SIGKILL) if {after} else None;"
+        "real = os.fchmod;"
+        "os.fchmod = lambda *given: real(*given) if {after} else os.kill(os.getpid(), signal.SIGKILL);"
+        "ledger_merge.merge(Path({path!r}), IDENTITY, parse, print)"
+    )
+    for after in (False, True):
+        text = program.format(after=after, path=str(tmp_path / "ledger.jsonl"))
+        assert subprocess.run([sys.executable, "-c", text]).returncode == -signal.SIGKILL
+        assert (tmp_path / "ledger.jsonl.merge").exists() is not after
+    assert set(merged(tmp_path).splitlines(keepends=True)[1:]) == set(lines)
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger.jsonl"]
+
+
+def test_workers_that_are_about_to_end_are_waited_for(tmp_path: Path) -> None:
+    write(tmp_path, [line([1], [1])])
+    part = tmp_path / "worker-1" / "ledger.jsonl"
+    write(part.parent, [line([2], [1])])
+    program = (
+        "import fcntl, sys; file = open(sys.argv[1], 'ab'); fcntl.flock(file, fcntl.LOCK_EX);"
+        "print('locked', flush=True); file.write(sys.stdin.buffer.readline()); file.flush()"
+    )
+    given = [sys.executable, "-c", program, str(part)]
+    with subprocess.Popen(given, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == b"locked\n"
+        told: list[str] = []
+
+        def say(text: str) -> None:
+            told.append(text)
+            worker.communicate(line([3], [1]))
+
+        merge(tmp_path / "ledger.jsonl", IDENTITY, parse, say)
+    assert ["about to end" in text for text in told] == [True]
+    assert read(tmp_path, 4) == [-1, 1, 1, 1]
+    assert not part.exists()

@@ -1,0 +1,135 @@
+"""A cluster that cannot be joined, or not be worked with, is one line, within seconds."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from http.server import HTTPServer, SimpleHTTPRequestHandler
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import shoe
+from shoe.demo import PREDICTIONS, TRUTH
+from tests.cli import run as cli
+
+TOKEN = "a" * 64
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.ray,
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'shoe-eval[ray]'"),
+]
+
+
+def settings(token: str, home: Path) -> dict[str, str]:
+    """The environment of one who has a token, or none."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
+    ours = {"RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "HOME": str(home)}
+    return others | ours | ({"RAY_AUTH_TOKEN": token} if token else {})
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a cluster on loopback that has another version of shoe, and a token."""
+    folder = tmp_path_factory.mktemp("cluster")
+    (folder / "shoe").mkdir()
+    for path in Path(shoe.__file__).parent.iterdir():
+        if path.name != "version.py":
+            (folder / "shoe" / path.name).symlink_to(path)
+    (folder / "shoe" / "version.py").write_text('__version__ = "0.0.1"\n')
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    start = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", "start", "--head", "--block"]
+    more = ["--port", str(port), "--num-cpus", "1", "--include-dashboard=false", "--disable-usage-stats"]
+    process = subprocess.Popen(
+        [*start, *more],
+        cwd=folder,
+        env=settings(TOKEN, folder) | {"PYTHONPATH": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        text=True,
+    )
+    assert process.stdout is not None
+    said = []
+    for line in process.stdout:
+        said.append(line)
+        if "Ray runtime started" in line:
+            break
+    else:
+        raise AssertionError("".join(said))
+    threading.Thread(target=process.stdout.read, daemon=True).start()
+    yield f"127.0.0.1:{port}"
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def refused(engine: str, environment: Mapping[str, str]) -> str:
+    """What a command says that cannot work there."""
+    command = [*cli.COMMAND, "score", str(PREDICTIONS["free text"]), "-g", str(TRUTH), "--results", "r"]
+    done = subprocess.run(
+        [*command, "--engine", engine],
+        cwd=environment["HOME"],
+        env=dict(environment),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize("token", ["b" * 64, ""])
+def test_a_token_that_is_wrong_or_missing_is_said(cluster: str, token: str, tmp_path: Path) -> None:
+    assert "another token than RAY_AUTH_TOKEN" in refused(f"ray:{cluster}", settings(token, tmp_path))
+
+
+def test_another_version_of_shoe_is_said(cluster: str, tmp_path: Path) -> None:
+    expected = f"found a cluster with shoe 0.0.1, expected {shoe.__version__}"
+    assert expected in refused(f"ray:{cluster}", settings(TOKEN, tmp_path))
+
+
+def test_another_version_of_ray_is_said(cluster: str, tmp_path: Path) -> None:
+    program = (
+        "import ray; ray.__version__ = '1.2.3'; from shoe.core.errors import ShoeError\n"
+        "from shoe.engines.connection import connected\n"
+        "try:\n    connected({cluster!r}).__enter__()\nexcept ShoeError as error:\n    print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program.format(cluster=cluster)],
+        env=settings(TOKEN, tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout.count("\n") == 1, done.stdout
+    assert "ersion mismatch" in done.stdout
+    assert "1.2.3" in done.stdout
+
+
+@pytest.mark.skipif(find_spec("grpc") is not None, reason="Ray Client is installed: there is nothing missing")
+def test_ray_client_that_is_not_installed_is_said(cluster: str, tmp_path: Path) -> None:
+    assert "ray[client]" in refused(f"ray://{cluster}", settings(TOKEN, tmp_path))
+
+
+def test_what_is_no_head_is_said(tmp_path: Path) -> None:
+    with HTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        said = refused(f"ray:127.0.0.1:{server.server_port}", settings(TOKEN, tmp_path))
+        server.shutdown()
+        thread.join()
+    assert "it does not answer as the head of a cluster" in said
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "nowhere.invalid:6379", "127.0.0.1", "foo://bar"])
+def test_an_address_of_nothing_is_said(address: str, tmp_path: Path) -> None:
+    assert f"found '{address}', where there is no cluster to work with" in refused(
+        f"ray:{address}", settings(TOKEN, tmp_path)
+    )
