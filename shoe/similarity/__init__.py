@@ -95,7 +95,7 @@ def similarity_for(benchmark: Benchmark, name_or_folder: str | Path | Similarity
 
     One that is loaded has its raters combined by the ensemble, if it has raters.
     """
-    if isinstance(name_or_folder, SimilarityMap):
+    if isinstance(name_or_folder, SimilarityMap) and name_or_folder.ensemble != ensemble:
         return replace(name_or_folder, ensemble=check_ensemble(ensemble))
     if isinstance(name_or_folder, Similarity):
         return name_or_folder

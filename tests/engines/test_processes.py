@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic, sleep
@@ -17,15 +18,17 @@ from shoe.demo import PREDICTIONS, TRUTH
 from shoe.engines.here import Processes
 from shoe.engines.job import Job, read_job, write_job
 from shoe.lexicon.store import wordnet
+from tests.cli.run import run
 from tests.engines import work
 
 # Background jobs of some shells ignore SIGINT, and children inherit that; a terminal's do not.
-COMMAND = """
+CODE = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from shoe.cli import main
 main()
 """
+COMMAND = [sys.executable, "-c", CODE]
 pytestmark = pytest.mark.slow
 
 
@@ -39,6 +42,16 @@ def children(parent: int) -> set[int]:
             continue
         if int(ppid) == parent and state != "Z":
             found.add(int(stat.parent.name))
+    return found
+
+
+def workers(parent: int) -> set[int]:
+    """Those of them that are workers of an engine."""
+    found = set()
+    for child in children(parent):
+        with suppress(OSError):
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                found.add(child)
     return found
 
 
@@ -67,7 +80,7 @@ def command() -> "subprocess.Popen[str]":
     """A comparison of minutes by two processes, which both are at work, in a session of its own, as a terminal's is."""
     words = ["compare", *map(str, PREDICTIONS.values()), "-g", str(TRUTH), "--resamples", "65535"]
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *words, "--engine", "processes:2"],
+        [*COMMAND, *words, "--engine", "processes:2"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -98,17 +111,27 @@ def test_workers_of_a_command_that_is_killed_end(
     assert waited(lambda: not of_session(command.pid))
 
 
+def test_a_worker_that_is_killed_at_work_changes_no_byte(tmp_path: Path) -> None:
+    words = ["compare", *map(str, PREDICTIONS.values()), "-g", str(TRUTH), "--resamples", "1500", "--json"]
+    with subprocess.Popen([*COMMAND, *words, str(tmp_path / "a"), "--engine", "processes:2"]) as process:
+        assert waited(lambda: len(workers(process.pid)) == 2)
+        first = workers(process.pid)
+        os.kill(min(first), signal.SIGKILL)
+        assert waited(lambda: bool(workers(process.pid) - first))
+    assert process.returncode == 0
+    run(*words, tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
 def test_workers_that_are_killed_while_they_start_hang_nothing() -> None:
     ended, killed = Event(), set[int]()
 
     def kill() -> None:
         while not ended.is_set():
-            for child in children(os.getpid()) - before - killed:
-                if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
-                    killed.add(child)
-                    os.kill(child, signal.SIGKILL)
+            for child in workers(os.getpid()) - killed:
+                killed.add(child)
+                os.kill(child, signal.SIGKILL)
 
-    before = children(os.getpid())
     killer = Thread(target=kill)
     killer.start()
     try:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
+from shutil import copytree, rmtree
 from typing import Any
 
+import numpy as np
 import pytest
 
 from shoe.benchmarks import benchmark
 from shoe.core.shipped import shipped
 from shoe.lexicon.expressions import Part
-from shoe.lexicon.names import names_of
+from shoe.lexicon.names import ids_of, names_of
 from shoe.similarity import SimilarityMap
 from shoe.similarity.ensemble import Voices
 from shoe.similarity.header import ABOUT
@@ -38,6 +41,18 @@ def test_counts(hico: SimilarityMap, part: Part, classes: int, pairs: int, non_z
     about: dict[str, Any] = hico.about[f"{part}s"]
     assert (about["pairs"], about["class_synsets"], about["non_zero"]) == (pairs, classes, non_zero)
     assert about["sha256"] == hico.digests[part]
+
+
+def test_a_map_that_is_handed_to_another_process_needs_no_file_of_its_own(hico: SimilarityMap, tmp_path: Path) -> None:
+    copytree(shipped("similarity_maps") / "hico-det", tmp_path / "map")
+    pickled = pickle.dumps(SimilarityMap.load(tmp_path / "map"))
+    rmtree(tmp_path / "map")
+    found = pickle.loads(pickled)
+    assert (found.digest, found.concepts) == (hico.digest, hico.concepts)
+    senses = [ids_of(names) for names in (["ride.v.01", "hold.v.02"], ["straddle.v.01", "sew.v.01"])]
+    for values in ("values", "predicted"):
+        here, there = (getattr(of, values)("verb", *senses) for of in (hico, found))
+        assert np.array_equal(here, there, equal_nan=True)
 
 
 def test_raters_and_provenance(hico: SimilarityMap) -> None:
