@@ -255,13 +255,16 @@ def collection_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _lines(data: bytes) -> list[int] | None:
+def _lines(data: bytes) -> Sequence[int] | None:
     """The number of each line with a record, if the first is one and there are more: JSON Lines; else None."""
     first, _, rest = data.lstrip().partition(b"\n")
-    if not rest.strip():
+    if not rest or rest.isspace():
         return None
     try:
         parse_with_nan("", first)
     except InputError:
         return None
+    breaks = data.count(b"\n")
+    if data[:1] == b"{" and data.count(b"\n{") == breaks - data.endswith(b"\n"):  # no line is empty
+        return range(1, breaks + 1 + (not data.endswith(b"\n")))
     return [number for number, line in enumerate(data.split(b"\n"), 1) if line and not line.isspace()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,10 @@ from shoe.predictions.vlm.errors import UnreadableError
 from shoe.predictions.vlm.found import Pair
 from shoe.predictions.vlm.images import number_of_image
 from shoe.predictions.vlm.keys import meaning
+from shoe.predictions.vlm.packed import NO_ITEM, Packed
 from shoe.predictions.vlm.persons import is_person
 from shoe.predictions.vlm.scales import by_content
-from shoe.predictions.vlm.wordings import Hit, Said
+from shoe.predictions.vlm.wordings import Hit, Numbers, Said
 from shoe.predictions.vlm.words import Interaction, Words, words_of
 
 _NO_SIZE = (0.0, 0.0)
@@ -27,10 +27,10 @@ _USUAL = "xyxy"
 _BINS = "unit"
 _MANY = 0.02
 _ENOUGH = 20  # pairs that tell something of all pairs of a file
-_NO_ITEM = -1
 _EXAMPLES = 3
 _IN_WORDS = "text, as 'riding'; class numbers are read in the formats qpic, hoidet and mllms"
-_NO_WORDS = (Interaction("", "", None),)
+_NO_WORDS = Words()
+_UNPARSED = (Interaction("", "", None),)
 
 
 class Columns:
@@ -44,9 +44,8 @@ class Columns:
         self._verbs: dict[str, int] = {}
         self._objects: dict[str, int] = {}
         self._conventions: dict[str, int] = {_USUAL: 0}
-        # image, verb, object, score, loose, record, item, convention
-        self._rows: list[tuple[int, int, int, float, bool, int, int, int]] = []
-        self._boxes: list[tuple[float, ...]] = []
+        self._rows = Packed()
+        self._said: dict[tuple[str, str, int], Said] = {}  # what makes one row
         self._open: list[tuple[str, int, Pair, int, int | None, bool]] = []
         self._backward: list[tuple[UnreadableError, int, Pair, int, int | None]] = []
 
@@ -54,18 +53,20 @@ class Columns:
         """How many interactions there are, those included of which :meth:`settle` decides."""
         return len(self._rows) + len(self._backward) + len(self._open)
 
-    def image(self, place: str, image: Any, record: dict[Any, Any]) -> int:
+    def image(self, record_number: int, image: Any, record: dict[Any, Any]) -> int:
         """The index of an image, whose size the record may say.
 
         Raises:
             UnreadableError: where it is no image's name, or of another size than before.
         """
         if image is None:
+            place = self._source.record_name(record_number)
             raise UnreadableError(place, "image", "no such key", "the name of the image")
         number = number_of_image(image)
         try:
             name = self._source.benchmark.image_name(image if number is None else number)
         except ValueError:
+            place = self._source.record_name(record_number)
             if isinstance(image, list):
                 found, expected = f"{len(image):,} images", "one, or an answer by the name of each"
                 raise UnreadableError(place, "image", found, expected) from None
@@ -73,40 +74,38 @@ class Columns:
             raise UnreadableError(place, "image", shown(image), expected) from None
         if number is not None:
             self._notes.numbered = self._notes.numbered or (shown(image), name)
-        sides = {meaning(key).part: value for key, value in record.items() if value is not None}
-        size = _NO_SIZE
-        if "width" in sides and "height" in sides:
-            size = (_side(place, sides, "width"), _side(place, sides, "height"))
         index = self._images.setdefault(name, len(self._images))
         if index == len(self._sizes):
-            self._sizes.append(size)
-        elif size != _NO_SIZE:
-            if self._sizes[index] not in (_NO_SIZE, size):
+            self._sizes.append(_NO_SIZE)
+        sides = {meaning(key).part: value for key, value in record.items() if value is not None}
+        if "width" in sides and "height" in sides:
+            place = self._source.record_name(record_number)
+            size = (_side(place, sides, "width"), _side(place, sides, "height"))
+            if _NO_SIZE not in (size, self._sizes[index]) and size != self._sizes[index]:
                 raise UnreadableError(place, "width", f"another size of {quote(name)}", "one size for an image")
-            self._sizes[index] = size
+            self._sizes[index] = self._sizes[index] if size == _NO_SIZE else size
         return index
 
-    def add_plain(self, image: int, verb: str, object_: str, score: float | None, boxes: Any, record: int) -> None:
+    def add_plain(
+        self, image: int, verb: str, object_: str, score: float | None, boxes: tuple[Numbers, Numbers], record: int
+    ) -> None:
         """Add an interaction whose words count as they are."""
-        self._append(image, verb, object_, np.nan if score is None else score, False, record, _NO_ITEM, 0)
-        self._boxes.append(boxes)
+        said = self._said_of(verb, object_, 0)
+        self._rows.add([(said, *boxes, np.nan if score is None else score)], image, record, NO_ITEM, loose=False)
 
     def add_hits(self, image: int, hits: list[Hit], record: int, *, loose: bool = True) -> None:
         """Add what stood at known places of a reply, or of a record that is one item."""
-        rows, boxes = self._rows, self._boxes
-        for item, (said, human, thing, score) in enumerate(hits):
-            if said.convention_index < 0:
-                self._number(said)
+        for i, (said, human, thing, score) in enumerate(hits):
+            if said.rows is None:
+                said.rows = self._rows_of(said)
             if said.is_noted:
                 self._note(said.words)
-                human, thing = (thing, human) if said.words.turned else (human, thing)
-            number, convention = item if loose else _NO_ITEM, said.convention_index
-            for verb, object_ in said.rows:
-                rows.append((image, verb, object_, score, loose, record, number, convention))
-                boxes += (human, thing)
+                if said.words.turned:
+                    hits[i] = said, thing, human, score
+        self._rows.add(hits, image, record, 0 if loose else NO_ITEM, loose=loose)
 
-    def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> None:
-        """Add what is said of a pair.
+    def add_pair(self, place: str, image: int, pair: Pair, record: int, item: int | None, *, loose: bool) -> bool:
+        """Add what is said of a pair; tell whether that makes a row, or may.
 
         Args:
             place: names the pair in a message.
@@ -121,7 +120,7 @@ class Columns:
         """
         if roles.are_open(pair):
             self._open.append((place, image, pair, record, item, loose))
-            return
+            return True
         words = words_of(pair)
         if words is None:
             part, value = pair.wrong or ("phrase", None)
@@ -137,24 +136,23 @@ class Columns:
             if not is_person(pair.target):
                 raise error
             self._backward.append((error, image, pair, record, item))
-            return
+            return True
         said = list(words.interactions)
         if words.unparsed:
             said = [Interaction("", "", pair.score)]
         elif not said and not words.denied:
             raise UnreadableError(place, "phrase", quote(pair.phrase), "a verb and an object")
         human, target = (pair.object, pair.human) if words.turned else (pair.human, pair.object)
-        boxes = human.box.numbers + target.box.numbers
         named = human.box.convention or target.box.convention
         convention = self._convention_index(None if named is None else str(named))
         for verb, object_, raw, phrase in said:
             if phrase:
                 self._remember(verb, object_, phrase)
             score = self._score(place, raw, pair, loose=loose)
-            number = _NO_ITEM if item is None else item
-            self._append(image, verb, object_, score, loose, record, number, convention)
-            self._boxes.append(boxes)
+            hit = self._said_of(verb, object_, convention), human.box.numbers, target.box.numbers, score
+            self._rows.add([hit], image, record, NO_ITEM if item is None else item, loose=loose)
         self._note(words)
+        return bool(said)
 
     def settle(self) -> list[UnreadableError]:
         """Decide what only the whole file tells; return the errors of what is left out.
@@ -189,10 +187,8 @@ class Columns:
         if unparsed and sum(unparsed.values()) == len(self._rows):
             expected = 'a verb and an object, as in "riding a horse"; none of the phrases has them'
             raise InputError(self._source.path, field="phrase", found=quote(next(iter(unparsed))), expected=expected)
-        boxes = np.fromiter(chain.from_iterable(self._boxes), np.float64).reshape(-1, 8)
-        columns = np.fromiter(chain.from_iterable(self._rows), np.float64).reshape(-1, 8)
-        image, verb, object_, loose, convention = (columns[:, i].astype(np.int64) for i in (0, 1, 2, 4, 7))
-        score = columns[:, 3]
+        numbers, boxes, score = self._rows.arrays()
+        verb, object_, convention, image, record, item, loose = numbers.T
         if scores.are_percent(score):
             score = score / 100
             self._notes.scores_read["1 to 100 as percent"] = int((~np.isnan(score)).sum())
@@ -201,6 +197,11 @@ class Columns:
         names = [
             by_content(name, boxes[convention == i], sides[convention == i]) for name, i in self._conventions.items()
         ]
+
+        def place(row: int) -> str:
+            said = self._source.record_name(int(record[row]))
+            return said if item[row] == NO_ITEM else f"{said}, {'item' if loose[row] else 'interaction'} {item[row]}"
+
         return Rows(
             images=list(self._images),
             image=image,
@@ -213,7 +214,7 @@ class Columns:
             score=score,
             sizes=np.array(self._sizes, np.float64).reshape(-1, 2),
             loose=loose.astype(bool) if loose.any() else None,
-            place=self._place,
+            place=place,
             conventions=names if named else (),
             convention=convention if named else None,
             fixed=[self._conventions[_BINS]] if _BINS in self._conventions else (),
@@ -228,9 +229,17 @@ class Columns:
         ]
         return np.array(sides, np.float64).reshape(-1, 2)
 
-    def _append(self, image: int, verb: str, object_: str, *rest: Any) -> None:
-        verb_index = self._verbs.setdefault(verb, len(self._verbs))
-        self._rows.append((image, verb_index, self._objects.setdefault(object_, len(self._objects)), *rest))
+    def _said_of(self, verb: str, object_: str, convention: int) -> Said:
+        """What makes one row."""
+        said = self._said.get((verb, object_, convention))
+        if said is None:
+            said = self._said[verb, object_, convention] = Said(_NO_WORDS, None)
+            said.rows = (self._row(verb, object_, convention),)
+        return said
+
+    def _row(self, verb: str, object_: str, convention: int) -> tuple[int, int, int]:
+        verbs, objects = self._verbs, self._objects
+        return verbs.setdefault(verb, len(verbs)), objects.setdefault(object_, len(objects)), convention
 
     def _remember(self, verb: str, object_: str, phrase: str) -> None:
         """Note a phrase that was read as these words; some examples are enough."""
@@ -238,22 +247,18 @@ class Columns:
         if len(examples) < _EXAMPLES and phrase not in examples:
             examples.append(phrase)
 
-    def _number(self, said: Said) -> None:
-        """Give known words their numbers in the columns."""
-        said.convention_index = self._convention_index(said.convention)
-        verbs, objects = self._verbs, self._objects
-        for verb, object_, _, phrase in _NO_WORDS if said.words.unparsed else said.words.interactions:
+    def _rows_of(self, said: Said) -> tuple[tuple[int, int, int], ...]:
+        """The verb, object and convention of each row that known words make."""
+        convention = self._convention_index(said.convention)
+        rows = []
+        for verb, object_, _, phrase in _UNPARSED if said.words.unparsed else said.words.interactions:
             if phrase:
                 self._remember(verb, object_, phrase)
-            said.rows.append((verbs.setdefault(verb, len(verbs)), objects.setdefault(object_, len(objects))))
+            rows.append(self._row(verb, object_, convention))
+        return tuple(rows)
 
     def _convention_index(self, name: str | None) -> int:
         return self._conventions.setdefault(name or _USUAL, len(self._conventions))
-
-    def _place(self, row: int) -> str:
-        *_, loose, record, item, _convention = self._rows[row]
-        name = self._source.record_name(record)
-        return name if item < 0 else f"{name}, {'item' if loose else 'interaction'} {item}"
 
     def _note(self, words: Words) -> None:
         self._notes.denied += words.denied

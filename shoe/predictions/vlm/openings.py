@@ -47,8 +47,10 @@ class Openings:
         frame = tuple(record)
         keys = self._flat.get(frame)
         if keys is None:
-            found = (nested.open(record) for nested in self._nested.get(frame, ()) if nested is not None)
-            return next((opened for opened in found if opened is not None), None)
+            for nested in self._nested.get(frame, ()):
+                if nested is not None and (opened := nested.open(record)) is not None:
+                    return opened
+            return None
         image, answer = record[keys[0]], record[keys[1]]
         if type(image) is not str or type(answer) is not str or not is_name(image):
             return None

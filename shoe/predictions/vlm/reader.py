@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -52,8 +53,7 @@ class Reader:
         self._tally = Tally(source.notes)
         self._quick = Quick()
         self._known_images: dict[tuple[Any, ...], int] = {}
-        self._answered: set[int] = set()
-        self._answered_again: set[int] = set()
+        self._answered: list[int] = []
 
     def add(self, number: int, record: Any) -> None:
         """Take a record.
@@ -71,7 +71,7 @@ class Reader:
             for one in several:
                 self.add(number, one)
             return
-        image = self._columns.image(place, opened.image, record)
+        image = self._columns.image(number, opened.image, record)
         self._quick.openings.learn(record, opened)
         outer = {key: value for key, value in opened.outer.items() if meaning(key).part != "image"}
         if opened.answer is None:
@@ -88,6 +88,7 @@ class Reader:
         for error in self._columns.settle():
             self._tally.cut_item(error)
         self._tally.check(self._source, len(self._columns))
+        self._notes.images_again = sum(count > 1 for count in Counter(self._answered).values())
         return self._columns.rows()
 
     def _add_known(self, record: Any, number: int) -> bool:
@@ -99,24 +100,16 @@ class Reader:
         self._add_hits(self._image(opened[0], record, number), hits, number, opened[1], record)
         return True
 
-    def _note_answered(self, image: int) -> None:
-        """Note the images that have more than one answer."""
-        if image in self._answered:
-            self._answered_again.add(image)
-            self._notes.images_again = len(self._answered_again)
-        self._answered.add(image)
-
     def _image(self, named: tuple[Any, ...], record: dict[Any, Any], number: int) -> int:
         """The index of an image by its name and what the record says of its size."""
         index = self._known_images.get(named)
         if index is None:
             sized = record if named[1:] else {}
-            index = self._columns.image(self._source.record_name(number), named[0], sized)
-            self._known_images[named] = index
+            index = self._known_images[named] = self._columns.image(number, named[0], sized)
         return index
 
     def _add_hits(self, image: int, hits: list[Hit], number: int, said: Any, record: dict[Any, Any]) -> None:
-        self._note_answered(image)
+        self._answered.append(image)
         self._notes.replies += 1
         self._columns.add_hits(image, hits, number)
         if not hits:
@@ -139,7 +132,7 @@ class Reader:
         if " and " in plain.verb or plain.score != plain.score:  # a NaN is counted as unread
             return False
         image = self._image((plain.image, (plain.width, plain.height)), record, number)
-        boxes = plain.human_box + plain.object_box
+        boxes = plain.human_box, plain.object_box
         self._columns.add_plain(image, plain.verb, plain.object, plain.score, boxes, number)
         return True
 
@@ -149,7 +142,7 @@ class Reader:
         """Take what a tool wrote; a record that is one interaction and cannot be read is an error."""
         reading = interactions_in([item])
         if holds_items(item):
-            self._note_answered(image)
+            self._answered.append(image)
             self._notes.replies += 1
             self._take(place, image, Answer(item, reading, Reply([item], [item])), number, item)
             return
@@ -176,7 +169,7 @@ class Reader:
         if hits is not None:
             self._add_hits(image, hits, number, text, record)
             return
-        self._note_answered(image)
+        self._answered.append(image)
         self._notes.replies += 1
         if not opened.answers:
             self._tally.failed(place, opened.error)
@@ -197,7 +190,7 @@ class Reader:
         self, place: str, image: int, answer: Answer, number: int, record: dict[Any, Any], error: str = ""
     ) -> None:
         """Take what an answer holds; what of it cannot be read is left out and counted."""
-        before = len(self._columns), self._tally.cut, self._notes.denied
+        cut, denied, is_taken = self._tally.cut, self._notes.denied, False
         self._notes.answers_besides += answer.others > 0
         self._notes.replies_fixed += answer.reply.damaged
         self._notes.drafts += bool(answer.reply.drafts)
@@ -206,27 +199,27 @@ class Reader:
             try:
                 if isinstance(item, Problem):
                     raise UnreadableError(where, item.cause, item.found, item.expected)
-                self._columns.add_pair(where, image, item, number, i, loose=True)
+                is_taken |= self._columns.add_pair(where, image, item, number, i, loose=True)
             except UnreadableError as unreadable:
                 self._tally.cut_item(unreadable)
         if answer.reply.lost:
             incomplete = UnreadableError(place, "response", "an incomplete item", ITEMS)
             self._tally.cut_item(incomplete, "incomplete", answer.reply.lost)
-        if len(self._columns) > before[0]:
+        if is_taken:
             if answer.reply.values and answer.unused:
                 unused = UnreadableError(place, "response", f"{answer.unused} boxes that no item has", ITEMS)
                 self._tally.cut_item(unused, "incomplete", (answer.unused + 1) // 2)
             else:
                 self._notes.boxes_unused += answer.unused
             return
-        if answer.says_none or self._notes.denied > before[2]:
+        if answer.says_none or self._notes.denied > denied:
             self._tally.none(answer.said, _truth_key(record))
         elif error:
             self._tally.failed(place, error)
         elif isinstance(answer.said, str) and refuses(answer.said):
             self._tally.refused(place, answer.said)
         else:
-            self._tally.unread(place, answer, has_cut=self._tally.cut > before[1])
+            self._tally.unread(place, answer, has_cut=self._tally.cut > cut)
 
 
 def _truth_key(record: dict[Any, Any]) -> str:

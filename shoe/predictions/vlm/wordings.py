@@ -32,19 +32,17 @@ class Said:
         convention: of the boxes, where their form tells it.
         counts: whether they make a triplet.
         is_noted: whether the report counts anything of them.
-        rows: indices of verbs and objects in the columns.
-        convention_index: index of the convention in the columns.
+        rows: indices of the verb, the object and the convention in the columns, for each row; None before the first.
     """
 
-    __slots__ = ("convention", "convention_index", "counts", "is_noted", "rows", "words")
+    __slots__ = ("convention", "counts", "is_noted", "rows", "words")
 
     def __init__(self, words: Words, convention: str | None) -> None:
         self.words = words
         self.convention = convention
         self.counts = bool(words.interactions or words.unparsed)
         self.is_noted = bool(words.denied or words.turned or words.doubtful or words.unparsed)
-        self.rows: list[tuple[int, int]] = []
-        self.convention_index = -1
+        self.rows: tuple[tuple[int, int, int], ...] | None = None
 
 
 Hit = tuple[Said, Numbers, Numbers, float]
