@@ -11,7 +11,7 @@ import typer
 from shoe.benchmarks import DEFAULT
 from shoe.cli.map.again import end_by_any_signal_as_by_ctrl_c
 from shoe.cli.output import Json, put_json, spare
-from shoe.cli.workers import ShardText
+from shoe.cli.workers import EngineText, Gpus, ShardText, asking_engine, cluster_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,6 +66,8 @@ def predict(
     max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before this run costs more.")] = None,
     max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many requests to an endpoint.")] = None,
     shard: ShardText = None,
+    engine: EngineText = "serial",
+    gpus: Gpus = 0,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Find boxes and pairs; say what asking would take.")
     ] = False,
@@ -96,12 +98,12 @@ def predict(
     from shoe.predict.parts import Files, of_part
     from shoe.predict.provenance import how_asked, how_paired
     from shoe.predict.questions import questions
-    from shoe.predict.running import Run, batch_of
+    from shoe.predict.running import Run
     from shoe.predict.steps import all_pictures
 
     end_by_any_signal_as_by_ctrl_c()
     spare((*images, labels, pairs, prompt, ground_truth, detections, answers), out, json)
-    part = Shard.parse(shard) if shard else None
+    part, asking = None if shard is None else Shard.parse(shard), asking_engine(engine, gpus)
     choices = chosen(
         benchmark=benchmark(dataset),
         model=vlm,
@@ -144,10 +146,13 @@ def predict(
     if choices.model.asks and not dry_run and not yes:
         _confirm(plan, choices.model, max_cost)
     budget = Budget(max_cost, max_requests)
-    with Progress("", "questions") as progress:
+    with (
+        cluster_of(asking if plan.total > plan.known and not dry_run else None, gpus) as kept.cluster,
+        Progress("", "questions") as progress,
+    ):
         run = Run(kept, every, budget, progress, probabilities=choices.scoring.policy != NONE)
-        if not (dry_run and choices.model.asks):
-            measured = run.measure(plan.total - plan.known, batch_of(choices.model))
+        if not (kept.cluster or (dry_run and choices.model.asks)):  # workers would load a model for each measurement
+            measured = run.measure(plan.total - plan.known, choices.model.at_once)
             if measured:
                 facts["seconds_per_question"] = measured.seconds
                 left = plan.total - plan.known - measured.questions

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterator, Sequence
+from importlib.util import find_spec
 from typing import Any
 
+from shoe.core.errors import MissingExtraError
 from shoe.engines.base import DEATHS, K, R, S, Work, deadly
+from shoe.engines.connection import check_there
 from shoe.engines.connection import connected as connected
 from shoe.engines.job import Job
 from shoe.engines.watch import check_cluster
@@ -23,6 +27,17 @@ class Ray:
     def __init__(self, address: str = "") -> None:
         """Take where the cluster is, as ``ray.init`` has it; empty: where ``RAY_ADDRESS`` says, or here."""
         self.address = address
+
+    def check(self) -> None:
+        """See that Ray is installed and something listens at the address, before any work; nothing is started.
+
+        Raises:
+            MissingExtraError: if Ray is not installed.
+            OptionError: if there is nothing at the address.
+        """
+        if find_spec("ray") is None:
+            raise MissingExtraError("--engine ray", "ray")
+        check_there(self.address or os.environ.get("RAY_ADDRESS", ""))
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
         """See :meth:`shoe.engines.base.Engine.map`."""

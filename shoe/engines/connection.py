@@ -49,7 +49,7 @@ def connected(address: str = "") -> Iterator[Any]:
         yield ray
         return
     if not is_own:
-        _check_there(address)
+        check_there(address)
     variables = _ONE_THREAD | ({"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} if is_own else {})
     more = {"include_dashboard": False, "num_cpus": len(os.sched_getaffinity(0))} if is_own else {}
     started = _Started()
@@ -110,7 +110,7 @@ class _Started:
                 process.kill()
 
 
-def _check_there(address: str) -> None:
+def check_there(address: str) -> None:
     """See that a cluster's head answers where it is said to be: Ray tries for minutes, and says so all the while."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not (host and port.isdecimal()):

@@ -41,6 +41,12 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tries: Annotated[int, msgspec.Meta(ge=1, le=100)] = 6
     outage: Annotated[float, msgspec.Meta(ge=0)] = 600.0
 
+    def divided(self, workers: int) -> Limits:
+        """What each of several workers may do, at most as many as requests may be in flight."""
+        of = {"requests_per_minute": self.requests_per_minute, "tokens_per_minute": self.tokens_per_minute}
+        each = {name: amount / workers for name, amount in of.items() if amount is not None}
+        return msgspec.structs.replace(self, concurrency=self.concurrency // workers, **each)
+
 
 class Bucket:
     """Amounts a minute, spent ahead: each spender is told how long to wait until its amount has run in."""

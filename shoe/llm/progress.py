@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
+from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from shoe.core.errors import printable
+from shoe.llm.budget import Budget
 from shoe.llm.recorder import Tally
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_LINES = 30.0
 _SECONDS_OF_A_RATE = 5.0
 """What comes in less time is no rate."""
+_LOOK = 0.25
 
 
 class Progress:
@@ -97,3 +101,36 @@ class Progress:
             f"{tally.retries:,} retries",
             f"{tally.failures.total():,} failures",
         ]
+
+
+def watch(
+    ended: Event, tallies: Sequence[Tally], budget: Budget, display: Progress | None = None, *, quiet: bool = False
+) -> None:
+    """Wait for the threads of a run, and show how it goes; an interruption ends it as an exhausted budget does.
+
+    Threads are not joined: an interruption of Thread.join takes one that runs for one that has ended (in 3.11).
+
+    Args:
+        ended: set when the last of them has ended.
+        tallies: what is shown.
+        budget: of the run.
+        display: where; None for nowhere.
+        quiet: whether nothing is asked, so that there is nothing to wait for.
+
+    Raises:
+        KeyboardInterrupt: at the second interruption, or the first if nothing is asked.
+    """
+    interrupted = quiet
+    while not ended.is_set():
+        try:
+            ended.wait(_LOOK)
+            if display:
+                with suppress(OSError):  # of a terminal that was closed: what is paid for counts more
+                    display.show(tallies)
+        except KeyboardInterrupt:
+            if interrupted:
+                raise
+            interrupted = True
+            budget.stop("interrupted")
+            if display:
+                display.say("interrupted; what is in flight is awaited and kept (again: end at once)")

@@ -62,6 +62,7 @@ class LedgerRecorder:
         price: of tokens.
         sampling: parameters of the requests, which may bound answers.
         asks: whether there are requests at all: what computes its answers here makes none and costs nothing.
+        hint: ends what is said where answers cannot be used.
         wordless: attempts in a row that brought nothing that says anything.
         answered: whether any attempt did.
     """
@@ -73,6 +74,7 @@ class LedgerRecorder:
     price: Price = field(default_factory=Price)
     sampling: Mapping[str, Any] = field(default_factory=dict)
     asks: bool = True
+    hint: str = ""
     wordless: int = field(default=0, init=False)
     answered: bool = field(default=False, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
@@ -99,8 +101,7 @@ class LedgerRecorder:
         if self._is_wordless:
             raise ShoeError(
                 f"{self.tally.name}: {self.wordless} attempts in a row brought no answer that could be used; "
-                f"the last are "
-                f"at the end of {self.ledger.path} (--ask-again unparsable,refused asks again what was kept)"
+                f"the last are at the end of {self.ledger.path}{self.hint}"
             )
 
     def may_ask(self, request: Request) -> bool | None:

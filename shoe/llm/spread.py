@@ -22,7 +22,7 @@ from shoe.core.errors import OptionError, ShoeError
 from shoe.engines.base import DEATHS
 from shoe.engines.watch import check_cluster
 from shoe.llm.budget import Budget, most_usage
-from shoe.llm.fence import SILENCE, is_written
+from shoe.llm.fence import is_written
 from shoe.llm.ledger_merge import WORKER
 from shoe.llm.recorder import LedgerRecorder
 from shoe.llm.request import Request
@@ -106,11 +106,28 @@ class _Hand:
 class Spread:
     """One pass over some requests to one model by many workers."""
 
-    def __init__(self, cluster: Cluster, job: Job, workers: int, budget: Budget, recorder: LedgerRecorder) -> None:
-        """Take who works, on what, and where it is kept; ``recorder`` writes the run's ledger."""
+    def __init__(
+        self,
+        cluster: Cluster,
+        job: Job,
+        workers: int,
+        budget: Budget,
+        recorder: LedgerRecorder,
+        beside: Path | None = None,
+    ) -> None:
+        """Take who works, on what, and where it is kept.
+
+        Args:
+            cluster: where workers run.
+            job: what they do.
+            workers: how many.
+            budget: of the run.
+            recorder: writes the run's ledger.
+            beside: the path beside which workers have theirs, in folders of their own; the run's ledger if absent.
+        """
         self._cluster, self._ray, self._job, self._count = cluster, cluster.ray, job, workers
         self._budget, self._recorder = budget, recorder
-        self._folder, self._name = recorder.ledger.path.parent.absolute(), recorder.ledger.path.name
+        self._place = (beside or recorder.ledger.path).absolute()
         self._doing: dict[Any, _Hand] = {}
         self._idle: list[_Hand] = []
         self._lost: list[_Hand] = []
@@ -159,7 +176,7 @@ class Spread:
         return self._recorder.stopping or self._error is not None
 
     def _start(self) -> None:
-        path = self._folder / f"{WORKER}{uuid.uuid4().hex[:12]}" / self._name
+        path = self._place.parent / f"{WORKER}{uuid.uuid4().hex[:12]}" / self._place.name
         self._paths.append(path)
         hand = _Hand(self._cluster.start(self._job, path), path)
         self._doing[hand.actor.ready.remote()] = hand
@@ -184,8 +201,8 @@ class Spread:
     def _replace(self) -> None:
         """Have others go on for each lost worker that has certainly ended."""
         for hand in list(self._lost):
-            has_ended = hand.is_seen and not is_written(hand.path)
-            if hand.requests and not has_ended and monotonic() < hand.heard + SILENCE:
+            over = not is_written(hand.path) if hand.is_seen else monotonic() > hand.heard + self._job.silence
+            if not over and hand.requests and not self._job.is_local:
                 continue
             self._lost.remove(hand)
             told = left_behind(self._job, hand.path, hand.offset, hand.requests, hand.lease)

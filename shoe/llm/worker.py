@@ -37,6 +37,7 @@ class Job:
         events: what the run's ledger remembers.
         asks: whether there are requests at all, see :class:`~shoe.llm.recorder.LedgerRecorder`.
         is_local: whether it is a model that runs in the worker.
+        hint: see :class:`~shoe.llm.recorder.LedgerRecorder`.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Job:
     events: Sequence[Mapping[str, Any]] = ()
     asks: bool = True
     is_local: bool = False
+    hint: str = ""
 
     @property
     def silence(self) -> float:
@@ -105,7 +107,7 @@ class Worker:
         self._writer = writer
         self._fence = fence.Fence(job.silence)
         self._recorder = _Telling(ledger, writer, self._budget, Tally(job.name), job.price, job.sampling, asks=job.asks)
-        self._recorder.fence = self._fence
+        self._recorder.fence, self._recorder.hint = self._fence, job.hint
         return self.heard(0.0)
 
     def heard(self, when: float) -> float:

@@ -8,9 +8,8 @@ whole lines. Answers without probabilities of tokens are answers: scores that ne
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from enum import IntEnum
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,41 +17,18 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from shoe.core.errors import InputError, ShoeError, quote
 from shoe.llm.budget import Budget, Usage
 from shoe.llm.ledger import Ledger, answers
 from shoe.llm.ledger_merge import merge
 from shoe.llm.ledger_writer import writing
-from shoe.llm.recorder import LedgerRecorder, Tally
-from shoe.llm.request import Request
+from shoe.llm.recorder import Tally
+from shoe.llm.spread import Cluster
 from shoe.llm.states import Keys, State, as_keys
 from shoe.predict.ask import Ask, Question
 from shoe.predict.backend import Backend, BackendConfig
-from shoe.predict.completions import REFUSED, read_completion
-from shoe.predict.records import Answer, Pair
-
-_LOGPROBS = "logprob"
-_REJECTED = ("400", "403", "413", "422")
-"""Responses by which an endpoint does not take a request, whenever it is made."""
-
-
-class Kept(IntEnum):
-    """What an answer holds, as a ledger's states have it."""
-
-    PROBABILITIES = 0
-    """Text and the probabilities of its tokens."""
-    TEXT = 1
-    """Text alone: the endpoint gives no probabilities."""
-
-
-class _About(msgspec.Struct):
-    """What a line says of its question."""
-
-    image: str
-    way: str
-    pair: Pair | None = None
-    verb: str = ""
-    options: tuple[str, ...] = ()
+from shoe.predict.keeping import AnswerRecorder, Kept, answer_of, parsed
+from shoe.predict.records import Answer
+from shoe.predict.spreading import spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +55,7 @@ class Answers:
 
     Attributes:
         path: the file; it need not be there.
+        cluster: whose workers ask; None for this process alone.
     """
 
     def __init__(self, path: Path, config: BackendConfig, base: Path | None = None, beside: Path | None = None) -> None:
@@ -91,10 +68,11 @@ class Answers:
             beside: the path beside which other processes keep what :meth:`merge` takes over; the file's if absent.
         """
         self.path = path
+        self.cluster: Cluster | None = None
         self._config = config
         self._beside = beside or path
         self._identity = config.identity()
-        self._ledger = Ledger(path, self._identity, _parsed, base)
+        self._ledger = Ledger(path, self._identity, parsed, base)
 
     @cached_property
     def _backend(self) -> Backend:
@@ -102,7 +80,7 @@ class Answers:
 
     def merge(self, say: Callable[[str], None]) -> int:
         """Take over the answers that others kept for this file; see :func:`shoe.llm.ledger_merge.merge`."""
-        return merge(self.path, self._identity, _parsed, say, self._beside)
+        return merge(self.path, self._identity, parsed, say, self._beside)
 
     def plan(self, questions: Callable[[], Iterable[Question]]) -> Planned:
         """Say what asking would do, asking nobody.
@@ -155,13 +133,14 @@ class Answers:
         self._ledger.refresh()
         keys = self._keys(questions)
         if not self._answered(keys).all() and not budget.stopping:
-            backend = None if self.path.exists() else self._backend  # one that cannot be opened leaves no file
+            ready = self.cluster or self.path.exists()
+            backend = None if ready else self._backend  # one that cannot be opened leaves no file
             with writing(self.path, self._identity, lambda: budget.stopping, say) as writer:
                 if writer is not None:
                     self._ledger.refresh()
                     tally.known = int(self._answered(keys).sum())
                     tally.total = len(keys) - tally.known
-                    recorder = _Recorder(
+                    recorder = AnswerRecorder(
                         self._ledger,
                         writer,
                         budget,
@@ -172,7 +151,11 @@ class Answers:
                         probabilities=probabilities,
                     )
                     if tally.total:
-                        (backend or self._backend).ask(self.unanswered(questions), recorder)
+                        asks = self.unanswered(questions)
+                        if self.cluster:
+                            spread(self.cluster, self._config, asks, tally.total, recorder, self._beside)
+                        else:
+                            (backend or self._backend).ask(asks, recorder)
                     writer.flush()
                     recorder.end()
                     self._ledger.refresh(writer.synced)
@@ -190,33 +173,16 @@ class Answers:
             (key,) = entry["keys"]
             if key not in seen:
                 seen.add(key)
-                yield self._answer(key, entry)
+                yield answer_of(entry)
 
     def of(self, questions: Iterable[Question]) -> Iterator[Answer]:
         """Go through the answers to some questions, in their order; what is unanswered is left out."""
         kept = {answer.key: answer for answer in self.read()}
         for question in questions:
             found = kept.get(Ask(question, self._identity).key.hex())
-            if found is not None:
-                yield found
-
-    def _answer(self, key: str, entry: Mapping[str, Any]) -> Answer:
-        said = read_completion(entry["answer"])
-        try:
-            about = msgspec.convert(entry, _About)
-        except msgspec.ValidationError as error:
-            raise InputError(self.path, record=key, found=str(error), expected="an answer about a picture") from None
-        return Answer(
-            key=key,
-            image=about.image,
-            pair=about.pair,
-            way=about.way,
-            verb=about.verb,
-            options=about.options,
-            text=said.text,
-            tokens=said.tokens,
-            finish=said.finish,
-        )
+            if found is not None:  # what it was kept of may be a picture of another name, or detections of other scores
+                about = {name: question.about.get(name) for name in ("image", "pair")}
+                yield msgspec.structs.replace(found, **about)
 
     def _keys(self, questions: Callable[[], Iterable[Question]]) -> Keys:
         """(n, 2) keys of all questions, each once."""
@@ -240,62 +206,3 @@ class Answers:
         states, counts = np.unique(self._ledger.states(keys), return_counts=True)
         found = zip(states.tolist(), counts.tolist(), strict=True)
         return Counter({names.get(state, "unasked"): count for state, count in found})
-
-
-@dataclass(eq=False, slots=True)
-class _Recorder(LedgerRecorder):
-    """Ends a run where probabilities are wanted and none come, at the first answer or error that shows it."""
-
-    probabilities: bool = True
-    _lacks: str = field(default="", init=False)
-    _rejected: str = field(default="", init=False)
-
-    def answer(self, request: Request, raw: Mapping[str, Any]) -> None:
-        """Keep one raw answer."""
-        LedgerRecorder.answer(self, request, raw)
-        said = read_completion(raw)
-        if self.probabilities and said.tokens is None and said.finish != REFUSED:
-            self._lack("answers without logprobs")
-
-    def failure(self, request: Request, kind: str, detail: str = "", usage: Usage | None = None) -> None:
-        """Keep one attempt that brought no answer."""
-        LedgerRecorder.failure(self, request, kind, detail, usage)
-        if kind in _REJECTED:
-            self._rejected = f"HTTP {kind}: {detail.partition(f'HTTP {kind}: ')[2] or detail}"
-            if _LOGPROBS in detail.lower():
-                self._lack(self._rejected)
-
-    def _lack(self, found: str) -> None:
-        self._lacks = self._lacks or found
-        self.budget.stop("failed")
-
-    def end(self) -> None:
-        """See that the run did not end for want of what it needs.
-
-        Raises:
-            ShoeError: if it did.
-        """
-        who = f"model {quote(self.ledger.identity['model'])}"
-        if self._lacks:
-            raise ShoeError(
-                f"{who}: found {self._lacks}, expected the probabilities of tokens that the confidence is made of "
-                "(use confidence 'none', or an endpoint that gives logprobs)"
-            )
-        if self._rejected and not self.answered:
-            raise ShoeError(f"{who}: it takes none of the questions: {self._rejected}")
-        if self.stopping and not self.budget.stopping:
-            raise ShoeError(
-                f"{who}: {self.wordless} answers in a row were refusals, or empty; the last are at the end of "
-                f"{self.ledger.path}"
-            )
-
-
-def _parsed(entry: Mapping[str, Any]) -> list[int]:
-    return [_state(entry)] * len(entry["keys"])
-
-
-def _state(entry: Mapping[str, Any]) -> int:
-    said = read_completion(entry["answer"])
-    if said.finish == REFUSED:
-        return State.REFUSED
-    return Kept.TEXT if said.tokens is None else Kept.PROBABILITIES

@@ -7,7 +7,7 @@ probabilities of each token and of the likeliest others (``choices[0].logprobs.c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar, Protocol, Self
 
 import msgspec
 
@@ -70,6 +70,22 @@ class BackendConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def sampling(self) -> Mapping[str, Any]:
         """Return the parameters that bound an answer, for what it may cost."""
         return {"max_tokens": self.most_tokens}
+
+    @property
+    def at_once(self) -> int:
+        """How many questions are asked at once."""
+        raise NotImplementedError
+
+    def one_of(self, workers: int) -> Self:
+        """Return the settings of one of several workers that ask at the same time."""
+        return self
+
+    def check(self) -> None:
+        """See what can be seen of the settings before anything is opened or loaded.
+
+        Raises:
+            OptionError: for what cannot be.
+        """
 
     def open(self) -> Backend:
         """Make the back end; a model is loaded here.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,10 +117,14 @@ def chosen(
         raise OptionError("found no boxes to ask about, expected --detector NAME, --detections FILE or --pairs FILE")
     if pairs and (detector or detections):
         raise OptionError("--pairs takes the place of boxes: leave out --detector and --detections")
+    if not math.isfinite(power):
+        raise OptionError(f"--detector-power: found {power:g}, expected a number")
     policy = confidence or POLICIES[way][0]
     check_policy(policy, way)
     words = [PERSON, *(name for name in benchmark.objects if name != PERSON)]
     usual_detector = {"model": detector, "words": [word.replace("_", " ") for word in words]}
+    asked = configured(backend_of(backend), "vlm", {"model": model, "most_tokens": TOKENS[way]}, given["vlm"])
+    asked.check()
     return Choices(
         benchmark=benchmark,
         names=read_names(labels, benchmark) if labels else usual_names(benchmark),
@@ -128,6 +133,6 @@ def chosen(
         pairing=configured(PairRule, "pairs", msgspec.to_builtins(rule_named(rule)), given["pairs"]),
         visual=configured(Visual, "visual", {"marks": marks_named(visual)}, given["visual"]),
         way=how,
-        model=configured(backend_of(backend), "vlm", {"model": model, "most_tokens": TOKENS[way]}, given["vlm"]),
+        model=asked,
         scoring=Scoring(policy, power),
     )

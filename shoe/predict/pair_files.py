@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, meant, quote
 from shoe.core.interactions import image_index
-from shoe.io.files import replacing
+from shoe.io.files import replacing, unreadable
 from shoe.io.typed import Box, ImageName, Whole
 from shoe.predict.detection_files import check_same, inside
 from shoe.predict.images import Picture
@@ -61,6 +61,8 @@ def read_paired(path: str | Path, pictures: Sequence[Picture], names: Names, ben
         InputError: naming the image, pair and field that break the form, lie outside of the picture, or are no object.
     """
     path = Path(path)
+    if path.is_dir():
+        raise unreadable(path, IsADirectoryError())
     source = open_source(path, benchmark)
     records = source.typed(_Image)
     found = image_names(source, (record.filename for record in records), "filename")

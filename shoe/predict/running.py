@@ -5,19 +5,16 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from threading import Event, Thread
-from typing import Any
 
 from shoe.llm.budget import Budget
-from shoe.llm.progress import Progress
+from shoe.llm.progress import Progress, watch
 from shoe.llm.recorder import Tally
 from shoe.predict.answers import Answers
 from shoe.predict.ask import Question
 
-_LOOK = 0.2
 _BATCHES = 2
 _WORTH_MEASURING = 4
 
@@ -108,27 +105,7 @@ class Run:
                 done.set()
 
         Thread(target=work, name="shoe-ask", daemon=True).start()
-        self._watch(done, tally)
+        watch(done, [tally], self._budget, self._display)
         if errors:
             raise errors[0]
         return found
-
-    def _watch(self, done: Event, tally: Tally) -> None:
-        interrupted = False
-        while not done.is_set():
-            try:
-                done.wait(_LOOK)
-                with suppress(OSError):  # of a terminal that was closed: what is paid for counts more
-                    self._display.show([tally])
-            except KeyboardInterrupt:
-                if interrupted:
-                    raise
-                interrupted = True
-                self._budget.stop("interrupted")
-                self._display.say("interrupted; what is in flight is awaited and kept (again: end at once)")
-
-
-def batch_of(config: Any) -> int:
-    """How many questions a back end takes at once."""
-    limits = getattr(config, "limits", None)
-    return int(limits.concurrency if limits is not None else config.batch_size)

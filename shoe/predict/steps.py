@@ -54,6 +54,9 @@ def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> 
         places: files and folders.
         say: told of each picture but the first that cannot be read.
 
+    Returns:
+        Pictures with absolute paths, by which workers elsewhere find them.
+
     Raises:
         InputError: of the first picture that cannot be read.
     """
@@ -62,7 +65,7 @@ def all_pictures(places: Sequence[str | Path], say: Callable[[str], object]) -> 
         say(str(error))
     if errors:
         raise errors[0]
-    return pictures
+    return [replace(picture, path=picture.path.absolute()) for picture in pictures]
 
 
 def boxes_of(

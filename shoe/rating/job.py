@@ -6,7 +6,6 @@ What comes out follows from the ledgers alone, not from the order in which answe
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from threading import Event, Thread
 
@@ -17,7 +16,7 @@ from shoe.core.arrays import Indices, Mask
 from shoe.core.errors import ShoeError
 from shoe.lexicon.expressions import Part
 from shoe.llm.budget import Budget
-from shoe.llm.progress import Progress
+from shoe.llm.progress import Progress, watch
 from shoe.llm.recorder import Tally
 from shoe.llm.states import State, pending
 from shoe.rating.planning import Plan, Plans, Subject, plan_pairs
@@ -26,8 +25,6 @@ from shoe.rating.questions import texts_of
 from shoe.rating.session import Raters
 from shoe.similarity import RatedPairs
 from shoe.similarity.ensemble import MISSING
-
-_LOOK = 0.25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,25 +179,9 @@ class _Run:
         self._texts = {part: texts_of(plan) for part, plan in self._plans.items()}
         for number, session in enumerate(self._raters.sessions):
             Thread(target=self._guarded, args=(number,), name=f"shoe-{session.config.name}", daemon=True).start()
-        self._watch()
+        watch(self._all_ended, self._tallies, self._budget, self._display, quiet=self._quiet)
         if self._errors:
             raise next((error for error in self._errors if isinstance(error, ShoeError)), self._errors[0])
-
-    def _watch(self) -> None:
-        # Threads are not joined: an interruption of Thread.join takes one that runs for one that has ended (in 3.11).
-        interrupted = False
-        while not self._all_ended.is_set():
-            try:
-                self._all_ended.wait(_LOOK)
-                if self._display:
-                    with suppress(OSError):  # of a terminal that was closed: what is paid for counts more
-                        self._display.show(self._tallies)
-            except KeyboardInterrupt:
-                if interrupted or self._quiet:
-                    raise
-                interrupted = True
-                self._budget.stop("interrupted")
-                self._say("interrupted; what is in flight is awaited and kept (again: end at once)")
 
     def _say(self, line: str) -> None:
         if self._display:

@@ -31,6 +31,7 @@ from shoe.rating.questions import Backend, Group, Question, Questions, SenseText
 
 LOCAL_GROUP = 1024
 """Questions of a group for raters that answer no prompts."""
+_HINT = " (--ask-again unparsable,refused asks again what was kept)"
 _LATEST = 1 << 18
 """Bytes of a ledger's end by which tokens are measured."""
 
@@ -166,7 +167,14 @@ class RaterSession:
             config = self.config
             price = config.price
             recorder = LedgerRecorder(
-                self.ledger, writer, budget, tally, price=price, sampling=config.sampling, asks=config.prompted
+                self.ledger,
+                writer,
+                budget,
+                tally,
+                price=price,
+                sampling=config.sampling,
+                asks=config.prompted,
+                hint=_HINT,
             )
             for attempt, wanted, size in (
                 (1, State.UNRATED, self._size),
@@ -192,9 +200,7 @@ class RaterSession:
         """Have the workers of a cluster ask, each within its share of what the endpoint takes."""
         config, limits = self.config, self.config.limits
         workers = cluster.workers(limits.concurrency, is_local=config.is_local)
-        a_minute = {name: getattr(limits, name) for name in ("requests_per_minute", "tokens_per_minute")}
-        shares = {name: of / workers for name, of in a_minute.items() if of is not None}
-        each = msgspec.structs.replace(limits, concurrency=limits.concurrency // workers, **shares)
+        each = limits.divided(workers)
         job = Job(
             config.name,
             partial(_client, msgspec.structs.replace(config, limits=each), self._prompts_given),
@@ -205,6 +211,7 @@ class RaterSession:
             events=recorder.remembered(),
             asks=config.prompted,
             is_local=config.is_local,
+            hint=_HINT,
         )
         Spread(cluster, job, workers, budget, recorder).run(groups)
 
@@ -263,8 +270,8 @@ class Raters:
                     "answers: use repeats to ask one rater again"
                 )
 
-    def spread_over(self, cluster: Cluster) -> None:
-        """Have the workers of a cluster ask, where raters can be divided."""
+    def spread_over(self, cluster: Cluster | None) -> None:
+        """Have the workers of a cluster ask, where raters can be divided; None: this process."""
         for session in self.sessions:
             session.cluster = cluster
 

@@ -164,6 +164,17 @@ def test_a_dry_run_says_what_it_would_take(models: Path, folder: Path) -> None:
             "found no pair in 4 pictures",
         ),
         (["--detector", "boxes.json"], "detector 'boxes.json' cannot be loaded"),
+        (["--pairs", "images"], "images: found a folder, expected a file that can be read"),
+        (["--pairs", "x", "--detector-power", "inf"], "--detector-power: found inf, expected a number"),
+        (["--pairs", "x", "--detector-power", "nan"], "--detector-power: found 'nan', expected a number from 0.0"),
+        (
+            ["--pairs", "x", "--backend", "endpoint", "--set", 'vlm.parameters={"n": 2}'],
+            "parameters: found n, expected to leave it to shoe",
+        ),
+        (
+            ["--detections", "boxes.json", "--set", 'vlm.processor={"max_pixel": 9}'],
+            "--set vlm.processor: found 'max_pixel', expected names of settings of CLIPImageProcessor: chat_template",
+        ),
         (["--detector", "MODELS/llava"], "found a model of the kind llava, expected one that finds objects"),
         (["--detections", "boxes.json", "--out", "boxes.json"], "boxes.json: found an input or another output"),
     ],

@@ -17,8 +17,9 @@ from shoe.predict.ask import Question
 from shoe.predict.backend import BackendConfig
 from shoe.predict.backends.endpoint import Endpoint
 from shoe.predict.backends.transformers import Transformers
+from shoe.predict.records import Pair
 from tests.predict import vlm_server
-from tests.predict.asking import questions
+from tests.predict.asking import Noise, questions
 
 pytest.importorskip("PIL")
 PICTURES = 40
@@ -52,6 +53,46 @@ def test_nothing_is_asked_twice_and_answers_stand_beside_what_was_asked(tmp_path
     # Another model, another way to decode: other answers, which do not go into this file.
     with pytest.raises(InputError, match=r"'top': 20.*, not .*'top': 5.*, expected the ledger of m, as it is set"):
         asking(path, endpoint("http://127.0.0.1:9/v1", top=5), asked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("written", "edited"),
+    [
+        ('"choices":[', '"chosen":['),
+        ('"message":{', '"message":7,"was":{'),
+        ('"way":', '"path":'),
+        ('"image":"', '"image":"\n'),
+    ],
+)
+def test_an_answer_that_was_edited_is_named_by_file_and_line(tmp_path: Path, written: str, edited: str) -> None:
+    path, asked = tmp_path / "answers.jsonl", questions(2)
+    with vlm_server.VlmServer(vlm_server.made_up) as server:
+        config = endpoint(server.url)
+        asking(path, config, asked)
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join([*lines[:3], lines[3].replace(written, edited), *lines[4:]]))
+        for look in (lambda: Answers(path, config).plan(lambda: asked), lambda: list(Answers(path, config).of(asked))):
+            with pytest.raises(
+                InputError, match=r"answers\.jsonl: line 4: found .*, expected a whole line of a ledger"
+            ):
+                look()
+
+
+@pytest.mark.slow
+def test_an_answer_is_about_the_picture_and_the_scores_of_who_looks_it_up(tmp_path: Path) -> None:
+    """Two pictures with one content are asked about once, and boxes of another score need no new answer."""
+    path = tmp_path / "answers.jsonl"
+    pairs = [Pair((0, 0, 9, 9), (5, 5, 20, 20), "horse", score) for score in (0.5, 0.9)]
+    asked = [
+        Question([Noise(1)], "Is it?", about={"image": image, "way": "phrase", "pair": pair})
+        for image, pair in zip(("a.png", "b.png"), pairs, strict=True)
+    ]
+    with vlm_server.VlmServer(vlm_server.made_up) as server:
+        config = endpoint(server.url)
+        assert asking(path, config, asked) == {"probabilities": 1}
+        found = list(Answers(path, config).of(asked))
+    assert [(one.image, one.pair) for one in found] == [("a.png", pairs[0]), ("b.png", pairs[1])]
 
 
 def test_what_is_no_ledger_stays_as_it_is(tmp_path: Path) -> None:

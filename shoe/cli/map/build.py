@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -12,14 +11,13 @@ import typer
 from shoe.benchmarks import DEFAULT
 from shoe.cli.map.again import AskAgain, end_by_any_signal_as_by_ctrl_c, states_of
 from shoe.cli.output import Json, put_json
-from shoe.cli.workers import ShardText
+from shoe.cli.workers import EngineText, Gpus, ShardText, asking_engine, cluster_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from shoe.benchmarks.classes import HoiClasses
     from shoe.core.interactions import Interactions
-    from shoe.engines.base import Engine
     from shoe.engines.shard import Shard
     from shoe.lexicon.expressions import Part
     from shoe.lexicon.resolve import ObjectWords
@@ -68,13 +66,8 @@ def build(
     max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many attempts, retries too.")] = None,
     ask_again: AskAgain = None,
     shard: ShardText = None,
-    engine: Annotated[
-        str,
-        typer.Option(help="Who asks: serial (this process), ray (workers of one here, or RAY_ADDRESS's), ray:ADDRESS."),
-    ] = "serial",
-    gpus: Annotated[
-        float, typer.Option(min=0, max=64, help="With --engine ray: GPUs of each worker's local model.")
-    ] = 0,
+    engine: EngineText = "serial",
+    gpus: Gpus = 0,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would take.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend without asking first.")] = False,
     json: Json = None,
@@ -99,7 +92,6 @@ def build(
 
     from shoe.benchmarks import benchmark
     from shoe.core.errors import OptionError
-    from shoe.engines.choose import engine_of
     from shoe.engines.shard import Shard
     from shoe.llm.budget import Budget
     from shoe.llm.endpoint import OFFICIAL
@@ -122,11 +114,7 @@ def build(
     gc.enable()  # this command runs for days
     classes = benchmark(dataset).classes
     again = states_of(ask_again)
-    part, asking = None if shard is None else Shard.parse(shard), engine_of(engine)
-    if asking.name == "processes":
-        raise OptionError(
-            "--engine: found processes, expected serial or ray: one process asks as fast as endpoints bear"
-        )
+    part, asking = None if shard is None else Shard.parse(shard), asking_engine(engine, gpus)
     if part and again:
         raise OptionError("--shard: found --ask-again, expected it in a run for all parts (--max-requests 0), before")
     if not part:
@@ -172,7 +160,8 @@ def build(
     if again:
         session.ask_again(again, _say)
     budget = Budget(max_cost, max_requests)
-    with _workers(asking, gpus, session), Progress(session.file.currency) as progress:
+    with cluster_of(asking, gpus, len(session.sessions)) as cluster, Progress(session.file.currency) as progress:
+        session.spread_over(cluster)
         outcome = rate(session, plans, budget, progress)
     if budget.reason == "interrupted":
         _say("interrupted: all answers are kept, no map is written; the same command goes on from here")
@@ -195,23 +184,6 @@ def build(
         _say(f"the budget ended the run ({spent}); the same command goes on from here, with a budget of its own")
     elif missing := left(outcome):
         _say(f"{missing:,} questions have no answer yet; the same command asks them again")
-
-
-@contextmanager
-def _workers(engine: Engine, gpus: float, session: Raters) -> Iterator[None]:
-    """Within it, raters are asked by an engine's workers, if it has any."""
-    from shoe.engines.cluster import Ray, connected
-    from shoe.llm.spread import Cluster
-
-    if not isinstance(engine, Ray):
-        yield
-        return
-    with connected(engine.address) as ray:
-        end_by_any_signal_as_by_ctrl_c()  # Ray has its own mind about signals
-        cluster = Cluster(ray, gpus, len(session.sessions))
-        cluster.workers(1, is_local=True)
-        session.spread_over(cluster)
-        yield
 
 
 def _done_of(part: Shard, session: Raters, outcome: Outcome) -> str:

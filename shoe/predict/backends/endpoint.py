@@ -9,13 +9,14 @@ penalties out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import msgspec
 
 from shoe.core.errors import OptionError, quote
 from shoe.llm.client import Pass
 from shoe.llm.endpoint import OFFICIAL, address
+from shoe.llm.endpoint import Endpoint as Address
 from shoe.llm.limits import Limits
 from shoe.llm.request import OURS, Chat, Recorder
 from shoe.predict.ask import Ask
@@ -49,18 +50,38 @@ class Endpoint(BackendConfig, frozen=True, kw_only=True):
         ours = {"temperature": 0.0, "max_tokens": self.most_tokens, "logprobs": True, "top_logprobs": self.top}
         return {name: value for name, value in {**ours, **self.parameters}.items() if value is not None}
 
+    @property
+    def at_once(self) -> int:
+        """The number of requests at a time, at most."""
+        return self.limits.concurrency
+
+    def one_of(self, workers: int) -> Self:
+        """Divide the limits, which are the endpoint's."""
+        return msgspec.structs.replace(self, limits=self.limits.divided(workers))
+
+    def check(self) -> None:
+        """See that the address and the parameters can be.
+
+        Raises:
+            OptionError: if not.
+        """
+        for name in OURS:
+            if name in self.parameters:
+                found = f"parameters: found {name}, expected to leave it to shoe"
+                raise OptionError(f"model {quote(self.model)}: {found}")
+        self._address()
+
+    def _address(self) -> Address:
+        return address(f"model {quote(self.model)}", self.base_url, self.api_key_env)
+
     def open(self) -> Backend:
         """Read the key.
 
         Raises:
             OptionError: for an address, a parameter or a key that cannot be.
         """
-        who = f"model {quote(self.model)}"
-        for name in OURS:
-            if name in self.parameters:
-                raise OptionError(f"{who}: parameters: found {name}, expected to leave it to shoe")
-        place = address(who, self.base_url, self.api_key_env).open()
-        return _Remote(self, place)
+        self.check()
+        return _Remote(self, self._address().open())
 
 
 class _Remote:

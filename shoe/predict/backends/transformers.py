@@ -49,6 +49,11 @@ class Transformers(BackendConfig, frozen=True, kw_only=True):
         files = {"files": fingerprint(folder)} if folder.is_dir() else {}
         return {"dtype": self.dtype, "processor": self.processor, **files}
 
+    @property
+    def at_once(self) -> int:
+        """The size of a batch."""
+        return self.batch_size
+
     def open(self) -> Backend:
         """Load the model; see :class:`~shoe.predict.backends.vision.VisionModel`."""
         from shoe.predict.backends.vision import VisionModel

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from inspect import signature
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from shoe.core.errors import MissingExtraError, OptionError, quote
 from shoe.predict.ask import Question, messages_of
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from shoe.predict.backends.transformers import Transformers
 
 _DIGITS = 6
+_PARTS = {"self", "kwargs", "tokenizer", "image_processor", "video_processor"}
+"""What a processor is made of beside its settings."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +70,7 @@ class VisionModel:
         dtype = getattr(torch, config.dtype)
         try:
             self._processor: Any = transformers.AutoProcessor.from_pretrained(config.model, **found, **config.processor)
-            self._check_processor()
+            self._check_processor(config.processor)
             loaded = transformers.AutoModelForImageTextToText.from_pretrained(config.model, dtype=dtype, **found)
             self._model: Any = loaded.to(self.device).eval()
         except (AttributeError, ImportError, OSError, RuntimeError, TypeError, ValueError, SafetensorError) as error:
@@ -85,7 +88,7 @@ class VisionModel:
         self._texts: list[str] = []
         self._spelt: dict[str, list[int]] = {}
 
-    def _check_processor(self) -> None:
+    def _check_processor(self, settings: Iterable[str]) -> None:
         processor = self._processor
         if not hasattr(processor, "image_processor"):
             raise OptionError(
@@ -96,6 +99,14 @@ class VisionModel:
                 f"{self.name} has no chat template: found none in its processor, expected a model that follows "
                 "instructions, as names that end in -Instruct or -it say"
             )
+        images = processor.image_processor
+        known = {*signature(type(processor).__init__).parameters, *images.to_dict(), *_settings_of(images)} - _PARTS
+        for name in settings:  # its class would pass them over
+            if name not in known:
+                raise OptionError(
+                    f"--set vlm.processor: found {quote(name)}, expected names of settings of {type(images).__name__}: "
+                    f"{', '.join(sorted(known))}"
+                )
         image_token = getattr(processor, "image_token", None)
         if image_token and image_token not in self._conversation(Question([None], "question")):  # type: ignore[list-item]
             raise OptionError(f"{self.name} takes no images: found a chat template that leaves them out")
@@ -246,6 +257,12 @@ class VisionModel:
                         f"{self.name} has no token of its own for {quote(word)}: ask for a phrase instead"
                     )
                 self._spelt[word] = found
+
+
+def _settings_of(images: Any) -> Mapping[str, Any]:
+    """The settings that an image processor's class takes beside those that it has."""
+    of_class: Mapping[str, Any] = get_type_hints(images.valid_kwargs) if hasattr(images, "valid_kwargs") else {}
+    return of_class
 
 
 def _ends(of_model: int | list[int] | None, tokenizer: Any) -> list[int]:

@@ -45,6 +45,11 @@ class VLLM(BackendConfig, frozen=True, kw_only=True):
         files = {"files": fingerprint(folder)} if folder.is_dir() else {}
         return {"dtype": self.dtype, "engine": self.engine, **files}
 
+    @property
+    def at_once(self) -> int:
+        """The size of a batch."""
+        return self.batch_size
+
     def open(self) -> Backend:
         """Start the engine.
 
