@@ -89,6 +89,7 @@ def predict(
     """
     from shoe.benchmarks import benchmark
     from shoe.cli.pairing import find_pairs, tell_pairs
+    from shoe.core.errors import OptionError
     from shoe.engines.shard import Shard
     from shoe.llm.budget import Budget
     from shoe.llm.progress import Progress
@@ -120,6 +121,8 @@ def predict(
         power=detector_power,
         settings=settings or (),
     )
+    if gpus and choices.model.asks:
+        raise OptionError(f"--gpus {gpus:g}: found --backend {backend}, expected a model that workers run")
     files, every_picture = Files.beside(out, detections, answers), all_pictures(images, _say)
     pictures = every_picture
     if part:

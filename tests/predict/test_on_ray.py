@@ -18,7 +18,7 @@ from tests.cli.run import run
 from tests.predict.made import made_pictures
 from tests.predict.test_parts import BOXES, NAMES, asking, made
 from tests.predict.tiny_models import llava
-from tests.predict.vlm_server import VlmServer, made_up, without_logprobs
+from tests.predict.vlm_server import Answering, VlmServer, declining, made_up, without_logprobs
 
 pytestmark = [
     pytest.mark.slow,
@@ -109,12 +109,20 @@ def test_a_killed_run_goes_on_with_what_its_workers_kept(folder: Path) -> None:
     assert not (folder / "p.parts").exists()
 
 
-def test_an_endpoint_without_probabilities_is_one_line(folder: Path) -> None:
-    with VlmServer(without_logprobs) as server:
+@pytest.mark.parametrize(
+    ("answering", "said"),
+    [
+        (without_logprobs, "found answers without logprobs, expected the probabilities of tokens"),
+        (declining, "in a row"),
+    ],
+)
+def test_an_endpoint_that_cannot_answer_is_one_line(folder: Path, answering: Answering, said: str) -> None:
+    with VlmServer(answering) as server:
         process = start(folder, asking(server.url, "--detections", "boxes.json"), "-o", "p.jsonl", "--engine", "ray")
         errors = process.communicate()[1]
     assert process.returncode == 2
-    assert "found answers without logprobs, expected the probabilities of tokens" in errors.splitlines()[-1]
+    assert said in errors.splitlines()[-1]
+    assert "--ask-again" not in errors
 
 
 @pytest.mark.parametrize(
@@ -123,6 +131,7 @@ def test_an_endpoint_without_probabilities_is_one_line(folder: Path) -> None:
         (("--engine", "processes"), "--engine: found processes, expected serial or ray"),
         (("--engine", "ray:127.0.0.1:9"), "--engine ray: found '127.0.0.1:9', where there is no cluster to work with"),
         (("--gpus", "1"), "--gpus 1: found --engine serial, expected --engine ray"),
+        (("--gpus", "1", "--engine", "ray"), "--gpus 1: found --backend endpoint, expected a model that workers run"),
     ],
 )
 def test_what_cannot_be_is_one_line_before_any_work(options: Sequence[str], said: str, folder: Path) -> None:
