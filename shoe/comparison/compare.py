@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 from shoe.comparison.headings import heading, marked
 from shoe.comparison.ranks import better, kendall, ranks
 from shoe.comparison.significance import Statistics, statistics, usual_resamples
+from shoe.comparison.unlike import check_truth, left_out, shared_protocols, unlikeness
 from shoe.core.errors import InputError, OptionError, many, quote
 from shoe.engines.base import SERIAL, Engine
-from shoe.protocols.options import STRICT_PREFIX
-from shoe.protocols.roles import ROLE_PREFIX
-from shoe.runs.run import RoleRun, Run
-
-OF_PREDICTIONS = ("boxes", "scores", "coordinates")
-"""What a signature says of how predictions were read, which is each model's own."""
-_OF_TRUTH = ("data", "split", "images", "truths", "truth-sha", "class-list-sha", "class-split-sha")
+from shoe.runs.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +209,7 @@ def compare(
     if twice is not None:
         raise OptionError(f"compare: found {quote(twice)} twice, expected a name of its own for each model")
     for run in runs[1:]:
-        _check_truth(runs[0], run)
+        check_truth(runs[0], run)
     unlike = [line for run in runs[1:] for line in unlikeness(runs[0], run)]
     if unlike and not allow_different:
         raise InputError(
@@ -223,10 +218,10 @@ def compare(
             expected="equal ones",
             hint="--allow-different compares them all the same",
         )
-    kept = _shared(runs)
+    kept = shared_protocols(runs)
     resamples = usual_resamples(len(runs)) if resamples is None else resamples
     found = statistics(kept, resamples, seed, engine, tell) if resamples else None
-    return Comparison(tuple(kept), found, (*unlike, *_left_out(runs, kept)))
+    return Comparison(tuple(kept), found, (*unlike, *left_out(runs, kept)))
 
 
 def alone(run: Run, *, resamples: int | None = None, seed: int = 0) -> Comparison:
@@ -239,87 +234,3 @@ def alone(run: Run, *, resamples: int | None = None, seed: int = 0) -> Compariso
     """
     resamples = usual_resamples(1) if resamples is None else resamples
     return Comparison((run,), statistics([run], resamples, seed) if resamples else None, ())
-
-
-def unlikeness(a: Run, b: Run) -> list[str]:
-    """What differs between the signatures of two runs, beside how predictions were read; one line each."""
-    of_a, of_b = (_options(run) for run in (a, b))
-    names = dict.fromkeys([*of_a, *of_b])
-    if a.absent or b.absent:  # what a model's scores do not allow leaves no options in its signature
-        names = dict.fromkeys(name for name in of_a if name in of_b)
-    lines = []
-    protocols = [_protocols(run) for run in (a, b)]
-    if protocols[0] != protocols[1]:
-        by = (", ".join(names) or "no strict protocol" for names in protocols)
-        lines.append(f"{a.name} was scored by {next(by)}, {b.name} by {next(by)}")
-    other = protocols[0][:1] != protocols[1][:1]
-    return lines + [
-        f"{name} {of_a.get(name, 'nothing')} of {a.name} and {of_b.get(name, 'nothing')} of {b.name}"
-        for name in names
-        if name not in OF_PREDICTIONS
-        and of_a.get(name) != of_b.get(name)
-        and not (other and name.startswith(STRICT_PREFIX))  # which are of the first protocol
-    ]
-
-
-def _options(run: Run) -> dict[str, str]:
-    """What a run's signature says, and of each protocol by person its own."""
-    return dict(run.signature.items) | {
-        f"{of.options.protocol} {name}": value
-        for of in run.by_person
-        for name, value in of.signature.items
-        if name.startswith(ROLE_PREFIX)
-    }
-
-
-def _protocols(run: Run) -> list[str]:
-    return [of.options.protocol for of in run.strict] + [of.options.protocol for of in run.by_person]
-
-
-def _left_out(runs: Sequence[Run], kept: Sequence[Run]) -> list[str]:
-    """Which strict protocols have no column, and whose they are."""
-    lines = []
-    for name in dict.fromkeys(name for run in runs for name in _protocols(run)):
-        if name not in _protocols(kept[0]):
-            without = ", ".join(run.name for run in runs if name not in _protocols(run))
-            lines.append(f"{name} is left out of the table: {without} was not scored by it")
-    return lines
-
-
-def _check_truth(a: Run, b: Run) -> None:
-    for name in _OF_TRUTH:
-        if a.facts.get(name) != b.facts.get(name):
-            expected = f"{a.facts.get(name)}, as {a.name} has"
-            raise InputError(b.name, field=f"ground truth: {name}", found=str(b.facts.get(name)), expected=expected)
-    other = b.other_truth(a.images, a.classes, a.truth) or _other_persons(a, b)
-    if other is not None:
-        hint = "equal hashes: one of both was edited"
-        raise InputError(b.name, field="ground truth", found=f"other {other}", expected=f"those of {a.name}", hint=hint)
-
-
-def _other_persons(a: Run, b: Run) -> str | None:
-    """Say so where protocols by person count other persons."""
-    of_b = {of.options.protocol: of for of in b.by_person}
-    shared = [(of, of_b[of.options.protocol]) for of in a.by_person if of.options.protocol in of_b]
-    return None if all(_persons(of) == _persons(other) for of, other in shared) else "persons"
-
-
-def _persons(of: RoleRun) -> tuple[object, ...]:
-    return of.names, of.left_out, of.entries.truth_category.tolist(), of.entries.truth_image.tolist()
-
-
-def _shared(runs: Sequence[Run]) -> list[Run]:
-    """The runs with the protocols that all have, in one order."""
-    protocols = [name for name in _protocols(runs[0]) if all(name in _protocols(run) for run in runs)]
-    kept = []
-    for run in runs:
-        strict = {of.options.protocol: of for of in run.strict}
-        by_person = {of.options.protocol: of for of in run.by_person}
-        kept.append(
-            replace(
-                run,
-                strict=tuple(strict[name] for name in protocols if name in strict),
-                by_person=tuple(by_person[name] for name in protocols if name in by_person),
-            )
-        )
-    return kept

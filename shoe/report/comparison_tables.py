@@ -8,7 +8,8 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
-from shoe.comparison.compare import OF_PREDICTIONS, Cell, Comparison
+from shoe.comparison.compare import Cell, Comparison
+from shoe.comparison.unlike import OF_PREDICTIONS
 from shoe.core.errors import many, printable
 from shoe.report.comparison_sentences import legend, model_notes, named, sentences
 from shoe.report.names import short_names
