@@ -33,10 +33,10 @@ class Packed:
         """Add what stood in a record, whose words have their rows.
 
         Args:
-            hits: the pairs, one after the other.
+            hits: the pairs, one after the other; one where the record is the item.
             image: index of the image.
             record: number of the record.
-            item: number of the first of them in the record; NO_ITEM where that is the item.
+            item: number of the first of them in the record; NO_ITEM where the record is the item.
             loose: whether it is of a reply.
         """
         self._hits += hits
@@ -63,8 +63,7 @@ class Packed:
         scores = np.fromiter(map(itemgetter(3), hits), np.float64, len(hits))
         counts = runs[:, 0]
         of_hit = runs[:, 1:].repeat(counts, axis=0)
-        nth = np.arange(len(hits)) - (counts.cumsum() - counts).repeat(counts)
-        of_hit[:, 2] = np.where(of_hit[:, 2] == NO_ITEM, NO_ITEM, of_hit[:, 2] + nth)
+        of_hit[:, 2] += np.arange(len(hits)) - (counts.cumsum() - counts).repeat(counts)
         numbers = np.hstack([_table(chain.from_iterable(rows), 3), of_hit[hit_of]])
         self._arrays.append((numbers, np.column_stack([boxes.reshape(-1, 8), scores])[hit_of]))
         self._hits, self._runs = [], []

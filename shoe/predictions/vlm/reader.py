@@ -24,8 +24,7 @@ from shoe.predictions.vlm.replies import Reply, refuses
 from shoe.predictions.vlm.tally import ITEMS, Tally
 from shoe.predictions.vlm.wordings import Hit
 from shoe.predictions.vlm.words import words_of
-from shoe.predictions.vlm.wrapper_keys import is_truth
-from shoe.predictions.vlm.wrappers import Opened, holds_box, opened_beside
+from shoe.predictions.vlm.wrappers import Opened, opened_beside
 
 _MOST_KEYS = 6
 
@@ -113,7 +112,7 @@ class Reader:
         self._notes.replies += 1
         self._columns.add_hits(image, hits, number)
         if not hits:
-            self._tally.none(said, _truth_key(record))
+            self._tally.none(said, record)
 
     def _add_item(self, record: Any, number: int) -> bool:
         """Take a record that is an item like one before it; tell whether it was one."""
@@ -213,16 +212,10 @@ class Reader:
                 self._notes.boxes_unused += answer.unused
             return
         if answer.says_none or self._notes.denied > denied:
-            self._tally.none(answer.said, _truth_key(record))
+            self._tally.none(answer.said, record)
         elif error:
             self._tally.failed(place, error)
         elif isinstance(answer.said, str) and refuses(answer.said):
             self._tally.refused(place, answer.said)
         else:
             self._tally.unread(place, answer, has_cut=self._tally.cut > cut)
-
-
-def _truth_key(record: dict[Any, Any]) -> str:
-    """The key of a record that holds what would be right; "" if there is none."""
-    held = (key for key, value in record.items() if is_truth(key, value))
-    return next((str(key) for key in held if isinstance(record[key], str) or holds_box(record[key])), "")

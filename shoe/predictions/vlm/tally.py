@@ -13,7 +13,8 @@ from shoe.predictions.vlm.errors import UnreadableError
 from shoe.predictions.vlm.images import plain
 from shoe.predictions.vlm.marks import has_points
 from shoe.predictions.vlm.replies import says_none
-from shoe.predictions.vlm.wrapper_keys import REFUSALS
+from shoe.predictions.vlm.wrapper_keys import REFUSALS, is_truth
+from shoe.predictions.vlm.wrappers import holds_box
 
 ITEMS = "a list of items with human_box, object_box, verb and object"
 _MOST_KEYS = 6
@@ -31,7 +32,7 @@ class Tally:
         self._first_refused: UnreadableError | None = None
         self._first_said = ""
         self._keys: dict[str, None] = {}
-        self._truth = ""
+        self._none: list[dict[Any, Any]] = []
 
     @property
     def cut(self) -> int:
@@ -74,15 +75,10 @@ class Tally:
         elif found not in (self._first_said, *self._notes.unread_besides) and len(self._notes.unread_besides) <= _MOST:
             self._notes.unread_besides.append(found)
 
-    def none(self, said: Any, truth: str) -> None:
-        """Count a reply that says that there is no interaction.
-
-        Args:
-            said: the reply.
-            truth: the key of its record that holds what would be right; "" if there is none.
-        """
+    def none(self, said: Any, record: dict[Any, Any]) -> None:
+        """Count a reply, and its record, that says that there is no interaction."""
         self._notes.replies_none += 1
-        self._truth = self._truth or truth
+        self._none.append(record)
         if isinstance(said, str) and said[:1].isalpha() and says_none(said):
             self._notes.none_said[said] = self._notes.none_said.get(said, 0) + 1
 
@@ -94,8 +90,9 @@ class Tally:
         """
         notes = self._notes
         useless = notes.replies_unread + sum(notes.replies_failed.values())
-        if self._truth and not triplets and notes.replies_none == notes.replies:
-            found = f"no interaction in any reply; what stands under {self._truth!r} is ground truth, not predictions"
+        is_none = not triplets and notes.replies_none == notes.replies
+        if is_none and (truth := next(filter(None, map(_truth_key, self._none)), "")):
+            found = f"no interaction in any reply; what stands under {truth!r} is ground truth, not predictions"
             raise InputError(source.path, found=found, expected=ITEMS)
         if not triplets:
             useless += notes.replies_refused
@@ -103,3 +100,9 @@ class Tally:
         if error is None or (triplets and 2 * useless <= notes.replies):
             return
         raise error.for_user(source, "; ".join([*notes.refused(), *notes.unread(first="")]))
+
+
+def _truth_key(record: dict[Any, Any]) -> str:
+    """The key of a record that holds what would be right; "" if there is none."""
+    held = (key for key, value in record.items() if is_truth(key, value))
+    return next((str(key) for key in held if isinstance(record[key], str) or holds_box(record[key])), "")

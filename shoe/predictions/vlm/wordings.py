@@ -92,8 +92,12 @@ class Wording:
         self.known: dict[tuple[str, ...], Said] = {}
 
     def said(self, texts: tuple[str, ...]) -> Said | None:
-        """What other words say in their place; None if the general reader has to tell."""
-        return self.known.get(texts) or self._say(texts)
+        """What words say that are not known yet; None if the general reader has to tell."""
+        kinds, words = self._understood(texts)
+        if not words or self._checks.get(kinds, 0) < _CHECKS:
+            return None
+        said = self.known[texts] = Said(words, self._convention)
+        return said
 
     def confirm(self, texts: tuple[str, ...], human: Numbers, thing: Numbers, score: Any, pair: Pair) -> bool:
         """Compare with what the general reader found: whether it is the same, or of words that are not read."""
@@ -119,13 +123,6 @@ class Wording:
                 words = None
             known = self._everywhere[texts] = kinds, words
         return known
-
-    def _say(self, texts: tuple[str, ...]) -> Said | None:
-        kinds, words = self._understood(texts)
-        if not words or self._checks.get(kinds, 0) < _CHECKS:
-            return None
-        said = self.known[texts] = Said(words, self._convention)
-        return said
 
 
 def strings(value: Any) -> list[str]:
