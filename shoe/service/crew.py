@@ -56,6 +56,7 @@ class Crew:
         try:
             self.jobs = max(1, self._await(lines))
         except BaseException:
+            self._process.kill()  # in the middle of a start it may not hear that it is not listened to
             self._end()
             raise
         self._thread = threading.Thread(target=self._stay, args=(lines,), name="crew")

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from shoe.core.errors import ShoeError
+from shoe.llm.fence import Fence
 from shoe.service.process import DONE, Child, End, Task
 from shoe.version import __version__
 
@@ -22,14 +23,15 @@ PIECE = 1 << 25
 """Bytes of a file that are handed over at once."""
 _MOST = 4_000_000_000
 """Bytes of files that are kept for the next job, beside those of the last one."""
-_LOOK = 0.2
+_LOOK, _SILENCE = 0.2, 300.0
+"""Seconds between two looks at a child, and without a word of the service after which a host ends."""
 
 
 class Host:
     """An actor of Ray: one job after the other, each by a child of this process.
 
     Its methods run one at a time in the main thread of its process, which starts the children and so outlives them;
-    when it is killed, or its machine is lost, the kernel ends the child.
+    when it is killed, the kernel ends the child. It ends by itself when Ray's process that started it is gone.
     """
 
     def __init__(self, version: str) -> None:
@@ -41,6 +43,7 @@ class Host:
         if version != __version__:
             raise ShoeError(f"found a machine with shoe {__version__}, expected {version}, as the service")
         self._folder = _own_folder()
+        self._fence = Fence(_SILENCE)
         self._kept: dict[str, int] = {}
         self._child: Child | None = None
 
@@ -58,6 +61,7 @@ class Host:
         """
         import ray
 
+        self._fence.heard(time.monotonic())
         for place, (reference,) in files.items():
             path = self._folder / place
             if place in self._kept:
@@ -81,6 +85,7 @@ class Host:
     def news(self, seconds: float) -> tuple[list[str], bool]:
         """What the child said, as soon as it says something, or after a time; and whether it has ended."""
         assert self._child is not None  # noqa: S101 - begun
+        self._fence.heard(time.monotonic())
         until, lines = time.monotonic() + seconds, list[str]()
         while not lines and not self._child.is_over and time.monotonic() < until:
             lines = self._child.listen(_LOOK)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -16,6 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,6 +49,8 @@ _LONGEST_PAUSE = 1.5
 _BLIND = 0.25
 """Share of kills that do not wait for a job to be under way."""
 _PATIENCE = 1800.0
+_KILLED = re.compile("killed by signal|machine was lost")
+_OUTLIVED = "processes that outlived what started them"
 
 
 @dataclass(frozen=True)
@@ -72,10 +76,11 @@ class Storm:
     over: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
     server: subprocess.Popen[bytes] | None = None
+    options: tuple[str, ...] = ()
 
     def start(self) -> None:
         """Start the server."""
-        words = ["-P", "-m", "shoe", "serve", str(self.folder), "--port", str(self.port), "--jobs", "2"]
+        words = ["-P", "-m", "shoe", "serve", str(self.folder), "--port", str(self.port), "--jobs", "2", *self.options]
         out = (self.folder.parent / "server.log").open("ab")
         self.server = subprocess.Popen([sys.executable, *words], stdout=out, stderr=out)
         out.close()
@@ -83,28 +88,41 @@ class Storm:
     def pause(self) -> None:
         """Wait for a random moment, mostly one at which a job is under way."""
         until = time.monotonic() + (0 if self.random.random() < _BLIND else 20)
-        while self.server is not None and not children_of(self.server.pid) and time.monotonic() < until:
+        while not self.children() and time.monotonic() < until:
             time.sleep(0.05)
         time.sleep(self.random.random() * _LONGEST_PAUSE)
 
+    def children(self) -> list[int]:
+        """Processes of jobs under way."""
+        return children_of(self.server.pid) if self.server is not None else []
+
     def kill(self) -> None:
         """Kill the server or one of its children, and start the server again where it is dead."""
-        assert self.server is not None
-        children = children_of(self.server.pid)
+        children = self.children()
         if children and self.random.random() > _SERVERS:
             with suppress(ProcessLookupError):
                 os.kill(self.random.choice(children), signal.SIGKILL)
                 self.counts["children killed"] += 1
             return
+        self.kill_server(bool(children), children, 5)
+
+    def kill_server(self, is_at_work: bool, started: Iterable[int], patience: float) -> None:
+        """Kill the server, see that what it started ends within some seconds, and start another one."""
+        assert self.server is not None
         self.server.kill()
         self.server.wait()
         self.counts["servers killed"] += 1
-        self.counts["  of these with jobs under way"] += bool(children)
-        until = time.monotonic() + 5
-        while any(map(is_alive, children)) and time.monotonic() < until:
-            time.sleep(0.01)
-        self.counts["children that outlived their server"] += sum(map(is_alive, children))
+        self.counts["  of these with jobs under way"] += is_at_work
+        self.see_end(started, patience)
         self.start()
+
+    def see_end(self, started: Iterable[int], patience: float) -> None:
+        """Count the processes that have not ended within some seconds."""
+        left, until = set(started), time.monotonic() + patience
+        while left and time.monotonic() < until:
+            time.sleep(0.01)
+            left = set(filter(is_alive, left))
+        self.counts[_OUTLIVED] += len(left)
 
     def unit(self, number: int) -> int:
         """Some work: new, or what was asked for before."""
@@ -148,7 +166,7 @@ class Storm:
                 ended = client.wait(id_, timeout=_PATIENCE)
                 if ended.state == "done":
                     return
-                if ended.state != "failed" or "killed by signal" not in str(ended.reason):
+                if ended.state != "failed" or not _KILLED.search(str(ended.reason)):
                     self.counts["ended otherwise"] += 1
                     say(f"{id_} {ended.state}: {ended.reason}")
                     return
@@ -218,7 +236,7 @@ def wrong(storm: Storm) -> Counter[str]:
     found["done twice"] = sum(row["n"] > 1 for row in finishes)
     storm.counts["jobs done"], storm.counts["attempts at them"] = states.pop("done", 0), attempts
     found["jobs that are not done"] = sum(states.values())
-    found["children that outlived their server"] = storm.counts.pop("children that outlived their server", 0)
+    found[_OUTLIVED] = storm.counts.pop(_OUTLIVED, 0)
     found["ended otherwise"] = storm.counts.pop("ended otherwise", 0)
     opened.close()
     return found
@@ -240,7 +258,7 @@ def settle(storm: Storm) -> None:
     opened.close()
 
 
-def main(kills: int, seed: int) -> int:
+def main(kills: int, seed: int, made: Callable[[Path, int, random.Random], Storm] = Storm) -> int:
     """Let it blow; 1 where anything went wrong."""
     with tempfile.TemporaryDirectory(prefix="shoe-storm-") as temporary:
         folder = Path(temporary) / "service"
@@ -250,7 +268,7 @@ def main(kills: int, seed: int) -> int:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        storm = Storm(folder, port, random.Random(seed))
+        storm = made(folder, port, random.Random(seed))
         started = time.monotonic()
         storm.start()
         threads = [threading.Thread(target=storm.submit, args=(n,), daemon=True) for n in range(CLIENTS)]
@@ -266,8 +284,10 @@ def main(kills: int, seed: int) -> int:
             thread.join(_PATIENCE)
         settle(storm)
         assert storm.server is not None
+        left = storm.children()
         storm.server.terminate()
         storm.server.wait()
+        storm.see_end(left, 5)
         bad = wrong(storm)
         storm.counts["seconds"] = round(time.monotonic() - started)
         storm.counts["units of work"] = len(storm.units)
@@ -277,5 +297,11 @@ def main(kills: int, seed: int) -> int:
     return int(any(bad.values()))
 
 
+def asked() -> tuple[int, int]:
+    """Kills and seed of the command line."""
+    kills, seed = (*sys.argv[1:], *("200", "0")[len(sys.argv) - 1 :])
+    return int(kills), int(seed)
+
+
 if __name__ == "__main__":
-    sys.exit(main(*(int(word) for word in (*sys.argv[1:], *("200", "0")[len(sys.argv) - 1 :]))))
+    sys.exit(main(*asked()))
