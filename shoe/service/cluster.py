@@ -172,6 +172,7 @@ class Cluster:
             with (scratch / "out" / Path(name).name).open("xb") as stream:
                 while piece := self._answer(wanted.id, host.read.remote(name, stream.tell())):
                     stream.write(piece)
+                    self._say(News(wanted.id, []))
                 os.fsync(stream.fileno())
         with replacing(scratch / DONE) as last:
             last.write(done)

@@ -65,22 +65,20 @@ class Crew:
     def start(self, scratch: Path, task: Task) -> _Remote:
         """See :class:`shoe.service.process.Place`."""
         made = _Remote(self, next(self._ids))
-        with self._lock:
+        with self._lock:  # so that no process hears of it that comes after its end
             self._doing[made.id] = made
-            if not self.is_ready:
+            if self.is_ready:
+                self._send(Begin(made.id, str(scratch), task))
+            else:
                 made.hear(Over(made.id, _LOST))
-        self.send(Begin(made.id, str(scratch), task))
         return made
 
-    def send(self, message: Begin | Halt) -> None:
-        """Say something to the process, if it is there."""
-        with self._lock, suppress(OSError):
-            self._socket.sendall(msgspec.json.encode(message) + b"\n")
-
-    def forget(self, id_: int) -> None:
-        """Hear no more of a job."""
+    def forget(self, job: _Remote) -> None:
+        """Hear no more of a job; it ends where it has not."""
         with self._lock:
-            self._doing.pop(id_, None)
+            self._doing.pop(job.id, None)
+            if not job.is_over:
+                self._send(Halt(job.id))
 
     def stop(self) -> None:
         """See :class:`shoe.service.process.Place`."""
@@ -92,6 +90,10 @@ class Crew:
         """Start the process again, as it is silent."""
         self._process.kill()
 
+    def _send(self, message: Begin | Halt) -> None:
+        with suppress(OSError):  # what is not heard is lost with who should have heard it
+            self._socket.sendall(msgspec.json.encode(message) + b"\n")
+
     def _stay(self, lines: IO[bytes]) -> None:
         """Hear what comes, and start again whoever said it when it dies."""
         while True:
@@ -101,13 +103,13 @@ class Crew:
             while not self.is_ready:
                 if self._stopped.wait(pause):
                     return
-                with self._lock:
-                    if self._stopped.is_set():
-                        return
-                    self._process, self._socket, lines = self._launch()
                 try:
+                    with self._lock:
+                        if self._stopped.is_set():
+                            return
+                        self._process, self._socket, lines = self._launch()
                     self._await(lines)
-                except OptionError as error:
+                except (OptionError, OSError) as error:
                     _say.warning("%s", error)
                     self._end()
                     pause = min(2 * pause, _LONGEST_PAUSE)
@@ -199,6 +201,4 @@ class _Remote:
 
     def close(self) -> None:
         """See :class:`shoe.service.process.Doing`."""
-        self._crew.forget(self.id)
-        if not self.is_over:
-            self._crew.send(Halt(self.id))
+        self._crew.forget(self)

@@ -70,6 +70,7 @@ def _made(cluster: Machines, folder: Path, port: int, draw: random.Random) -> Cl
 
 if __name__ == "__main__":
     with machines(MACHINES) as started:
-        code = main(*asked(), partial(_made, started))
+        kills, seed = asked()
+        code = main(kills, seed, partial(_made, started))
         left = [pid for pid in started.hosts() if command_of(pid)]
     sys.exit(code or bool(left))

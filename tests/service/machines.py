@@ -60,9 +60,9 @@ class Machines:
 
 
 @contextmanager
-def machines(number: int) -> Iterator[Machines]:
-    """Machines that see the modules of this process, and end with the context."""
-    path = os.pathsep.join(filter(None, sys.path))
+def machines(number: int, first: Path | None = None) -> Iterator[Machines]:
+    """Machines that see the modules of this process, those of a folder first, and end with the context."""
+    path = os.pathsep.join(map(str, filter(None, [first, *sys.path])))
     with mock.patch.dict(os.environ, {"PYTHONPATH": path, "RAY_USAGE_STATS_ENABLED": "0"}):
         made = Machines(number)
         try:

@@ -297,11 +297,11 @@ def main(kills: int, seed: int, made: Callable[[Path, int, random.Random], Storm
     return int(any(bad.values()))
 
 
-def asked() -> tuple[int, int]:
+def asked() -> list[int]:
     """Kills and seed of the command line."""
-    kills, seed = (*sys.argv[1:], *("200", "0")[len(sys.argv) - 1 :])
-    return int(kills), int(seed)
+    return [int(word) for word in (*sys.argv[1:], *("200", "0")[len(sys.argv) - 1 :])]
 
 
 if __name__ == "__main__":
-    sys.exit(main(*asked()))
+    kills, seed = asked()
+    sys.exit(main(kills, seed))

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from shoe.core.errors import ShoeError
+import shoe
+from shoe.core.errors import ServiceError, ShoeError
 from shoe.core.shipped import shipped
 from shoe.demo import PREDICTIONS, TRUTH
 from shoe.service import boards, runs, submissions
@@ -24,7 +26,9 @@ from shoe.service.process import Here, Limits, Place
 from shoe.service.runs import Request
 from shoe.service.truths import add_map, add_truth
 from shoe.service.worker import Worker
+from shoe.version import __version__
 from tests.cli import run as cli
+from tests.service.calling import HOST
 from tests.service.machines import Machines, child_of, command_of, machines
 from tests.service.storm import children_of, is_alive
 from tests.service.test_worker import ended, submitted, until
@@ -73,6 +77,18 @@ def waited(for_: Callable[[], T]) -> T:
             return found
         time.sleep(0.02)
     raise AssertionError(for_)
+
+
+def state_of(folder: Folder, place: Place) -> str:
+    """What a service says of its engine."""
+    from starlette.testclient import TestClient
+
+    from shoe.service.app import make_app
+
+    with TestClient(make_app(folder, place=place), HOST) as client:
+        said = client.get("/v1/health").json()
+    assert said["engine"] == place.name
+    return str(said["engine_state"])
 
 
 @pytest.fixture
@@ -133,6 +149,8 @@ def test_whatever_is_killed_costs_nothing_but_time(victim: str, folder: Folder, 
         elif victim == "connection":
             (process,) = (of for of in children_of(os.getpid()) if "shoe.service.cluster" in command_of(of))
             os.kill(process, signal.SIGKILL)
+            waited(lambda: state_of(folder, crew) == "lost")
+            waited(lambda: state_of(folder, crew) == "working")
         else:
             os.kill({"host": host, "child": child}[victim], signal.SIGKILL)
         waited(lambda: not is_alive(child))
@@ -194,8 +212,10 @@ def test_what_comes_by_token_runs_nothing_there_and_hears_no_secret(
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_a_server_takes_all_that_it_started_along(how: int, tmp_path: Path, cluster: Machines) -> None:
-    import httpx2
+def test_a_server_scores_there_what_comes_by_token_and_takes_all_that_it_started_along(
+    how: int, tmp_path: Path, cluster: Machines
+) -> None:
+    from shoe.client.client import Client
 
     folder = made_folder(tmp_path)
     words = ["serve", str(folder.path), "--port", "0", "--engine", f"ray:{cluster.address}", "--tokens"]
@@ -207,13 +227,14 @@ def test_a_server_takes_all_that_it_started_along(how: int, tmp_path: Path, clus
         try:
             said = [server.stdout.readline() for _ in range(3)]
             address, token = said[0].split()[-1], said[2].split()[-1]
-            with httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}) as client:
-                health = client.get("/v1/health").json()
-                assert (health["engine"], health["engine_state"]) == ("ray", "working")
-                path = PREDICTIONS["detector"]
-                assert client.put("/v1/predictions", content=path.read_bytes(), headers={"Authorization": ""}).is_error
-                sent = client.put(f"/v1/predictions?name={path.name}", content=path.read_bytes()).json()
-                made = client.post("/v1/runs", json={"prediction": sent["sha256"], "truth": "demo"}).json()
+            with Client(address) as nobody, pytest.raises(ServiceError, match="token"):
+                nobody.submit(PREDICTIONS["free text"], "demo")
+            with Client(address, token=token) as client:
+                done = client.wait(client.submit(PREDICTIONS["free text"], "demo"))
+                cli.run("score", PREDICTIONS["free text"], "-g", TRUTH, "--json", tmp_path / "here.json")
+                assert client.file(done, "result.json") == (tmp_path / "here.json").read_bytes()
+                made = client.submit(PREDICTIONS["detector"], "demo").id
+                waited(lambda: client.run(made).state == "running")
             child, host = next(iter(waited(lambda: child_of(cluster.hosts())).items()))
         finally:
             server.send_signal(how)
@@ -221,7 +242,7 @@ def test_a_server_takes_all_that_it_started_along(how: int, tmp_path: Path, clus
         assert server.wait(_LONGEST) == (0 if how == signal.SIGTERM else -how)
         assert server.stderr.read() == ""
     waited(lambda: not cluster.hosts())
-    assert runs.run(folder, made["id"]).state == ("queued" if how == signal.SIGTERM else "running")
+    assert runs.run(folder, made).state == ("queued" if how == signal.SIGTERM else "running")
     folder.close()
 
 
@@ -235,6 +256,20 @@ def test_no_cluster_is_one_line_before_anything_is_served(tmp_path: Path) -> Non
         assert (done.returncode, done.stdout) == (2, "")
         assert len(done.stderr.splitlines()) == 1
         assert found in done.stderr
+
+
+def test_a_cluster_with_another_version_is_refused_before_anything_is_served(tmp_path: Path, cluster: Machines) -> None:
+    del cluster  # Ray is there
+    package = Path(shoe.__file__).parent
+    shutil.copytree(package, tmp_path / "shoe", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("similarity_maps", "prompts"):
+        (tmp_path / name).symlink_to(package.parent / name)
+    (tmp_path / "shoe" / "version.py").write_text('"""Another one."""\n\n__version__ = "0.0.9"\n', "utf-8")
+    with machines(1, tmp_path) as others:
+        done = cli.run("serve", tmp_path / "lab", "--port", "0", "--engine", f"ray:{others.address}")
+    assert (done.returncode, done.stdout) == (2, "")
+    found = f"shoe: --engine ray: found a cluster with shoe 0.0.9, expected {__version__}, as here\n"
+    assert done.stderr == found
 
 
 def test_a_machine_with_another_version_does_nothing() -> None:
@@ -266,7 +301,5 @@ def test_a_host_removes_what_killed_ones_left(tmp_path: Path, monkeypatch: pytes
         host.communicate()
     above.chmod(0o755)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    from shoe.version import __version__
-
     with pytest.raises(ShoeError, match="open to others"):
         Host(__version__)
