@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 import socket
 import subprocess
 import sys
@@ -133,6 +134,8 @@ class Crew:
         with other:
             process = subprocess.Popen(  # noqa: S603  # shoe itself
                 [sys.executable, "-P", "-m", "shoe.service.cluster", str(other.fileno()), self._address],
+                cwd="/",  # Ray lets workers import from here
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
