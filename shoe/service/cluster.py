@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 
 from shoe.core.errors import ShoeError, printable
-from shoe.engines.cluster import connected
+from shoe.engines.connection import connected
 from shoe.io.files import replacing
 from shoe.service.host import Host
 from shoe.service.process import DONE, Done, End, Failed, Task
