@@ -143,7 +143,6 @@ def predict(
     kept = Answers(files.answers, choices.model, files.whole.answers if files.whole else None, files.workers)
     if merged := kept.merge(_say):
         _say(f"{merged:,} lines of other files of answers were taken over")
-    files.clear(boxes=choices.detector is not None)
     plan = kept.plan(every)
     _tell_plan(plan, choices.model, facts)
     if choices.model.asks and not dry_run and not yes:
@@ -162,6 +161,7 @@ def predict(
                 hours = f"{measured.seconds * left / 3600:,.2g} hours"
                 progress.say(f"about {hours} to go: {measured.seconds:.2g} s a question, over {measured.questions:,}")
         states = None if dry_run else run.ask()
+    files.clear(boxes=choices.detector is not None)
     if budget.reason == "interrupted":
         _say("interrupted: all answers are kept, nothing is written; the same command goes on from here")
         raise KeyboardInterrupt
