@@ -22,7 +22,7 @@ from shoe.core.errors import OptionError, ShoeError
 from shoe.engines.base import DEATHS
 from shoe.engines.watch import check_cluster
 from shoe.llm.budget import Budget, most_usage
-from shoe.llm.fence import is_written
+from shoe.llm.fence import SILENCE, is_written
 from shoe.llm.ledger_merge import WORKER
 from shoe.llm.recorder import LedgerRecorder
 from shoe.llm.request import Request
@@ -201,8 +201,8 @@ class Spread:
     def _replace(self) -> None:
         """Have others go on for each lost worker that has certainly ended."""
         for hand in list(self._lost):
-            over = not is_written(hand.path) if hand.is_seen else monotonic() > hand.heard + self._job.silence
-            if not over and hand.requests and not self._job.is_local:
+            has_ended = hand.is_seen and not is_written(hand.path)
+            if hand.requests and not has_ended and monotonic() < hand.heard + SILENCE:
                 continue
             self._lost.remove(hand)
             told = left_behind(self._job, hand.path, hand.offset, hand.requests, hand.lease)

@@ -133,3 +133,9 @@ def test_an_address_of_nothing_is_said(address: str, tmp_path: Path) -> None:
     assert f"found '{address}', where there is no cluster to work with" in refused(
         f"ray:{address}", settings(TOKEN, tmp_path)
     )
+
+
+def test_a_cluster_that_cannot_be_started_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    said = refused("ray", settings("", tmp_path) | {"RAY_TMPDIR": str(tmp_path / "file")})
+    assert "--engine ray: Ray cannot be started here: " in said
