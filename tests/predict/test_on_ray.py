@@ -51,7 +51,8 @@ def test_workers_leave_what_one_process_leaves(folder: Path) -> None:
     model = ("--vlm", "llava", "--way", "letters", "--set", "vlm.batch_size=1", "--set", "vlm.device=cpu")
     words = ("predict", "images", "--detections", "boxes.json", *model, "--out")
     serial = start(folder, words, "serial.jsonl")
-    assert (serial.communicate()[1] and serial.returncode) == 0
+    serial.communicate()
+    assert serial.returncode == 0
     process = start(folder, words, "spread.jsonl", "--engine", "ray", "--json", "-")
     out, errors = process.communicate()
     assert process.returncode == 0, errors
@@ -81,7 +82,8 @@ def test_killed_workers_lose_nothing_and_no_budget_is_passed(folder: Path) -> No
                 with suppress(ProcessLookupError):
                     os.kill(draw.choice(workers), signal.SIGKILL)
                     killed += 1
-        assert process.returncode == 0, process.communicate()[1]
+        errors = process.communicate()[1]
+        assert process.returncode == 0, errors
         assert killed
         assert len(server.generated) == questions
         assert server.requests - questions <= killed * IN_FLIGHT
