@@ -82,38 +82,37 @@ def bench(most: int) -> None:
     print(f"{'predicted':>9} {'of serial':>9} {'overhead s':>10}")
     with endpoint() as url:
         measure(url, 100)  # what is loaded once
-        serial, cpu, size = _row("serial", 1, 0.0, [measure(url, n) for n in (few, most, between)], most)
+        took = [measure(url, n) for n in (few, most, between)]
+        alone = took[-1].seconds
+        _, cpu, size = _row("serial", 0.0, took, most, alone)
         rows = {}
         for workers in WORKERS:
             begun = time.perf_counter()
             with cluster_of(workers) as ray:
                 started = time.perf_counter() - begun
                 took = [measure(url, n, ray, workers) for n in (few, most, between)]
-            rows[workers] = _row(f"ray {workers}", workers, started, took, most, serial)
+            rows[workers] = _row(f"ray {workers}", started, took, most, alone)
     start, driver = rows[CORES][0].start, min(driver for _, driver, _ in rows.values())
-    print(f"\nan answer has {size:.0f} bytes in the ledger; one process asks at most {1 / cpu:,.0f} times a second,")
-    print(f"a command keeps at most {1 / driver:,.0f} answers a second of workers; {MANY:,} pairs: ", end="")
-    print(f"{MANY * size / 1e9:.1f} GB, and of endpoints that bear so many requests a second:\n")
+    print(f"\nan answer has {size:.0f} bytes in the ledger. One process asks at most {1 / cpu:,.0f} times a second,")
+    print(f"a command keeps at most {1 / driver:,.0f} answers a second of workers.")
+    print(f"{MANY:,} pairs are {MANY * size / 1e9:.1f} GB, and take, of an endpoint that bears so many requests:\n")
     print(f"{'requests/s':>10} {'workers':>8} {'pays from':>10} {'hours':>9} {'of serial':>9}")
     for rate in RATES:
-        alone = max(1 / rate, cpu)
-        print(f"{rate:10,} {'serial':>8} {'':>10} {MANY * alone / 3600:9.1f} {1.0:9.2f}")
+        one = max(1 / rate, cpu)
+        print(f"{rate:10,} {'serial':>8} {'':>10} {MANY * one / 3600:9.1f} {1.0:9.2f}")
         for workers in (2, 4, 16, 64):
             each = max(1 / rate, cpu / workers, driver)
             took = start + MANY * each
-            least = pays_from(start, alone - each)
-            print(f"{'':>10} {workers:8} {least:10,} {took / 3600:9.1f} {took / MANY / alone:9.2f}")
+            least = pays_from(start, one - each)
+            print(f"{'':>10} {workers:8} {least:10,} {took / 3600:9.1f} {took / MANY / one:9.2f}")
 
 
-def _row(
-    name: str, workers: int, started: float, took: list[Took], most: int, serial: Cost | None = None
-) -> tuple[Cost, float, float]:
+def _row(name: str, started: float, took: list[Took], most: int, alone: float) -> tuple[Cost, float, float]:
     """Print what an engine took for a quarter, all and half of the pairs; its cost, driver's seconds, and bytes."""
     few, whole, half = took
     cost = Cost.fit(started, 1, (most // 4, few.seconds), (most, whole.seconds))
     cpu, measured = (whole.cpu - few.cpu) / (most - most // 4), started + half.seconds
     predicted = cost.of(most // 2, 1)
-    alone = (serial or cost).of(most // 2, 1)
     print(
         f"{name:<10} {cost.start:8.2f} {1e3 * cost.piece:8.2f} {1e3 * cpu:9.2f} {most // 2:6} {measured:9.2f} "
         f"{predicted:9.2f} {measured / alone:9.2f} {measured - alone:10.2f}",
