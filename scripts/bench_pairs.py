@@ -92,7 +92,7 @@ def bench(most: int) -> None:
                 started = time.perf_counter() - begun
                 took = [measure(url, n, ray, workers) for n in (few, most, between)]
             rows[workers] = _row(f"ray {workers}", started, took, most, alone)
-    start, driver = rows[CORES][0].start, min(driver for _, driver, _ in rows.values())
+    start, driver = rows[CORES][0].start, max(driver for _, driver, _ in rows.values())
     print(f"\nan answer has {size:.0f} bytes in the ledger. One process asks at most {1 / cpu:,.0f} times a second,")
     print(f"a command keeps at most {1 / driver:,.0f} answers a second of workers.")
     print(f"{MANY:,} pairs are {MANY * size / 1e9:.1f} GB, and take, of an endpoint that bears so many requests:\n")
