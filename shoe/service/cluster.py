@@ -22,6 +22,7 @@ import numpy as np
 
 from shoe.core.errors import ShoeError, printable
 from shoe.engines.connection import connected
+from shoe.engines.watch import check_cluster
 from shoe.io.files import replacing
 from shoe.service.host import Host
 from shoe.service.process import DONE, Done, End, Failed, Task
@@ -89,9 +90,9 @@ class _SilentError(Exception):
 class Cluster:
     """Jobs on their hosts, each watched by a thread."""
 
-    def __init__(self, ray: Any, say: Callable[[Any], None]) -> None:
-        """Take the module, connected, and who hears of jobs."""
-        self._ray, self._say = ray, say
+    def __init__(self, ray: Any, say: Callable[[Any], None], gone: Callable[[], None]) -> None:
+        """Take the module, connected, who hears of jobs, and who hears that the cluster is gone."""
+        self._ray, self._say, self._gone = ray, say, gone
         self._actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy="SPREAD")(Host)
         self._lock = threading.Lock()
         self._put: dict[str, tuple[Any, int]] = {}
@@ -110,9 +111,14 @@ class Cluster:
             event.set()
 
     def rest(self) -> None:
-        """Give back the cores of hosts that had nothing to do for a time."""
+        """Give back the cores of hosts that had nothing to do for a time, as long as the cluster is there."""
         while True:
             time.sleep(_LOOK)
+            try:
+                check_cluster()
+            except ShoeError:
+                self._gone()
+                return
             with self._lock:
                 old = [host for host, since in self._idle if time.monotonic() > since + _IDLE]
                 self._idle = [one for one in self._idle if one[0] not in old]
@@ -243,7 +249,7 @@ def main() -> None:
     threading.Thread(target=_hear, args=(connection, heard), daemon=True).start()
     try:
         with connected(address) as ray:
-            cluster = Cluster(ray, say)
+            cluster = Cluster(ray, say, gone=lambda: connection.shutdown(socket.SHUT_RDWR))
             threading.Thread(target=cluster.rest, daemon=True).start()
             say(Up(int(ray.cluster_resources().get("CPU", 0))))
             while (wanted := heard.get()) is not None:

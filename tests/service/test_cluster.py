@@ -162,6 +162,34 @@ def test_whatever_is_killed_costs_nothing_but_time(victim: str, folder: Folder, 
     assert any(said in line for line in lines)
 
 
+def below(pid: int) -> set[int]:
+    """All that a process started, and what that did."""
+    found = set(children_of(pid))
+    return found.union(*map(below, found))
+
+
+def test_jobs_wait_while_a_whole_cluster_is_lost(folder: Folder) -> None:
+    from shoe.service.crew import Crew
+
+    before = below(os.getpid())
+    own = Crew("")  # which is started again when it is lost
+    try:
+        with working(folder, own):
+            id_ = submitted(folder, PREDICTIONS["detector"])
+            until(folder, id_, lambda run: run.stage in ("reading", "scoring"))
+            (head,) = (pid for pid in below(os.getpid()) - before if "gcs_server" in command_of(pid))
+            os.kill(head, signal.SIGKILL)
+            waited(lambda: state_of(folder, own) == "lost")
+            run = ended(folder, id_)
+            waited(lambda: state_of(folder, own) == "working")
+            other = submitted(folder, PREDICTIONS["free text"])
+            assert ended(folder, other).state == "done"
+        assert (run.state, run.reason) == ("done", None)
+    finally:
+        own.stop()
+    waited(lambda: not any(map(is_alive, below(os.getpid()) - before)))
+
+
 def test_limits_hold_on_the_cluster(folder: Folder, crew: Any, tmp_path: Path, cluster: Machines) -> None:
     large = tmp_path / "large.json"
     large.write_bytes(b"[" + b"[]," * 20_000_000 + b"[]]")
