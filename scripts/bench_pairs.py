@@ -102,9 +102,9 @@ def bench(most: int) -> None:
         print(f"{rate:10,} {'serial':>8} {'':>10} {MANY * one / 3600:9.1f} {1.0:9.2f}")
         for workers in (2, 4, 16, 64):
             each = max(1 / rate, cpu / workers, driver)
-            took = start + MANY * each
+            seconds = start + MANY * each
             least = pays_from(start, one - each)
-            print(f"{'':>10} {workers:8} {least:10,} {took / 3600:9.1f} {took / MANY / one:9.2f}")
+            print(f"{'':>10} {workers:8} {least:10,} {seconds / 3600:9.1f} {seconds / MANY / one:9.2f}")
 
 
 def _row(name: str, started: float, took: list[Took], most: int, alone: float) -> tuple[Cost, float, float]:
