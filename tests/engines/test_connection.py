@@ -6,7 +6,9 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from http.server import HTTPServer, SimpleHTTPRequestHandler
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 import shoe
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli import run as cli
+from tests.rating.test_ray_gone import below
 
 TOKEN = "a" * 64
 
@@ -46,26 +49,23 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         port = found.getsockname()[1]
     start = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", "start", "--head", "--block"]
     more = ["--port", str(port), "--num-cpus", "1", "--include-dashboard=false", "--disable-usage-stats"]
-    process = subprocess.Popen(
-        [*start, *more],
-        cwd=folder,
-        env=settings(TOKEN, folder) | {"PYTHONPATH": str(folder)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        text=True,
-    )
-    assert process.stdout is not None
-    said = []
-    for line in process.stdout:
-        said.append(line)
-        if "Ray runtime started" in line:
-            break
-    else:
-        raise AssertionError("".join(said))
-    threading.Thread(target=process.stdout.read, daemon=True).start()
+    said = folder / "said"
+    with said.open("w") as out:
+        process = subprocess.Popen(
+            [*start, *more],
+            cwd=folder,
+            env=settings(TOKEN, folder) | {"PYTHONPATH": str(folder)},
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    while "Ray runtime started" not in said.read_text():
+        assert process.poll() is None, said.read_text()
+        time.sleep(0.1)
     yield f"127.0.0.1:{port}"
-    os.killpg(process.pid, signal.SIGKILL)
+    for one in [number for number, _ in below(process.pid)]:
+        with suppress(ProcessLookupError):
+            os.kill(one, signal.SIGKILL)
+    process.kill()
     process.wait()
 
 
