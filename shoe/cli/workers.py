@@ -55,7 +55,8 @@ def cluster_of(engine: Engine | None, gpus: float, models: int = 1) -> Iterator[
         ShoeError: if there is no such cluster, or no machine in it for a worker.
     """
     from shoe.cli.map.again import end_by_any_signal_as_by_ctrl_c
-    from shoe.engines.cluster import Ray, connected
+    from shoe.engines.cluster import Ray
+    from shoe.engines.connection import connected
     from shoe.llm.spread import Cluster
 
     if not isinstance(engine, Ray):

@@ -9,8 +9,7 @@ from typing import Any
 
 from shoe.core.errors import MissingExtraError
 from shoe.engines.base import DEATHS, K, R, S, Work, deadly
-from shoe.engines.connection import check_there
-from shoe.engines.connection import connected as connected
+from shoe.engines.connection import check_there, connected
 from shoe.engines.job import Job
 from shoe.engines.watch import check_cluster
 

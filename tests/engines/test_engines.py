@@ -44,7 +44,7 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
         return
     if find_spec("ray") is None:
         pytest.skip("Ray is not installed: pip install 'shoe-eval[ray]'")
-    from shoe.engines.cluster import connected
+    from shoe.engines.connection import connected
 
     with connected():
         yield engine_of("ray")
