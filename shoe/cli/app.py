@@ -118,8 +118,8 @@ def _typed(command: Callable[..., None]) -> Callable[..., None]:
     copy = FunctionType(command.__code__, command.__globals__, command.__name__, command.__defaults__)
     copy.__doc__ = command.__doc__
     for name, (kind, how) in declared(command).items():
-        said: Any = typer.Argument(help=how.help)
+        said: Any = typer.Argument(help=how.help, readable=False)  # who reads a file says it better
         if isinstance(how, Option):
-            said = typer.Option(*names_of(name, how), help=how.help)
+            said = typer.Option(*names_of(name, how), help=how.help, readable=False)
         copy.__annotations__[name] = Annotated[kind, said]
     return copy

@@ -15,7 +15,7 @@ Work = Callable[[S, K], R]
 writes must be the same each time."""
 
 DEATHS = 3
-"""Workers that die one after the other, with no result between, before the keys are taken for the cause."""
+"""Workers that die of a key, one after the other, before it is taken for the cause."""
 
 
 class Engine(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing import get_context, parent_process, resource_tracker
@@ -33,7 +33,7 @@ class Processes:
 
     def map(self, work: Work[S, K, R], keys: Sequence[K], shared: S) -> Iterator[tuple[K, R]]:
         """See :meth:`shoe.engines.base.Engine.map`."""
-        waiting, deaths, workers = deque(keys), 0, dict[Any, _Worker]()
+        waiting, deaths, workers = deque(keys), Counter[K](), dict[Any, _Worker]()
         with write_job(Job(work, shared)) as job:
             try:
                 while waiting or workers:
@@ -48,12 +48,11 @@ class Processes:
                         except (EOFError, OSError):  # it died without a word
                             worker.end()
                             waiting.appendleft(key)
-                            deaths += 1
-                            if deaths == DEATHS:
+                            deaths[key] += 1
+                            if deaths[key] == DEATHS:
                                 left = len(waiting) + len(workers)
                                 raise deadly(left, "the system may have killed them") from None
                             continue
-                        deaths = 0
                         if waiting and error is None and worker.done < _TASKS:
                             worker.hand(waiting.popleft())  # it goes on while its result is taken
                             workers[connection] = worker

@@ -6,9 +6,10 @@ import pickle
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from mmap import ACCESS_READ, mmap
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, gettempdir
 from typing import IO, Any, Generic, TypeVar
 
+from shoe.core.errors import InputError
 from shoe.lexicon.store import Lexicon, lexicon, using
 
 S = TypeVar("S")
@@ -39,10 +40,23 @@ class Job(Generic[S, K, R]):
 
 
 def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
-    """Write a job into a file without a name, once for all workers; arrays as they are, for memory that all share."""
+    """Write a job into a file without a name, once for all workers; arrays as they are, for memory that all share.
+
+    Raises:
+        InputError: if there is no room for it.
+    """
     arrays: list[pickle.PickleBuffer] = []
     pickled = pickle.dumps(job, 5, buffer_callback=arrays.append)
-    file = TemporaryFile()  # noqa: SIM115 - whoever asked for it closes it
+    try:
+        file = TemporaryFile()  # noqa: SIM115 - whoever asked for it closes it
+        _write(file, pickled, arrays)
+    except OSError as error:
+        found, expected = error.strerror or str(error), "room for what workers share"
+        raise InputError(gettempdir(), found=found, expected=expected, hint="TMPDIR names another folder") from None
+    return file
+
+
+def _write(file: IO[bytes], pickled: bytes, arrays: list[pickle.PickleBuffer]) -> None:
     places: list[tuple[int, int]] = []
     for array in arrays:
         file.write(bytes(-file.tell() % _ALIGNED))
@@ -53,7 +67,6 @@ def write_job(job: Job[Any, Any, Any]) -> IO[bytes]:
     pickle.dump((pickled, places), file)
     file.write(start.to_bytes(8, "little"))
     file.flush()
-    return file
 
 
 def read_job(handle: int) -> Job[Any, Any, Any]:

@@ -46,7 +46,7 @@ class Outcome:
     Attributes:
         results: by prediction file, where its results are; of those that are there.
         scored: how many of them are new.
-        failed: why a file could not be scored, by its path.
+        failed: why a file could not be scored, by its path, in their order.
         others: how many files are other parts' and not there yet.
     """
 
@@ -102,17 +102,19 @@ def score_many(
     if mine:
         tell(f"reading {asked.ground_truth}")
         common = _Common(asked, asked.truth(), similarity, bounds)
-        for number, (name, result) in enumerate(engine.map(_scored, list(mine), common), 1):
+        keys = [(name, digests[path]) for name, path in mine.items()]
+        for number, ((name, _), result) in enumerate(engine.map(_scored, keys, common), 1):
             tell(f"{number:,} of {len(mine):,} files scored")
             path = mine[name]
             if isinstance(result, str):
-                failed[path] = result.replace(name, str(path))
+                failed[path] = result.replace(printable(name), printable(str(path)))
                 continue
             with replacing(places[path]) as stream:
                 stream.write(result)
             scored += 1
     there = {path: place for path, place in places.items() if place.exists()}
-    return Outcome(there, scored, failed, len(wanted) - len(mine))
+    why = {path: failed[path] for path in files if path in failed}
+    return Outcome(there, scored, why, len(wanted) - len(mine))
 
 
 def print_many(results: Mapping[Path, Path], to: Console) -> None:
@@ -127,11 +129,13 @@ def print_many(results: Mapping[Path, Path], to: Console) -> None:
     to.print(made)
 
 
-def _scored(common: _Common, name: str) -> bytes | str:
-    """The results of one file, or why there are none."""
-    asked = common.asked
+def _scored(common: _Common, key: tuple[str, bytes]) -> bytes | str:
+    """The results of the file of a name, whose content has a digest, or why there are none."""
+    asked, path = common.asked, Path(key[0])
     try:
-        table, notes = asked.read(Path(name), common.truth)
+        table, notes = asked.read(path, common.truth)
+        if content_digest(read_bytes(path)) != key[1]:
+            raise InputError(path, found="other content than the command did", expected="the same, wherever it is read")
         report = asked.score(table, asked.part(common.truth, [table]), notes, common.similarity)
         return as_json(report, Evidence.of(report, bounds=common.bounds))
     except ShoeError as error:

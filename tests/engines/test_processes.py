@@ -152,6 +152,20 @@ def test_a_job_is_read_as_it_was_written_and_its_arrays_cannot_be_written_to() -
     assert not any(one.flags.writeable for one in found.shared[0])
 
 
+def test_what_workers_share_and_has_no_room_names_the_folder(tmp_path: Path) -> None:
+    code = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))\n{CODE}"
+    words = ["score", *map(str, PREDICTIONS.values()), "-g", str(TRUTH), "--results", str(tmp_path / "out")]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words, "--engine", "processes:2"],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    says = "found File too large, expected room for what workers share (TMPDIR names another folder)"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"shoe: {tmp_path}: {says}\n")
+
+
 def test_what_a_worker_raises_says_where() -> None:
     with pytest.raises(ZeroDivisionError) as caught:
         dict(Processes(1).map(work.divide, [1], 0))

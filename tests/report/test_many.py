@@ -1,12 +1,17 @@
 """Many files scored into one folder: what is refused, what costs nobody else, and what stays apart."""
 
+import os
+import subprocess
 from pathlib import Path
-from shutil import copyfile
+from shutil import copyfile, which
 
 import pytest
 
 from shoe.demo import PREDICTIONS, TRUTH
-from tests.cli.run import refused, run
+from shoe.engines.base import SERIAL
+from shoe.report.many import score_many
+from tests.cli.run import COMMAND, refused, run
+from tests.engines.work import ASKED
 
 FILE = PREDICTIONS["free text"]
 
@@ -34,10 +39,44 @@ def test_a_file_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
     done = run("score", *files, "-g", TRUTH, "--results", "out", folder=tmp_path)
     assert done.returncode == 2
     assert "1 result in out, 1 of them new" in done.stdout
-    missing, stream, broken = done.stderr.splitlines()
+    missing, broken, stream = done.stderr.splitlines()
     assert missing == "shoe: missing.json: found no such file, expected a file"
     assert broken.startswith("shoe: broken.json: line 1, column 3: found the end of the file")
     assert stream == "shoe: -: found what can be read only once, expected a file, as --results reads twice"
+
+
+def test_a_file_that_changes_while_others_are_scored_has_no_results_by_what_it_was(tmp_path: Path) -> None:
+    path, folder = tmp_path / "a.jsonl", tmp_path / "out"
+    copyfile(FILE, path)
+
+    def change(_: str) -> None:
+        path.write_text(FILE.read_text().partition("\n")[2])
+
+    found = score_many([path], ASKED, folder, SERIAL, tell=change)
+    assert not list(folder.iterdir())
+    expected = "found other content than the command did, expected the same, wherever it is read"
+    assert found.failed == {path: f"{path}: {expected}"}
+
+
+def test_a_file_is_called_what_the_command_calls_it(tmp_path: Path) -> None:
+    (tmp_path / "a\u202e.json").write_text("[{")
+    done = run("score", "a\u202e.json", FILE, "-g", TRUTH, "--results", "out", folder=tmp_path)
+    assert done.stderr.startswith("shoe: a\ufffd.json: line 1, column 3: ")
+
+
+@pytest.mark.slow
+def test_a_file_that_may_not_be_read_costs_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    copyfile(FILE, path)
+    path.chmod(0)
+    bounded = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []  # root may read all
+    if bounded and which("setpriv") is None:
+        pytest.skip("nobody here who may not read a file")
+    words = ["score", str(path), str(FILE), "-g", str(TRUTH), "--results", str(tmp_path / "out")]
+    done = subprocess.run([*bounded, *COMMAND, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == f"shoe: {path}: found Permission denied, expected a file that can be read\n"
+    assert len(list((tmp_path / "out").iterdir())) == 1
 
 
 def test_what_makes_no_sense_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
