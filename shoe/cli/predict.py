@@ -63,7 +63,7 @@ def predict(
     ground_truth: Annotated[
         Path | None, typer.Option("--ground-truth", "-g", help="Say how many true pairs are asked about.")
     ] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before this run costs more.")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0.0, help="Stop before this run costs more.")] = None,
     max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many requests to an endpoint.")] = None,
     shard: ShardText = None,
     engine: EngineText = "serial",

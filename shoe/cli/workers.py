@@ -22,7 +22,7 @@ EngineText = Annotated[
         "--engine", help="Who asks: serial (this process), ray (workers of one here, or RAY_ADDRESS's), ray:ADDRESS."
     ),
 ]
-Gpus = Annotated[float, typer.Option(min=0, max=64, help="With --engine ray: GPUs of each worker's local model.")]
+Gpus = Annotated[float, typer.Option(min=0.0, max=64.0, help="With --engine ray: GPUs of each worker's local model.")]
 
 
 def asking_engine(text: str, gpus: float) -> Engine:

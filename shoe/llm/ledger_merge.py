@@ -34,11 +34,18 @@ _EVENT, _KEYS = b'{"event"', b'{"keys":["'
 def parts_of(path: Path) -> list[Path]:
     """List the ledgers that others kept for this one: of the same name, in folders beside it, the innermost first.
 
+    A folder may be a link to one that lies elsewhere, and is looked into once, whatever leads there.
+
     Raises:
         InputError: if a folder cannot be read.
     """
-    found = []
-    for folder, _, names in os.walk(path.parent, onerror=_unreadable):
+    found: list[Path] = []
+    seen: set[str] = set()
+    for folder, inner, names in os.walk(path.parent, onerror=_unreadable, followlinks=True):
+        if (real := os.path.realpath(folder)) in seen:
+            inner.clear()
+            continue
+        seen.add(real)
         if path.name in names and Path(folder) != path.parent:
             found.append(Path(folder, path.name))
     return sorted(found, key=lambda part: (-len(part.parts), part))
@@ -73,6 +80,8 @@ def merge(
         parts = parts_of(beside or path)
         _await_workers(parts, say)
         for part in parts:
+            if not part.exists():
+                raise InputError(part, found="a link to nothing", expected="a ledger")
             read = Ledger(part, identity, parse)
             read.refresh()
             if read.events:

@@ -167,6 +167,12 @@ def test_a_dry_run_says_what_it_would_take(models: Path, folder: Path) -> None:
         (["--pairs", "images"], "images: found a folder, expected a file that can be read"),
         (["--pairs", "x", "--detector-power", "inf"], "--detector-power: found inf, expected a number"),
         (["--pairs", "x", "--detector-power", "nan"], "--detector-power: found 'nan', expected a number from 0.0"),
+        (["--pairs", "x", "--max-cost", "nan"], "--max-cost: found 'nan', expected a number from 0.0 on"),
+        (
+            ["--pairs", "x", "--engine", "ray", "--gpus", "nan"],
+            "--gpus: found 'nan', expected a number from 0.0 to 64.0",
+        ),
+        (["--pairs", "x", "--max-requests", "1.5"], "--max-requests: found '1.5', expected a whole number from 0 on"),
         (
             ["--pairs", "x", "--backend", "endpoint", "--set", 'vlm.parameters={"n": 2}'],
             "parameters: found n, expected to leave it to shoe",

@@ -81,6 +81,27 @@ def test_a_pipe_for_a_ledger_is_one_line(name: str, tmp_path: Path) -> None:
     assert (tmp_path / "2-of-2" / "ledger.jsonl").exists()
 
 
+def test_a_folder_of_a_part_may_be_a_link_and_links_in_a_circle_are_walked_once(tmp_path: Path) -> None:
+    ledgers = tmp_path / "ledgers"
+    write(ledgers / "1-of-2", [line([1], [1])])
+    write(tmp_path / "elsewhere", [line([2], [3])])
+    (ledgers / "2-of-2").symlink_to(tmp_path / "elsewhere")
+    (ledgers / "again").symlink_to(tmp_path / "elsewhere")
+    (ledgers / "circle").symlink_to("..")
+    assert merge(ledgers / "ledger.jsonl", IDENTITY, parse, lambda _: None) == 2
+    assert read(ledgers, 3) == [-1, 1, 3]
+    assert merge(ledgers / "ledger.jsonl", IDENTITY, parse, lambda _: None) == 0
+
+
+def test_a_ledger_that_is_a_link_to_nothing_is_one_line(tmp_path: Path) -> None:
+    write(tmp_path / "1-of-2", [line([1], [1])])
+    (tmp_path / "2-of-2").mkdir()
+    (tmp_path / "2-of-2" / "ledger.jsonl").symlink_to("nothing")
+    with pytest.raises(InputError, match=r"2-of-2/ledger\.jsonl: found a link to nothing, expected a ledger"):
+        merge(tmp_path / "ledger.jsonl", IDENTITY, parse, lambda _: None)
+    assert (tmp_path / "1-of-2" / "ledger.jsonl").exists()
+
+
 def test_a_folder_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None:
     write(tmp_path / "1-of-2", [line([1], [1])])
     inner = os.open(tmp_path, os.O_RDONLY)

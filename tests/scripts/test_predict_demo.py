@@ -18,8 +18,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.slow
 def test_all_steps_fit_together(tmp_path: Path) -> None:
-    command: list[str | Path] = [sys.executable, "-P", ROOT / "scripts" / "predict-demo", tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"COLUMNS": "120"})
+    command: list[str | Path] = [sys.executable, "-P", ROOT / "scripts" / "predict-demo", tmp_path.name]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"COLUMNS": "120"},
+    )
     assert done.returncode == 0, done.stderr
     assert "100.0% of 20 true pairs are asked about" in done.stderr
     assert re.search(r"(\d+) questions, \1 of them answered", done.stderr)  # another score asks nothing

@@ -62,7 +62,7 @@ def build(
     prompts: Annotated[
         Path | None, typer.Option(help="Folder of prompts of your own: verb.txt, object.txt, interaction.txt.")
     ] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before this run costs more.")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0.0, help="Stop before this run costs more.")] = None,
     max_requests: Annotated[int | None, typer.Option(min=0, help="Stop after so many attempts, retries too.")] = None,
     ask_again: AskAgain = None,
     shard: ShardText = None,

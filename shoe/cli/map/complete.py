@@ -29,9 +29,9 @@ def complete(
         Path | None, typer.Option(help="Folder of the completed map; MAP's name with -completed if absent.")
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(min=0, max=1, help="Width of the interval that will do: 0.001 is a tenth of a point.")
+        float, typer.Option(min=0.0, max=1.0, help="Width of the interval that will do: 0.001 is a tenth of a point.")
     ] = 0.001,
-    max_cost: Annotated[float | None, typer.Option(min=0, help="Stop before this run costs more.")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0.0, help="Stop before this run costs more.")] = None,
     ledger: Annotated[
         Path | None, typer.Option(help="Folder of all answers, for all maps; shoe-ledger beside the map if absent.")
     ] = None,
