@@ -264,7 +264,7 @@ def main() -> None:
 
 def _hear(connection: socket.socket, heard: SimpleQueue[Begin | Halt | None]) -> None:
     """Pass on what the server says; None once it is gone."""
-    with suppress(OSError), connection.makefile("rb") as lines:
+    with suppress(OSError, msgspec.DecodeError), connection.makefile("rb") as lines:  # it may die within a line
         for line in lines:
             heard.put(msgspec.json.decode(line, type=Begin | Halt))
     heard.put(None)

@@ -116,7 +116,7 @@ class Crew:
                     pause = min(2 * pause, _LONGEST_PAUSE)
 
     def _hear(self, lines: IO[bytes]) -> None:
-        with suppress(OSError), lines:
+        with suppress(OSError, msgspec.DecodeError), lines:  # it may die within a line
             for line in lines:
                 said = msgspec.json.decode(line, type=News | Over)
                 if (job := self._doing.get(said.id)) is not None:

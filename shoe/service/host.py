@@ -135,7 +135,10 @@ def _own_folder() -> Path:
 
 
 def _is_locked(folder: Path) -> bool:
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:  # its host has just left
+        return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
