@@ -112,7 +112,9 @@ class _Started:
 
 def check_there(address: str) -> None:
     """See that a cluster's head answers where it is said to be: Ray tries for minutes, and says so all the while."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and not host:
+        raise _no_cluster(address, "it names no host")
     if not (host and port.isdecimal()):
         return
     try:

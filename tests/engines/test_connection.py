@@ -128,7 +128,7 @@ def test_what_is_no_head_is_said(tmp_path: Path) -> None:
     assert "it does not answer as the head of a cluster" in said
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:9", "nowhere.invalid:6379", "127.0.0.1", "foo://bar"])
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "nowhere.invalid:6379", "127.0.0.1", "foo://bar", ":6379"])
 def test_an_address_of_nothing_is_said(address: str, tmp_path: Path) -> None:
     assert f"found '{address}', where there is no cluster to work with" in refused(
         f"ray:{address}", settings(TOKEN, tmp_path)
