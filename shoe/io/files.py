@@ -128,7 +128,10 @@ def _unpacked(data: memoryview, window: int, most: int, step: int) -> tuple[byte
 
 def _nearest_sibling(path: Path) -> str | None:
     try:
-        return meant(path.name, (entry.name for entry in path.parent.iterdir()))
+        others = (
+            entry.name for entry in path.parent.iterdir() if entry.name != path.name
+        )  # a link to nothing is there
+        return meant(path.name, others)
     except OSError:
         return None
 

@@ -142,6 +142,12 @@ def test_bytes_are_read_packed_or_not(data: bytes) -> None:
             assert read_bytes(path) == data
 
 
+def test_a_link_to_nothing_is_not_taken_for_a_mistake_in_its_name(tmp_path: Path) -> None:
+    (tmp_path / "a.json").symlink_to("nowhere")
+    with pytest.raises(InputError, match=r"a.json: found no such file, expected a file$"):
+        read_bytes(tmp_path / "a.json")
+
+
 def test_what_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "instances_test2015.json").touch()
     with pytest.raises(InputError, match=r"no such file, expected a file \(did you mean instances_test2015.json\?\)"):
