@@ -135,17 +135,22 @@ class Cluster:
             end = self._attempt(wanted)
         except Exception as error:
             why = printable(" ".join(str(error).split()), 300)
-            end = End(f"its machine was lost ({type(error).__name__}: {why})", "retry")
+            end = End(f"its machine was lost ({type(error).__name__})", "retry", why)  # which has addresses and paths
         del self._halted[wanted.id]
         self._say(Over(wanted.id, end))
 
     def _attempt(self, wanted: Begin) -> End | None:
         places = dict(_places(wanted.task))
         files = {place: [self._reference(place, path)] for place, path in places.items()}
-        host = self._take()
+        host, is_new = self._take()
         is_well = False
         try:
-            self._answer(wanted.id, host.begin.remote(wanted.task, files), patience=None)
+            try:
+                self._answer(wanted.id, host.begin.remote(wanted.task, files), patience=None)
+            except self._ray.exceptions.RayActorError:
+                if is_new:
+                    raise
+                return End("its machine was lost before it began", "requeue")
             lines, is_over = list[str](), False
             while not is_over:
                 lines, is_over = self._answer(wanted.id, host.news.remote(_LOOK))
@@ -196,13 +201,14 @@ class Cluster:
             raise _HaltedError
         return self._ray.get(reference)
 
-    def _take(self) -> Any:
+    def _take(self) -> tuple[Any, bool]:
+        """A host, and whether it is new: one that had nothing to do may have died meanwhile."""
         with self._lock:
             if self._idle:
-                return self._idle.pop()[0]
+                return self._idle.pop()[0], False
             host = self._actor.remote(__version__)
             self._hosts.add(host)
-            return host
+            return host, True
 
     def _dismiss(self, hosts: list[Any]) -> None:
         """Let hosts remove what is theirs, and end them."""

@@ -160,6 +160,31 @@ def test_whatever_is_killed_costs_nothing_but_time(victim: str, folder: Folder, 
     assert lines.count("finished") == 1
     said = {"child": "signal 9", "connection": "the cluster was lost", "host": "Died", "machine": "lost"}[victim]
     assert any(said in line for line in lines)
+    assert not any(word in line for line in lines for word in ("pid:", "ip:", str(folder.path)))
+
+
+def test_machines_that_are_lost_while_they_have_nothing_to_do_are_no_deaths_of_the_next_job(folder: Folder) -> None:
+    from shoe.service.crew import Crew
+
+    with machines(3) as several:
+        crew = Crew(several.address)
+        worker = Worker(folder, 3, Limits(), crew)
+        worker.start()
+        try:
+            ids = [submitted(folder, PREDICTIONS[name]) for name in PREDICTIONS]
+            ids.append(submitted(folder, PREDICTIONS["detector"], protocols=("qpic",)))
+            for id_ in ids:
+                until(folder, id_, lambda run: set(run.further.values()) == {"done"})
+            hosts = several.hosts()
+            assert hosts
+            for host in hosts:
+                os.kill(host, signal.SIGKILL)
+            waited(lambda: not any(map(is_alive, hosts)))
+            run = ended(folder, submitted(folder, PREDICTIONS["detector"], protocols=("shoe", "qpic")))
+            assert (run.state, run.reason) == ("done", None)
+        finally:
+            worker.stop()
+            crew.stop()
 
 
 def below(pid: int) -> set[int]:
