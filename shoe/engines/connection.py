@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from threading import current_thread, main_thread
 from typing import Any
 
 from shoe.core.errors import MissingExtraError, OptionError, ShoeError, printable, quote
@@ -71,9 +73,23 @@ def connected(address: str = "") -> Iterator[Any]:
         with watching(ray, _OWN_GONE if is_own else _GONE):
             yield ray
     finally:
-        started.look()
-        ray.shutdown()
-        started.end()
+        with _uninterrupted():
+            started.look()
+            ray.shutdown()
+            started.end()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Within it Ctrl-C does nothing: a second one would leave behind what the first one has ended."""
+    if current_thread() is not main_thread():  # which alone hears of it
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _set_up() -> None:
