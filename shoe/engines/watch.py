@@ -73,6 +73,11 @@ def check_cluster() -> None:
         _watch.check()
 
 
+def is_missing() -> bool:
+    """Whether the cluster that this process works with takes no connection now, though it may not be lost for that."""
+    return _watch is not None and bool(_watch.missing())
+
+
 @contextmanager
 def watching(ray: Any, gone: float) -> Iterator[None]:
     """Within it, :func:`check_cluster` knows of a cluster, and what Ray has to say is a line each, and no result.

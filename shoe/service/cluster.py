@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
 from shoe.core.errors import ShoeError, printable
 from shoe.engines.connection import connected
-from shoe.engines.watch import check_cluster
+from shoe.engines.watch import check_cluster, is_missing
 from shoe.io.files import replacing
 from shoe.service.host import Host
 from shoe.service.process import DONE, Done, End, Failed, Task
@@ -135,7 +135,11 @@ class Cluster:
             end = self._attempt(wanted)
         except Exception as error:
             why = printable(" ".join(str(error).split()), 300)
-            end = End(f"its machine was lost ({type(error).__name__})", "retry", why)  # which has addresses and paths
+            then: Literal["retry", "requeue"] = "retry"
+            while is_missing():  # until it is back, or lost with all of its jobs, which is no death of this one
+                then = "requeue"
+                time.sleep(_LOOK)
+            end = End(f"its machine was lost ({type(error).__name__})", then, why)  # which has addresses and paths
         del self._halted[wanted.id]
         self._say(Over(wanted.id, end))
 

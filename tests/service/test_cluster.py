@@ -193,7 +193,8 @@ def below(pid: int) -> set[int]:
     return found.union(*map(below, found))
 
 
-def test_jobs_wait_while_a_whole_cluster_is_lost(folder: Folder) -> None:
+@pytest.mark.parametrize("victim", ["gcs_server", "raylet/raylet"])
+def test_jobs_wait_while_a_whole_cluster_is_lost(victim: str, folder: Folder) -> None:
     from shoe.service.crew import Crew
 
     before = below(os.getpid())
@@ -202,14 +203,16 @@ def test_jobs_wait_while_a_whole_cluster_is_lost(folder: Folder) -> None:
         with working(folder, own):
             id_ = submitted(folder, PREDICTIONS["detector"])
             until(folder, id_, lambda run: run.stage in ("reading", "scoring"))
-            (head,) = (pid for pid in below(os.getpid()) - before if "gcs_server" in command_of(pid))
-            os.kill(head, signal.SIGKILL)
+            (part,) = (pid for pid in below(os.getpid()) - before if victim in command_of(pid).partition(" ")[0])
+            os.kill(part, signal.SIGKILL)
             waited(lambda: state_of(folder, own) == "lost")
             run = ended(folder, id_)
             waited(lambda: state_of(folder, own) == "working")
             other = submitted(folder, PREDICTIONS["free text"])
             assert ended(folder, other).state == "done"
         assert (run.state, run.reason) == ("done", None)
+        lines = [line.line for line in runs.log(folder, id_)]
+        assert not any("its machine was lost" in line for line in lines)  # which would count as a death
     finally:
         own.stop()
     waited(lambda: not any(map(is_alive, below(os.getpid()) - before)))
