@@ -32,14 +32,14 @@ def asking_engine(text: str, gpus: float) -> Engine:
         OptionError: for one that does not ask, GPUs without one that has workers, or an address where there is nothing.
         MissingExtraError: if Ray is wanted, and not installed.
     """
-    from shoe.core.errors import OptionError
+    from shoe.core.errors import OptionError, quote
     from shoe.engines.choose import engine_of
     from shoe.engines.cluster import Ray
 
-    engine = engine_of(text)
-    if engine.name == "processes":
+    if text not in ("serial", "ray") and not text.startswith("ray:"):
         why = "one process asks as fast as endpoints bear, and --shard divides the work of models"
-        raise OptionError(f"--engine: found processes, expected serial or ray: {why}")
+        raise OptionError(f"--engine: found {quote(text)}, expected serial, ray or ray:ADDRESS ({why})")
+    engine = engine_of(text)
     if isinstance(engine, Ray):
         engine.check()
     elif gpus:

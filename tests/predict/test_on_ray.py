@@ -130,7 +130,8 @@ def test_an_endpoint_that_cannot_answer_is_one_line(folder: Path, answering: Ans
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--engine", "processes"), "--engine: found processes, expected serial or ray"),
+        (("--engine", "slurm"), "--engine: found 'slurm', expected serial, ray or ray:ADDRESS"),
+        (("--engine", "processes"), "--engine: found 'processes', expected serial, ray or ray:ADDRESS"),
         (("--engine", "ray:127.0.0.1:9"), "--engine ray: found '127.0.0.1:9', where there is no cluster to work with"),
         (("--gpus", "1"), "--gpus 1: found --engine serial, expected --engine ray"),
         (("--gpus", "1", "--engine", "ray"), "--gpus 1: found --backend endpoint, expected a model that workers run"),

@@ -59,7 +59,8 @@ def test_a_killed_run_and_its_budget(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--engine", "processes"), "--engine: found processes, expected serial or ray"),
+        (("--engine", "slurm"), "--engine: found 'slurm', expected serial, ray or ray:ADDRESS"),
+        (("--engine", "processes"), "--engine: found 'processes', expected serial, ray or ray:ADDRESS"),
         (("--engine", "ray", "--gpus", "1"), "--gpus 1: found a cluster with 0 GPUs, expected as many for each worker"),
         (("--engine", "ray:127.0.0.1:9"), "--engine ray: found '127.0.0.1:9', where there is no cluster to work with"),
     ],
