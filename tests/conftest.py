@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,11 @@ settings.load_profile(os.environ.get("SHOE_TESTS", "few"))
 
 _ROOT = Path(__file__).resolve().parent.parent
 _SHARED = _ROOT.parent / "shared" / "data"
+
+# A shell's background jobs ignore Ctrl-C, and so would every program that they start: not one that a test interrupts.
+for _ended_by in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(_ended_by) is signal.SIG_IGN:
+        signal.signal(_ended_by, lambda *_: None)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -35,6 +35,7 @@ from shoe.version import __version__
 
 _LONGEST_NAME = 80
 """Bytes of a prediction file's name in that of its results."""
+_LONGEST_ERROR = 2000
 _KEY = 16
 """Hex digits of a key in a file's name."""
 
@@ -107,7 +108,8 @@ def score_many(
             tell(f"{number:,} of {len(mine):,} files scored")
             path = mine[name]
             if isinstance(result, str):
-                failed[path] = result.replace(printable(name), printable(str(path)))
+                by_workers, by_user = (printable(each, longest=_LONGEST_ERROR) for each in (name, str(path)))
+                failed[path] = result.replace(by_workers, by_user)
                 continue
             with replacing(places[path]) as stream:
                 stream.write(result)

@@ -34,9 +34,11 @@ def test_names_of_results_fit_into_a_folder_and_files_of_one_name_stay_apart(tmp
 
 
 def test_a_file_that_cannot_be_read_costs_no_other(tmp_path: Path) -> None:
-    (tmp_path / "broken.json").write_text("[{")
+    folder = tmp_path / ("a long name of a folder" * 5)
+    folder.mkdir()
+    (folder / "broken.json").write_text("[{")
     files = ["missing.json", FILE, "broken.json", "-"]
-    done = run("score", *files, "-g", TRUTH, "--results", "out", folder=tmp_path)
+    done = run("score", *files, "-g", TRUTH, "--results", "out", folder=folder)
     assert done.returncode == 2
     assert "1 result in out, 1 of them new" in done.stdout
     missing, broken, stream = done.stderr.splitlines()
