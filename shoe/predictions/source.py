@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import msgspec
+import numpy as np
 
 from shoe.benchmarks.base import Benchmark
 from shoe.core.errors import InputError, quote
@@ -36,6 +37,7 @@ MADE_HERE = b'{"format":"shoe predictions",'
 """How a file of JSON Lines begins whose first line says how its predictions were made."""
 _BOM = b"\xef\xbb\xbf"
 _ZIP = b"PK"
+_BREAK = ord("\n")
 _BOM_16 = (b"\xff\xfe", b"\xfe\xff")
 _HEAD = 1 << 16  # bytes that the format of a list or of lines is told from
 _GAP = re.compile(r"[\s,]*")
@@ -264,7 +266,8 @@ def _lines(data: bytes) -> Sequence[int] | None:
         parse_with_nan("", first)
     except InputError:
         return None
-    breaks = data.count(b"\n")
-    if data[:1] == b"{" and data.count(b"\n{") == breaks - data.endswith(b"\n"):  # no line is empty
-        return range(1, breaks + 1 + (not data.endswith(b"\n")))
+    content = np.frombuffer(data, np.uint8)
+    starts = np.flatnonzero(content == _BREAK)[: -1 if data.endswith(b"\n") else None] + 1
+    if data[:1] == b"{" and bool((content[starts] == data[0]).all()):  # no line is empty
+        return range(1, len(starts) + 2)
     return [number for number, line in enumerate(data.split(b"\n"), 1) if line and not line.isspace()]
