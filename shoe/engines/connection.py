@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import signal
@@ -10,12 +11,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib import import_module
 from threading import current_thread, main_thread
 from typing import Any
 
 from shoe.core.errors import MissingExtraError, OptionError, ShoeError, printable, quote
-from shoe.engines.watch import watching
+from shoe.engines.watch import gone, watching
 from shoe.version import __version__
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -40,9 +42,11 @@ def connected(address: str = "") -> Iterator[Any]:
         ShoeError: if there is no cluster at the address, or not one that this shoe can work with.
     """
     address = address or os.environ.get("RAY_ADDRESS", "")
-    is_own = address in ("", "local")
-    if is_own and "ray" not in sys.modules:  # it reads them when it is loaded
-        _set_up()
+    is_own, is_client = address in ("", "local"), address.startswith("ray://")
+    if "ray" not in sys.modules:  # it reads them when it is loaded
+        os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")  # a cluster that is lost is no reason to start another
+        if is_own:
+            _set_up()
     try:
         import ray
     except ImportError:
@@ -54,15 +58,23 @@ def connected(address: str = "") -> Iterator[Any]:
         check_there(address)
     variables = _ONE_THREAD | ({"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} if is_own else {})
     more = {"include_dashboard": False, "num_cpus": len(os.sched_getaffinity(0))} if is_own else {}
+    if is_client:
+        logging.getLogger("ray.util.client").setLevel(logging.CRITICAL)  # what it warns of ends in one line here
+        logging.getLogger("ray.util.client.logsclient").disabled = True  # whose level Ray sets
     started = _Started()
+    init = partial(
+        ray.init,
+        "local" if is_own else address,
+        runtime_env={"env_vars": variables},
+        log_to_driver=False,
+        logging_level="error",
+        **more,
+    )
     try:
-        ray.init(
-            "local" if is_own else address,
-            runtime_env={"env_vars": variables},
-            log_to_driver=False,
-            logging_level="error",
-            **more,
-        )
+        try:
+            init()
+        except ConnectionAbortedError:  # a client's own server, which now and then does not start the first time
+            init()
     except Exception as error:  # it has errors of all kinds for this, Exception itself among them
         started.end()
         raise _no_cluster("" if is_own else address, str(error)) from None
@@ -70,8 +82,12 @@ def connected(address: str = "") -> Iterator[Any]:
         started.look()
         if not is_own:
             _check_version(ray)
-        with watching(ray, _OWN_GONE if is_own else _GONE):
+        with watching(ray, _OWN_GONE if is_own else _GONE, address.removeprefix("ray://") if is_client else ""):
             yield ray
+    except Exception:  # Ray's client has errors of all kinds for this, Exception itself among them
+        if is_client and not ray.util.client.ray.is_connected():
+            raise gone(f"{address} does not answer any more") from None
+        raise
     finally:
         with _uninterrupted():
             started.look()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from threading import Event, Thread
@@ -20,11 +20,9 @@ _PATIENCE = 5.0
 class Watch:
     """Looks, in a thread, whether the head of a cluster and the raylet of this machine take connections."""
 
-    def __init__(self, ray: Any, gone: float) -> None:
-        """Begin to look; ``gone`` is how many seconds without a connection are the end of the cluster."""
-        here = ray.get_runtime_context()
-        node = next(node for node in ray.nodes() if node["NodeID"] == here.get_node_id())
-        self._places = {"head": here.gcs_address, "raylet": f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"}
+    def __init__(self, places: Mapping[str, str], gone: float) -> None:
+        """Begin to look at places by their names; so many seconds without a connection are the end of the cluster."""
+        self._places = places
         self._gone, self._missing, self._since, self._over = gone, "", 0.0, Event()
         Thread(target=self._watch, name="shoe-cluster", daemon=True).start()
 
@@ -35,8 +33,7 @@ class Watch:
             ShoeError: if it is not, for so long that it will not be.
         """
         if (missing := self._missing) and monotonic() > self._since + self._gone:
-            said = "what was kept stays, and the same command goes on from there"
-            raise ShoeError(f"--engine ray: the cluster is gone ({missing} does not answer any more): {said}")
+            raise gone(f"{missing} does not answer any more")
 
     def end(self) -> None:
         """Look no more."""
@@ -63,6 +60,19 @@ class Watch:
 _watch: Watch | None = None
 
 
+def gone(why: str) -> ShoeError:
+    """What a command says that has lost its cluster."""
+    said = "what was kept stays, and the same command goes on from there"
+    return ShoeError(f"--engine ray: the cluster is gone ({printable(' '.join(why.split()), 300)}): {said}")
+
+
+def _places(ray: Any) -> dict[str, str]:
+    """Where the head of the cluster and the raylet of this machine listen."""
+    here = ray.get_runtime_context()
+    node = next(node for node in ray.nodes() if node["NodeID"] == here.get_node_id())
+    return {"head": here.gcs_address, "raylet": f"{node['NodeManagerAddress']}:{node['NodeManagerPort']}"}
+
+
 def check_cluster() -> None:
     """See that the cluster that this process works with is there; without one, there is nothing to see.
 
@@ -79,20 +89,18 @@ def is_missing() -> bool:
 
 
 @contextmanager
-def watching(ray: Any, gone: float) -> Iterator[None]:
+def watching(ray: Any, gone: float, server: str = "") -> Iterator[None]:
     """Within it, :func:`check_cluster` knows of a cluster, and what Ray has to say is a line each, and no result.
 
     Args:
         ray: the module, connected.
         gone: see :class:`Watch`.
+        server: of Ray Client, by way of which it is; where it listens.
     """
     global _watch
-    if ray.util.client.ray.is_connected():  # by way of another machine, which says by itself when that is gone
-        yield
-        return
     worker: Any = import_module("ray._private.worker")
     said = worker.print_to_stdstream
-    _watch = watch = Watch(ray, gone)
+    _watch = watch = Watch({"server": server} if server else _places(ray), gone)
 
     def say(data: dict[str, Any], **_: Any) -> None:
         """Ray prints to standard output, where results are; of a cluster that is gone shoe has its own line."""

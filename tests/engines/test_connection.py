@@ -1,14 +1,10 @@
 """A cluster that cannot be joined, or not be worked with, is one line, within seconds."""
 
 import os
-import signal
-import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from http.server import HTTPServer, SimpleHTTPRequestHandler
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,22 +14,13 @@ import pytest
 import shoe
 from shoe.demo import PREDICTIONS, TRUTH
 from tests.cli import run as cli
-from tests.rating.test_ray_gone import below
-
-TOKEN = "a" * 64
+from tests.engines.heads import TOKEN, head, settings
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.ray,
     pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'shoe-eval[ray]'"),
 ]
-
-
-def settings(token: str, home: Path) -> dict[str, str]:
-    """The environment of one who has a token, or none."""
-    others = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    ours = {"RAY_AUTH_MODE": "token", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "HOME": str(home)}
-    return others | ours | ({"RAY_AUTH_TOKEN": token} if token else {})
 
 
 @pytest.fixture(scope="module")
@@ -45,28 +32,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         if path.name != "version.py":
             (folder / "shoe" / path.name).symlink_to(path)
     (folder / "shoe" / "version.py").write_text('__version__ = "0.0.1"\n')
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port = found.getsockname()[1]
-    start = [sys.executable, "-c", "from ray.scripts.scripts import main; main()", "start", "--head", "--block"]
-    more = ["--port", str(port), "--num-cpus", "1", "--include-dashboard=false", "--disable-usage-stats"]
-    said = folder / "said"
-    with said.open("w") as out:
-        process = subprocess.Popen(
-            [*start, *more],
-            cwd=folder,
-            env=settings(TOKEN, folder) | {"PYTHONPATH": str(folder)},
-            stdout=out,
-            stderr=subprocess.STDOUT,
-        )
-    while "Ray runtime started" not in said.read_text():
-        assert process.poll() is None, said.read_text()
-        time.sleep(0.1)
-    yield f"127.0.0.1:{port}"
-    for one in [number for number, _ in below(process.pid)]:
-        with suppress(ProcessLookupError):
-            os.kill(one, signal.SIGKILL)
-    process.kill()
-    process.wait()
+    with head(folder, packages=str(folder)) as address:
+        yield address
 
 
 def refused(engine: str, environment: Mapping[str, str]) -> str:
@@ -113,9 +80,10 @@ def test_another_version_of_ray_is_said(cluster: str, tmp_path: Path) -> None:
     assert "1.2.3" in done.stdout
 
 
-@pytest.mark.skipif(find_spec("grpc") is not None, reason="Ray Client is installed: there is nothing missing")
 def test_ray_client_that_is_not_installed_is_said(cluster: str, tmp_path: Path) -> None:
-    assert "ray[client]" in refused(f"ray://{cluster}", settings(TOKEN, tmp_path))
+    (tmp_path / "grpc.py").write_text("raise ImportError")
+    packages = os.pathsep.join([str(tmp_path), *sys.path])
+    assert "ray[client]" in refused(f"ray://{cluster}", settings(TOKEN, tmp_path) | {"PYTHONPATH": packages})
 
 
 def test_what_is_no_head_is_said(tmp_path: Path) -> None:
