@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
+LONGEST_MESSAGE = 2000
 _LONGEST_QUOTE = 80
 _MOST_NAMES_LISTED = 20
 
@@ -21,7 +22,7 @@ class ShoeError(Exception):
     """Base of everything that a user can fix. ``str(error)`` is the whole message, always one line."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(printable(message, longest=2000))
+        super().__init__(printable(message, longest=LONGEST_MESSAGE))
 
     def __reduce__(self) -> tuple[object, ...]:
         return _as_it_was, (type(self), self.args, self.__dict__)  # from another process, whatever __init__ takes
@@ -63,7 +64,7 @@ class InputError(ShoeError):
 
     def hinting(self, hint: str) -> Self:
         """The same error, with one hint more."""
-        self.args = (printable(f"{self} ({hint})", longest=2000),)
+        self.args = (printable(f"{self} ({hint})", longest=LONGEST_MESSAGE),)
         return self
 
 

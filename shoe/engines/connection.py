@@ -17,7 +17,7 @@ from threading import current_thread, main_thread
 from typing import Any
 
 from shoe.core.errors import MissingExtraError, OptionError, ShoeError, printable, quote
-from shoe.engines.watch import gone, watching
+from shoe.engines.watch import lost, watching
 from shoe.version import __version__
 
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -56,25 +56,9 @@ def connected(address: str = "") -> Iterator[Any]:
         return
     if not is_own:
         check_there(address)
-    variables = _ONE_THREAD | ({"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} if is_own else {})
-    more = {"include_dashboard": False, "num_cpus": len(os.sched_getaffinity(0))} if is_own else {}
-    if is_client:
-        logging.getLogger("ray.util.client").setLevel(logging.CRITICAL)  # what it warns of ends in one line here
-        logging.getLogger("ray.util.client.logsclient").disabled = True  # whose level Ray sets
     started = _Started()
-    init = partial(
-        ray.init,
-        "local" if is_own else address,
-        runtime_env={"env_vars": variables},
-        log_to_driver=False,
-        logging_level="error",
-        **more,
-    )
     try:
-        try:
-            init()
-        except ConnectionAbortedError:  # a client's own server, which now and then does not start the first time
-            init()
+        _join(ray, address, is_own=is_own)
     except Exception as error:  # it has errors of all kinds for this, Exception itself among them
         started.end()
         raise _no_cluster("" if is_own else address, str(error)) from None
@@ -86,13 +70,33 @@ def connected(address: str = "") -> Iterator[Any]:
             yield ray
     except Exception:  # Ray's client has errors of all kinds for this, Exception itself among them
         if is_client and not ray.util.client.ray.is_connected():
-            raise gone(f"{address} does not answer any more") from None
+            raise lost(f"{address} does not answer any more") from None
         raise
     finally:
         with _uninterrupted():
             started.look()
             ray.shutdown()
             started.end()
+
+
+def _join(ray: Any, address: str, *, is_own: bool) -> None:
+    """Connect to a cluster, or start one of this machine's cores; Ray itself says no more of it than errors."""
+    variables = _ONE_THREAD | ({"PYTHONPATH": os.pathsep.join(filter(None, sys.path))} if is_own else {})
+    more = {"include_dashboard": False, "num_cpus": len(os.sched_getaffinity(0))} if is_own else {}
+    init = partial(
+        ray.init,
+        "local" if is_own else address,
+        runtime_env={"env_vars": variables},
+        log_to_driver=False,
+        logging_level="error",
+        **more,
+    )
+    logging.getLogger("ray.util.client").setLevel(logging.CRITICAL)  # what it warns of ends in one line here
+    logging.getLogger("ray.util.client.logsclient").disabled = True  # whose level Ray sets
+    try:
+        init()
+    except ConnectionAbortedError:  # a client's own server, which now and then does not start the first time
+        init()
 
 
 @contextmanager

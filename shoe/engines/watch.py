@@ -33,7 +33,7 @@ class Watch:
             ShoeError: if it is not, for so long that it will not be.
         """
         if (missing := self._missing) and monotonic() > self._since + self._gone:
-            raise gone(f"{missing} does not answer any more")
+            raise lost(f"{missing} does not answer any more")
 
     def end(self) -> None:
         """Look no more."""
@@ -60,7 +60,7 @@ class Watch:
 _watch: Watch | None = None
 
 
-def gone(why: str) -> ShoeError:
+def lost(why: str) -> ShoeError:
     """What a command says that has lost its cluster."""
     said = "what was kept stays, and the same command goes on from there"
     return ShoeError(f"--engine ray: the cluster is gone ({printable(' '.join(why.split()), 300)}): {said}")

@@ -128,10 +128,8 @@ def _unpacked(data: memoryview, window: int, most: int, step: int) -> tuple[byte
 
 def _nearest_sibling(path: Path) -> str | None:
     try:
-        others = (
-            entry.name for entry in path.parent.iterdir() if entry.name != path.name
-        )  # a link to nothing is there
-        return meant(path.name, others)
+        # A link to nothing is there, by its own name.
+        return meant(path.name, (entry.name for entry in path.parent.iterdir() if entry.name != path.name))
     except OSError:
         return None
 

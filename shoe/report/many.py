@@ -18,7 +18,7 @@ from rich.text import Text
 
 from shoe.benchmarks import benchmark
 from shoe.benchmarks.truth import GroundTruth
-from shoe.core.errors import InputError, ShoeError, printable
+from shoe.core.errors import LONGEST_MESSAGE, InputError, ShoeError, printable
 from shoe.engines.base import Engine
 from shoe.engines.shard import Shard, content_digest
 from shoe.io.files import is_stream, read_bytes, replacing
@@ -35,7 +35,6 @@ from shoe.version import __version__
 
 _LONGEST_NAME = 80
 """Bytes of a prediction file's name in that of its results."""
-_LONGEST_ERROR = 2000
 _KEY = 16
 """Hex digits of a key in a file's name."""
 
@@ -108,7 +107,7 @@ def score_many(
             tell(f"{number:,} of {len(mine):,} files scored")
             path = mine[name]
             if isinstance(result, str):
-                by_workers, by_user = (printable(each, longest=_LONGEST_ERROR) for each in (name, str(path)))
+                by_workers, by_user = (printable(each, longest=LONGEST_MESSAGE) for each in (name, str(path)))
                 failed[path] = result.replace(by_workers, by_user)
                 continue
             with replacing(places[path]) as stream:
