@@ -7,6 +7,7 @@ what definitions that mention the tongue say.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from shoe.lexicon import text
 from shoe.lexicon.expressions import Sense, bases
@@ -54,6 +55,12 @@ def defined_by(words: Sequence[str]) -> list[Sense]:
     """
     phrases = [" ".join(canonical([base, *words[1:]])) for base in bases(words[0], "verb")]
     reasons = {phrase: f'definition "{phrase}"' for phrase in phrases if " " in phrase}
-    reasons |= {singular(word): f'"{word}" in its definition' for word in words[1:] if is_content(word)}
     store = lexicon()
+    nouns = [word for word, after in pairwise([*words[1:], ""]) if is_content(word) and not _describes(word, after)]
+    reasons |= {singular(word): f'"{word}" in its definition' for word in nouns}
     return [Sense(s, store.lemmas(s)[0], why) for phrase, why in reasons.items() for s in store.defined(phrase)]
+
+
+def _describes(word: str, after: str) -> bool:
+    """Whether a word is an adjective before a noun: "a good brushing"."""
+    return bool(after) and after not in _EMPTY and lexicon().adjective_first(word)

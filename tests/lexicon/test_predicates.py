@@ -176,3 +176,7 @@ def test_candidates_of_any_words_are_distinct_verbs_with_a_reason_and_always_the
     assert all(lexicon().pos(c.synset) == "v" and c.reason for c in candidates)
     again = resolve(said.upper(), "verb").candidates
     assert [c.synset for c in again] == [c.synset for c in candidates]
+
+
+def test_an_adjective_in_a_predicate_is_no_noun_of_a_definition() -> None:
+    assert "freight.v.02" not in reasons("gives a good brushing")
